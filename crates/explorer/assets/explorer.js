@@ -1,4 +1,4 @@
-// Made of ui/explorer 548fac7905af102e by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer ff7a057237dcbceb by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -85,10 +85,10 @@
     return last === void 0 ? [] : [...values2, last];
   }
   function greatest(values2) {
-    return values2.reduce((most, value) => value !== null && value > most ? value : most, 0);
+    return values2.reduce((most, value) => typeof value === "number" && value > most ? value : most, 0);
   }
   function idle(busy) {
-    return busy.map((share) => share === null ? null : Math.max(0, 1 - share));
+    return busy.map((share) => typeof share === "number" ? Math.max(0, 1 - share) : null);
   }
   function cut(answer, from, to) {
     const first = Math.min(answer.cells - 1, Math.max(0, Math.floor((from - answer.from) / answer.width_ns)));
@@ -112,12 +112,13 @@
     const x = [...new Set(lines.flatMap((line2) => line2.x))].sort((a, b) => a - b);
     const at = new Map(x.map((value, index) => [value, index]));
     const y = lines.map((line2) => {
-      const out = new Array(x.length).fill(null);
+      const out = new Array(x.length).fill(void 0);
       line2.x.forEach((value, index) => out[at.get(value) ?? 0] = line2.y[index] ?? null);
       return out;
     });
     return { x, y };
   }
+  const BEYOND = 10;
   function exceedance(upper_ns, counts) {
     const total = counts.reduce((sum, one) => sum + one, 0);
     const [x, y] = [[], []];
@@ -125,7 +126,7 @@
     counts.forEach((one, at) => {
       below += one;
       const edge = upper_ns[at];
-      if (one > 0 && below < total && edge !== void 0) {
+      if (one > 0 && total - below >= BEYOND && edge !== void 0) {
         x.push(nines(below / total));
         y.push(edge);
       }
@@ -170,6 +171,7 @@
       time: "clock",
       table: "streams",
       hits: "all",
+      group: "pid",
       step: void 0
     };
   }
@@ -199,6 +201,7 @@
     state.by = oneOf(params.get("by"), ["stream", "process"], "stream");
     state.time = oneOf(params.get("time"), ["clock", "start"], "clock");
     state.hits = oneOf(params.get("hits"), ["all", "read", "write"], "all");
+    state.group = oneOf(params.get("group"), ["pid", "name"], "pid");
     state.table = params.get("table") ?? "streams";
     state.step = whole$1(params.get("step"));
     return state;
@@ -217,7 +220,7 @@
       params.set("from", String(state.from));
       params.set("to", String(state.to));
     }
-    for (const key of ["measure", "by", "time", "hits", "table"]) {
+    for (const key of ["measure", "by", "time", "hits", "group", "table"]) {
       if (state[key] !== usual[key]) params.set(key, state[key]);
     }
     if (state.step !== void 0) params.set("step", String(state.step));
@@ -5117,7 +5120,7 @@
         size,
         gap: 4,
         values: (_2, splits) => splits.map((value) => value === null ? "" : axis.format(value)),
-        ...axis.log ? { splits: (_2, __, low, high) => decades(low, high) } : {}
+        ...axis.log ? { splits: (_2, __, low, high) => decades(low, high), filter: (_2, all) => all } : {}
       });
       const axes = [x, { ...side(sheet.left, left), scale: "y" }];
       if (sheet.right) axes.push({ ...side(sheet.right, right), scale: "right", side: 1, grid: { show: false } });
@@ -5238,7 +5241,7 @@
     for (const line2 of sheet.lines) {
       if ((line2.right ?? false) !== right) continue;
       for (const value of line2.y) {
-        if (value === null || !Number.isFinite(value)) continue;
+        if (typeof value !== "number" || !Number.isFinite(value)) continue;
         if (value > high) high = value;
         if (value < low && (!axis.log || value > 0)) low = value;
       }
@@ -5351,6 +5354,7 @@
     const steps = line2.kind === "area" || line2.kind === "step";
     let before;
     line2.y.forEach((value, at) => {
+      if (value === void 0) return;
       if (value === null || !Number.isFinite(value)) {
         if (before !== void 0 && line2.kind === "area") parts.push(`V${floor2}`);
         before = void 0;
@@ -5426,6 +5430,10 @@ ${new XMLSerializer().serializeToString(svg)}
         this.state
       );
     }
+    /** Room for what belongs to this view alone, such as a switch. */
+    get head() {
+      return this.tools;
+    }
     name(title) {
       this.title = title;
       this.heading.textContent = title;
@@ -5456,10 +5464,6 @@ ${new XMLSerializer().serializeToString(svg)}
       this.tool("SVG", "Save as SVG", () => this.svg());
       this.tool("PNG", "Save as PNG", () => void this.png());
       this.tool("CSV", "Save values as CSV", () => this.csv());
-    }
-    /** Room for what belongs to this drawing alone, such as a switch. */
-    get head() {
-      return this.tools;
     }
     /** Draws what comes; a later call overtakes an earlier one. */
     async load(coming, reach) {
@@ -5737,6 +5741,7 @@ ${new XMLSerializer().serializeToString(svg)}
       this.tabs = h("div", { class: "tabs" });
       this.places = h("div", { class: "pair" });
       this.panels = [];
+      this.grouping = h("span");
       this.offset = 0;
       this.asked = "";
       this.root.append(this.tabs, this.places);
@@ -5745,6 +5750,7 @@ ${new XMLSerializer().serializeToString(svg)}
       const now = NAMES.find(([id2]) => id2 === this.app.state.table) ?? NAMES[0] ?? ["streams", "I/O streams"];
       const [id, title] = now;
       this.tabs.replaceChildren(choice("Table", NAMES.map(([one, text2]) => [one, text2]), id, (value) => this.app.go({ table: value })));
+      this.grouping.replaceChildren(choice("Rows of the table", [["pid", "Each process"], ["name", "By name"]], this.app.state.group, (group) => this.app.go({ group })));
       const sides = this.sides();
       const keys = sides.map(({ item, letter }) => `${id}/${item.n}/${letter}`);
       if (keys.join() !== this.panels.map(({ key }) => key).join()) {
@@ -5763,6 +5769,7 @@ ${new XMLSerializer().serializeToString(svg)}
       } }];
       const panel = new TablePanel(shown.letter ? `${shown.letter}: ${title}, ${shortName(shown.item)}` : title, () => shortName(shown.item), tools);
       panel.root.dataset["view"] = id;
+      if (id === "processes" && at === 0 && !exported()) panel.head.prepend(this.grouping);
       return panel;
     }
     async listed(id, shown, part) {
@@ -5770,7 +5777,8 @@ ${new XMLSerializer().serializeToString(svg)}
       if (id === "marks") return this.marks(shown.item);
       if (id === "hot") return this.hot(await ask(url("hot", params)));
       if (id === "ios") return this.ios(shown, params);
-      const answer = await ask(url(id, params));
+      const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
+      const answer = await ask(url(id, { ...params, ...byName }));
       if (id === "processes") return this.processes(shown, rowsOf(answer, "processes"));
       if (id === "cumulative") return cumulative(rowsOf(answer["workload"], "streams"));
       if (id === "steps") return this.steps(shown.item, rowsOf(answer, "steps"));
@@ -5794,7 +5802,8 @@ ${new XMLSerializer().serializeToString(svg)}
         timed$1("Mean", nested("response", "mean_ns")),
         timed$1("99 %", nested("response", "p99_ns")),
         timed$1("99.9 %", nested("response", "p99_9_ns")),
-        timed$1("Maximum", nested("response", "max_ns"))
+        timed$1("Maximum", nested("response", "max_ns")),
+        summed(nested("response", "mean_ns"))
       ];
       return rows.length === 0 ? nothing() : listed("I/O streams of what is shown, with response times", columns, rows, this.choice(shown, "stream", (row) => String(row["stream"])));
     }
@@ -5808,7 +5817,8 @@ ${new XMLSerializer().serializeToString(svg)}
         counted("Writes", "writes"),
         counted("SEQ", "sequential"),
         timed$1("Mean", num("response_mean_ns")),
-        timed$1("Maximum", num("response_max_ns"))
+        timed$1("Maximum", num("response_max_ns")),
+        summed(num("response_mean_ns"))
       ];
       const choose = {
         pick: (row, shift) => this.hands.pick(...processOf(row), shift, shown.side),
@@ -5990,6 +6000,13 @@ ${new XMLSerializer().serializeToString(svg)}
   function timed$1(head2, value) {
     return { head: head2, value, text: (row) => span(value(row)) };
   }
+  function summed(mean) {
+    const value = (row) => {
+      const [one, ios] = [mean(row), num("count")(row)];
+      return one === null || ios === null ? null : one * ios;
+    };
+    return { head: "Sum of times", value, text: (row) => span(value(row)) };
+  }
   function plainHead(name) {
     const words = name.replace(/_ns$/, "").replace(/_/g, " ");
     return words.charAt(0).toUpperCase() + words.slice(1);
@@ -6043,18 +6060,19 @@ ${new XMLSerializer().serializeToString(svg)}
     const halo = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
     const mean = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
     const total = totalRate(answer, scene.measure);
+    const timedIos = greatest(answer.rt_mean_ns) > 0;
     const sheet = {
       ...timed(scene, cellEdges(answer)),
-      lines: [...areas, halo, mean],
+      lines: timedIos ? [...areas, halo, mean] : areas,
       left: { name: unit(scene.measure), format: brief },
-      right: { name: "mean response time", format: span },
+      ...timedIos ? { right: { name: "mean response time", format: span } } : {},
       tips: (at, _2, y) => ({
         head: head(scene, answer.from + at * answer.width_ns, answer.width_ns),
         rows: mapTips(answer, scene, list, paints, total, at, bandAt(tops, at, y))
       })
     };
     const keys = list.map((band, at) => band.others ? { name: band.name, colour: paints[at] ?? OTHERS } : { name: band.name, colour: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
-    keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
+    if (timedIos) keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
     const peak = greatest(total);
     return {
       sheet,
@@ -6115,25 +6133,29 @@ ${new XMLSerializer().serializeToString(svg)}
       spoken: `Heat map of response times over time. Longest ${span(worst)}.`
     };
   }
-  function used(heat) {
+  function filled(heat) {
     let [first, last] = [heat.rows - 1, 0];
     heat.counts.forEach((one, at) => {
       if (one > 0) [first, last] = [Math.min(first, at % heat.rows), Math.max(last, at % heat.rows)];
     });
+    return [first, last];
+  }
+  function used(heat) {
+    const [first, last] = filled(heat);
     return [Math.max(0, first - 1), Math.min(heat.rows - 1, last + 1)];
   }
-  function heatTip(heat, x, y, format) {
+  function heatTip(heat, x, y, format, what = "I/Os") {
     const cell2 = Math.floor((x - heat.from) / heat.width_ns);
     if (cell2 < 0 || cell2 >= heat.cells) return [];
     const row = rowOf(heat.row_edges, y);
     const range = `${format(heat.row_edges[row] ?? 0)} – ${format(heat.row_edges[row + 1] ?? 0)}`;
-    return [{ name: range, value: `${count(heat.counts[cell2 * heat.rows + row] ?? 0)} I/Os` }];
+    return [{ name: range, value: `${count(heat.counts[cell2 * heat.rows + row] ?? 0)} ${what}` }];
   }
   function depth(series, scene) {
     if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
     const rest = idle(series.busy);
     const lines = [
-      { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => share === null ? null : share * 100)), kind: "area", right: true },
+      { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => typeof share === "number" ? share * 100 : null)), kind: "area", right: true },
       { name: "maximum QD", colour: colour(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
       { name: "mean QD", colour: colour(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 }
     ];
@@ -6148,7 +6170,7 @@ ${new XMLSerializer().serializeToString(svg)}
         { name: "Idle", value: percent(rest[at] ?? null), colour: lines[0]?.colour ?? "" }
       ] })
     };
-    const known = rest.filter((share) => share !== null);
+    const known = rest.filter((share) => typeof share === "number");
     const mean = known.length > 0 ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
     return {
       sheet,
@@ -6159,13 +6181,15 @@ ${new XMLSerializer().serializeToString(svg)}
     };
   }
   function hits(heat, scene, common2) {
+    const [first, last] = filled(heat);
+    const reach = `Hit between ${amount(heat.row_edges[first])} and ${amount(heat.row_edges[last + 1])} from the start of the device.`;
     return heatOnly(
       heat,
       scene,
       common2,
       amount,
       "address",
-      "Addresses from the start of the device, few I/Os (faint) to many (strong).",
+      `${reach} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`,
       "No I/O with an address in this part with these filters."
     );
   }
@@ -6189,7 +6213,7 @@ ${new XMLSerializer().serializeToString(svg)}
       lines: [],
       left: { name, low: edges[0] ?? 0, high: edges[heat.rows] ?? 1, format: narrow() ? (value) => format(value).replace(" ", "") : format },
       heat: { answer: heat, most, image: paint(heat, common2 ?? most, dark()) },
-      tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format) })
+      tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format, name === "address" ? "hits" : "I/Os") })
     };
     return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
   }
@@ -6600,7 +6624,7 @@ ${new XMLSerializer().serializeToString(svg)}
       tips: () => ({ head: "", rows: [] })
     };
     if (window2) sheet.shaded = { from: window2.from - 0.5, to: window2.to + 0.5 };
-    const values2 = sheet.lines.flatMap((line2) => line2.y).filter((value) => value !== null);
+    const values2 = sheet.lines.flatMap((line2) => line2.y).filter((value) => typeof value === "number");
     const [low, high] = [Math.min(...values2), Math.max(...values2)];
     sheet.left.low = Math.max(0, low - (high - low || high) * 0.15);
     sheet.left.high = high + (high - low || high) * 0.15;
@@ -6653,15 +6677,16 @@ ${new XMLSerializer().serializeToString(svg)}
   }
   function sensors(runs) {
     const known = runs.flatMap((run) => run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : []);
-    const has2 = (pick) => known.some((one) => pick(one).some((value) => value !== null));
+    const has2 = (pick) => known.some((one) => pick(one).some((value) => typeof value === "number"));
     const [warm, busy] = [has2(({ one }) => one.temperature), has2(({ one }) => one.load)];
     if (!warm && !busy) return "Neither temperature nor host load was recorded.";
     const columns = known.flatMap(({ run, one }) => [
       { run, x: one.t, y: one.temperature, right: false, name: "temperature" },
-      { run, x: one.t, y: one.load, right: true, name: "host load" }
-    ]).filter((column) => column.y.some((value) => value !== null));
+      { run, x: one.t, y: one.load.map((share) => typeof share === "number" ? share * 100 : null), right: warm, name: "host load" }
+    ]).filter((column) => column.y.some((value) => typeof value === "number"));
     const all = joined(columns);
     const several = known.length > 1;
+    const load = { name: "load %", format: (value) => `${brief(value)} %` };
     const lines = columns.map(({ run, right, name }, at) => ({
       name: several ? `${name}, ${run.name}` : name,
       colour: colour(several ? run.place : right ? 0 : 1, dark()),
@@ -6675,14 +6700,14 @@ ${new XMLSerializer().serializeToString(svg)}
       lines,
       marks: [],
       ticks: bySeconds,
-      left: { name: "°C", low: lowest(known.flatMap(({ one }) => one.temperature)), format: (value) => `${brief(value)} °C` },
-      right: { name: "load %", format: (value) => `${brief(value)} %` },
-      tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line2, value) => line2.right ? number(value, "%") : number(value, "°C"))
+      left: !warm ? load : { name: "°C", low: lowest(known.flatMap(({ one }) => one.temperature)), format: (value) => `${brief(value)} °C` },
+      ...warm && busy ? { right: load } : {},
+      tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line2, value) => line2.name.startsWith("host") ? number(value, "%") : number(value, "°C"))
     };
-    return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: `Temperature ${warm ? "of the drive" : "not recorded"}, load of the host's processors ${busy ? "(right)" : "not recorded"}.`, spoken: "Temperature and host load over time." };
+    return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: [warm ? "Temperature of the drive." : "No temperature was recorded.", !busy ? "No host load was recorded." : `Load of the host's processors${warm ? " (right)." : "."}`].join(" "), spoken: "Temperature and host load over time." };
   }
   function lowest(values2) {
-    const known = values2.filter((value) => value !== null);
+    const known = values2.filter((value) => typeof value === "number");
     return known.length > 0 ? Math.floor(Math.min(...known) / 5 - 1) * 5 : 0;
   }
   const COLUMN = {
@@ -6720,8 +6745,8 @@ ${new XMLSerializer().serializeToString(svg)}
   function percentiles(runs) {
     const curves = runs.map(({ answer }) => {
       const curve = exceedance(answer.histogram.upper_ns, answer.histogram.counts);
-      const said2 = answer.percentiles.filter((pair) => pair[1] !== null && pair[0] < 1);
-      return curve.x.length > 0 ? curve : { x: said2.map(([p]) => nines(p)), y: said2.map(([, ns]) => ns) };
+      const said2 = answer.percentiles.filter((pair) => pair[1] !== null && pair[0] < 100);
+      return curve.x.length > 0 ? curve : { x: said2.map(([p]) => nines(p / 100)), y: said2.map(([, ns]) => ns) };
     });
     const all = joined(curves);
     if (all.x.length === 0) return "No response times in this step.";
@@ -6925,14 +6950,14 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     async drawStep(numbers, refreshed) {
       const { step } = this.app.state;
-      this.detail.hidden = step === void 0;
-      if (step === void 0 || refreshed) return;
       const first = this.runs[0]?.answer.steps.find((one) => one.i === step);
+      this.detail.hidden = first === void 0;
+      if (step === void 0 || first === void 0 || refreshed) return;
       const title = this.detail.querySelector("h2");
-      if (title) title.textContent = first ? `Step ${step}: ${first.place} ${first.name}` : `Step ${step}`;
+      if (title) title.textContent = `Step ${step}: ${first.place} ${first.name}`;
       const coming = this.stepAnswers(numbers, step, first);
       const drawn2 = (make) => coming.then(make);
-      const long = first?.seconds ?? 1;
+      const long = first.seconds ?? 1;
       const ends = (await coming.catch(() => [])).flatMap(({ answer }) => (answer.intervals["t"] ?? []).map((value) => value ?? 0));
       const time = [Math.min(0, ...ends), Math.max(ends.length > 0 ? 0 : long, ...ends) + 0.5];
       void this.closer.ios.load(drawn2((found) => seconds(found, "ios")), () => time);
@@ -6942,7 +6967,6 @@ ${new XMLSerializer().serializeToString(svg)}
       if (this.closely === step) return;
       this.closely = step;
       this.detail.scrollIntoView({ block: "nearest" });
-      announce(`Step ${step} is shown.`);
     }
     /** The same step of every run: that of the same place and name, else none. */
     async stepAnswers(numbers, i, first) {
@@ -7003,7 +7027,7 @@ ${new XMLSerializer().serializeToString(svg)}
       { head: "Percentile", value: (row) => row[0] },
       ...found.map((run, at) => ({ head: run.name, value: (row) => row[at + 1], text: (row) => span(row[at + 1]) }))
     ];
-    const rows = first.percentiles.map(([p]) => [`${Number((p * 100).toFixed(6))} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
+    const rows = first.percentiles.map(([p]) => [`${Number(p.toFixed(6))} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
     const disk = Object.entries(first.diskstats ?? {}).map(([name, value]) => [name.replace(/_/g, " "), typeof value === "number" ? count(value) : String(value ?? "–")]);
     const diskColumns = [{ head: "Disk statistics (/proc/diskstats)", value: (row) => row[0] }, { head: "Value", value: (row) => row[1] }];
     return {

@@ -6,11 +6,10 @@ import { announce, button, choice, h } from "./dom";
 import { bandAt, extreme, type Band } from "./fold";
 import { lasting, moment } from "./format";
 import { mostOf } from "./heat";
-import { Brush } from "./overview";
 import { DrawingPanel, type Drawing } from "./panel";
-import { byKey } from "./overview";
+import { Brush, byKey } from "./overview";
 import { common, url } from "./query";
-import { anyFilter, FACETS, inside, toggled, without, type Facet, type Filters, type Side, type State } from "./state";
+import { anyFilter, FACETS, inside, toggled, without, type Facet, noFilters, type Filters, type Side } from "./state";
 import { Tables } from "./tables";
 import { Colours, depth, hits, responseTimes, streamMap, subsecond, whole, type MapView, type Scene } from "./views";
 import type { HeatAnswer, Item, SeriesAnswer } from "./types";
@@ -47,6 +46,7 @@ export class CapturePage implements Page {
   private readonly tables: Tables;
   private rows: Row[] = [];
   private layout = "";
+  private overviewShown = "";
 
   constructor(private readonly app: App) {
     this.overview = new DrawingPanel("Overview", () => this.fileName(), "time", 96, {});
@@ -156,7 +156,7 @@ export class CapturePage implements Page {
   private pickBand(row: Row, band: Band, shift: boolean): void {
     if (this.app.state.by === "stream") return this.pick("stream", band.name, shift, row.side);
     const byNumber = /^\d+$/.test(band.id);
-    this.pick(byNumber ? "pid" : "process", byNumber ? band.id : band.name, shift, row.side);
+    this.pick(byNumber ? "pid" : "process", band.id, shift, row.side);
   }
 
   /** A click filters its side; with Shift the second side becomes the first one with this instead. */
@@ -254,10 +254,13 @@ export class CapturePage implements Page {
     const first = this.rows[0];
     if (!first) return;
     // The overview is of the whole captures, whatever is filtered: two sides of one capture are one line.
+    // Drawn again only where it changed, so that the brush keeps the focus of the keyboard.
+    const now = JSON.stringify([this.rows.map((row) => row.item.n), this.app.state.measure, this.app.state.time]);
+    if (now === this.overviewShown) return;
+    this.overviewShown = now;
     const different = this.rows.filter((row, at) => at === 0 || row.item.n !== first.item.n);
-    const none = { op: [], device: [], layer: [], process: [], pid: [], stream: [], event: [] };
     const coming = Promise.all(different.map(async (row) => ({
-      name: shortName(row.item), marks: row.item.marks ?? [], answer: await ask<SeriesAnswer>(url("series", { ...common({ n: row.side.n, filters: none }), by: "stream", cells: 1024 })),
+      name: shortName(row.item), marks: row.item.marks ?? [], answer: await ask<SeriesAnswer>(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })),
     }))).then((answers) => whole(answers, this.scene(first.item)));
     await this.overview.load(coming, () => [0, this.duration()]);
     this.brush.attach();
@@ -314,8 +317,7 @@ export class CapturePage implements Page {
     const first = this.rows[0];
     if (!first) return;
     try {
-      const all = { from: undefined, to: undefined };
-      const answer = await ask<SeriesAnswer>(url("series", { ...common(first.side, all.from, all.to), by: "stream", cells: 1024 }));
+      const answer = await ask<SeriesAnswer>(url("series", { ...common(first.side), by: "stream", cells: 1024 }));
       const found = await this.closer(first.side, answer, what);
       if (!found) return announce("No I/O with these filters.");
       this.zoom(inside(found.from, found.to, this.duration()));
@@ -378,7 +380,7 @@ export class CapturePage implements Page {
   }
 
   redraw(): void {
-    this.layout = "";
+    [this.layout, this.overviewShown] = ["", ""];
     this.update();
   }
 
@@ -394,8 +396,6 @@ function describe(filters: Filters): string {
 }
 
 function nameOfPid(item: Item, pid: string): string {
-  const found = (item.processes ?? []).find((process) => (process as { pids?: number[] }).pids?.some((one) => String(one) === pid));
+  const found = (item.processes ?? []).find((process) => process.pids?.some((one) => String(one) === pid));
   return found ? `${found.name} (${pid})` : pid;
 }
-
-export type { State };

@@ -35,10 +35,16 @@ export function choice<T extends string>(name: string, options: readonly [T, str
     ...options.map(([value, text]) => button(text, () => chosen(value), { "aria-pressed": String(value === now), "data-value": value })));
 }
 
-/** Words for a screen reader and, where asked, for the eye. */
+const SHOWN_MS = 5000;
+let silence = 0;
+
+/** Words at the foot of the page for a few seconds, for the eye and for a screen reader. */
 export function announce(text: string): void {
   const place = document.getElementById("said");
-  if (place) place.textContent = text;
+  if (!place) return;
+  place.textContent = text;
+  window.clearTimeout(silence);
+  silence = window.setTimeout(() => (place.textContent = ""), SHOWN_MS);
 }
 
 /** A file for the user, made here. */

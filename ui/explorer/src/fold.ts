@@ -91,12 +91,12 @@ export function closed<T>(values: readonly T[]): T[] {
 }
 
 /** The greatest of some values; 0 of none. */
-export function greatest(values: readonly (number | null)[]): number {
-  return values.reduce<number>((most, value) => (value !== null && value > most ? value : most), 0);
+export function greatest(values: Values): number {
+  return values.reduce<number>((most, value) => (typeof value === "number" && value > most ? value : most), 0);
 }
 
 export function idle(busy: Values): Values {
-  return busy.map((share) => (share === null ? null : Math.max(0, 1 - share)));
+  return busy.map((share) => (typeof share === "number" ? Math.max(0, 1 - share) : null));
 }
 
 interface Cells {
@@ -132,23 +132,26 @@ export function joined(lines: readonly { x: readonly number[]; y: Values }[]): {
   const x = [...new Set(lines.flatMap((line) => line.x))].sort((a, b) => a - b);
   const at = new Map(x.map((value, index) => [value, index]));
   const y = lines.map((line) => {
-    const out: Values = new Array<number | null>(x.length).fill(null);
+    const out: Values = new Array<number | undefined>(x.length).fill(undefined);
     line.x.forEach((value, index) => (out[at.get(value) ?? 0] = line.y[index] ?? null));
     return out;
   });
   return { x, y };
 }
 
-/** The response times at the upper edges of a histogram's bins, over their place on an axis of percentiles. */
-export function exceedance(edges_ns: readonly number[], counts: readonly number[]): { x: number[]; y: number[] } {
+/** I/Os that must lie beyond a percentile. */
+const BEYOND = 10;
+
+/** The longest response times of a histogram's buckets, over their place on an axis of percentiles. */
+export function exceedance(upper_ns: readonly number[], counts: readonly number[]): { x: number[]; y: number[] } {
   const total = counts.reduce((sum, one) => sum + one, 0);
   const [x, y]: [number[], number[]] = [[], []];
   let below = 0;
   counts.forEach((one, at) => {
     below += one;
-    const edge = edges_ns[at + 1] ?? edges_ns[at];
-    // The place of the slowest I/O of all would lie at infinity.
-    if (one > 0 && below < total && edge !== undefined) {
+    const edge = upper_ns[at];
+    // A percentile has a value where at least ten I/Os lie beyond it.
+    if (one > 0 && total - below >= BEYOND && edge !== undefined) {
       x.push(nines(below / total));
       y.push(edge);
     }

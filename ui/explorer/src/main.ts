@@ -12,7 +12,9 @@ import { RunPage } from "./run";
 import { address, noFilters, parse, type State } from "./state";
 import type { Item, Meta } from "./types";
 
-const POLL_MS = 500;
+/** How often the list is asked for while a file is read, and while a run goes on. */
+const READING_MS = 500;
+const LIVE_MS = 5000;
 
 class Explorer implements App {
   meta: Meta = { version: "", items: [] };
@@ -63,17 +65,27 @@ class Explorer implements App {
     }
   }
 
-  /** The list of files, again while one is being indexed. */
+  /** The list of files, again while one is being read or a run goes on. */
   private async poll(): Promise<void> {
+    const before = states(this.meta);
     this.meta = await ask<Meta>("api/meta", true);
     if (this.meta.items.length === 0) return this.words("No file is open. Start steadfast explore with a capture or a run directory.");
     if (this.state.n === undefined || !this.meta.items.some((item) => item.n === this.state.n)) {
       this.state.n = this.meta.items[0]?.n;
     }
-    this.show();
-    if (this.meta.items.some((item) => item.state === "indexing")) {
-      window.setTimeout(() => void this.poll().catch((error: unknown) => this.words(said(error))), POLL_MS);
-    }
+    const reading = this.meta.items.some((item) => item.state === "indexing");
+    // What is looked at is not drawn again because another file is being read.
+    if (states(this.meta) === before && this.shown !== undefined) this.list();
+    else this.show();
+    if (reading || this.meta.items.some((item) => item.live)) this.again(reading ? READING_MS : LIVE_MS);
+  }
+
+  private again(after: number): void {
+    if (exported()) return;
+    window.setTimeout(() => void this.poll().catch((error: unknown) => {
+      if (this.shown === undefined) this.words(said(error));
+      else announce(said(error));
+    }), after);
   }
 
   go(change: Partial<State>): void {
@@ -165,5 +177,10 @@ class Explorer implements App {
   }
 }
 
-document.body.append(h("p", { id: "said", class: "away", role: "status", "aria-live": "polite" }));
+/** What a change of the list is known by. */
+function states(meta: Meta): string {
+  return JSON.stringify(meta.items.map((item) => [item.n, item.state]));
+}
+
+document.body.append(h("p", { id: "said", class: "said", role: "status", "aria-live": "polite" }));
 void new Explorer().start();

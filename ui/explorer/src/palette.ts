@@ -10,17 +10,11 @@ export const COLOURS = [
 /** The rest, after those that have a color of their own. */
 export const OTHERS = "#9a9a9a";
 
-export const DASHES: readonly (number[] | undefined)[] = [undefined, [7, 3], [2, 2.5], [9, 3, 2, 3]];
-
 /** The color of a series on light or dark paper: black is white there. */
 export function colour(index: number, dark: boolean): string {
   const found = COLOURS[index % COLOURS.length] ?? "#000000";
   if (!dark) return found;
   return found === "#000000" ? "#f2f2f2" : lighter(found, 0.22);
-}
-
-export function dash(index: number): number[] | undefined {
-  return DASHES[Math.floor(index / COLOURS.length) % DASHES.length];
 }
 
 export function channels(hex: string): [number, number, number] {

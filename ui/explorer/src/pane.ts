@@ -5,12 +5,13 @@
 import uPlot from "uplot";
 import { dark, h, ink, narrow } from "./dom";
 import type { Heat } from "./heat";
+import type { Values } from "./types";
 import { ticks } from "../../src/scale";
 
 export interface Line {
   name: string;
   colour: string;
-  y: (number | null)[];
+  y: Values;
   kind: "area" | "line" | "points" | "step";
   right?: boolean;
   dash?: number[] | undefined;
@@ -43,6 +44,8 @@ export interface Sheet {
   heat?: Heat;
   /** Moments with names. */
   marks: { x: number; text: string }[];
+  /** Whether their names stand in the drawing. */
+  named?: boolean;
   /** Part of x that is shaded. */
   shaded?: { from: number; to: number };
   ticks: (from: number, to: number, most: number) => [number, string][];
@@ -145,7 +148,8 @@ export class Pane {
     const options: uPlot.Options = {
       width,
       height: this.height,
-      padding: [8, sheet.right ? 0 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
+      // Drawings of a group stand under one another, with the same sides.
+      padding: [8, sheet.right ? 0 : this.group === undefined ? 16 : narrow() ? SIDES.narrow[1] : SIDES.wide[1], 0, 0],
       legend: { show: false },
       scales: this.scales(sheet),
       axes: this.axes(sheet),
@@ -206,7 +210,7 @@ export class Pane {
     };
     const side = (axis: Axis, size: number): uPlot.Axis => ({
       ...common, size, gap: 4, values: (_, splits) => splits.map((value) => (value === null ? "" : axis.format(value))),
-      ...(axis.log ? { splits: (_: uPlot, __: number, low: number, high: number) => decades(low, high) } : {}),
+      ...(axis.log ? { splits: (_: uPlot, __: number, low: number, high: number) => decades(low, high), filter: (_: uPlot, all: number[]) => all } : {}),
     });
     const axes = [x, { ...side(sheet.left, left), scale: "y" }];
     if (sheet.right) axes.push({ ...side(sheet.right, right), scale: "right", side: 1, grid: { show: false } });
@@ -262,7 +266,25 @@ export class Pane {
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
     }
+    if (this.sheet?.named) this.markNames(plot);
     ctx.restore();
+  }
+
+  /** Names of marks, where the one before leaves room. */
+  private markNames(plot: uPlot): void {
+    const { ctx, bbox } = plot;
+    ctx.font = `${12 * uPlot.pxRatio}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "top";
+    let free = bbox.left;
+    for (const mark of [...(this.sheet?.marks ?? [])].sort((a, b) => a.x - b.x)) {
+      const x = plot.valToPos(mark.x, "x", true) + 4 * uPlot.pxRatio;
+      const wide = ctx.measureText(mark.text).width;
+      if (x < free || x + wide > bbox.left + bbox.width) continue;
+      ctx.fillStyle = ink("bad");
+      ctx.fillText(mark.text, x, bbox.top + 1);
+      free = x + wide + 8 * uPlot.pxRatio;
+    }
   }
 
   /** Exact numbers beside the pointer. */
@@ -321,7 +343,7 @@ function limits(sheet: Sheet, axis: Axis, right: boolean): [number, number] {
   for (const line of sheet.lines) {
     if ((line.right ?? false) !== right) continue;
     for (const value of line.y) {
-      if (value === null || !Number.isFinite(value)) continue;
+      if (typeof value !== "number" || !Number.isFinite(value)) continue;
       if (value > high) high = value;
       if (value < low && (!axis.log || value > 0)) low = value;
     }

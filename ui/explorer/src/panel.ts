@@ -47,6 +47,11 @@ export class Frame {
       h("header", {}, this.heading, this.tools), this.note, this.state);
   }
 
+  /** Room for what belongs to this view alone, such as a switch. */
+  get head(): HTMLElement {
+    return this.tools;
+  }
+
   name(title: string): void {
     this.title = title;
     this.heading.textContent = title;
@@ -83,11 +88,6 @@ export class DrawingPanel extends Frame {
     this.tool("SVG", "Save as SVG", () => this.svg());
     this.tool("PNG", "Save as PNG", () => void this.png());
     this.tool("CSV", "Save values as CSV", () => this.csv());
-  }
-
-  /** Room for what belongs to this drawing alone, such as a switch. */
-  get head(): HTMLElement {
-    return this.tools;
   }
 
   /** Draws what comes; a later call overtakes an earlier one. */

@@ -1,10 +1,12 @@
 /** The page of a run, alone or with others laid over it; a run that goes on is asked again. */
 import { ask, exported, has, said } from "./answers";
 import { itemOf, shortName, type App, type Page } from "./app";
-import { announce, button, choice, h } from "./dom";
+import { button, choice, h } from "./dom";
 import { amount, count, lasting, number, span } from "./format";
 import { DrawingPanel, TablePanel, type Drawing, type Listed } from "./panel";
+import type { Hands } from "./pane";
 import { url } from "./query";
+import { inside } from "./state";
 import { percentiles, seconds, sensors, stepsOver, track, type Named } from "./runs";
 import { caveatList } from "./tables";
 import { table, tableCsv, type Column } from "./table";
@@ -21,9 +23,9 @@ export class RunPage implements Page {
   private readonly bar = h("div", { class: "bar" });
   private readonly rounds = h("div", { class: "grid" });
   private readonly file = (): string => shortNameOf(this.app);
-  private readonly rate = new DrawingPanel("Steps", this.file, "run", 220, { pick: (_, x) => this.pickAt(x) });
-  private readonly times = new DrawingPanel("Response time of steps", this.file, "run", 180, { pick: (_, x) => this.pickAt(x) });
-  private readonly sense = new DrawingPanel("Temperature and host load", this.file, "run", 150, {});
+  private readonly rate = new DrawingPanel("Steps", this.file, "run", 220, this.hands());
+  private readonly times = new DrawingPanel("Response time of steps", this.file, "run", 180, this.hands());
+  private readonly sense = new DrawingPanel("Temperature and host load", this.file, "run", 150, { zoom: (from, to) => this.zoom(from, to) });
   private readonly list = new TablePanel("Step list", this.file);
   private readonly caveats = h("section", { class: "panel" });
   private readonly detail = h("section", { class: "detail", "aria-label": "Step" });
@@ -39,6 +41,8 @@ export class RunPage implements Page {
   private timer: number | undefined;
   private closed = false;
   private turn = 0;
+  /** What the drawings show. */
+  private drawn = "";
   /** The step that was last brought into view. */
   private closely: number | undefined;
   /** The end of the axis of percentiles. */
@@ -53,6 +57,16 @@ export class RunPage implements Page {
     this.closer.ios.root.dataset["view"] = "seconds";
     this.detail.append(h("h2", {}, "Step"), this.closer.ios.root, this.closer.rt.root, this.closer.nines.root, this.closer.table.root);
     this.root.append(this.facts, this.bar, this.rounds, this.rate.root, this.times.root, this.sense.root, this.detail, this.list.root, this.caveats);
+  }
+
+  private hands(): Hands {
+    return { pick: (_, x) => this.pickAt(x), zoom: (from, to) => this.zoom(from, to) };
+  }
+
+  /** Shows a part of the run, in seconds; the address has nanoseconds, as for captures. */
+  private zoom(from: number, to: number): void {
+    const part = inside(from * 1e9, to * 1e9, this.end() * 1e9);
+    this.app.go({ from: part?.from, to: part?.to });
   }
 
   update(): void {
@@ -73,7 +87,11 @@ export class RunPage implements Page {
       }));
       if (this.closed || turn !== this.turn) return;
       this.runs = distinct(answers);
-      this.draw(answers.map((one) => one.n), fresh);
+      // A tip under the pointer outlives a refresh that brings nothing new.
+      const now = JSON.stringify(answers.map(({ n: one, answer }) => [one, answer.steps.length, answer.tracks, answer.caveats.length, answer.state]));
+      if (fresh && now === this.drawn) this.about();
+      else this.draw(answers.map((one) => one.n), fresh);
+      this.drawn = now;
     } catch (error) {
       if (!this.closed && turn === this.turn) this.facts.replaceChildren(h("p", { class: "notice" }, said(error)));
     }
@@ -99,8 +117,13 @@ export class RunPage implements Page {
   }
 
   private reach(): [number, number] {
+    const { from, to } = this.app.state;
+    return from !== undefined && to !== undefined ? [from / 1e9, to / 1e9] : [0, this.end()];
+  }
+
+  private end(): number {
     const ends = this.runs.flatMap(({ answer }) => answer.steps.map((step) => (step.start_s ?? 0) + (step.seconds ?? 0)));
-    return [0, Math.max(1, ...ends)];
+    return ends.reduce((last, one) => Math.max(last, one), 1);
   }
 
   private about(): void {
@@ -123,6 +146,10 @@ export class RunPage implements Page {
       const item = itemOf(this.app, n);
       return item ? [button(`${shortName(item)} ×`, () => this.app.go({ runs: state.runs.filter((one) => one !== n) }), { class: "chip", title: "Remove this run" })] : [];
     });
+    const [from, to] = this.reach();
+    if (state.from !== undefined) {
+      chips.push(button(`${lasting(from)} to ${lasting(to)} ×`, () => this.app.go({ from: undefined, to: undefined }), { class: "chip", title: "Show the whole run" }));
+    }
     this.bar.replaceChildren(
       choice("Measure", [["iops", "IOPS"], ["mb", "MB/s"]], state.measure, (measure) => this.app.go({ measure })),
       ...(others.length > 0 && !exported() ? [select] : []),
@@ -167,7 +194,7 @@ export class RunPage implements Page {
       { head: "IOPS", value: (step) => step.iops, text: (step) => number(step.iops) },
       { head: "MB/s", value: (step) => step.mb_s, text: (step) => number(step.mb_s) },
       { head: "Mean", value: (step) => step.rt_mean_ns, text: (step) => span(step.rt_mean_ns) },
-      { head: "99 %", value: (step) => step.rt_p99, text: (step) => span(step.rt_p99) },
+      { head: "99 %", value: (step) => step.rt_p99_ns, text: (step) => span(step.rt_p99_ns) },
       { head: "Maximum", value: (step) => step.rt_max_ns, text: (step) => span(step.rt_max_ns) },
       { head: "Caveats", value: (step) => step.caveats?.length ?? 0, text: (step) => (step.caveats ?? []).map((one) => (typeof one === "string" ? one : one.text)).join("; ") || "–" },
     ];
@@ -187,14 +214,14 @@ export class RunPage implements Page {
 
   private async drawStep(numbers: number[], refreshed: boolean): Promise<void> {
     const { step } = this.app.state;
-    this.detail.hidden = step === undefined;
-    if (step === undefined || refreshed) return;
     const first = this.runs[0]?.answer.steps.find((one) => one.i === step);
+    this.detail.hidden = first === undefined;
+    if (step === undefined || first === undefined || refreshed) return;
     const title = this.detail.querySelector("h2");
-    if (title) title.textContent = first ? `Step ${step}: ${first.place} ${first.name}` : `Step ${step}`;
+    if (title) title.textContent = `Step ${step}: ${first.place} ${first.name}`;
     const coming = this.stepAnswers(numbers, step, first);
     const drawn = (make: (found: Named<StepAnswer>[]) => Drawing | string): Promise<Drawing | string> => coming.then(make);
-    const long = first?.seconds ?? 1;
+    const long = first.seconds ?? 1;
     const ends = (await coming.catch(() => [])).flatMap(({ answer }) => (answer.intervals["t"] ?? []).map((value) => value ?? 0));
     const time: [number, number] = [Math.min(0, ...ends), Math.max(ends.length > 0 ? 0 : long, ...ends) + 0.5];
     void this.closer.ios.load(drawn((found) => seconds(found, "ios")), () => time);
@@ -204,7 +231,6 @@ export class RunPage implements Page {
     if (this.closely === step) return;
     this.closely = step;
     this.detail.scrollIntoView({ block: "nearest" });
-    announce(`Step ${step} is shown.`);
   }
 
   /** The same step of every run: that of the same place and name, else none. */
@@ -239,6 +265,7 @@ export class RunPage implements Page {
     const at = steps.findIndex((step) => step.i === this.app.state.step);
     const next = event.key === "ArrowRight" ? steps[at + 1] : event.key === "ArrowLeft" ? steps[Math.max(0, at - 1)] : undefined;
     if (next) this.app.go({ step: next.i });
+    else if (event.key === "Home") this.app.go({ from: undefined, to: undefined });
     else if (event.key === "m") this.app.go({ measure: this.app.state.measure === "iops" ? "mb" : "iops" });
     else return false;
     return true;
@@ -273,7 +300,7 @@ function tableOf(found: Named<StepAnswer>[]): Listed | string {
     { head: "Percentile", value: (row) => row[0] },
     ...found.map((run, at) => ({ head: run.name, value: (row: [string, ...(number | null)[]]) => row[at + 1] as number | null, text: (row: [string, ...(number | null)[]]) => span(row[at + 1] as number | null) })),
   ];
-  const rows = first.percentiles.map(([p]): [string, ...(number | null)[]] => [`${p} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
+  const rows = first.percentiles.map(([p]): [string, ...(number | null)[]] => [`${Number(p.toFixed(6))} %`, ...found.map(({ answer }) => answer.percentiles.find(([q]) => q === p)?.[1] ?? null)]);
   const disk = Object.entries(first.diskstats ?? {}).map(([name, value]): [string, string] => [name.replace(/_/g, " "), typeof value === "number" ? count(value) : String(value ?? "–")]);
   const diskColumns: Column<[string, string]>[] = [{ head: "Disk statistics (/proc/diskstats)", value: (row) => row[0] }, { head: "Value", value: (row) => row[1] }];
   return {

@@ -58,7 +58,7 @@ export function track(name: string, runs: readonly Named<RunAnswer>[]): Drawing 
     tips: () => ({ head: "", rows: [] }),
   };
   if (window) sheet.shaded = { from: window.from - 0.5, to: window.to + 0.5 };
-  const values = sheet.lines.flatMap((line) => line.y).filter((value): value is number => value !== null);
+  const values = sheet.lines.flatMap((line) => line.y).filter((value): value is number => typeof value === "number");
   const [low, high] = [Math.min(...values), Math.max(...values)];
   sheet.left.low = Math.max(0, low - (high - low || high) * 0.15);
   sheet.left.high = high + (high - low || high) * 0.15;
@@ -113,15 +113,16 @@ export function stepsOver(runs: readonly Named<RunAnswer>[], what: "iops" | "mb"
 /** Temperature of the drive and load of the host. */
 export function sensors(runs: readonly Named<RunAnswer>[]): Drawing | string {
   const known = runs.flatMap((run) => (run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : []));
-  const has = (pick: (one: (typeof known)[number]) => Values): boolean => known.some((one) => pick(one).some((value) => value !== null));
+  const has = (pick: (one: (typeof known)[number]) => Values): boolean => known.some((one) => pick(one).some((value) => typeof value === "number"));
   const [warm, busy] = [has(({ one }) => one.temperature), has(({ one }) => one.load)];
   if (!warm && !busy) return "Neither temperature nor host load was recorded.";
   const columns = known.flatMap(({ run, one }) => [
     { run, x: one.t, y: one.temperature, right: false, name: "temperature" },
-    { run, x: one.t, y: one.load, right: true, name: "host load" },
-  ]).filter((column) => column.y.some((value) => value !== null));
+    { run, x: one.t, y: one.load.map((share) => (typeof share === "number" ? share * 100 : null)), right: warm, name: "host load" },
+  ]).filter((column) => column.y.some((value) => typeof value === "number"));
   const all = joined(columns);
   const several = known.length > 1;
+  const load = { name: "load %", format: (value: number): string => `${brief(value)} %` };
   const lines = columns.map(({ run, right, name }, at): Line => ({
     name: several ? `${name}, ${run.name}` : name,
     colour: colour(several ? run.place : right ? 0 : 1, dark()),
@@ -129,21 +130,21 @@ export function sensors(runs: readonly Named<RunAnswer>[]): Drawing | string {
   }));
   const sheet: Sheet = {
     x: all.x, lines, marks: [], ticks: bySeconds,
-    left: { name: "°C", low: lowest(known.flatMap(({ one }) => one.temperature)), format: (value) => `${brief(value)} °C` },
-    right: { name: "load %", format: (value) => `${brief(value)} %` },
-    tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line, value) => (line.right ? number(value, "%") : number(value, "°C"))),
+    left: !warm ? load : { name: "°C", low: lowest(known.flatMap(({ one }) => one.temperature)), format: (value) => `${brief(value)} °C` },
+    ...(warm && busy ? { right: load } : {}),
+    tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line, value) => (line.name.startsWith("host") ? number(value, "%") : number(value, "°C"))),
   };
-  return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: `Temperature ${warm ? "of the drive" : "not recorded"}, load of the host's processors ${busy ? "(right)" : "not recorded"}.`, spoken: "Temperature and host load over time." };
+  return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: [warm ? "Temperature of the drive." : "No temperature was recorded.", !busy ? "No host load was recorded." : `Load of the host's processors${warm ? " (right)." : "."}`].join(" "), spoken: "Temperature and host load over time." };
 }
 
 /** A temperature's axis begins a little below it: zero says nothing. */
 function lowest(values: Values): number {
-  const known = values.filter((value): value is number => value !== null);
+  const known = values.filter((value): value is number => typeof value === "number");
   return known.length > 0 ? Math.floor(Math.min(...known) / 5 - 1) * 5 : 0;
 }
 
 const COLUMN: Record<string, string> = {
-  reads: "reads", writes: "writes", bytes: "bytes", iops: "IOPS", rt_mean: "mean", rt_max: "maximum", read_rt_mean: "mean of reads", write_rt_mean: "mean of writes",
+  reads: "reads", writes: "writes", bytes: "bytes", iops: "IOPS", rt_mean: "mean", rt_p99: "99 %", rt_max: "maximum",
 };
 
 /** The seconds of a step: I/Os, or response times. */
@@ -171,7 +172,7 @@ export function seconds(runs: readonly Named<StepAnswer>[], what: "ios" | "rt"):
 /** Response times over an axis of percentiles. */
 export function percentiles(runs: readonly Named<StepAnswer>[]): Drawing | string {
   const curves = runs.map(({ answer }) => {
-    const curve = exceedance(answer.histogram.edges_ns, answer.histogram.counts);
+    const curve = exceedance(answer.histogram.upper_ns, answer.histogram.counts);
     const said = answer.percentiles.filter((pair): pair is [number, number] => pair[1] !== null && pair[0] < 100);
     return curve.x.length > 0 ? curve : { x: said.map(([p]) => nines(p / 100)), y: said.map(([, ns]) => ns) };
   });

@@ -34,6 +34,8 @@ export interface State {
   time: "clock" | "start";
   table: string;
   hits: "all" | "read" | "write";
+  /** Rows of the processes' table. */
+  group: "pid" | "name";
   step: number | undefined;
 }
 
@@ -44,7 +46,7 @@ export function noFilters(): Filters {
 export function initial(): State {
   return {
     n: undefined, filters: noFilters(), versus: undefined, runs: [], from: undefined, to: undefined,
-    measure: "iops", by: "stream", time: "clock", table: "streams", hits: "all", step: undefined,
+    measure: "iops", by: "stream", time: "clock", table: "streams", hits: "all", group: "pid", step: undefined,
   };
 }
 
@@ -78,6 +80,7 @@ export function parse(hash: string): State {
   state.by = oneOf(params.get("by"), ["stream", "process"], "stream");
   state.time = oneOf(params.get("time"), ["clock", "start"], "clock");
   state.hits = oneOf(params.get("hits"), ["all", "read", "write"], "all");
+  state.group = oneOf(params.get("group"), ["pid", "name"], "pid");
   state.table = params.get("table") ?? "streams";
   state.step = whole(params.get("step"));
   return state;
@@ -98,7 +101,7 @@ export function address(state: State): string {
     params.set("from", String(state.from));
     params.set("to", String(state.to));
   }
-  for (const key of ["measure", "by", "time", "hits", "table"] as const) {
+  for (const key of ["measure", "by", "time", "hits", "group", "table"] as const) {
     if (state[key] !== usual[key]) params.set(key, state[key]);
   }
   if (state.step !== undefined) params.set("step", String(state.step));

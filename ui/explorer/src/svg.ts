@@ -118,6 +118,7 @@ function path(plot: uPlot, sheet: Sheet, line: Line): SVGElement[] {
   const steps = line.kind === "area" || line.kind === "step";
   let before: number | undefined;
   line.y.forEach((value, at) => {
+    if (value === undefined) return;
     if (value === null || !Number.isFinite(value)) {
       if (before !== undefined && line.kind === "area") parts.push(`V${floor}`);
       before = undefined;

@@ -34,6 +34,7 @@ export class Tables {
   private readonly tabs = h("div", { class: "tabs" });
   private readonly places = h("div", { class: "pair" });
   private panels: { panel: TablePanel; key: string }[] = [];
+  private readonly grouping = h("span");
   private offset = 0;
   private asked = "";
 
@@ -45,6 +46,7 @@ export class Tables {
     const now = NAMES.find(([id]) => id === this.app.state.table) ?? NAMES[0] ?? ["streams", "I/O streams"];
     const [id, title] = now;
     this.tabs.replaceChildren(choice("Table", NAMES.map(([one, text]) => [one, text] as [string, string]), id, (value) => this.app.go({ table: value })));
+    this.grouping.replaceChildren(choice("Rows of the table", [["pid", "Each process"], ["name", "By name"]], this.app.state.group, (group) => this.app.go({ group })));
     const sides = this.sides();
     const keys = sides.map(({ item, letter }) => `${id}/${item.n}/${letter}`);
     if (keys.join() !== this.panels.map(({ key }) => key).join()) {
@@ -64,6 +66,7 @@ export class Tables {
     } }];
     const panel = new TablePanel(shown.letter ? `${shown.letter}: ${title}, ${shortName(shown.item)}` : title, () => shortName(shown.item), tools);
     panel.root.dataset["view"] = id;
+    if (id === "processes" && at === 0 && !exported()) panel.head.prepend(this.grouping);
     return panel;
   }
 
@@ -72,7 +75,8 @@ export class Tables {
     if (id === "marks") return this.marks(shown.item);
     if (id === "hot") return this.hot(await ask<unknown>(url("hot", params)));
     if (id === "ios") return this.ios(shown, params);
-    const answer = await ask<Row>(url(id, params));
+    const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
+    const answer = await ask<Row>(url(id, { ...params, ...byName }));
     if (id === "processes") return this.processes(shown, rowsOf(answer, "processes"));
     if (id === "cumulative") return cumulative(rowsOf(answer["workload"] as Row, "streams"));
     if (id === "steps") return this.steps(shown.item, rowsOf(answer, "steps"));
@@ -99,6 +103,7 @@ export class Tables {
       timed("99 %", nested("response", "p99_ns")),
       timed("99.9 %", nested("response", "p99_9_ns")),
       timed("Maximum", nested("response", "max_ns")),
+      summed(nested("response", "mean_ns")),
     ];
     return rows.length === 0 ? nothing() : listed("I/O streams of what is shown, with response times", columns, rows, this.choice(shown, "stream", (row) => String(row["stream"])));
   }
@@ -114,6 +119,7 @@ export class Tables {
       counted("SEQ", "sequential"),
       timed("Mean", num("response_mean_ns")),
       timed("Maximum", num("response_max_ns")),
+      summed(num("response_mean_ns")),
     ];
     const choose: Choice<Row> = {
       pick: (row, shift) => this.hands.pick(...processOf(row), shift, shown.side),
@@ -246,7 +252,7 @@ export function caveatList(caveats: readonly Caveat[], pick?: (caveat: Caveat) =
 
 function processOf(row: Row): [Facet, string] {
   const pid = row["pid"];
-  return typeof pid === "number" ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
+  return typeof pid === "number" && pid > 0 ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
 }
 
 function cumulative(rows: Row[]): Listed | string {
@@ -309,6 +315,15 @@ function amounted(head: string, key: string): Column<Row> {
 
 function timed(head: string, value: (row: Row) => number | null): Column<Row> {
   return { head, value, text: (row) => span(value(row)) };
+}
+
+/** What all I/Os of a row took together: whose I/Os were outstanding how long. */
+function summed(mean: (row: Row) => number | null): Column<Row> {
+  const value = (row: Row): number | null => {
+    const [one, ios] = [mean(row), num("count")(row)];
+    return one === null || ios === null ? null : one * ios;
+  };
+  return { head: "Sum of times", value, text: (row) => span(value(row)) };
 }
 
 function plainHead(name: string): string {

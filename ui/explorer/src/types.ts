@@ -33,7 +33,7 @@ export interface Item {
   bytes?: number;
   devices?: (string | { name: string })[];
   layers?: string[];
-  processes?: { name: string; ios: number }[];
+  processes?: { name: string; pids?: number[]; ios: number }[];
   streams?: Named[];
   marks?: Mark[];
   caveats?: Caveat[];
@@ -50,7 +50,8 @@ export interface Meta {
   items: Item[];
 }
 
-export type Values = (number | null)[];
+/** Null: there is no value. Undefined: this is a place of another line. */
+export type Values = (number | null | undefined)[];
 
 export interface SeriesAnswer {
   from: number;
@@ -116,7 +117,7 @@ export interface RunStep {
   iops: number | null;
   mb_s: number | null;
   rt_mean_ns: number | null;
-  rt_p99?: number | null;
+  rt_p99_ns?: number | null;
   rt_max_ns?: number | null;
   caveats?: (string | Caveat)[];
 }
@@ -136,7 +137,9 @@ export interface RunAnswer {
 
 export interface StepAnswer {
   intervals: Record<string, Values>;
-  histogram: { edges_ns: number[]; counts: number[] };
+  /** Buckets with I/Os: where each begins, and the longest time that it can hold. */
+  histogram: { edges_ns: number[]; upper_ns: number[]; counts: number[] };
+  /** Percentiles (99) and their times. */
   percentiles: [number, number | null][];
   diskstats?: Record<string, unknown> | null;
 }

@@ -6,7 +6,7 @@ import { bandAt, bands, cellEdges, closed, coarseMean, greatest, idle, stacked, 
 import { amount, brief, count, date, moment, number, percent, span, timeTicks, type Clock } from "./format";
 import { mostOf, paint, rowOf } from "./heat";
 import { colour, OTHERS } from "./palette";
-import type { HeatAnswer, Mark, SeriesAnswer } from "./types";
+import type { HeatAnswer, Mark, SeriesAnswer, Values } from "./types";
 
 /** Colors that names keep while the page looks at other parts. */
 export class Colours {
@@ -80,11 +80,13 @@ export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, 
   const halo: Line = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
   const mean: Line = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
   const total = totalRate(answer, scene.measure);
+  // Some traces have no response times: then there is no line and no axis for it.
+  const timedIos = greatest(answer.rt_mean_ns) > 0;
   const sheet: Sheet = {
     ...timed(scene, cellEdges(answer)),
-    lines: [...areas, halo, mean],
+    lines: timedIos ? [...areas, halo, mean] : areas,
     left: { name: unit(scene.measure), format: brief },
-    right: { name: "mean response time", format: span },
+    ...(timedIos ? { right: { name: "mean response time", format: span } } : {}),
     tips: (at, _, y) => ({
       head: head(scene, answer.from + at * answer.width_ns, answer.width_ns),
       rows: mapTips(answer, scene, list, paints, total, at, bandAt(tops, at, y)),
@@ -93,7 +95,7 @@ export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, 
   const keys: Key[] = list.map((band, at) => band.others
     ? { name: band.name, colour: paints[at] ?? OTHERS }
     : { name: band.name, colour: paints[at] ?? OTHERS, pick: (shift) => pick(band, shift) });
-  keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
+  if (timedIos) keys.push({ name: "mean response time (right)", colour: ink("ink"), dash: true });
   const peak = greatest(total);
   return {
     sheet, keys, list, tops, xName: X_NAME,
@@ -125,7 +127,7 @@ export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Sce
   if (most === 0) return "No response times in this part. Some traces do not record completions.";
   const [first, last] = used(heat);
   const low = heat.row_edges[first] || heat.row_edges[first + 1] || 1;
-  const line = (name: string, y: (number | null)[], paint: string, dash?: number[]): Line => ({ name, colour: paint, y: closed(y), kind: "step", width: 1.3, dash });
+  const line = (name: string, y: Values, paint: string, dash?: number[]): Line => ({ name, colour: paint, y: closed(y), kind: "step", width: 1.3, dash });
   const lines = [
     line("50 %", series.rt_p50, ink("ink")),
     line("99 %", series.rt_p99, colour(1, dark())),
@@ -147,26 +149,32 @@ export function responseTimes(heat: HeatAnswer, series: SeriesAnswer, scene: Sce
   const worst = greatest(series.rt_max);
   return {
     sheet, xName: X_NAME, keys: lines.map((one) => ({ name: one.name, colour: one.colour, dash: true })),
-    note: `I/Os of each cell and response time, few (pale) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
+    note: `I/Os of each cell and response time, few (faint) to ${count(most)} (strong). Percentiles have a line where at least ten I/Os lie beyond them.`,
     spoken: `Heat map of response times over time. Longest ${span(worst)}.`,
   };
 }
 
-/** The lowest and the highest row with I/Os, and one more on each side. */
-function used(heat: HeatAnswer): [number, number] {
+/** The lowest and the highest row with I/Os. */
+function filled(heat: HeatAnswer): [number, number] {
   let [first, last] = [heat.rows - 1, 0];
   heat.counts.forEach((one, at) => {
     if (one > 0) [first, last] = [Math.min(first, at % heat.rows), Math.max(last, at % heat.rows)];
   });
+  return [first, last];
+}
+
+/** The rows with I/Os, and one more on each side. */
+function used(heat: HeatAnswer): [number, number] {
+  const [first, last] = filled(heat);
   return [Math.max(0, first - 1), Math.min(heat.rows - 1, last + 1)];
 }
 
-function heatTip(heat: HeatAnswer, x: number, y: number, format: (value: number) => string): Tip[] {
+function heatTip(heat: HeatAnswer, x: number, y: number, format: (value: number) => string, what = "I/Os"): Tip[] {
   const cell = Math.floor((x - heat.from) / heat.width_ns);
   if (cell < 0 || cell >= heat.cells) return [];
   const row = rowOf(heat.row_edges, y);
   const range = `${format(heat.row_edges[row] ?? 0)} – ${format(heat.row_edges[row + 1] ?? 0)}`;
-  return [{ name: range, value: `${count(heat.counts[cell * heat.rows + row] ?? 0)} I/Os` }];
+  return [{ name: range, value: `${count(heat.counts[cell * heat.rows + row] ?? 0)} ${what}` }];
 }
 
 /** Queue depth, and how much of the time nothing was outstanding. */
@@ -174,7 +182,7 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
   if (greatest(series.qd_max) === 0 && greatest(series.busy) === 0) return "No queue depth in this part.";
   const rest = idle(series.busy);
   const lines: Line[] = [
-    { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => (share === null ? null : share * 100))), kind: "area", right: true },
+    { name: "idle time", colour: dark() ? "#4a4d52" : "#d4d4d0", y: closed(rest.map((share) => (typeof share === "number" ? share * 100 : null))), kind: "area", right: true },
     { name: "maximum QD", colour: colour(1, dark()), y: closed(series.qd_max), kind: "step", width: 1 },
     { name: "mean QD", colour: colour(0, dark()), y: closed(series.qd_mean), kind: "step", width: 1.6 },
   ];
@@ -189,7 +197,7 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
       { name: "Idle", value: percent(rest[at] ?? null), colour: lines[0]?.colour ?? "" },
     ] }),
   };
-  const known = rest.filter((share): share is number => share !== null);
+  const known = rest.filter((share): share is number => typeof share === "number");
   const mean = known.length > 0 ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
   return {
     sheet, xName: X_NAME, keys: [...lines].reverse().map((line) => ({ name: line.right ? "idle time (right)" : line.name, colour: line.colour, dash: !line.right })),
@@ -200,8 +208,10 @@ export function depth(series: SeriesAnswer, scene: Scene): Drawing | string {
 
 /** Where the I/Os went. */
 export function hits(heat: HeatAnswer, scene: Scene, common: number | undefined): Drawing | string {
+  const [first, last] = filled(heat);
+  const reach = `Hit between ${amount(heat.row_edges[first])} and ${amount(heat.row_edges[last + 1])} from the start of the device.`;
   return heatOnly(heat, scene, common, amount, "address",
-    "Addresses from the start of the device, few I/Os (pale) to many (strong).", "No I/O with an address in this part with these filters.");
+    `${reach} Few hits (faint) to many (strong); an I/O hits each of 1,024 address ranges that it touches.`, "No I/O with an address in this part with these filters.");
 }
 
 /** At which part of its second each I/O came: regular work draws lines. */
@@ -219,7 +229,7 @@ function heatOnly(heat: HeatAnswer, scene: Scene, common: number | undefined, fo
     lines: [],
     left: { name, low: edges[0] ?? 0, high: edges[heat.rows] ?? 1, format: narrow() ? (value) => format(value).replace(" ", "") : format },
     heat: { answer: heat, most, image: paint(heat, common ?? most, dark()) },
-    tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format) }),
+    tips: (at, x, y) => ({ head: head(scene, heat.from + at * heat.width_ns, heat.width_ns), rows: heatTip(heat, x, y, format, name === "address" ? "hits" : "I/Os") }),
   };
   return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
 }
@@ -237,7 +247,9 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer; ma
   const sheet: Sheet = {
     ...timed(scene, x),
     lines,
-    left: { name: unit(scene.measure), format: brief },
+    named: true,
+    // Names of marks stand over the values.
+    left: { name: unit(scene.measure), format: brief, ...(scene.marks.length > 0 ? { high: greatest(lines.flatMap((line) => line.y)) * 1.4 } : {}) },
     tips: (at) => ({ head: head(scene, first.answer.from + at * first.answer.width_ns, first.answer.width_ns),
       rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, colour: line.colour })) }),
   };

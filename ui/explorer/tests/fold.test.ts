@@ -68,15 +68,15 @@ describe("what is looked for", () => {
 
 describe("lines over their own places", () => {
   it("are joined without invented values", () => {
-    expect(joined([{ x: [1, 3], y: [10, 30] }, { x: [2, 3], y: [20, null] }])).toEqual({ x: [1, 2, 3], y: [[10, null, 30], [null, 20, null]] });
+    expect(joined([{ x: [1, 3], y: [10, 30] }, { x: [2, 3], y: [20, null] }])).toEqual({ x: [1, 2, 3], y: [[10, undefined, 30], [undefined, 20, null]] });
   });
   it("stand on an axis of percentiles", () => {
-    const { x, y } = exceedance([0, 100, 200, 400], [90, 9, 1]);
+    const { x, y } = exceedance([100, 200, 300, 400], [900, 90, 9, 1]);
     expect(x[0]).toBeCloseTo(1, 9);
     expect(x[1]).toBeCloseTo(2, 9);
     expect(y).toEqual([100, 200]);
     expect(nines(0.999)).toBeCloseTo(3, 9);
-    expect(exceedance([0, 1], [0])).toEqual({ x: [], y: [] });
+    expect(exceedance([1], [0])).toEqual({ x: [], y: [] });
   });
 });
 

@@ -8,7 +8,7 @@ describe("the address", () => {
     const state = {
       ...initial(), n: 1, filters: { ...noFilters(), stream: ["RND 4K W"], process: ["<script>alert(1)</script>"] },
       versus: { n: 0, filters: { ...noFilters(), op: ["read"] } }, runs: [2, 3], from: 7, to: 10_007,
-      measure: "mb" as const, by: "process" as const, time: "start" as const, table: "hot", hits: "read" as const, step: 13,
+      measure: "mb" as const, by: "process" as const, time: "start" as const, table: "hot", hits: "read" as const, group: "name" as const, step: 13,
     };
     expect(parse(address(state))).toEqual(state);
     expect(parse(address(initial()))).toEqual(initial());

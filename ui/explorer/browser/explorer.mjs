@@ -1,0 +1,395 @@
+// The page in Chromium, against the program: node explorer/browser/explorer.mjs PROGRAM (in ui/).
+// Prints a line of the form that scripts/test counts. Exit code 77: no browser can be had.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BACKUP, capture, COUNTS, explore, going, HOSTILE, simulated, TOTAL } from "./made.mjs";
+
+const program = process.argv[2];
+const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
+
+function skip(reason) {
+  console.log(`SKIPPED: the explorer in a browser: ${reason}`);
+  process.exit(77);
+}
+
+if (!CHROMIUM) skip("chromium is not installed");
+const { chromium } = await import("playwright-core").catch(() => skip("playwright-core is not installed (npm ci in ui)"));
+
+const directory = mkdtempSync(join(tmpdir(), "steadfast-explorer-"));
+process.env.XDG_CACHE_HOME = join(directory, "cache");
+const children = [];
+const errors = [];
+let browser;
+let page;
+let base;
+
+const $ = (selector, options) => page.locator(selector, options);
+const hash = () => new URLSearchParams(new URL(page.url()).hash.slice(1));
+const panel = (view) => $(`[data-view="${view}"]`);
+
+/** Until something holds in the page. The page's policy forbids what waitForFunction does. */
+async function until(holds, argument, wait = 10_000) {
+  const end = Date.now() + wait;
+  while (!(await page.evaluate(holds, argument))) {
+    assert.ok(Date.now() < end, `waited ${wait} ms for ${holds}`);
+    await page.waitForTimeout(30);
+  }
+}
+
+/** Until nothing is being loaded. */
+async function settled() {
+  await page.waitForTimeout(60);
+  await until(() => document.querySelectorAll("[aria-busy]").length === 0);
+}
+
+async function visit(state) {
+  // A new page: another address alone would only change what is shown.
+  await page.goto("about:blank");
+  await page.goto(`${base}#${state}`);
+  await page.waitForSelector(".panel canvas", { timeout: 15_000 });
+  await settled();
+}
+
+async function drag(target, from, to) {
+  await target.scrollIntoViewIfNeeded();
+  const box = await target.boundingBox();
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + box.width * from, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * ((from + to) / 2), y);
+  await page.mouse.move(box.x + box.width * to, y);
+  await page.mouse.up();
+  await settled();
+}
+
+/** The rows of the table that is shown. */
+async function rows(view) {
+  return panel(view).locator("tbody tr").evaluateAll((found) => found.map((row) => [...row.cells].map((cell) => cell.textContent)));
+}
+
+async function saved(view, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), panel(view).first().locator(".tools button", { hasText: name }).click()]);
+  return readFileSync(await download.path());
+}
+
+async function table(name) {
+  await $(`.tabs button[data-value="${name}"]`).click();
+  await settled();
+}
+
+const tests = {
+  async "shows every view of a capture"() {
+    await visit("n=0");
+    for (const view of ["map", "rt", "qd", "lba", "subsecond"]) {
+      assert.equal(await panel(view).locator("canvas").count(), 1, view);
+      assert.match(await panel(view).locator(".pane").getAttribute("aria-label"), /over time/, view);
+    }
+    assert.match(await page.title(), /known\.parquet/);
+    assert.equal(await $(".failed").count(), 0, await $(".failed").allTextContents());
+  },
+
+  async "counts what the command line counts"() {
+    await visit("n=0&table=processes");
+    const found = Object.fromEntries((await rows("processes")).map((row) => [row[0].replace(/ \(\d+\)$/, ""), Number(row[1].replace(/,/g, ""))]));
+    assert.deepEqual(found, COUNTS);
+    await panel("map").locator(".tools button", { hasText: "Command" }).click();
+    const command = await $("dialog pre").textContent();
+    assert.match(command, /^steadfast trace /);
+    const quiet = { stdio: "pipe", encoding: "utf8" };
+    execFileSync("sh", ["-c", command.replace(/^steadfast/, '"$0"'), program], quiet);
+    await page.keyboard.press("Escape");
+    assert.equal(await $("dialog").count(), 0);
+  },
+
+  async "names are never markup"() {
+    await visit("n=0&by=process&table=processes");
+    assert.ok((await panel("processes").textContent()).includes(HOSTILE));
+    assert.ok((await panel("map").locator(".key").textContent()).includes(HOSTILE));
+    assert.equal(await page.evaluate(() => document.querySelectorAll("script").length), 1);
+    assert.equal(await page.evaluate(() => globalThis.x), undefined);
+  },
+
+  async "the brush zooms everything, and Esc goes back"() {
+    await visit("n=0");
+    await drag($(".overview .u-over"), 0.6, 0.8);
+    const [from, to] = [Number(hash().get("from")), Number(hash().get("to"))];
+    assert.ok(Math.abs(from - 120e9) < 2e9 && Math.abs(to - 160e9) < 2e9, `${from} ${to}`);
+    assert.ok(Number((await rows("streams"))[0][1].replace(/,/g, "")) < 3000);
+    await drag(panel("map").locator(".u-over"), 0.25, 0.5);
+    assert.ok(Number(hash().get("to")) - Number(hash().get("from")) < 12e9);
+    await page.keyboard.press("Escape");
+    await settled();
+    assert.equal(Number(hash().get("from")), from);
+    await page.keyboard.press("Escape");
+    await settled();
+    assert.equal(hash().get("from"), null);
+  },
+
+  async "keys move the brush"() {
+    await visit("n=0&from=100000000000&to=140000000000");
+    await $(".window").focus();
+    await page.keyboard.press("ArrowRight");
+    await settled();
+    assert.equal(Number(hash().get("from")), 110e9);
+    assert.match(await $(".window").getAttribute("aria-valuetext"), /to/);
+    await page.keyboard.press("Home");
+    await settled();
+    assert.equal(hash().get("from"), null);
+    await page.keyboard.press("?");
+    assert.equal(await $("dialog[open]").count(), 1);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("m");
+    await settled();
+    assert.equal(hash().get("measure"), "mb");
+  },
+
+  async "a click filters, and another one frees"() {
+    await visit("n=0&table=processes");
+    await panel("processes").locator("tbody button", { hasText: "backup" }).click();
+    await settled();
+    assert.equal(hash().get("pid"), "13");
+    assert.deepEqual((await rows("processes")).map((row) => row[1]), ["1,499"]);
+    assert.match(await $(".chips").textContent(), /Process: backup \(13\)/);
+    await $(".chip").first().click();
+    await settled();
+    assert.equal((await rows("processes")).length, 3);
+  },
+
+  async "an area of the stream map filters too"() {
+    await visit("n=0");
+    const box = await panel("map").locator(".u-over").boundingBox();
+    await page.mouse.click(box.x + box.width * 0.3, box.y + box.height - 4);
+    await settled();
+    assert.match(hash().get("stream") ?? "", /^RND 8K [RW]$/);
+  },
+
+  async "the slowest minute, its process, its addresses"() {
+    await visit("n=0&table=processes");
+    await $("button", { hasText: "Slowest minute" }).click();
+    await until(() => location.hash.includes("from="));
+    await settled();
+    const [from, to] = [Number(hash().get("from")), Number(hash().get("to"))];
+    assert.ok(Math.abs(to - from - 60e9) < 1e9, `${to - from}`);
+    assert.ok(from <= BACKUP.from * 1e9 + 1e9 && to >= BACKUP.to * 1e9 - 1e9, `${from} ${to}`);
+    const head = panel("processes").locator("thead button", { hasText: "Mean" });
+    await head.click();
+    assert.match((await rows("processes"))[0][0], /^backup/);
+    await panel("processes").locator("tbody button").first().click();
+    await table("hot");
+    const [first] = await rows("hot");
+    assert.match(first.join(" "), /backup \(13\)|backup \(/);
+    const low = Number(first.map((cell) => cell.replace(/,/g, "")).find((cell) => /^\d{6,}$/.test(cell)));
+    assert.ok(low >= BACKUP.low && low < BACKUP.low + COUNTS.backup * 131072, `${low}`);
+  },
+
+  async "the pointer tells exact numbers"() {
+    await visit("n=0");
+    const box = await panel("map").locator(".u-over").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.7, box.y + box.height * 0.7);
+    await page.mouse.move(box.x + box.width * 0.7 + 1, box.y + box.height * 0.7);
+    const tip = panel("map").locator(".tip");
+    assert.equal(await tip.isVisible(), true);
+    assert.match(await tip.textContent(), /IOPS.*I\/Os, amount.*Response time: mean/);
+  },
+
+  async "two captures stand on one axis"() {
+    await visit("n=0");
+    await $(".files button", { hasText: "second.parquet" }).click({ modifiers: ["Shift"] });
+    await settled();
+    assert.equal(hash().get("vs"), "1");
+    assert.equal(await panel("map").count(), 2);
+    assert.match(await panel("map").nth(1).locator("h3").textContent(), /^B: IO Stream Map, second\.parquet/);
+    await drag(panel("rt").first().locator(".u-over"), 0.2, 0.6);
+    assert.equal(await panel("lba").count(), 2);
+    await $(".chip", { hasText: "End comparison" }).click();
+    await settled();
+    assert.equal(await panel("map").count(), 1);
+    await table("streams");
+    await panel("streams").locator("tbody button").nth(1).click({ modifiers: ["Shift"] });
+    await settled();
+    assert.equal(hash().get("vs"), "0");
+    assert.ok(hash().get("vs.stream"));
+  },
+
+  async "every view is saved as SVG, PNG and CSV"() {
+    await visit("n=0&by=process");
+    for (const view of ["map", "rt", "qd", "lba", "subsecond"]) {
+      assert.match((await saved(view, "SVG")).toString(), /<svg[^]*<\/svg>/, view);
+      assert.equal((await saved(view, "PNG")).subarray(1, 4).toString(), "PNG", view);
+    }
+    const lines = (await saved("subsecond", "CSV")).toString().trim().split("\r\n").slice(1);
+    assert.equal(lines.reduce((sum, line) => sum + Number(line.split(",").pop()), 0), TOTAL);
+    assert.match((await saved("streams", "CSV")).toString(), /^Stream,I\/Os/);
+    assert.equal(await page.evaluate((svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelectorAll("script").length, (await saved("map", "SVG")).toString()), 0);
+  },
+
+  async "a workload is derived"() {
+    await visit("n=0&pid=13");
+    await $("button", { hasText: "Derive workload" }).click();
+    await page.waitForSelector("dialog pre");
+    const text = await $("dialog pre").textContent();
+    assert.match(text, /format = "steadfast workload/);
+    assert.match(text, /SEQ 128K W/);
+    await page.keyboard.press("Escape");
+  },
+
+  async "every table answers"() {
+    await visit("n=0");
+    for (const name of ["streams", "processes", "hot", "cumulative", "steps", "ios", "marks"]) {
+      await table(name);
+      assert.equal(await $(".tables .failed").count(), 0, `${name}: ${await $(".tables .state").allTextContents()}`);
+      const text = await panel(name).textContent();
+      assert.ok(!/undefined|NaN|\[object/.test(text), `${name}: ${text.slice(0, 300)}`);
+    }
+  },
+
+  async "nothing, and nonsense, in words"() {
+    await visit("n=0&pid=4294967295");
+    assert.match(await panel("map").locator(".state").textContent(), /No I\/O in this part/);
+    await page.goto("about:blank");
+    await page.goto(`${base}#n=77&from=9&to=3&stream=nonsense&vs=99`);
+    await page.waitForSelector(".panel");
+    await settled();
+    assert.match(await panel("map").locator(".state").textContent(), /\w/);
+    errors.length = 0; // The browser reports the refused question by itself.
+  },
+
+  async "fits a telephone, dark and light"() {
+    for (const scheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize({ width: 390, height: 800 });
+      for (const state of ["n=0&table=processes", "n=0&vs=1&table=hot", "n=2&step=1"]) {
+        await visit(state);
+        const [wide, small] = await page.evaluate(() => [document.documentElement.scrollWidth - document.documentElement.clientWidth,
+          [...document.querySelectorAll("body :not(script)")].filter((one) => one.checkVisibility() && one.textContent && parseFloat(getComputedStyle(one).fontSize) < 9.9).length]);
+        assert.deepEqual([wide, small], [0, 0], `${scheme} ${state}`);
+      }
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1200, height: 900 });
+  },
+
+  async "shows a run, its rounds and its steps"() {
+    await visit("n=2");
+    assert.ok((await panel("track").count()) >= 1);
+    assert.equal(await panel("steps").locator("canvas").count(), 1);
+    await panel("list").locator("tbody button").nth(3).click();
+    await settled();
+    await page.waitForSelector('[data-view="nines"] canvas');
+    assert.ok(hash().get("step"));
+    assert.equal(await $(".failed").count(), 0, await $(".failed").allTextContents());
+    const text = await $("main").textContent();
+    assert.ok(!/undefined|NaN|\[object/.test(text), text.slice(0, 500));
+    await page.keyboard.press("Escape");
+    await settled();
+    assert.equal(hash().get("step"), null);
+  },
+
+  async "lays runs over one another"() {
+    await visit("n=2");
+    await $(".files button", { hasText: "other" }).click({ modifiers: ["Shift"] });
+    await settled();
+    assert.equal(hash().get("with"), "3");
+    assert.equal(await panel("steps").locator(".key span").count(), 2);
+  },
+
+  async "a run that goes on refreshes by itself"() {
+    await visit("n=4");
+    const steps = async () => (await rows("list")).length;
+    const before = await steps();
+    await until((n) => document.querySelectorAll('[data-view="list"] tbody tr').length > n, before, 15_000);
+    assert.match(await $(".facts").textContent(), /goes on/);
+  },
+
+  async "redraws quickly"() {
+    await visit("n=0");
+    const took = await page.evaluate(async () => {
+      const over = document.querySelector(".overview .u-over");
+      const box = over.getBoundingClientRect();
+      over.setPointerCapture = () => undefined;
+      const fire = (name, part) => over.dispatchEvent(new PointerEvent(name, { bubbles: true, pointerId: 1, button: 0, clientX: box.left + part * box.width, clientY: box.top + 9 }));
+      const times = [];
+      for (let n = 0; n < 7; n += 1) {
+        fire("pointerdown", 0.05 + n * 0.1);
+        fire("pointermove", 0.1 + n * 0.1);
+        const begin = performance.now();
+        fire("pointerup", 0.13 + n * 0.1);
+        await new Promise(requestAnimationFrame);
+        times.push(performance.now() - begin);
+        await new Promise((done) => setTimeout(done, 300));
+      }
+      return times.sort((a, b) => a - b)[3];
+    });
+    assert.ok(hash().get("from"));
+    console.log(`note: brush redraw ${took.toFixed(1)} ms (median of 7)`);
+  },
+
+  async "an exported page works from a file"() {
+    const file = join(directory, "page.html");
+    execFileSync(program, ["explore", join(directory, "known.parquet"), "--export", file], { stdio: "pipe" });
+    assert.ok(readFileSync(file).length < 5_000_000);
+    await page.goto(`file://${file}`);
+    await page.waitForSelector(".panel canvas");
+    await settled();
+    assert.match(await $(".notice").textContent(), /Exported page/);
+    assert.equal(await $(".failed").count(), 0, await $(".failed").allTextContents());
+    await table("processes");
+    assert.equal((await rows("processes")).length, 3);
+    await drag($(".overview .u-over"), 0.3, 0.5);
+    assert.equal(await panel("map").locator("canvas").count(), 1);
+    assert.match(await panel("processes").textContent(), /whole capture only/);
+    assert.equal(await page.evaluate(() => globalThis.x), undefined);
+  },
+};
+
+function watch() {
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
+  page.on("pageerror", (error) => errors.push(String(error.stack)));
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!/^(about:|http:\/\/127\.0\.0\.1:|file:|data:|blob:)/.test(url)) errors.push(`asked ${url}`);
+  });
+}
+
+async function prepare() {
+  const files = [capture(program, directory, "known", 17), capture(program, directory, "second", 19), simulated(program, directory, "run"), simulated(program, directory, "other")];
+  const live = going(program, directory);
+  children.push(live.child);
+  for (let n = 0; n < 100 && !existsSync(join(live.run, "settings.json")); n += 1) await new Promise((done) => setTimeout(done, 100));
+  const served = await explore(program, [...files, live.run]);
+  children.push(served.child);
+  base = served.address;
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  page.setDefaultTimeout(10_000);
+  watch();
+}
+
+let [passed, failed] = [0, 0];
+try {
+  await prepare();
+  const wanted = process.argv[3];
+  for (const [name, test] of Object.entries(tests)) {
+    if (wanted && !name.includes(wanted)) continue;
+    errors.length = 0;
+    try {
+      await test();
+      assert.deepEqual(errors, [], "console");
+      passed += 1;
+      console.log(`test ${name} ... ok`);
+    } catch (error) {
+      failed += 1;
+      console.log(`test ${name} ... FAILED\n${error.stack}\nconsole: ${errors.join("\n")}`);
+    }
+  }
+} finally {
+  await browser?.close();
+  for (const child of children) child.kill("SIGTERM");
+  await Promise.all(children.map((child) => (child.exitCode === null && child.signalCode === null ? new Promise((done) => child.once("exit", done)) : undefined)));
+  rmSync(directory, { recursive: true, force: true });
+}
+console.log(`test result: ${failed > 0 ? "FAILED" : "ok"}. ${passed} passed; ${failed} failed; 0 ignored`);
+process.exit(failed > 0 ? 1 : 0);
