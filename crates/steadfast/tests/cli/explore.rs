@@ -20,7 +20,8 @@ fn write(path: &Path, ios: u64, name: &str) {
         devices: vec![CapturedDevice { name: "nvme0n1".into(), ..CapturedDevice::default() }],
         marks: vec![Mark { at_ns: 500_000_000, name: "</script><script>".into() }],
         workload: Some(name.into()),
-        lasted_ns: ios * 100_003,
+        // Long enough for the last I/O to complete.
+        lasted_ns: ios * 100_003 + 1_000_000,
         ..CaptureConditions::default()
     };
     let event = |n: u64| IoEvent {
