@@ -430,7 +430,7 @@ mod tests {
         assert_eq!(cell_width(NARROWEST_NS * CELLS + 1), 2 * NARROWEST_NS);
         for end in [86_400_000_000_000, u64::MAX / 2, u64::MAX] {
             let width = cell_width(end);
-            assert!(end.div_ceil(width) <= CELLS && width % NARROWEST_NS == 0);
+            assert!(end.div_ceil(width) <= CELLS && width.is_multiple_of(NARROWEST_NS));
             assert!((width / NARROWEST_NS).is_power_of_two());
         }
     }

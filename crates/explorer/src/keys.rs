@@ -56,10 +56,16 @@ pub struct Keys<K> {
     keys: Vec<K>,
 }
 
+impl<K> Default for Keys<K> {
+    fn default() -> Self {
+        Keys { places: vec![FREE; PLACES], keys: Vec::new() }
+    }
+}
+
 impl<K: Key> Keys<K> {
     /// None yet.
     pub fn new() -> Self {
-        Keys { places: vec![FREE; PLACES], keys: Vec::new() }
+        Keys::default()
     }
 
     /// The number of a key; it gets one where there is one left.

@@ -1,5 +1,6 @@
 //! What an index, a selection and the page are held to. How a browser meets the whole
 //! is tested with the binary (`crates/steadfast/tests/cli/explore.rs`).
+#![allow(clippy::unwrap_used)]
 
 mod cached;
 mod page;

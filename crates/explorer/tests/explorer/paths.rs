@@ -41,7 +41,7 @@ pub fn write(path: &Path) {
 
 fn event(n: u64) -> IoEvent {
     let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    let is_sequential = n % 3 == 0;
+    let is_sequential = n.is_multiple_of(3);
     IoEvent {
         issued_ns: n * EVERY_NS,
         response_ns: match n % 10_007 {
@@ -51,7 +51,7 @@ fn event(n: u64) -> IoEvent {
         },
         offset: if is_sequential { n / 3 * 4096 } else { (1 << 30) + mixed % 65_521 * 8192 },
         bytes: if is_sequential { 4096 } else { 8192 << (mixed % 3) },
-        device: u16::from(n % 7 == 0),
+        device: u16::from(n.is_multiple_of(7)),
         pid: 100 + (mixed % 5) as u32,
         command: Command::new(["reader", "writer", "<script>"][(mixed % 3) as usize]),
         op: if n % 5 == 1 { IoOp::Write } else { IoOp::Read },
