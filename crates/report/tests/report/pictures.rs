@@ -14,7 +14,7 @@ const WIDTH: f32 = 430.0;
 /// A dot differs where a channel is this far off.
 const FAR: u8 = 64;
 /// Part of the dots that may differ: edges are smoothed alike, but not everywhere alike.
-const PART: f64 = 0.004;
+const PART: f64 = 0.001;
 
 /// The fonts of the reports.
 fn fonts() -> Arc<fontdb::Database> {

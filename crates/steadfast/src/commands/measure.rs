@@ -61,7 +61,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let list = arguments.hosts.list()?;
     match &list {
         Some(_) => hosts::check_engine(arguments.engine)?,
-        None => refuse_same(arguments)?,
+        None => refuse_same(arguments, &asked)?,
     }
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
@@ -120,9 +120,14 @@ impl Done {
     }
 }
 
-/// Refuses a device that is named twice.
-fn refuse_same(arguments: &MeasureArguments) -> anyhow::Result<()> {
-    let foresee = |target: &String| target::foresee(target, arguments.size);
+/// Refuses a device that is named twice, and what is missing where nothing is created.
+fn refuse_same(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
+    let foresee = |target: &String| {
+        if !asked.alters() {
+            target::find_to_read(target, arguments.size, &asked.name)?;
+        }
+        target::foresee(target, arguments.size)
+    };
     let devices = arguments.target.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
     let targets: Vec<&str> = arguments.target.iter().map(String::as_str).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;

@@ -95,6 +95,8 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
         ("trace-doctor", ["trace", "doctor"]),
         ("trace-drives", ["trace", "drives"]),
         ("trace-groups", ["trace", "groups"]),
+        ("trace-hosts", ["trace", "hosts"]),
+        ("trace-identify", ["trace", "identify"]),
         ("trace-compare", ["trace", "compare"]),
         ("workload-derive", ["workload", "derive"]),
     ] {
@@ -104,6 +106,8 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
     all.push(("trace-deltas", any(&deltas)));
     super::trace::write_part(&place.join("clock.parquet"), 1_763_697_600_000_000_000, 0, 101);
     all.push(("trace-profile", any(&["trace", "profile", "clock.parquet", "--json"])));
+    let fold = ["trace", "fold", "clock.parquet", "-o", "day.fold", "--json"];
+    all.push(("trace-fold", any(&fold)));
     let record = Ledger::read(&place.join("run")).unwrap().into_record();
     all.push(("record", serde_json::to_string(&record).unwrap()));
     if Command::new("fio").arg("--version").output().is_ok() {
