@@ -399,12 +399,13 @@ mod tests {
             let why = sight(&["boot b-2", line]).differs_from(&here).unwrap_or_default();
             assert!(why.contains(word), "{line}: {why}");
         }
-        assert_eq!(sight(&["boot b-2", "number 259:7", "node nvme7n1"]).differs_from(&here), None);
+        let renamed = ["boot b-2", "number 259:7", "node nvme7n1", "block 259:7 nvme7n1 disk 5M"];
+        assert_eq!(sight(&renamed).differs_from(&here), None);
         let bare = ["wwid 0000", "serial "];
         let why = sight(&[bare[0], bare[1], "boot b-2"]).differs_from(&sight(&bare)).unwrap();
         assert!(why.contains("nothing shows"), "{why}");
         assert_eq!(sight(&bare).differs_from(&sight(&bare)), None);
-        let other = sight(&[bare[0], bare[1], "number 259:3"]);
+        let other = sight(&[bare[0], bare[1], "number 259:3", "block 259:3 nvme3n1 disk 5M"]);
         assert!(other.differs_from(&sight(&bare)).is_some());
     }
 }

@@ -386,7 +386,8 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     refused(&partition, &["name a block device by its path on the hosts"]);
     // Nothing but fio runs there, and no script.
     refused(&[&confirmed[..], &["--engine".into(), "uring".into()]].concat(), &["omit --engine"]);
-    refused(&hosts.measure("SEQ 128K RW50", &device, &["--time", "1s"])[..], &["restarts both"]);
+    let mixed = hosts.measure("SEQ 128K RW50", &device, &["--time", "1s"]);
+    refused(&[&mixed[..], &hosts.consent(device.name())].concat(), &["restarts both"]);
     // One that cannot be reached.
     hosts.stop_sshd(1);
     refused(&confirmed, &["host b", "ssh -o BatchMode=yes b true"]);
