@@ -234,16 +234,22 @@ impl Ledger {
 
     /// Opens the ledger of a run to resume it; an incomplete last line is cut off.
     pub fn open(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
-        let (ledger, contents) = Ledger::open_member(directory)?;
-        match contents.opening() {
-            Some(_) => Ok((ledger, contents)),
-            None => Err(LedgerError::NotBegun(directory.to_owned())),
-        }
+        Ledger::open_begun(directory, |contents| contents.opening().is_some())
     }
 
     /// The same of one of several runs, which may have ended before its device was confirmed
     /// while others had begun: such a device is to be confirmed now.
     pub fn open_member(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
+        let may_go_on =
+            |contents: &Contents| contents.opening().is_some() || contents.lines.is_empty();
+        Ledger::open_begun(directory, may_go_on)
+    }
+
+    /// Opens the ledger of a run that may go on; that of any other stays as it is.
+    fn open_begun(
+        directory: &Path,
+        may_go_on: impl FnOnce(&Contents) -> bool,
+    ) -> Result<(Ledger, Contents), LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.join(name));
         let settings = open_settings(directory)?;
         let mut journal = match OpenOptions::new().read(true).append(true).open(&path) {
@@ -262,7 +268,7 @@ impl Ledger {
         let mut bytes = Vec::new();
         journal.read_to_end(&mut bytes).map_err(at(&path))?;
         let contents = Ledger::understand(told, &bytes, path.clone())?;
-        if contents.opening().is_none() && !contents.lines.is_empty() {
+        if !may_go_on(&contents) {
             return Err(LedgerError::NotBegun(directory.to_owned()));
         }
         journal.set_len(contents.length).map_err(at(&path))?;

@@ -399,8 +399,7 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
             "RND 4K R".into(),
             "--target".into(),
             device.path.clone(),
-            "--hosts".into(),
-            "-oProxyCommand=x".into(),
+            "--hosts=-oProxyCommand=x".into(),
         ],
         &["not the name of a host"],
     );

@@ -555,7 +555,8 @@ fn a_trace_that_spans_centuries_fits_a_report() {
     for command in ["map", "hits", "compare"] {
         json(here, &["trace", command, "t.parquet", "--json"]);
     }
-    refuse(here, &["trace", "report", "t.parquet", "-o", "q", "--step", "1h"], &["wider"]);
+    // Steps too narrow for a picture of all are shown in windows.
+    succeed(here, &["trace", "report", "t.parquet", "-o", "q", "--step", "1h", "--format", "json"]);
 }
 
 #[test]

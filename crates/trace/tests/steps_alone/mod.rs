@@ -251,16 +251,22 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
         [
             "Working set of nvme0n1",
             "Working set of sda",
+            "depths-v-time",
+            "gaps",
             "hits-0-read",
             "hits-0-write",
             "hits-1-write",
+            "idle-0",
+            "idle-1",
             "kinds",
             "process-map",
             "process-streams",
             "processes",
             "queue-times",
+            "response-heat",
             "response-histogram",
             "response-times",
+            "runs",
             "utilisation",
         ]
     );
