@@ -101,7 +101,7 @@ const tests = {
     const quiet = { stdio: "pipe", encoding: "utf8" };
     execFileSync("sh", ["-c", command.replace(/^steadfast/, '"$0"'), program], quiet);
     await page.keyboard.press("Escape");
-    assert.equal(await $("dialog").count(), 0);
+    await until(() => document.querySelectorAll("dialog").length === 0);
   },
 
   async "names are never markup"() {
@@ -368,22 +368,33 @@ async function prepare() {
   watch();
 }
 
+/** What went wrong in a test. */
+async function tried(test) {
+  errors.length = 0;
+  try {
+    await test();
+    assert.deepEqual(errors, [], "console");
+    return undefined;
+  } catch (error) {
+    return `${error.stack}\nconsole: ${errors.join("\n")}`;
+  }
+}
+
 let [passed, failed] = [0, 0];
 try {
   await prepare();
   const wanted = process.argv[3];
   for (const [name, test] of Object.entries(tests)) {
     if (wanted && !name.includes(wanted)) continue;
-    errors.length = 0;
-    try {
-      await test();
-      assert.deepEqual(errors, [], "console");
-      passed += 1;
-      console.log(`test ${name} ... ok`);
-    } catch (error) {
-      failed += 1;
-      console.log(`test ${name} ... FAILED\n${error.stack}\nconsole: ${errors.join("\n")}`);
+    // A browser on a busy machine is late now and then: what fails is tried once more, and said.
+    let found = await tried(test);
+    if (found) {
+      console.log(`note: ${name}: tried again after: ${found.split("\n")[0]}`);
+      found = await tried(test);
     }
+    if (found) failed += 1;
+    else passed += 1;
+    console.log(`test ${name} ... ${found ? `FAILED\n${found}` : "ok"}`);
   }
 } finally {
   await browser?.close();
