@@ -2,7 +2,7 @@ has_drive() {
     grep -qs "$1" /sys/class/nvme/*/serial
 }
 
-ask run steadfast run iops --profile quick --step-time 500ms \
+ask run steadfast run iops --verbose --profile quick --step-time 500ms \
     --target /dev/nvme0n1 --yes-destroy LABGONE1 --out /out/run &
 await 60 finished run 5
 tell pull it out
