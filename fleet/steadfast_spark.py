@@ -34,6 +34,8 @@ from pyspark.sql import SparkSession
 PART = re.compile(r"^(?P<stem>.*?)(\.\d+)?\.parquet$")
 # Exit code of the binary where everything was done but something is missing.
 INCOMPLETE = 1
+# Options of `trace fold` that leave something out.
+LEAVING_OUT = ["--no-processes", "--no-threads", "--no-files"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,24 @@ def run(how: How, words: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def hadoop(how: How, into: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs Hadoop's own client with the settings and the connectors of this application."""
+    settings = "".join(
+        f"<property><name>{escape(key)}</name><value>{escape(value)}</value></property>"
+        for key, value in how.hadoop
+    )
+    conf = into / "hadoop"
+    conf.mkdir(mode=0o700, exist_ok=True)
+    (conf / "core-site.xml").write_text(f"<configuration>{settings}</configuration>")
+    # What --packages and --jars named, Spark has put there for its own process only.
+    jars = [os.environ.get("SPARK_DIST_CLASSPATH", ""), f"{SparkFiles.getRootDirectory()}/*"]
+    env = {**os.environ, "HADOOP_CONF_DIR": str(conf),
+           "SPARK_DIST_CLASSPATH": ":".join(filter(None, jars))}
+    shell = str(Path(os.environ["SPARK_HOME"]) / "bin" / "spark-class")
+    return subprocess.run([shell, "org.apache.hadoop.fs.FsShell", *words],
+                          capture_output=True, check=False, env=env)
+
+
 def fetched(how: How, files: Iterable[str], into: Path) -> list[tuple[str, str]]:
     """Each file with the path under which the binary can read it."""
     paths = []
@@ -97,17 +117,7 @@ def fetched(how: How, files: Iterable[str], into: Path) -> list[tuple[str, str]]
         name = Path(urlparse(file).path)
         place = into / str(number) / (name.parent.name or "files")
         place.mkdir(parents=True)
-        settings = "".join(
-            f"<property><name>{escape(key)}</name><value>{escape(value)}</value></property>"
-            for key, value in how.hadoop
-        )
-        conf = into / "hadoop"
-        conf.mkdir(mode=0o700, exist_ok=True)
-        (conf / "core-site.xml").write_text(f"<configuration>{settings}</configuration>")
-        shell = Path(os.environ["SPARK_HOME"]) / "bin" / "spark-class"
-        get = [str(shell), "org.apache.hadoop.fs.FsShell", "-get", file, str(place / name.name)]
-        env = {**os.environ, "HADOOP_CONF_DIR": str(conf)}
-        done = subprocess.run(get, capture_output=True, check=False, env=env)
+        done = hadoop(how, into, "-get", file, str(place / name.name))
         if done.returncode != 0:
             # The binary says that it is not there, and leaves it out.
             print(f"{file}: {done.stderr.decode().strip()}", file=sys.stderr)
@@ -249,7 +259,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--fetch", action="store_true",
                         help="copy files to the workers even if these see them")
     parser.add_argument("--step", default=None, help="width of a step, as of trace fold")
-    parser.add_argument("--no-processes", action="store_true", help="as of trace fold")
+    for option in LEAVING_OUT:
+        parser.add_argument(option, action="store_true", help="as of trace fold")
     return parser.parse_args()
 
 
@@ -259,8 +270,8 @@ def prepared(context: SparkContext, asked: argparse.Namespace) -> How:
     if binary is None:
         raise SystemExit(f"{asked.steadfast} is not a program; name it with --steadfast")
     context.addFile(os.path.realpath(binary))
-    options = (["--step", asked.step] if asked.step else []) + (
-        ["--no-processes"] if asked.no_processes else [])
+    chosen = [option for option in LEAVING_OUT if vars(asked)[option[2:].replace("-", "_")]]
+    options = (["--step", asked.step] if asked.step else []) + chosen
     hadoop = []
     for key, value in context.getConf().getAll():
         if key.startswith("spark.hadoop."):

@@ -240,6 +240,8 @@ def main() -> None:
     parser.add_argument("--ios", default="2003", help="of each capture")
     parser.add_argument("--speed", action="store_true", help="only measure how long it takes")
     asked = parser.parse_args()
+    # Whoever ends this ends the cluster too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="steadfast-fleet-") as name:
         directory = Path(name)
         made = directory / "captures"

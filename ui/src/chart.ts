@@ -3,7 +3,9 @@
  * same axis, series that can be hidden or shown alone, and a closer look at a part of the axis.
  * The drawing itself is the page's; here its lines are only drawn again where they change.
  */
-import { nearest, part, readable, ticks, valueAt, type Reach } from "./scale";
+import { cellAt, columns, type Grid } from "./cells";
+import { nameAt, nearest, part, readable, ticks, valueAt, type Reach } from "./scale";
+import { Tip } from "./tip";
 
 export interface Series {
   name: string;
@@ -20,9 +22,13 @@ export interface Series {
 export interface ChartData {
   area: [number, number, number, number];
   zoom: boolean;
+  /** Every value is a body of its own; there is no area. */
+  solid?: boolean;
   x: Reach;
   y: Reach;
   right?: Reach;
+  /** Cells under the lines. */
+  grid?: Grid;
   series: Series[];
 }
 
@@ -45,7 +51,7 @@ export class Chart {
   readonly data: ChartData;
   private readonly figure: HTMLElement;
   private readonly svg: SVGSVGElement;
-  private readonly tip: HTMLElement;
+  private readonly tip: Tip;
   private readonly cursor: SVGLineElement;
   private readonly band: SVGRectElement;
   private readonly overlay: SVGGElement;
@@ -75,10 +81,7 @@ export class Chart {
     this.cursor.style.display = "none";
     const cover = element("rect", { x: left, y: top, width, height, fill: "transparent" });
     svg.append(this.overlay, this.band, this.cursor, cover);
-    this.tip = document.createElement("div");
-    this.tip.className = "tip";
-    this.tip.hidden = true;
-    figure.append(this.tip);
+    this.tip = new Tip(figure);
     cover.addEventListener("pointermove", (event) => this.moved(event));
     cover.addEventListener("pointerleave", () => this.left());
     if (data.zoom) {
@@ -93,7 +96,8 @@ export class Chart {
   /** Whether both show the same quantity over the same values. */
   sharesAxis(other: Chart): boolean {
     const [a, b] = [this.data.x, other.data.x];
-    return a.label === b.label && a.log === b.log && a.low < b.high && b.low < a.high && !a.names?.length && !b.names?.length;
+    const sameClock = JSON.stringify(a.clock) === JSON.stringify(b.clock);
+    return sameClock && a.label === b.label && a.log === b.log && a.low < b.high && b.low < a.high && !a.names?.length && !b.names?.length;
   }
 
   /** The buttons of the series, and the way back from a closer look. */
@@ -159,6 +163,14 @@ export class Chart {
     return Math.min(1, Math.max(0, ((event.clientX - box.left) * scale - left) / width));
   }
 
+  /** The same on the vertical axis, from the foot. */
+  private heightOf(event: PointerEvent): number {
+    const box = this.svg.getBoundingClientRect();
+    const scale = this.svg.viewBox.baseVal.height / box.height;
+    const [, top, , height] = this.data.area;
+    return 1 - Math.min(1, Math.max(0, ((event.clientY - box.top) * scale - top) / height));
+  }
+
   private pressed(event: PointerEvent, cover: SVGRectElement): void {
     if (event.pointerType === "touch") return;
     this.dragFrom = this.placeOf(event);
@@ -183,11 +195,12 @@ export class Chart {
     }
     const x = valueAt(this.x, place);
     this.onPoint(x);
-    this.tell(event, x);
+    if (this.data.grid) this.tellCell(event, this.data.grid, place, x);
+    else this.tell(event, x);
   }
 
   private left(): void {
-    this.tip.hidden = true;
+    this.tip.hide();
     this.onPoint(undefined);
   }
 
@@ -211,42 +224,29 @@ export class Chart {
       const [found, y] = [series.x[at], series.upper?.[at] ?? series.y[at]];
       if (found !== undefined && y !== null && y !== undefined) rows.push({ series, at, x: found, y });
     });
-    if (rows.length === 0) {
-      this.tip.hidden = true;
-      return;
-    }
+    if (rows.length === 0) return this.tip.hide();
     const distance = (row: { x: number }): number => Math.abs(part(this.x, row.x) - part(this.x, x));
     const closest = rows.reduce((best, row) => (distance(row) < distance(best) ? row : best));
     const at = rows.filter((row) => Math.abs(distance(row) - distance(closest)) < 0.01);
     const named = at.length > LINES ? [...at].sort((a, b) => b.y - a.y).slice(0, LINES) : at;
-    const head = document.createElement("b");
-    head.textContent = `${this.data.x.label}: ${this.nameOf(closest.x)}`;
     const lines = named.map((row) => {
-      const line = document.createElement("div");
-      const mark = document.createElement("i");
-      mark.style.background = row.series.colour;
       const from = row.series.upper ? row.series.y[row.at] : undefined;
       const value = typeof from === "number" ? `${readable(from)} to ${readable(row.y)}` : readable(row.y);
-      line.append(mark, `${row.series.name}: ${value}`);
-      return line;
+      return { colour: row.series.colour, text: `${row.series.name}: ${value}` };
     });
-    this.tip.replaceChildren(head, ...lines);
-    this.tip.hidden = false;
-    this.put(event);
+    this.tip.show(event, `${this.data.x.label}: ${nameAt(this.data.x, closest.x)}`, lines);
   }
 
-  private nameOf(x: number): string {
-    const names = this.data.x.names;
-    return names?.[Math.round(x)] ?? readable(x, 5);
-  }
-
-  /** Beside the pointer, inside the figure. */
-  private put(event: PointerEvent): void {
-    const box = this.figure.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const beside = x + 16 + this.tip.offsetWidth > box.width ? x - 16 - this.tip.offsetWidth : x + 16;
-    this.tip.style.left = `${Math.max(0, beside)}px`;
-    this.tip.style.top = `${Math.max(0, y - this.tip.offsetHeight - 8)}px`;
+  /** The cell under the pointer, and in which row each line over the cells is there. */
+  private tellCell(event: PointerEvent, grid: Grid, place: number, x: number): void {
+    const cell = cellAt(grid, this.data.x, this.data.y, place, this.heightOf(event));
+    if (!cell) return this.tip.hide();
+    const lines = this.data.series.flatMap((series) => {
+      const y = series.y[nearest(series.x, x)];
+      const row = y === null || y === undefined ? undefined : grid.names[Math.round(y)];
+      return row === undefined ? [] : [{ colour: series.colour, text: `${series.name}: ${row}` }];
+    });
+    this.tip.show(event, cell.head, [...cell.lines, ...lines]);
   }
 
   /** Looks at a part of the horizontal axis. */
@@ -342,12 +342,15 @@ export class Chart {
   }
 }
 
-/** The chart of a figure, if the page gave its values. */
+/** The chart of a figure, if the page gave its values over two axes. Columns answer alone. */
 export function chartOf(figure: HTMLElement): Chart | undefined {
   const text = figure.querySelector('script[type="application/json"]')?.textContent;
   const svg = figure.querySelector("svg");
   if (!text || !svg) return undefined;
-  return new Chart(figure, svg, JSON.parse(text) as ChartData);
+  const data = JSON.parse(text) as ChartData;
+  if (!data.solid) return new Chart(figure, svg, data);
+  columns(figure, svg, data.x, data.y, data.series);
+  return undefined;
 }
 
 /** Charts against the same axis point at the same value and look at the same part. */

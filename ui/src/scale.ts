@@ -7,6 +7,8 @@ export interface Reach {
   log: boolean;
   /** Seconds of its unit, where it is one of time. */
   time?: number;
+  /** What a clock showed: from this value on, seconds since 1970 (local time) at value 0. */
+  clock?: [number, number][];
   names?: string[];
 }
 
@@ -70,6 +72,7 @@ function clockTicks(reach: Reach, unit: number): [number, string][] {
   const span = (reach.high - reach.low) * unit;
   const step = span < 6 ? niceStep(span) : (CLOCK.find((one) => span / one <= 8) ?? niceStep(span / 86400) * 86400);
   const whole = (seconds: number): boolean => step % seconds === 0 && unit < seconds;
+  if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit, step);
   return multiples(step / unit, reach).map((value) => {
     const seconds = value * unit;
     if (Math.abs(seconds) < step / 1e6) return [0, "0"];
@@ -77,6 +80,54 @@ function clockTicks(reach: Reach, unit: number): [number, string][] {
     if (whole(60)) return [value, `${readable(seconds / 60, 5)} min`];
     return [value, readable(value, 6)];
   });
+}
+
+function timesOfDay(reach: Reach, clock: readonly [number, number][], unit: number, step: number): [number, string][] {
+  return clock.flatMap(([from, ahead], index): [number, string][] => {
+    const end = clock[index + 1]?.[0];
+    const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit + ahead;
+    const high = Math.min(reach.high, end === undefined ? reach.high : end - (step / unit) * 1e-6) * unit + ahead;
+    const part = { ...reach, low, high };
+    return multiples(step, part).map((seconds) => [(seconds - ahead) / unit, face(seconds, step)]);
+  });
+}
+
+/** The time of day; at midnight the date. */
+function face(seconds: number, step: number): string {
+  const decimals = step < 1 ? Math.ceil(-Math.log10(step) - 1e-9) : 0;
+  const ticks = Math.round(seconds * Math.pow(10, decimals));
+  const perDay = 86400 * Math.pow(10, decimals);
+  if (ticks % perDay === 0 && step >= 60) return dateOf(seconds);
+  return timeOf(ticks / Math.pow(10, decimals), step >= 60 ? -1 : decimals);
+}
+
+function dateOf(seconds: number): string {
+  return new Date(Math.floor(seconds / 86400) * 86400000).toISOString().slice(0, 10);
+}
+
+/** `06:16` with -1 decimals, otherwise `06:16:17`, with so many. */
+function timeOf(seconds: number, decimals: number): string {
+  const rest = seconds - Math.floor(seconds / 86400) * 86400;
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");
+  const text = `${two(rest / 3600)}:${two((rest / 60) % 60)}`;
+  if (decimals < 0) return text;
+  const part = (rest % 60).toFixed(decimals);
+  return `${text}:${part.padStart(decimals > 0 ? decimals + 3 : 2, "0")}`;
+}
+
+/** What a clock showed at a value: date and time. */
+export function onClock(reach: Reach, clock: readonly [number, number][], value: number): string {
+  const [, ahead] = clock.filter(([from], index) => index === 0 || from <= value).slice(-1)[0] ?? [0, 0];
+  const span = (reach.high - reach.low) * (reach.time ?? 1);
+  const decimals = span < 6 ? 4 : span < 600 ? 1 : 0;
+  const seconds = Math.floor((value * (reach.time ?? 1) + ahead) * Math.pow(10, decimals)) / Math.pow(10, decimals);
+  return `${dateOf(seconds)} ${timeOf(seconds, decimals)}`;
+}
+
+/** A value of an axis as people read it: its category, its clock time, its number. */
+export function nameAt(reach: Reach, value: number): string {
+  if (reach.clock?.length) return onClock(reach, reach.clock, value);
+  return reach.names?.[Math.round(value)] ?? readable(value, 5);
 }
 
 function logTicks(reach: Reach): [number, string][] {

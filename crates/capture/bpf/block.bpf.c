@@ -38,6 +38,10 @@ struct settings {
 	/* Width of a capture step: streams are added up in the kernel, and no
 	 * record is written. 0 where every I/O is wanted. */
 	__u64 step_ns;
+	/* Whose cgroups are told (cgroups.h). */
+	__u32 cgroups;
+	/* Bios that were merged into a request are counted. */
+	__u32 merges;
 	struct device device[DEVICES_MAX];
 };
 const volatile struct settings settings = {};
@@ -47,11 +51,13 @@ struct record {
 	/* Sector << 8 | lap. */
 	__u64 head;
 	__u64 issued_ns;
-	__u64 response_ns;
-	__u64 queued_ns;
+	/* Response time, RESPONSE_LONGEST where it is not known | cgroup << 48. */
+	__u64 response_cgroup;
+	/* Time in the queue | thread << 42. */
+	__u64 queued_thread;
 	__u32 bytes;
-	/* Outstanding at issue << 8 | operation. */
-	__u32 depth_op;
+	/* Outstanding at issue | operation << 17 | merged bios << 20. */
+	__u32 depth_op_merged;
 	__u32 process;
 	__u16 cpu;
 	/* Flags (12 bits) | device << 12. */
@@ -61,6 +67,11 @@ struct record {
 
 #include "records.h"
 #include "journeys.h"
+#include "cgroups.h"
+
+/* 78 hours, and 73 minutes. */
+#define RESPONSE_LONGEST ((1ULL << 48) - 1)
+#define QUEUED_LONGEST ((1ULL << 42) - 1)
 
 /* Submitters of bios whose request is not known yet, and (under the request's
  * key) of writes that are done but for the flush after them. Bios that are merged
@@ -85,6 +96,8 @@ struct counters {
 	__u64 partial_completions;
 	__u64 requeues;
 	__u32 outstanding[DEVICES_MAX];
+	/* Bios that were too large for the device, or crossed a bound of it. */
+	__u64 splits[DEVICES_MAX];
 };
 struct counters counters = {};
 
@@ -146,10 +159,14 @@ static __always_inline __u16 flags_of(unsigned int opf)
 /* Who submits an I/O: the current process. */
 static __always_inline void introduce(struct submitter *submitter, unsigned int opf)
 {
+	__u64 thread = bpf_get_current_pid_tgid();
+
 	submitter->flags = flags_of(opf);
 	submitter->at_ns = bpf_ktime_get_ns();
-	submitter->process = bpf_get_current_pid_tgid() >> 32;
-	submitter->wanted = !settings.process || settings.process == submitter->process;
+	submitter->process = thread >> 32;
+	submitter->thread = thread;
+	submitter->cgroup = cgroup_number();
+	submitter->wanted = !settings.process || settings.process == thread >> 32;
 	if ((opf & REQ_OP_MASK) == 1 && (bpf_get_current_task_btf()->flags & PF_WQ_WORKER))
 		submitter->flags |= FLAG_WRITEBACK;
 	if (settings.commands)
@@ -167,18 +184,24 @@ static __always_inline void report(struct journey *journey, __u64 now, int faile
 		add_to_step(journey, now, failed);
 		return;
 	}
-	__u64 lap;
+	__u64 lap, response, queued;
 	struct record *record = reserve(&lap);
 	if (!record) {
 		count(&counters.lost);
 		return;
 	}
 	record->issued_ns = journey->issued_ns;
-	record->response_ns = now ? now - journey->issued_ns : RESPONSE_UNKNOWN;
-	record->queued_ns = journey->submitter.at_ns && journey->issued_ns > journey->submitter.at_ns ?
+	response = now ? now - journey->issued_ns : RESPONSE_UNKNOWN;
+	if (response > RESPONSE_LONGEST)
+		response = RESPONSE_LONGEST;
+	record->response_cgroup = response | (__u64)journey->submitter.cgroup << 48;
+	queued = journey->submitter.at_ns && journey->issued_ns > journey->submitter.at_ns ?
 		journey->issued_ns - journey->submitter.at_ns : 0;
+	if (queued > QUEUED_LONGEST)
+		queued = QUEUED_LONGEST;
+	record->queued_thread = queued | (__u64)journey->submitter.thread << 42;
 	record->bytes = journey->bytes;
-	record->depth_op = journey->depth << 8 | journey->op;
+	record->depth_op_merged = journey->depth | (__u32)journey->op << 17 | journey->merged << 20;
 	record->process = journey->submitter.process;
 	record->cpu = journey->cpu;
 	record->flags_device = journey->submitter.flags | (failed ? FLAG_FAILED : 0) |
@@ -289,6 +312,8 @@ static __always_inline void introduce_flush(struct journey *journey, struct requ
 	if (!asked)
 		return;
 	journey->submitter.process = asked->process;
+	journey->submitter.thread = asked->thread;
+	journey->submitter.cgroup = asked->cgroup;
 	journey->submitter.wanted = asked->wanted;
 	__builtin_memcpy(journey->submitter.command, asked->command, COMMAND_LENGTH);
 }
@@ -315,6 +340,25 @@ static __always_inline struct journey *begin_at_issue(struct request *rq, int de
 	return journey;
 }
 
+/* Bios of a request that are counted. */
+#define BIOS_MAX 1024
+
+/* Bios that the kernel merged into a request: all of its bios but the first. */
+static __noinline __u32 merged_into(struct request *rq)
+{
+	struct bio *bio = rq->bio;
+	__u32 count = 0;
+
+	for (int i = 0; i < BIOS_MAX; i++) {
+		if (!bio)
+			break;
+		bio = BPF_CORE_READ(bio, bi_next);
+		if (bio)
+			count++;
+	}
+	return count;
+}
+
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_rq_issue, struct request *rq)
 {
@@ -338,6 +382,8 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 	journey->before = gate.state == GATE_NOT_YET;
 	journey->sector = rq->__sector;
 	journey->bytes = rq->__data_len;
+	if (settings.merges)
+		journey->merged = merged_into(rq);
 	journey->op = op_of(rq->cmd_flags);
 	journey->submitter.flags |= flags_of(rq->cmd_flags);
 	journey->cpu = bpf_get_smp_processor_id();
@@ -449,6 +495,17 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 		bio_issued(bio, device);
 	else if (settings.by_bio)
 		bio_submitted(bio);
+	return 0;
+}
+
+/* Loaded only where merges and splits are asked for. */
+SEC("tp_btf/block_split")
+int BPF_PROG(on_split, struct bio *bio)
+{
+	int device = slot_of(bio->bi_bdev->bd_disk, bio->bi_iter.bi_sector, bio->bi_iter.bi_size);
+
+	if (device >= 0 && gate.state == GATE_OPEN)
+		count(&counters.splits[device & (DEVICES_MAX - 1)]);
 	return 0;
 }
 

@@ -20,6 +20,9 @@ struct settings {
 	/* Width of a capture step: streams are added up in the kernel, and no
 	 * record is written. 0 where every call is wanted. */
 	__u64 step_ns;
+	/* Whose cgroups are told (cgroups.h). */
+	__u32 cgroups;
+	__u32 unused;
 	/* Major << 20 | minor, as a file's super block has it. */
 	__u32 number[FILE_SYSTEMS_MAX];
 	__u32 device[FILE_SYSTEMS_MAX];
@@ -32,15 +35,15 @@ struct record {
 		__u64 head;
 		struct {
 			__u8 lap;
-			__u8 op;
-			__u8 device;
-			__u8 unused;
+			__u8 op : 4, device : 4;
+			__u16 cgroup;
 			__u16 flags;
 			__u16 cpu;
 		};
 	};
 	__u64 issued_ns;
-	__u64 response_ns;
+	/* The kernel's numbers of threads are below 2^22. */
+	__u64 response_ns : 42, thread : 22;
 	__u64 offset;
 	__u64 inode;
 	__u32 bytes;
@@ -48,7 +51,11 @@ struct record {
 	char command[COMMAND_LENGTH];
 };
 
+/* A response time that is not known, or is longer than 73 minutes. */
+#define RESPONSE_LONGEST ((1ULL << 42) - 1)
+
 #include "records.h"
+#include "cgroups.h"
 
 /* A call or a request on its way: ebpf::files::Call. */
 struct call {
@@ -125,10 +132,13 @@ static __always_inline int is_other_process(void)
 static __always_inline void introduce(struct call *call)
 {
 	struct record *record = &call->record;
+	__u64 thread = bpf_get_current_pid_tgid();
 
 	record->issued_ns = bpf_ktime_get_ns();
-	record->response_ns = RESPONSE_UNKNOWN;
-	record->process = bpf_get_current_pid_tgid() >> 32;
+	record->response_ns = RESPONSE_LONGEST;
+	record->process = thread >> 32;
+	record->thread = thread;
+	record->cgroup = cgroup_number();
 	record->cpu = bpf_get_smp_processor_id();
 	call->before = gate.state == GATE_NOT_YET;
 	if (settings.commands)
@@ -160,7 +170,9 @@ static __always_inline void send(struct call *call)
 /* Sends the record of a call that has ended, unless it began too early. */
 static __always_inline void conclude(struct call *call, __u64 now)
 {
-	call->record.response_ns = now - call->record.issued_ns;
+	__u64 response = now - call->record.issued_ns;
+
+	call->record.response_ns = response < RESPONSE_LONGEST ? response : RESPONSE_LONGEST;
 	settle_order(call);
 	if (!call->before)
 		send(call);

@@ -15,9 +15,10 @@
 /* Who submitted an I/O, when, and how. */
 struct submitter {
 	__u64 at_ns;
-	__u32 process;
-	__u16 flags;
-	__u16 wanted;
+	/* The kernel's numbers of processes and threads are below 2^22; the block
+	 * layer has no flag beyond the eighth. */
+	__u64 process : 22, thread : 22, flags : 8, wanted : 1, cgroup : 11;
+	/* The thread's. */
 	char command[COMMAND_LENGTH];
 };
 
@@ -27,16 +28,18 @@ struct journey {
 	__u64 issued_ns;
 	__u64 sector;
 	__u32 bytes;
-	__u32 depth;
+	/* No more I/Os are under way than there are places for, and no more bios are
+	 * counted than BIOS_MAX. */
+	__u32 depth : 17, merged : 12,
+		outstanding : 1,
+		/* Issued before the gate was opened. */
+		before : 1,
+		/* Told only where capture steps are wanted. */
+		sequential : 1;
 	__u16 cpu;
 	__u8 device;
 	__u8 op;
-	__u8 outstanding;
-	/* Issued before the gate was opened. */
-	__u8 before;
-	/* Told only where capture steps are wanted. */
-	__u8 sequential;
-	__u8 unused;
+	__u32 unused;
 };
 _Static_assert(sizeof(struct journey) == 64, "a journey is a cache line");
 

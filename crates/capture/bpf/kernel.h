@@ -62,10 +62,28 @@ struct files_struct {
 	struct fdtable *fdt;
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+/* A process's cgroups: one for each controller, in the hierarchy that has it. */
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct thread_info thread_info;
 	struct files_struct *files;
+	struct css_set *cgroups;
 };
 
 /* A system call's number and arguments. */
@@ -162,6 +180,7 @@ struct bvec_iter {
 };
 
 struct bio {
+	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
 	struct bvec_iter bi_iter;
@@ -208,7 +227,18 @@ struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
 
-/* Bit numbers differ between kernels: looked up by name at load time. */
+/* Numbers differ between kernels: looked up by name at load time. */
+enum cgroup_subsys_id {
+	io_cgrp_id,
+	memory_cgrp_id,
+	pids_cgrp_id,
+	cpu_cgrp_id,
+	cpuset_cgrp_id,
+	devices_cgrp_id,
+	freezer_cgrp_id,
+};
+
+/* Bit numbers too. */
 enum req_flag_bits {
 	__REQ_SYNC,
 	__REQ_META,

@@ -8,15 +8,17 @@
 //! device that read. It may have been written again by then.
 
 use crate::error::CaptureError;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
+use std::mem::take;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use steadfast_domain::io_event::{ContentSample, FINGERPRINTS, flags};
+use std::time::{Duration, Instant};
+use steadfast_domain::io_event::{Content, ContentSample, FINGERPRINTS, flags};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 
@@ -39,14 +41,33 @@ pub struct SampledDevice {
     pub base: u64,
 }
 
-/// Where a block lies.
+/// How long an I/O waits for what is measured of its blocks.
+const HELD: Duration = Duration::from_secs(1);
+/// I/Os that wait, at most (30 MB).
+const HELD_MAX: usize = 1 << 18;
+
+/// Where a block lies, and which I/O wrote it.
 struct Wanted {
+    number: u64,
     device: usize,
     offset: u64,
     length: usize,
 }
 
+/// What the reader has done.
+#[derive(Default)]
+struct Done {
+    sample: ContentSample,
+    /// What was measured since it was last asked, by the number of the I/O.
+    measured: Vec<(u64, Content)>,
+    /// Blocks that were measured or could not be read since then.
+    answered: usize,
+}
+
 /// Samples what is written while a capture runs.
+///
+/// It holds I/Os back until their blocks were measured, so that what was found is kept
+/// with them; one that waits for too long goes without.
 pub struct ContentSampler {
     bases: Vec<u64>,
     every: u64,
@@ -55,7 +76,12 @@ pub struct ContentSampler {
     drawn: u64,
     wanted: Option<SyncSender<Wanted>>,
     reader: Option<JoinHandle<()>>,
-    sample: Arc<Mutex<ContentSample>>,
+    done: Arc<Mutex<Done>>,
+    /// I/Os that wait, and the number of the first.
+    held: VecDeque<IoEvent>,
+    first: u64,
+    /// Of every block that is not answered the number of its I/O, and since when it waits.
+    asked: VecDeque<(u64, Instant)>,
 }
 
 impl ContentSampler {
@@ -66,9 +92,10 @@ impl ContentSampler {
     /// Where a device cannot be read without the page cache.
     pub fn begin(devices: &[SampledDevice], every: u64) -> Result<ContentSampler, CaptureError> {
         let files = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let sample = Arc::new(Mutex::new(ContentSample { every, ..ContentSample::default() }));
+        let sample = ContentSample { every, ..ContentSample::default() };
+        let done = Arc::new(Mutex::new(Done { sample, ..Done::default() }));
         let (wanted, queue) = sync_channel(WAITING);
-        let shared = Arc::clone(&sample);
+        let shared = Arc::clone(&done);
         let reader = std::thread::spawn(move || Reader::new(files).read(&queue, &shared));
         let mut sampler = ContentSampler {
             bases: devices.iter().map(|device| device.base).collect(),
@@ -77,45 +104,98 @@ impl ContentSampler {
             drawn: RandomState::new().hash_one(every),
             wanted: Some(wanted),
             reader: Some(reader),
-            sample,
+            done,
+            held: VecDeque::new(),
+            first: 0,
+            asked: VecDeque::new(),
         };
         sampler.left = sampler.gap();
         Ok(sampler)
     }
 
-    /// Samples what these I/Os wrote, and takes its own reads from among them.
+    /// Samples what these I/Os wrote, and takes its own reads from among them. What it
+    /// leaves are the I/Os, of this call or an earlier one, whose blocks were measured.
     pub fn look(&mut self, events: &mut Vec<IoEvent>) {
         let process = std::process::id();
         events.retain(|event| {
             let read = event.op == IoOp::Read && event.layer == Layer::Block;
             !(read && event.pid == process)
         });
-        let is_written = |event: &&IoEvent| {
+        let now = Instant::now();
+        for event in events.drain(..) {
             let failed = event.flags & flags::FAILED != 0;
-            event.op == IoOp::Write && event.layer == Layer::Block && !failed
-        };
-        for event in events.iter().filter(is_written) {
-            self.sample_of(event);
+            if event.op == IoOp::Write && event.layer == Layer::Block && !failed {
+                self.sample_of(&event, now);
+            }
+            self.held.push_back(event);
         }
+        self.take_measured();
+        let ready = self.ready(now);
+        self.give_out(ready, events);
+    }
+
+    /// Measures everything that waits, and appends the I/Os that were held back.
+    pub fn finish(&mut self, events: &mut Vec<IoEvent>) {
+        self.end();
+        self.take_measured();
+        self.give_out(self.held.len(), events);
     }
 
     /// What was measured so far.
     pub fn so_far(&self) -> ContentSample {
-        *self.sample.lock().unwrap_or_else(PoisonError::into_inner)
+        self.done().sample
     }
 
     /// What was measured, once everything that waits is read.
-    pub fn end(&mut self) -> ContentSample {
+    fn end(&mut self) {
         self.wanted = None;
         if let Some(reader) = self.reader.take() {
             // One that panicked has read what it has read.
             let _ = reader.join();
         }
-        self.so_far()
+    }
+
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives what was measured to the I/Os that wait for it.
+    fn take_measured(&mut self) {
+        let mut done = self.done();
+        let (measured, answered) = (take(&mut done.measured), take(&mut done.answered));
+        drop(done);
+        self.asked.drain(..answered.min(self.asked.len()));
+        for (number, content) in measured {
+            let place = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+            match place.and_then(|at| self.held.get_mut(at)) {
+                Some(event) => event.content.add(content),
+                None => self.done().sample.late += u64::from(content.blocks),
+            }
+        }
+    }
+
+    /// How many of the I/Os that wait need not wait longer.
+    fn ready(&self, now: Instant) -> usize {
+        if self.held.len() > HELD_MAX {
+            return self.held.len();
+        }
+        let waits = |(number, since): &&(u64, Instant)| {
+            *number >= self.first && now.duration_since(*since) < HELD
+        };
+        match self.asked.iter().find(waits) {
+            Some((number, _)) => usize::try_from(number - self.first).unwrap_or(usize::MAX),
+            None => self.held.len(),
+        }
+    }
+
+    fn give_out(&mut self, count: usize, events: &mut Vec<IoEvent>) {
+        let count = count.min(self.held.len());
+        events.extend(self.held.drain(..count));
+        self.first += count as u64;
     }
 
     /// The blocks of one write whose turn it is.
-    fn sample_of(&mut self, event: &IoEvent) {
+    fn sample_of(&mut self, event: &IoEvent, now: Instant) {
         let blocks = u64::from(event.bytes).div_ceil(BLOCK as u64);
         let mut at = 0;
         while self.left <= blocks - at {
@@ -123,17 +203,20 @@ impl ContentSampler {
             self.left = self.gap();
             let begin = (at - 1) * BLOCK as u64;
             let length = (u64::from(event.bytes) - begin).min(BLOCK as u64) as usize;
-            self.want(usize::from(event.device), event.offset + begin, length);
+            self.want((usize::from(event.device), event.offset + begin), length, now);
         }
         self.left -= blocks - at;
     }
 
-    fn want(&self, device: usize, offset: u64, length: usize) {
+    /// Asks for a block of the I/O that comes next.
+    fn want(&mut self, (device, offset): (usize, u64), length: usize, now: Instant) {
         let Some(base) = self.bases.get(device) else { return };
-        let wanted = Wanted { device, offset: offset.saturating_sub(*base), length };
+        let number = self.first + self.held.len() as u64;
+        let wanted = Wanted { number, device, offset: offset.saturating_sub(*base), length };
         let taken = self.wanted.as_ref().is_some_and(|queue| queue.try_send(wanted).is_ok());
-        if !taken {
-            self.sample.lock().unwrap_or_else(PoisonError::into_inner).passed_over += 1;
+        match taken {
+            true => self.asked.push_back((number, now)),
+            false => self.done().sample.passed_over += 1,
         }
     }
 
@@ -180,25 +263,27 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, queue: &Receiver<Wanted>, sample: &Mutex<ContentSample>) {
+    fn read(&mut self, queue: &Receiver<Wanted>, done: &Mutex<Done>) {
         for wanted in queue {
             let measured = self.measure(&wanted);
-            let mut sample = sample.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.answered += 1;
             match measured {
-                Some((compressed, duplicate)) => {
-                    sample.blocks += 1;
-                    sample.bytes += wanted.length as u64;
-                    sample.compressed_bytes += compressed;
-                    sample.duplicates += u64::from(duplicate);
+                Some(content) => {
+                    done.sample.blocks += 1;
+                    done.sample.bytes += u64::from(content.bytes);
+                    done.sample.compressed_bytes += u64::from(content.compressed_bytes);
+                    done.sample.duplicates += u64::from(content.duplicates);
+                    done.measured.push((wanted.number, content));
                 }
-                None => sample.unreadable += 1,
+                None => done.sample.unreadable += 1,
             }
         }
     }
 
     /// Compressed length, and whether such a block was there before; `None`
     /// where it cannot be read.
-    fn measure(&mut self, wanted: &Wanted) -> Option<(u64, bool)> {
+    fn measure(&mut self, wanted: &Wanted) -> Option<Content> {
         let block = self.memory.get_mut(..wanted.length)?;
         self.files.get(wanted.device)?.read_exact_at(block, wanted.offset).ok()?;
         let fingerprint = self.hasher.hash_one(&*block);
@@ -207,8 +292,13 @@ impl Reader {
             self.seen.insert(fingerprint);
         }
         let length = zstd::bulk::compress_to_buffer(block, &mut self.compressed, LEVEL).ok()?;
-        // What does not become smaller is stored as it is.
-        Some((length.min(wanted.length) as u64, duplicate))
+        Some(Content {
+            blocks: 1,
+            duplicates: u16::from(duplicate),
+            bytes: u32::try_from(wanted.length).ok()?,
+            // What does not become smaller is stored as it is.
+            compressed_bytes: u32::try_from(length.min(wanted.length)).ok()?,
+        })
     }
 }
 
@@ -226,9 +316,27 @@ mod tests {
         scratch.as_file().write_all_at(content, 0).unwrap();
         let device = SampledDevice { path: scratch.path().to_owned(), base };
         let mut sampler = ContentSampler::begin(&[device], every).unwrap();
-        sampler.look(&mut writes.to_vec());
-        sampler.end()
+        let mut events = writes.to_vec();
+        sampler.look(&mut events);
+        sampler.finish(&mut events);
+        assert_eq!(events.len(), writes.len(), "none is lost");
+        let (mut told, all) = (Contents::default(), sampler.so_far());
+        for (event, write) in events.iter().zip(writes) {
+            assert_eq!(event.offset, write.offset, "they stay in their order");
+            told.0 += u64::from(event.content.blocks);
+            told.1 += u64::from(event.content.compressed_bytes);
+            told.2 += u64::from(event.content.duplicates);
+        }
+        assert_eq!(told.0 + all.late, all.blocks);
+        if all.late == 0 {
+            assert_eq!((told.1, told.2), (all.compressed_bytes, all.duplicates));
+        }
+        all
     }
+
+    /// Blocks, compressed bytes and duplicates.
+    #[derive(Default)]
+    struct Contents(u64, u64, u64);
 
     /// Blocks that all differ, half of each random.
     fn half_random(blocks: usize) -> Vec<u8> {
@@ -301,6 +409,7 @@ mod tests {
         let mut events = vec![own, failed, other];
         sampler.look(&mut events);
         assert_eq!(events, [failed, other]);
-        assert_eq!(sampler.end().blocks, 0);
+        sampler.finish(&mut Vec::new());
+        assert_eq!(sampler.so_far().blocks, 0);
     }
 }

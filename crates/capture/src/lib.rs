@@ -5,14 +5,19 @@
 //! owner takes the I/Os that have completed many times a second with
 //! [`Capture::take`], and asks at the end what was lost and what it cost.
 
+mod cgroups;
 mod clock;
 mod content;
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
+mod handles;
 mod options;
+mod paths;
+mod process_names;
 mod source;
 mod tracefs;
+mod tree;
 
 pub use content::{ContentSampler, SampledDevice};
 pub use error::CaptureError;
@@ -23,10 +28,17 @@ pub use options::{
 pub use source::Counters;
 pub use tracefs::remove_left_behind;
 
+use cgroups::Cgroups;
 use clock::monotonic_ns;
+use paths::Paths;
+use process_names::ProcessNames;
 use source::Source;
+use std::path::PathBuf;
+use std::sync::Arc;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{Layer, StreamInStep, StreamResponses};
+use steadfast_domain::io_event::{
+    CapturedCgroup, FileName, Layer, Merging, StreamInStep, StreamResponses,
+};
 
 /// A capture under way. It ends when it is dropped.
 pub struct Capture {
@@ -35,6 +47,11 @@ pub struct Capture {
     began_monotonic_ns: u64,
     closed_monotonic_ns: Option<u64>,
     remarks: Vec<String>,
+    names: ProcessNames,
+    cgroups: Option<Cgroups>,
+    paths: Option<Paths>,
+    /// Of each device, where merges are counted.
+    merging: Option<Vec<Merging>>,
 }
 
 impl Capture {
@@ -44,18 +61,49 @@ impl Capture {
     /// Where no source works here, with the reason and the remedy of each.
     pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
         check(options)?;
+        let told = Told::of(options)?;
         let mut opened = Vec::new();
         if options.layers.contains(&Layer::Block) {
-            opened.push(open(options)?);
+            opened.push(open(options, &told)?);
         }
         if options.layers.contains(&Layer::FileSystem) {
-            opened.push(open_files(options)?);
+            opened.push(open_files(options, &told)?);
         }
         let (mut sources, remarks): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
-        let remarks = remarks.into_iter().flatten().collect();
+        let mut remarks: Vec<String> = remarks.into_iter().flatten().collect();
+        remarks.extend(told.remark);
         let began_monotonic_ns = monotonic_ns();
         sources.iter_mut().try_for_each(|source| source.begin(began_monotonic_ns))?;
-        Ok(Capture { sources, began_monotonic_ns, closed_monotonic_ns: None, remarks })
+        Ok(Capture {
+            sources,
+            began_monotonic_ns,
+            closed_monotonic_ns: None,
+            remarks,
+            names: ProcessNames::default(),
+            cgroups: told.place.map(Cgroups::of),
+            paths: options.paths.then(|| Paths::of(options)),
+            merging: options.merges.then(|| vec![Merging::default(); options.devices.len()]),
+        })
+    }
+    /// The cgroups that events name, in the order of their numbers; `None` where they
+    /// are not captured.
+    pub fn cgroups(&self) -> Option<&[CapturedCgroup]> {
+        self.cgroups.as_ref().map(Cgroups::found)
+    }
+    /// The paths of files, where they are captured.
+    pub fn files(&self) -> Option<&Arc<Vec<FileName>>> {
+        self.paths.as_ref().map(Paths::found)
+    }
+    /// Files with a path, and files without, where paths are captured.
+    pub fn paths(&self) -> Option<(u64, u64)> {
+        self.paths.as_ref().map(Paths::counts)
+    }
+    /// Merged and split requests of each device, where they are counted: splits as the
+    /// kernel counted them.
+    pub fn merging(&self, counters: &Counters) -> Option<Vec<Merging>> {
+        let splits = counters.splits.iter().copied().chain(std::iter::repeat(0));
+        let merging = self.merging.as_ref()?.iter().zip(splits);
+        Some(merging.map(|(merging, split)| Merging { split, ..*merging }).collect())
     }
     /// Which sources they are, in one line.
     pub fn describe(&self) -> String {
@@ -80,7 +128,7 @@ impl Capture {
     pub fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.close())?;
         self.closed_monotonic_ns = Some(monotonic_ns());
-        self.sources.iter_mut().try_for_each(|source| source.end(into))
+        self.each(into, |source, into| source.end(into))
     }
     /// Appends the I/Os that have completed since the last call, layer by layer
     /// and processor by processor of their completion.
@@ -88,7 +136,31 @@ impl Capture {
     /// # Errors
     /// Where the source has broken: everything taken before is right.
     pub fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        self.sources.iter_mut().try_for_each(|source| source.take(into))
+        self.each(into, |source, into| source.take(into))
+    }
+    /// Has every source append events, and adds what no source tells alone.
+    fn each(
+        &mut self,
+        into: &mut Vec<IoEvent>,
+        append: impl Fn(&mut dyn Source, &mut Vec<IoEvent>) -> Result<(), CaptureError>,
+    ) -> Result<(), CaptureError> {
+        let Capture { sources, names, cgroups, paths, merging, .. } = self;
+        for (number, source) in sources.iter_mut().enumerate() {
+            let before = into.len();
+            append(source.as_mut(), into)?;
+            let new = &mut into[before..];
+            names.complete(new);
+            if let Some(cgroups) = cgroups {
+                cgroups.complete((number, source.as_ref()), new)?;
+            }
+            if let Some(paths) = paths {
+                paths.look(new);
+            }
+            if let Some(merging) = merging {
+                count_merged(merging, new);
+            }
+        }
+        Ok(())
     }
     /// How full the fullest buffer was at the last [`Self::take`], from 0 to 1;
     /// `None` where a source does not tell.
@@ -116,6 +188,46 @@ impl Capture {
     pub fn counters(&mut self) -> Result<Counters, CaptureError> {
         let each = self.sources.iter_mut().map(|source| source.counters());
         each.reduce(|a, b| Ok(a?.and(b?))).unwrap_or_else(|| Ok(Counters::default()))
+    }
+}
+
+fn count_merged(merging: &mut [Merging], events: &[IoEvent]) {
+    for event in events {
+        if let Some(merging) = merging.get_mut(usize::from(event.device)) {
+            merging.merged += u64::from(event.merged);
+        }
+    }
+}
+
+/// What the programs are told of cgroups, and where these are mounted.
+#[derive(Default)]
+struct Told {
+    #[cfg(feature = "ebpf")]
+    hierarchy: Option<ebpf::Hierarchy>,
+    place: Option<PathBuf>,
+    remark: Option<String>,
+}
+
+impl Told {
+    #[cfg(feature = "ebpf")]
+    fn of(options: &Options) -> Result<Told, CaptureError> {
+        if !options.cgroups {
+            return Ok(Told::default());
+        }
+        let (hierarchy, place) = ebpf::chosen_hierarchy().ok_or_else(|| {
+            CaptureError::new(
+                "no hierarchy of cgroups is mounted as a whole",
+                "mount one (mount -t cgroup2 none /sys/fs/cgroup), or omit --cgroups",
+            )
+        })?;
+        let remark =
+            format!("The cgroups are those of {} ({}).", place.display(), hierarchy.describe());
+        Ok(Told { hierarchy: Some(hierarchy), place: Some(place), remark: Some(remark) })
+    }
+
+    #[cfg(not(feature = "ebpf"))]
+    fn of(_: &Options) -> Result<Told, CaptureError> {
+        Ok(Told::default())
     }
 }
 
@@ -151,6 +263,7 @@ pub fn check(options: &Options) -> Result<(), CaptureError> {
     if options.step_ns.is_some() {
         check_steps(options)?;
     }
+    check_asked(options)?;
     let page = 4096;
     if !options.ring_bytes.is_power_of_two() || options.ring_bytes < page {
         return Err(CaptureError::new(
@@ -173,6 +286,42 @@ fn overlap(devices: &[Listened]) -> Option<(&str, &str)> {
     pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| (&*a.name, &*b.name))
 }
 
+/// What is asked for beside the I/Os themselves.
+fn check_asked(options: &Options) -> Result<(), CaptureError> {
+    let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
+    if options.paths && !options.layers.contains(&Layer::FileSystem) {
+        return refuse(
+            "the block layer does not know files",
+            "add --layer block,filesystem, or omit --paths",
+        );
+    }
+    if options.merges && !options.layers.contains(&Layer::Block) {
+        return refuse(
+            "requests are merged at the block layer alone",
+            "add --layer block,filesystem, or omit --merges",
+        );
+    }
+    let single = options.paths || options.cgroups || options.merges;
+    if single && options.step_ns.is_some() {
+        return refuse(
+            "a capture of steps keeps no paths, cgroups or merges",
+            "omit --steps, or --paths, --cgroups and --merges",
+        );
+    }
+    if needs_ebpf(options) && options.source == Some(SourceName::Tracefs) {
+        return refuse(
+            "tracefs does not report cgroups, merges and splits",
+            "omit --source, or --cgroups and --merges",
+        );
+    }
+    Ok(())
+}
+
+/// Whether tracefs cannot give what is asked for.
+fn needs_ebpf(options: &Options) -> bool {
+    options.step_ns.is_some() || options.cgroups || options.merges
+}
+
 /// Only the eBPF programs add up.
 fn check_steps(options: &Options) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
@@ -187,12 +336,12 @@ fn check_steps(options: &Options) -> Result<(), CaptureError> {
 
 type Opened = (Box<dyn Source>, Option<String>);
 
-fn open(options: &Options) -> Result<Opened, CaptureError> {
+fn open(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
     match options.source {
-        Some(SourceName::Ebpf) => Ok((open_ebpf(options)?, None)),
+        Some(SourceName::Ebpf) => Ok((open_ebpf(options, told)?, None)),
         Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
-        None if options.step_ns.is_some() => Ok((open_ebpf(options)?, None)),
-        None => match open_ebpf(options) {
+        None if needs_ebpf(options) => Ok((open_ebpf(options, told)?, None)),
+        None => match open_ebpf(options, told) {
             Ok(source) => Ok((source, None)),
             Err(first) => match open_tracefs(options) {
                 Ok(source) => Ok((source, Some(format!("eBPF is unavailable: {first}")))),
@@ -210,29 +359,29 @@ fn open(options: &Options) -> Result<Opened, CaptureError> {
 
 /// The file-system layer, for which there is only eBPF.
 #[cfg(feature = "ebpf")]
-fn open_files(options: &Options) -> Result<Opened, CaptureError> {
+fn open_files(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
             "omit --source, or capture --layer block",
         ));
     }
-    let (files, why) = ebpf::Files::open(options)?;
+    let (files, why) = ebpf::Files::open(options, told.hierarchy)?;
     Ok((Box::new(files), why))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_files(options: &Options) -> Result<Opened, CaptureError> {
-    Ok((open_ebpf(options)?, None))
+fn open_files(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
+    Ok((open_ebpf(options, told)?, None))
 }
 
 #[cfg(feature = "ebpf")]
-fn open_ebpf(options: &Options) -> Result<Box<dyn Source>, CaptureError> {
-    Ok(Box::new(ebpf::Blocks::open(options)?))
+fn open_ebpf(options: &Options, told: &Told) -> Result<Box<dyn Source>, CaptureError> {
+    Ok(Box::new(ebpf::Blocks::open(options, told.hierarchy)?))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_ebpf(_: &Options) -> Result<Box<dyn Source>, CaptureError> {
+fn open_ebpf(_: &Options, _: &Told) -> Result<Box<dyn Source>, CaptureError> {
     Err(CaptureError::new(
         "this program was built without eBPF",
         "build it with `make build`, or with cargo's --features ebpf",

@@ -69,6 +69,12 @@ pub struct Options {
     /// Where the file-system layer is seen; `None` takes the best that works
     /// here.
     pub files: Option<FilesWay>,
+    /// Find the paths of files (file-system layer).
+    pub paths: bool,
+    /// Tell the cgroup of every I/O's process.
+    pub cgroups: bool,
+    /// Count merged and split requests (block layer).
+    pub merges: bool,
 }
 
 /// Where events come from.

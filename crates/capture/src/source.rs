@@ -20,6 +20,8 @@ pub struct Counters {
     pub partial_completions: u64,
     /// Times that the kernel queued an issued I/O again.
     pub requeues: u64,
+    /// Requests that the kernel split, by device; empty where they were not counted.
+    pub splits: Vec<u64>,
     /// Time that the probes took in the kernel, in nanoseconds; `None` where
     /// it was not measured.
     pub kernel_ns: Option<u64>,
@@ -38,6 +40,7 @@ impl Counters {
         self.unseen.extend(other.unseen);
         self.partial_completions += other.partial_completions;
         self.requeues += other.requeues;
+        self.splits.extend(other.splits);
         self.kernel_ns = match (self.kernel_ns, other.kernel_ns) {
             (Some(ours), Some(theirs)) => Some(ours + theirs),
             (ours, theirs) => ours.or(theirs),
@@ -67,5 +70,9 @@ pub(crate) trait Source {
     }
     /// The response times of the steps that were taken.
     fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) {}
+    /// Shows every cgroup that an event may name: the event's number, and the kernel's.
+    fn cgroups(&self, _show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {
+        Ok(())
+    }
     fn counters(&mut self) -> Result<Counters, CaptureError>;
 }

@@ -22,6 +22,8 @@ pub const CAPTURE_COST: &str = "capture-cost";
 pub const CAPTURE_KILLED: &str = "capture-killed";
 /// A remark that the capture itself made.
 pub const CAPTURE_REMARK: &str = "capture-remark";
+/// The names of some cgroups of a capture are not known.
+pub const CGROUPS_UNKNOWN: &str = "cgroups-unknown";
 /// Rules of the composite workload that could not be checked.
 pub const COMPOSITE_RULES: &str = "composite-rules";
 /// A condition that was asked for is not so.
@@ -96,6 +98,8 @@ pub const HOST_LAGS: &str = "host-lags";
 pub const HOSTS_LOAD: &str = "hosts-load";
 /// Several hosts did not begin a load at the same moment. The engine's own note.
 pub const HOSTS_SKEW: &str = "hosts-skew";
+/// A device that several hosts read from is in use on one of them. The engine's own note.
+pub const HOSTS_USE: &str = "hosts-use";
 /// Nothing is known of hosts that have no shell. The engine's own note.
 pub const HOSTS_UNSEEN: &str = "hosts-unseen";
 /// I/Os of a capture failed.
@@ -142,6 +146,8 @@ pub const OUTSIDE_LIMITS: &str = "outside-limits";
 pub const PACED_BY_RATE: &str = "paced-by-rate";
 /// A part of a run ended without steady state.
 pub const PART_NOT_STEADY: &str = "part-not-steady";
+/// The paths of some files of a capture are not known.
+pub const PATHS_UNKNOWN: &str = "paths-unknown";
 /// The platforms of compared runs differ.
 pub const PLATFORM_DIFFERS: &str = "platform-differs";
 /// DIRTH: two of the three points are the same demand.
@@ -210,6 +216,8 @@ pub const REPLAY_LATE: &str = "replay-late";
 pub const REPLAY_STARVED: &str = "replay-starved";
 /// Capture steps are played otherwise than they were captured.
 pub const REPLAY_STEPS: &str = "replay-steps";
+/// The kernel merged or split requests of a captured device.
+pub const REQUESTS_MERGED: &str = "requests-merged";
 /// Fewer rounds are allowed than the method's.
 pub const ROUNDS_MAX: &str = "rounds-max";
 /// A compared run has not got the procedure.
@@ -290,13 +298,14 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
 /// Those that the bench makes itself: a procedure that is conducted again does not make
 /// them.
-pub const OF_THE_BENCH: [&str; 8] = [
+pub const OF_THE_BENCH: [&str; 9] = [
     CONDITIONS_CHANGED,
     FIO_SAID,
     HOSTS_FIO_VERSIONS,
     HOSTS_LOAD,
     HOSTS_SKEW,
     HOSTS_UNSEEN,
+    HOSTS_USE,
     HOST_LAGS,
     SHARED_HOST,
 ];

@@ -4,8 +4,10 @@
 use crate::histogram::QuarterHistogram;
 use crate::units::{Bytes, UnitError};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What a captured I/O did.
 #[derive(
@@ -172,6 +174,13 @@ pub struct IoEvent {
     pub depth: u32,
     /// Process that submitted it; 0 where unknown.
     pub pid: u32,
+    /// Thread of the process; 0 where unknown.
+    pub tid: u32,
+    /// Cgroup of the process: the place in [`CaptureConditions::cgroups`], counted from
+    /// 1; 0 where unknown.
+    pub cgroup: u16,
+    /// Block layer: requests that the kernel merged into it, beside its first.
+    pub merged: u16,
     /// Processor that issued it.
     pub cpu: u16,
     /// Bits of [`flags`].
@@ -184,8 +193,35 @@ pub struct IoEvent {
     pub layer: Layer,
     /// Command name of the process.
     pub command: Command,
+    /// Name of the thread; empty where it has that of its process.
+    pub thread: Command,
     /// File-system layer: inode of the file; 0 elsewhere.
     pub inode: u64,
+    /// What was measured of the blocks that it wrote; nothing where none was sampled.
+    pub content: Content,
+}
+
+/// What was measured of some of the blocks that an I/O wrote.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Blocks that were read back.
+    pub blocks: u16,
+    /// Those equal to one that had been read before.
+    pub duplicates: u16,
+    /// Their bytes.
+    pub bytes: u32,
+    /// Their bytes, each block compressed.
+    pub compressed_bytes: u32,
+}
+
+impl Content {
+    /// Adds what was measured of further blocks.
+    pub fn add(&mut self, more: Content) {
+        self.blocks = self.blocks.saturating_add(more.blocks);
+        self.duplicates = self.duplicates.saturating_add(more.duplicates);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        self.compressed_bytes = self.compressed_bytes.saturating_add(more.compressed_bytes);
+    }
 }
 
 /// [`IoEvent::response_ns`] of an I/O whose completion was not seen.
@@ -287,6 +323,58 @@ pub struct CapturedDevice {
     pub logical_sector: Option<u32>,
 }
 
+/// A cgroup whose processes did I/Os.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct CapturedCgroup {
+    /// The kernel's number of it.
+    pub id: u64,
+    /// Its path below the root of its hierarchy; `None` where it was gone before it
+    /// could be asked for.
+    pub path: Option<String>,
+    /// The host it belongs to, where captures of several hosts are read together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+/// Requests that the kernel merged, and split, on a device.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(default)]
+pub struct Merging {
+    /// Requests that were merged into the I/O of another one.
+    pub merged: u64,
+    /// Times that a request was split, for it was too large for the device or crossed a
+    /// bound of it.
+    pub split: u64,
+}
+
+/// The path of a file whose I/Os were captured at the file-system layer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FileName {
+    /// Which device: an index into [`CaptureConditions::devices`].
+    pub device: u16,
+    /// Its inode; unlike in each of several file systems on one device.
+    pub inode: u64,
+    /// Its path, as the capture found it.
+    pub path: String,
+}
+
+/// Paths by device and inode: those of several file systems on one device, where both
+/// have a file of this inode, with "or" between them.
+pub fn paths_by_inode(files: &[FileName]) -> BTreeMap<(u16, u64), String> {
+    let mut paths: BTreeMap<(u16, u64), String> = BTreeMap::new();
+    for file in files {
+        let path = paths.entry((file.device, file.inode)).or_default();
+        if !path.is_empty() {
+            path.push_str(" or ");
+        }
+        path.push_str(&file.path);
+    }
+    paths
+}
+
 /// The zone of a host's clock when a capture began.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
@@ -295,6 +383,34 @@ pub struct Zone {
     pub offset_s: i32,
     /// What the host calls it: `CET`.
     pub name: Option<String>,
+    /// Changes to or from summer time during the capture, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ZoneChange>,
+}
+
+/// A change of a host's clock to or from summer time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct ZoneChange {
+    /// When, in seconds since 1970 (UTC).
+    pub at_unix_s: u64,
+    /// How far the clock is ahead of UTC from then on, in seconds.
+    pub offset_s: i32,
+    /// What the host calls that.
+    pub name: Option<String>,
+}
+
+impl Zone {
+    /// One whose clock never changes.
+    pub fn fixed(offset_s: i32, name: Option<&str>) -> Zone {
+        Zone { offset_s, name: name.map(str::to_owned), changes: Vec::new() }
+    }
+    /// `+01:00`.
+    pub fn offset(&self) -> String {
+        let (sign, minutes) =
+            (if self.offset_s < 0 { '-' } else { '+' }, self.offset_s.unsigned_abs() / 60);
+        format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
 }
 
 impl FromStr for Zone {
@@ -307,7 +423,7 @@ impl FromStr for Zone {
             example: "UTC, +01:00 or -03:30",
         };
         if ["UTC", "Z"].iter().any(|name| text.eq_ignore_ascii_case(name)) {
-            return Ok(Zone { offset_s: 0, name: Some("UTC".into()) });
+            return Ok(Zone::fixed(0, Some("UTC")));
         }
         let sign = match text.as_bytes().first() {
             Some(b'+') => 1,
@@ -325,18 +441,16 @@ impl FromStr for Zone {
             text.parse::<i32>().ok().filter(|number| is_number && *number < below)
         };
         let (hours, minutes) = part(hours, 15).zip(part(minutes, 60)).ok_or_else(wrong)?;
-        Ok(Zone { offset_s: sign * (hours * 3600 + minutes * 60), name: None })
+        Ok(Zone::fixed(sign * (hours * 3600 + minutes * 60), None))
     }
 }
 
 /// `CET (UTC+01:00)`, `UTC-03:30`.
 impl fmt::Display for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (sign, minutes) =
-            (if self.offset_s < 0 { '-' } else { '+' }, self.offset_s.unsigned_abs() / 60);
-        let offset = format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+        let offset = format!("UTC{}", self.offset());
         match self.name.as_deref() {
-            Some("UTC") if minutes == 0 => f.write_str("UTC"),
+            Some("UTC") if self.offset_s == 0 => f.write_str("UTC"),
             Some(name) => write!(f, "{name} ({offset})"),
             None => f.write_str(&offset),
         }
@@ -424,6 +538,9 @@ pub struct ContentSample {
     pub passed_over: u64,
     /// Blocks that could not be read.
     pub unreadable: u64,
+    /// Blocks that were read back too late to be counted with their I/O: they are in
+    /// these sums alone.
+    pub late: u64,
 }
 
 impl ContentSample {
@@ -439,6 +556,11 @@ impl ContentSample {
             true => Share::Exact(share()),
             false => Share::AtLeast(share()),
         })
+    }
+
+    /// Whether the shares of duplicates among the I/Os' own blocks are exact too.
+    pub fn tells_parts_exactly(&self) -> bool {
+        self.is_complete() && self.late == 0
     }
 
     /// Whether every written block was compared with every other one. A duplicate
@@ -522,8 +644,8 @@ pub struct CaptureConditions {
     /// Wall-clock beginning, in nanoseconds since 1970 (UTC); `None` where the
     /// source has only relative times.
     pub began_unix_ns: Option<u64>,
-    /// The zone of the host's clock at the beginning; `None` where the source does not
-    /// tell. Summer time that begins or ends during the capture is not followed.
+    /// The zone of the host's clock at the beginning, and its changes since; `None` where the
+    /// source does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<Zone>,
     /// What the user called the captured workload.
@@ -552,6 +674,21 @@ pub struct CaptureConditions {
     pub cost_ns: Option<(u64, u64)>,
     /// Named moments.
     pub marks: Vec<Mark>,
+    /// Threads were captured beside processes.
+    #[serde(skip_serializing_if = "is_false")]
+    pub threads: bool,
+    /// The cgroups of the I/Os' processes, where they were captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cgroups: Option<Vec<CapturedCgroup>>,
+    /// Merged and split requests of each device, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merging: Option<Vec<Merging>>,
+    /// Files whose paths are stored, and files without a path, where paths were captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<(u64, u64)>,
+    /// Paths of files; a trace keeps them beside the conditions.
+    #[serde(skip)]
+    pub files: Arc<Vec<FileName>>,
     /// Compression ratio of written data, where it was sampled or told.
     pub compression_ratio: Option<f64>,
     /// Share of written blocks that are duplicates, where it was measured of all
@@ -561,6 +698,11 @@ pub struct CaptureConditions {
     pub content: Option<ContentSample>,
     /// Everything else that a reader should know: one sentence each.
     pub remarks: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl CaptureConditions {
@@ -641,7 +783,7 @@ mod tests {
         for text in ["", "CET", "+", "+15:00", "+01:60", "01:00", "+1:0:0", "+é"] {
             assert!(text.parse::<Zone>().is_err(), "{text}");
         }
-        let named = Zone { offset_s: 3600, name: Some("CET".into()) };
+        let named = Zone::fixed(3600, Some("CET"));
         assert_eq!(named.to_string(), "CET (UTC+01:00)");
     }
 

@@ -9,15 +9,28 @@ use crate::findings::Caveat;
 use crate::outcome::Outcome;
 use crate::proof::Proof;
 use crate::purge::Purge;
+use crate::sequence::Sequence;
 use crate::settings::{Amendment, Settings};
 use crate::steady_state::Verdict;
 use crate::step::Step;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The version of the record that this program writes. Version 1 had no
-/// [`Proof`], and a length for every [`Gap`](crate::Gap).
-pub const RECORD_VERSION: u32 = 2;
+/// The newest version of the record that this program writes and reads. Version 1 had no
+/// [`Proof`], and a length for every [`Gap`](crate::Gap); 2 had no loads that are applied
+/// at once, and no steps with numbers of their own. A record has the lowest version that can
+/// hold it ([`version_for`]).
+pub const RECORD_VERSION: u32 = 3;
+
+/// The lowest version of the record that can hold a run of these settings, so that older
+/// programs read every run that they understand, and refuse the others.
+pub fn version_for(settings: &Settings) -> u32 {
+    let is_newer = |sequence: &Sequence| sequence.is_at_once() || sequence.is_numbered();
+    match settings.sequence.as_deref().is_some_and(is_newer) {
+        true => RECORD_VERSION,
+        false => 2,
+    }
+}
 
 /// Something that a procedure wants remembered and shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

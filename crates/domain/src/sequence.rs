@@ -28,6 +28,10 @@ pub struct Sequence {
     /// The file that it was read from; a preset has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SequenceSource>,
+    /// The disk of the file whose part of the tests this is, where each disk is a target of
+    /// its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
     /// What is applied, in order.
     pub steps: Vec<SequenceStep>,
     /// What was understood with a difference; each becomes a disclosed line.
@@ -95,6 +99,10 @@ pub enum StepRole {
 pub struct SequenceStep {
     /// What tables call it; no other step of the sequence has this name.
     pub label: String,
+    /// Its number, where it is not its place in the sequence: steps of several targets with
+    /// the same number begin together, and a target need not have all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
     /// What distinguishes it from the others, name and value: `Access specification`,
     /// `Queue depth`. Tables have a column for each name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -144,6 +152,7 @@ impl SequenceStep {
     pub fn new(label: impl Into<String>, load: SequenceLoad) -> Self {
         SequenceStep {
             label: label.into(),
+            number: None,
             dimensions: Vec::new(),
             role: StepRole::Measure,
             best_of: None,
@@ -421,6 +430,18 @@ impl Sequence {
     /// Whether the device is purged somewhere in it.
     pub fn purges(&self) -> bool {
         self.steps.iter().any(|step| step.purge)
+    }
+    /// Its steps with their numbers, from 1.
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, &SequenceStep)> {
+        (1..).zip(&self.steps).map(|(place, step)| (step.number.unwrap_or(place), step))
+    }
+    /// Whether several loads of it are applied at the same time.
+    pub fn is_at_once(&self) -> bool {
+        self.steps.iter().any(|step| !step.beside.is_empty())
+    }
+    /// Whether steps have numbers that are not their places.
+    pub fn is_numbered(&self) -> bool {
+        self.steps.iter().any(|step| step.number.is_some())
     }
     /// The names of the dimensions that its steps have, each once, in order.
     pub fn dimensions(&self) -> Vec<&str> {

@@ -44,6 +44,24 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
+/// `1,234.5`: a number with its thousands separated.
+pub fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let mut out = String::from(if value < 0.0 { "-" } else { "" });
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
 fn spelled_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.chars().all(&stays) {
         return Cow::Borrowed(text);

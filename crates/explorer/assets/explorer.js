@@ -1,4 +1,4 @@
-// Made of ui/explorer ff7a057237dcbceb by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 98a76e653dc9f1d3 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -163,6 +163,7 @@
       n: void 0,
       filters: noFilters(),
       versus: void 0,
+      align: void 0,
       runs: [],
       from: void 0,
       to: void 0,
@@ -194,6 +195,8 @@
     state.filters = filtersOf(params, "");
     const versus = whole$1(params.get("vs"));
     if (versus !== void 0) state.versus = { n: versus, filters: filtersOf(params, "vs.") };
+    const align = params.get("align") ?? "";
+    if (align.length < 300 && /^(start|clock|mark:.)/.test(align)) state.align = align;
     state.runs = params.getAll("with").flatMap((text2) => whole$1(text2) ?? []);
     const [from, to] = [whole$1(params.get("from")), whole$1(params.get("to"))];
     if (from !== void 0 && to !== void 0 && from < to) [state.from, state.to] = [from, to];
@@ -215,6 +218,7 @@
       params.set("vs", String(state.versus.n));
       for (const facet2 of FACETS) state.versus.filters[facet2].forEach((value) => params.append(`vs.${facet2}`, value));
     }
+    if (state.align !== void 0) params.set("align", state.align);
     state.runs.forEach((n) => params.append("with", String(n)));
     if (state.from !== void 0 && state.to !== void 0) {
       params.set("from", String(state.from));
@@ -334,6 +338,68 @@
   }
   function shortName(item) {
     return item.name.split(/[/\\]/).filter((part) => part !== "").pop() ?? item.name;
+  }
+  const START = { align: "start", text: "Align at the start" };
+  function ways(items) {
+    const first = items[0]?.marks ?? [];
+    const shared2 = [...new Set(first.map((mark) => mark.text))].filter((name) => items.every((item) => markOf(item, name) !== void 0));
+    return [
+      START,
+      ...overlap(items) ? [{ align: "clock", text: "Align by the clock" }] : [],
+      ...shared2.map((name) => ({ align: `mark:${name}`, text: `Align at the mark ${name}` }))
+    ];
+  }
+  function aligned(items, asked) {
+    const found = ways(items).map((way) => way.align);
+    const align = asked !== void 0 && found.includes(asked) ? asked : found.includes("clock") ? "clock" : "start";
+    const zeros = items.map((item) => zeroOf(item, align));
+    const base = align === "clock" ? Math.min(...zeros) : Math.max(...zeros);
+    return { align, shifts: zeros.map((zero) => Math.round(align === "clock" ? zero - base : base - zero)) };
+  }
+  function zeroOf(item, align) {
+    if (align === "clock") return item.begin_unix_ns ?? 0;
+    return align.startsWith("mark:") ? markOf(item, align.slice(5)) ?? 0 : 0;
+  }
+  function markOf(item, name) {
+    const times = (item.marks ?? []).filter((mark) => mark.text === name).map((mark) => mark.t);
+    return times.length > 0 ? Math.min(...times) : void 0;
+  }
+  function overlap(items) {
+    const begins = items.map((item) => item.begin_unix_ns);
+    if (begins.some((begin) => typeof begin !== "number")) return false;
+    const known = begins;
+    const ends = items.map((item, at) => (known[at] ?? 0) + (item.duration_ns ?? 0));
+    return items.length > 1 && Math.max(...known) < Math.min(...ends);
+  }
+  function ownPart(part, shift, duration) {
+    if (!part) return void 0;
+    const [from, to] = [Math.max(0, Math.floor(part.from) - shift), Math.min(duration, Math.ceil(part.to) - shift)];
+    return to > from ? inside(from, to, duration) : "outside";
+  }
+  function placed(answer, shift) {
+    return shift === 0 ? answer : { ...answer, from: answer.from + shift };
+  }
+  function noSeries(part) {
+    const none = [null];
+    return {
+      from: part.from,
+      width_ns: Math.max(1, part.to - part.from),
+      cells: 1,
+      keys: [],
+      ios: [],
+      bytes: [],
+      rt_mean_ns: none,
+      rt_p50: none,
+      rt_p99: none,
+      rt_p999: none,
+      rt_max: none,
+      qd_mean: none,
+      qd_max: none,
+      busy: none
+    };
+  }
+  function noHeat(part) {
+    return { from: part.from, width_ns: Math.max(1, part.to - part.from), cells: 1, rows: 0, row_edges: [], counts: [] };
   }
   function h(tag, properties = {}, ...children) {
     const made2 = document.createElement(tag);
@@ -465,6 +531,7 @@
     const span2 = (reach.high - reach.low) * unit2;
     const step = span2 < 6 ? niceStep(span2) : CLOCK.find((one) => span2 / one <= 8) ?? niceStep(span2 / 86400) * 86400;
     const whole2 = (seconds2) => step % seconds2 === 0 && unit2 < seconds2;
+    if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit2, step);
     return multiples(step / unit2, reach).map((value) => {
       const seconds2 = value * unit2;
       if (Math.abs(seconds2) < step / 1e6) return [0, "0"];
@@ -472,6 +539,33 @@
       if (whole2(60)) return [value, `${readable(seconds2 / 60, 5)} min`];
       return [value, readable(value, 6)];
     });
+  }
+  function timesOfDay(reach, clock, unit2, step) {
+    return clock.flatMap(([from, ahead], index) => {
+      const end = clock[index + 1]?.[0];
+      const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit2 + ahead;
+      const high = Math.min(reach.high, end === void 0 ? reach.high : end - step / unit2 * 1e-6) * unit2 + ahead;
+      const part2 = { ...reach, low, high };
+      return multiples(step, part2).map((seconds2) => [(seconds2 - ahead) / unit2, face(seconds2, step)]);
+    });
+  }
+  function face(seconds2, step) {
+    const decimals2 = step < 1 ? Math.ceil(-Math.log10(step) - 1e-9) : 0;
+    const ticks2 = Math.round(seconds2 * Math.pow(10, decimals2));
+    const perDay = 86400 * Math.pow(10, decimals2);
+    if (ticks2 % perDay === 0 && step >= 60) return dateOf(seconds2);
+    return timeOf(ticks2 / Math.pow(10, decimals2), step >= 60 ? -1 : decimals2);
+  }
+  function dateOf(seconds2) {
+    return new Date(Math.floor(seconds2 / 86400) * 864e5).toISOString().slice(0, 10);
+  }
+  function timeOf(seconds2, decimals2) {
+    const rest = seconds2 - Math.floor(seconds2 / 86400) * 86400;
+    const two = (value) => String(Math.floor(value)).padStart(2, "0");
+    const text2 = `${two(rest / 3600)}:${two(rest / 60 % 60)}`;
+    if (decimals2 < 0) return text2;
+    const part2 = (rest % 60).toFixed(decimals2);
+    return `${text2}:${part2.padStart(decimals2 > 0 ? decimals2 + 3 : 2, "0")}`;
   }
   function logTicks(reach) {
     const wide = Math.log10(reach.high / reach.low);
@@ -5255,7 +5349,7 @@
     return [bottom, top > bottom ? top : bottom + 1];
   }
   function decades(low, high) {
-    return ticks$1({ low, high, log: true }).map(([value]) => value);
+    return ticks$1({ label: "", low, high, log: true }).map(([value]) => value);
   }
   const SVG = "http://www.w3.org/2000/svg";
   function element(name, attributes, text2) {
@@ -5746,7 +5840,7 @@ ${new XMLSerializer().serializeToString(svg)}
       this.asked = "";
       this.root.append(this.tabs, this.places);
     }
-    load(part) {
+    load() {
       const now = NAMES.find(([id2]) => id2 === this.app.state.table) ?? NAMES[0] ?? ["streams", "I/O streams"];
       const [id, title] = now;
       this.tabs.replaceChildren(choice("Table", NAMES.map(([one, text2]) => [one, text2]), id, (value) => this.app.go({ table: value })));
@@ -5757,10 +5851,10 @@ ${new XMLSerializer().serializeToString(svg)}
         this.panels = sides.map((shown, at) => ({ key: keys[at] ?? "", panel: this.make(id, title, shown, at) }));
         this.places.replaceChildren(...this.panels.map(({ panel }) => panel.root));
       }
-      const question = JSON.stringify([part, sides.map(({ side }) => side), id]);
+      const question = JSON.stringify([sides.map(({ side, part }) => [side, part]), id]);
       if (question !== this.asked) this.offset = 0;
       this.asked = question;
-      sides.forEach((shown, at) => void this.panels[at]?.panel.load(this.listed(id, shown, part)));
+      sides.forEach((shown, at) => void this.panels[at]?.panel.load(this.listed(id, shown)));
     }
     make(id, title, shown, at) {
       const tools = id === "marks" || id === "ios" ? [] : [{ text: "Command", title: "Copy as command", act: () => {
@@ -5772,16 +5866,17 @@ ${new XMLSerializer().serializeToString(svg)}
       if (id === "processes" && at === 0 && !exported()) panel.head.prepend(this.grouping);
       return panel;
     }
-    async listed(id, shown, part) {
-      const params = common(shown.side, part?.from, part?.to);
-      if (id === "marks") return this.marks(shown.item);
+    async listed(id, shown) {
+      const params = common(shown.side, shown.part?.from, shown.part?.to);
+      if (id === "marks") return this.marks(shown);
+      if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
       if (id === "hot") return this.hot(await ask(url("hot", params)));
       if (id === "ios") return this.ios(shown, params);
       const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
       const answer = await ask(url(id, { ...params, ...byName }));
       if (id === "processes") return this.processes(shown, rowsOf(answer, "processes"));
       if (id === "cumulative") return cumulative(rowsOf(answer["workload"], "streams"));
-      if (id === "steps") return this.steps(shown.item, rowsOf(answer, "steps"));
+      if (id === "steps") return this.steps(shown, rowsOf(answer, "steps"));
       return this.streams(shown, rowsOf(answer, "streams"));
     }
     choice(shown, facet2, value) {
@@ -5830,7 +5925,7 @@ ${new XMLSerializer().serializeToString(svg)}
       };
       return rows.length === 0 ? nothing() : listed("Processes of what is shown, with response times", columns, rows, choose);
     }
-    steps(item, rows) {
+    steps({ side, item, part }, rows) {
       const clock = clockOf(this.app, item);
       const columns = [
         { head: "Begin", value: num("begin_ns"), text: (row) => moment(Number(row["begin_ns"]), clock, 1e9) },
@@ -5850,10 +5945,10 @@ ${new XMLSerializer().serializeToString(svg)}
         pick: (row) => {
           const at = rows.indexOf(row);
           const [from, next] = [Number(row["begin_ns"]), rows[at + 1]?.["begin_ns"]];
-          this.app.go({ from, to: typeof next === "number" ? next : item.duration_ns ?? from + 1 });
+          this.hands.show({ from, to: typeof next === "number" ? next : item.duration_ns ?? from + 1 }, side);
         },
         title: "Show this step",
-        chosen: (row) => this.app.state.from === row["begin_ns"]
+        chosen: (row) => part !== void 0 && part.from === row["begin_ns"]
       };
       return rows.length === 0 ? nothing() : listed("Capture steps of what is shown", columns, rows, choose);
     }
@@ -5891,7 +5986,7 @@ ${new XMLSerializer().serializeToString(svg)}
       const last = this.offset + answer.rows.length;
       const go = (by) => {
         this.offset = Math.max(0, this.offset + by);
-        void this.panels[this.sides().findIndex((one) => one.item.n === shown.item.n)]?.panel.load(this.ios(shown, params));
+        void this.panels[this.sides().findIndex((one) => one.letter === shown.letter)]?.panel.load(this.ios(shown, params));
       };
       const more = answer.total === void 0 || answer.total === null ? answer.rows.length === PAGE : last < answer.total;
       const pages = h(
@@ -5914,7 +6009,7 @@ ${new XMLSerializer().serializeToString(svg)}
       if (head2.endsWith("_ns")) return span(value);
       return count(value);
     }
-    marks(item) {
+    marks({ side, item, part }) {
       const clock = clockOf(this.app, item);
       const marks = item.marks ?? [];
       const caveats = item.caveats ?? [];
@@ -5928,10 +6023,10 @@ ${new XMLSerializer().serializeToString(svg)}
         pick: (row) => {
           const from = Number(row["t"]);
           const next = marks.map((mark) => mark.t).filter((t) => t > from).sort((a, b) => a - b)[0];
-          this.app.go({ from, to: next ?? item.duration_ns ?? from + 1 });
+          this.hands.show({ from, to: next ?? item.duration_ns ?? from + 1 }, side);
         },
         title: "Show from this mark to the next",
-        chosen: (row) => this.app.state.from === row["t"]
+        chosen: (row) => part !== void 0 && part.from === row["t"]
       };
       return {
         content: h("div", {}, marks.length > 0 ? table("Marks", columns, rows, choose) : h("p", {}, "No marks."), caveatList(caveats)),
@@ -6217,13 +6312,16 @@ ${new XMLSerializer().serializeToString(svg)}
     };
     return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
   }
-  function whole(answers, scene) {
+  const SHARED = 1024;
+  function whole(answers, scene, duration) {
     const first = answers[0];
     if (!first) return "No capture.";
-    const x = cellEdges(first.answer);
+    const alone = answers.length === 1 && first.answer.from === 0;
+    const axis = alone ? first.answer : { from: 0, width_ns: duration / SHARED, cells: SHARED };
+    const x = cellEdges(axis);
     const lines = answers.map(({ name, answer }, at) => {
       const rate = totalRate(answer, scene.measure);
-      const y = at === 0 ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns - answer.from) / answer.width_ns)] ?? null);
+      const y = alone ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
       return { name, colour: colour(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
     });
     const sheet = {
@@ -6233,7 +6331,7 @@ ${new XMLSerializer().serializeToString(svg)}
       // Names of marks stand over the values.
       left: { name: unit(scene.measure), format: brief, ...scene.marks.length > 0 ? { high: greatest(lines.flatMap((line2) => line2.y)) * 1.4 } : {} },
       tips: (at) => ({
-        head: head(scene, first.answer.from + at * first.answer.width_ns, first.answer.width_ns),
+        head: head(scene, axis.from + at * axis.width_ns, axis.width_ns),
         rows: lines.map((line2) => ({ name: line2.name, value: `${number(line2.y[at])} ${unit(scene.measure)}`, colour: line2.colour }))
       })
     };
@@ -6257,6 +6355,7 @@ ${new XMLSerializer().serializeToString(svg)}
     stream: "Stream",
     event: "Mark"
   };
+  const OUTSIDE = "This capture has no time in this part. Press Esc to go back.";
   class CapturePage {
     constructor(app) {
       this.app = app;
@@ -6276,18 +6375,37 @@ ${new XMLSerializer().serializeToString(svg)}
         say: (from, to) => this.say(from, to),
         chosen: (part) => this.zoom(part)
       });
-      this.tables = new Tables(app, () => this.rows.map(({ side, item, letter }) => ({ side, item, letter })), {
+      this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, part: this.own(row), outside: this.isOutside(row) })), {
         pick: (facet2, value, shift, side) => this.pick(facet2, value, shift, side),
-        command: (side, view) => void this.command(side, view)
+        show: (part, side) => this.zoom(this.onAxis(part, this.rowOf(side)?.shift ?? 0)),
+        command: (side, view) => {
+          const row = this.rowOf(side);
+          if (row) void this.command(row, view);
+        }
       });
       this.root.append(this.facts, this.bar, this.overview.root, this.drawings, this.tables.root);
+    }
+    rowOf(side) {
+      return this.rows.find((row) => row.side === side);
+    }
+    /** The part that is shown, in a capture's own time; the whole where there is none. */
+    own(row) {
+      const part = ownPart(this.part(), row.shift, row.item.duration_ns ?? 0);
+      return part === "outside" ? void 0 : part;
+    }
+    isOutside(row) {
+      return ownPart(this.part(), row.shift, row.item.duration_ns ?? 0) === "outside";
+    }
+    /** A part of a capture's own time as a part of the axis. */
+    onAxis(part, shift) {
+      return inside(part.from + shift, part.to + shift, this.duration());
     }
     part() {
       const { from, to } = this.app.state;
       return from !== void 0 && to !== void 0 ? inside(from, to, this.duration()) : void 0;
     }
     duration() {
-      return Math.max(1, ...this.rows.map((row) => row.item.duration_ns ?? 0));
+      return Math.max(1, ...this.rows.map((row) => (row.item.duration_ns ?? 0) + row.shift));
     }
     reach() {
       const part = this.part();
@@ -6296,7 +6414,7 @@ ${new XMLSerializer().serializeToString(svg)}
     say(from, to) {
       const first = this.rows[0];
       if (!first) return "";
-      const clock = clockOf(this.app, first.item);
+      const { clock } = this.scene(first);
       const step = Math.min(1e9, Math.max(1, (to - from) / 100));
       return `${moment(from, clock, step)} to ${moment(to, clock, step)} (${lasting((to - from) / 1e9)})`;
     }
@@ -6332,9 +6450,11 @@ ${new XMLSerializer().serializeToString(svg)}
         )));
         this.layout = layout;
       }
+      const { shifts } = aligned(sides.map(({ item: one }) => one), this.app.state.align);
       this.rows.forEach((row, at) => {
         row.side = sides[at]?.side ?? row.side;
         row.item = sides[at]?.item ?? row.item;
+        row.shift = shifts[at] ?? 0;
         row.panels.forEach((panel, kind) => panel.name(this.title(row, kind)));
       });
     }
@@ -6344,13 +6464,13 @@ ${new XMLSerializer().serializeToString(svg)}
       return `${row.letter}: ${TITLES[kind]}, ${shortName(row.item)}${filters ? `, ${filters}` : ""}`;
     }
     makeRow(side, item, letter) {
-      const row = { side, item, letter, panels: /* @__PURE__ */ new Map(), map: void 0, hitChoice: h("span") };
+      const row = { side, item, letter, shift: 0, panels: /* @__PURE__ */ new Map(), map: void 0, hitChoice: h("span") };
       for (const kind of KINDS) {
         const hands = {
           zoom: (from, to) => this.zoom(inside(from, to, this.duration())),
           ...kind === "map" ? { pick: (at, _2, y, shift) => this.pickArea(row, at, y, shift) } : {}
         };
-        const tools = [{ text: "Command", title: "Copy as command", act: () => void this.command(row.side, kind) }];
+        const tools = [{ text: "Command", title: "Copy as command", act: () => void this.command(row, kind) }];
         const title = `${letter ? `${letter}: ` : ""}${TITLES[kind]}`;
         const panel = new DrawingPanel(title, () => shortName(row.item), "time", HEIGHTS[kind], hands, tools);
         panel.root.dataset["view"] = kind;
@@ -6384,28 +6504,36 @@ ${new XMLSerializer().serializeToString(svg)}
     zoom(part) {
       this.app.go({ from: part?.from, to: part?.to });
     }
-    scene(item) {
-      return { clock: clockOf(this.app, item), marks: item.marks ?? [], measure: this.app.state.measure };
+    scene({ item, shift }) {
+      const clock = clockOf(this.app, item);
+      return {
+        clock: clock && { ...clock, begin_ns: clock.begin_ns - shift },
+        marks: (item.marks ?? []).map((mark) => ({ ...mark, t: mark.t + shift })),
+        measure: this.app.state.measure
+      };
     }
-    series(side, by, part = this.part()) {
-      return ask(url("series", { ...common(side, part?.from, part?.to), by, cells: 1024 }));
+    async series(row, by) {
+      const [part, whole2] = [this.own(row), this.part()];
+      if (whole2 && this.isOutside(row)) return noSeries(whole2);
+      return placed(await ask(url("series", { ...common(row.side, part?.from, part?.to), by, cells: 1024 })), row.shift);
     }
-    heat(side, kind, rows, op) {
-      const part = this.part();
-      const ops = op && side.filters.op.length === 0 ? { op: [op] } : {};
-      return ask(url("heat", { ...common(side, part?.from, part?.to), kind, cells: 512, rows, ...ops }));
+    async heat(row, kind, rows, op) {
+      const [part, whole2] = [this.own(row), this.part()];
+      if (whole2 && this.isOutside(row)) return noHeat(whole2);
+      const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
+      return placed(await ask(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops })), row.shift);
     }
     loadAll() {
       void this.loadOverview();
       for (const row of this.rows) {
         void this.load(row, "map", this.map(row));
         void this.load(row, "rt", this.times(row));
-        void this.load(row, "qd", this.series(row.side, "stream").then((answer) => depth(answer, this.scene(row.item))));
-        void this.load(row, "lba", this.common(row, (side) => this.heat(side, "lba", 128, this.hitOp()), hits));
-        void this.load(row, "subsecond", this.common(row, (side) => this.heat(side, "subsecond", 50), subsecond));
+        void this.load(row, "qd", this.series(row, "stream").then((answer) => depth(answer, this.scene(row))));
+        void this.load(row, "lba", this.common(row, (one) => this.heat(one, "lba", 128, this.hitOp()), hits));
+        void this.load(row, "subsecond", this.common(row, (one) => this.heat(one, "subsecond", 50), subsecond));
         this.hitSwitch(row);
       }
-      this.tables.load(this.part());
+      this.tables.load();
     }
     hitOp() {
       return this.app.state.hits === "all" ? void 0 : this.app.state.hits;
@@ -6420,12 +6548,13 @@ ${new XMLSerializer().serializeToString(svg)}
       )]);
     }
     load(row, kind, coming) {
-      return row.panels.get(kind)?.load(coming, () => this.reach()) ?? Promise.resolve();
+      const drawing = this.isOutside(row) ? coming.then(() => OUTSIDE) : coming;
+      return row.panels.get(kind)?.load(drawing, () => this.reach()) ?? Promise.resolve();
     }
     /** The same scales on both sides, so that heights can be compared. */
     async map(row) {
       const { by } = this.app.state;
-      const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one.side, by), this.scene(one.item), this.colours, by, (band, shift) => this.pickBand(one, band, shift))));
+      const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colours, by, (band, shift) => this.pickBand(one, band, shift))));
       const view = views[this.rows.indexOf(row)];
       if (!view || typeof view === "string") return view ?? "";
       row.map = view;
@@ -6436,33 +6565,32 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     async times(row) {
       const views = await Promise.all(this.rows.map(async (one) => {
-        const [heat, series] = await Promise.all([this.heat(one.side, "rt", 64), this.series(one.side, "stream")]);
+        const [heat, series] = await Promise.all([this.heat(one, "rt", 64), this.series(one, "stream")]);
         return { heat, series };
       }));
       const most = Math.max(...views.map(({ heat }) => mostOf(heat)));
-      const drawings = views.map(({ heat, series }, at) => responseTimes(heat, series, this.scene(this.rows[at]?.item ?? row.item), most));
+      const drawings = views.map(({ heat, series }, at) => responseTimes(heat, series, this.scene(this.rows[at] ?? row), most));
       const axes = drawings.flatMap((one) => typeof one === "string" ? [] : [one.sheet.left]);
       const [low, high] = [Math.min(...axes.map((axis) => axis.low ?? 1)), Math.max(...axes.map((axis) => axis.high ?? 10))];
       axes.forEach((axis) => [axis.low, axis.high] = [low, high]);
       return drawings[this.rows.indexOf(row)] ?? "";
     }
     async common(row, asked, draw) {
-      const heats = await Promise.all(this.rows.map((one) => asked(one.side)));
+      const heats = await Promise.all(this.rows.map((one) => asked(one)));
       const heat = heats[this.rows.indexOf(row)];
-      return heat ? draw(heat, this.scene(row.item), Math.max(...heats.map(mostOf))) : "";
+      return heat ? draw(heat, this.scene(row), Math.max(...heats.map(mostOf))) : "";
     }
     async loadOverview() {
       const first = this.rows[0];
       if (!first) return;
-      const now = JSON.stringify([this.rows.map((row) => row.item.n), this.app.state.measure, this.app.state.time]);
+      const now = JSON.stringify([this.rows.map((row) => [row.item.n, row.shift]), this.app.state.measure, this.app.state.time]);
       if (now === this.overviewShown) return;
       this.overviewShown = now;
       const different = this.rows.filter((row, at) => at === 0 || row.item.n !== first.item.n);
       const coming = Promise.all(different.map(async (row) => ({
         name: shortName(row.item),
-        marks: row.item.marks ?? [],
-        answer: await ask(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 }))
-      }))).then((answers) => whole(answers, this.scene(first.item)));
+        answer: placed(await ask(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })), row.shift)
+      }))).then((answers) => whole(answers, this.scene(first), this.duration()));
       await this.overview.load(coming, () => [0, this.duration()]);
       this.brush.attach();
     }
@@ -6491,11 +6619,25 @@ ${new XMLSerializer().serializeToString(svg)}
     compareWith() {
       const others = this.app.meta.items.filter((item) => item.kind === "capture" && item.state === "ready" && item.n !== this.app.state.n);
       if (others.length === 0 || exported()) return [];
+      const align = this.alignment();
       const select = h("select", { "aria-label": "Compare with", onchange: () => {
         const n = Number(select.value);
         if (select.value !== "") this.app.go({ versus: { n, filters: this.app.state.filters } });
       } }, h("option", { value: "" }, "Compare with …"), ...others.map((item) => h("option", { value: item.n }, shortName(item))));
-      return [select];
+      return align ? [select, align] : [select];
+    }
+    /** How two captures stand on the axis, where there is a choice. */
+    alignment() {
+      const items = this.rows.map((row) => row.item);
+      const found = ways(items);
+      if (items.length < 2 || items[0]?.n === items[1]?.n || found.length < 2) return void 0;
+      const now = aligned(items, this.app.state.align).align;
+      const select = h(
+        "select",
+        { "aria-label": "Align the captures", onchange: () => this.app.go({ align: select.value, from: void 0, to: void 0 }) },
+        ...found.map((way) => h("option", { value: way.align, selected: way.align === now }, way.text))
+      );
+      return select;
     }
     drop(at, facet2, value) {
       const { filters, versus } = this.app.state;
@@ -6516,8 +6658,9 @@ ${new XMLSerializer().serializeToString(svg)}
         const answer = await ask(url("series", { ...common(first.side), by: "stream", cells: 1024 }));
         const found = await this.closer(first.side, answer, what);
         if (!found) return announce("No I/O with these filters.");
-        this.zoom(inside(found.from, found.to, this.duration()));
-        announce(`The ${what} part: ${this.say(found.from, found.to)}`);
+        const part = { from: found.from + first.shift, to: found.to + first.shift };
+        this.zoom(inside(part.from, part.to, this.duration()));
+        announce(`The ${what} part: ${this.say(part.from, part.to)}`);
       } catch (error) {
         announce(said(error));
       }
@@ -6530,18 +6673,20 @@ ${new XMLSerializer().serializeToString(svg)}
       const inner = await ask(url("series", { ...common(side, Math.floor(found.from), Math.ceil(found.to)), by: "stream", cells: 1024 }));
       return extreme(inner, wide, what) ?? found;
     }
-    async command(side, view) {
-      const part = this.part();
+    async command(row, view) {
+      const part = this.own(row);
       try {
-        const { command } = await ask(url("command", { ...common(side, part?.from, part?.to), view }));
+        if (this.isOutside(row)) return textDialog("Copy as command", OUTSIDE, "There is no command for this view.");
+        const { command } = await ask(url("command", { ...common(row.side, part?.from, part?.to), view }));
         textDialog("Copy as command", command, "The command that prints the same numbers.");
       } catch (error) {
         textDialog("Copy as command", said(error), "There is no command for this view.");
       }
     }
     async workload() {
-      const [first, part] = [this.rows[0], this.part()];
+      const first = this.rows[0];
       if (!first) return;
+      const part = this.own(first);
       try {
         const { toml } = await ask(url("workload", common(first.side, part?.from, part?.to)));
         textDialog("Derive workload", toml, "Save this file and apply it: steadfast run replay-native --workload FILE --target DEVICE", { name: "workload.toml", type: "application/toml" });
@@ -6587,7 +6732,7 @@ ${new XMLSerializer().serializeToString(svg)}
     return found ? `${found.name} (${pid})` : pid;
   }
   const bySeconds = (from, to, most) => timeTicks(from * 1e9, to * 1e9, void 0, most).map(([ns, name]) => [ns / 1e9, name]);
-  const byNumber = (from, to) => ticks$1({ low: from, high: to, log: false }).filter(([value]) => Number.isInteger(value));
+  const byNumber = (from, to) => ticks$1({ label: "", low: from, high: to, log: false }).filter(([value]) => Number.isInteger(value));
   const byNines = () => [[0, "0 %"], [nines(0.5), "50 %"], [1, "90 %"], [2, "99 %"], [3, "99.9 %"], [4, "99.99 %"], [5, "99.999 %"], [6, "99.9999 %"]];
   function plain(line2) {
     return { kind: "line", ...line2 };
@@ -6649,12 +6794,12 @@ ${new XMLSerializer().serializeToString(svg)}
   }
   function stepsOver(runs, what) {
     const value = (step) => what === "iops" ? step.iops : what === "mb" ? step.mb_s : step.rt_mean_ns;
-    const placed = runs.map(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
-    const all = joined(placed.map((steps2) => ({ x: steps2.map((step) => step.start_s ?? 0), y: steps2.map(value) })));
+    const placed2 = runs.map(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
+    const all = joined(placed2.map((steps2) => ({ x: steps2.map((step) => step.start_s ?? 0), y: steps2.map(value) })));
     if (all.x.length === 0) return "No step is finished yet.";
     const lines = runs.map(({ name, place }, at) => ({ name, colour: colour(place, dark()), y: all.y[at] ?? [], kind: "points" }));
     const text2 = (one) => what === "rt" ? span(one) : number(one, what === "iops" ? "IOPS" : "MB/s");
-    const steps = new Map(placed.flat().map((step) => [step.start_s, step]));
+    const steps = new Map(placed2.flat().map((step) => [step.start_s, step]));
     const marks = (runs[0]?.answer.caveats ?? []).flatMap((caveat) => {
       const at = caveat.t ?? runs[0]?.answer.steps.find((step) => step.i === caveat.step)?.start_s;
       return at === null || at === void 0 ? [] : [{ x: at, text: caveat.text }];
@@ -6944,8 +7089,8 @@ ${new XMLSerializer().serializeToString(svg)}
       return { content: table("Steps in their order", columns, steps, choose), csv: tableCsv(columns, steps) };
     }
     pickAt(x) {
-      const placed = this.runs.flatMap(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
-      const nearest = placed.reduce((best, step) => !best || Math.abs((step.start_s ?? 0) - x) < Math.abs((best.start_s ?? 0) - x) ? step : best, void 0);
+      const placed2 = this.runs.flatMap(({ answer }) => answer.steps.filter((step) => step.start_s !== null));
+      const nearest = placed2.reduce((best, step) => !best || Math.abs((step.start_s ?? 0) - x) < Math.abs((best.start_s ?? 0) - x) ? step : best, void 0);
       if (nearest) this.app.go({ step: nearest.i });
     }
     async drawStep(numbers, refreshed) {

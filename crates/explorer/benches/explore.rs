@@ -1,7 +1,9 @@
 //! How quickly an index is made, how large it is, what memory that takes, and how long
 //! each kind of question takes at several zooms: `cargo bench -p steadfast-explorer
-//! --bench explore -- 10 100` for 10 and 100 million I/Os of a made-up server, or with
-//! the path of a trace file.
+//! --bench explore -- 10 100` for 10 and 100 million I/Os of a made-up server; with the
+//! path of a trace file; or with `100=FILE`, which makes the file up where it is not there
+//! and leaves it. `zoom=64` asks for windows of a 64th of the capture alone, `zoom=0` for
+//! none; `cache=DIRECTORY` keeps the index there.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 #[path = "../../trace/tests/synthetic/mod.rs"]
@@ -10,12 +12,14 @@ mod synthetic;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steadfast_domain::IoEvent;
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::capture::{Capture, open_all};
 use steadfast_explorer::query::Query;
 use steadfast_trace::Writer;
+use steadfast_trace::crew::{Crew, Task};
 use synthetic::{Server, by_completion, conditions};
 
 /// I/Os that are put in the order of completion at once.
@@ -36,35 +40,78 @@ const QUESTIONS: [&str; 10] = [
     "ios?limit=200",
 ];
 
+/// Threads for every processor.
+struct Threads(usize);
+
+impl Crew for Threads {
+    fn size(&self) -> usize {
+        self.0
+    }
+    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+        std::thread::scope(|scope| tasks.into_iter().for_each(|task| drop(scope.spawn(task))));
+    }
+}
+
+fn crew() -> Arc<dyn Crew> {
+    Arc::new(Threads(std::thread::available_parallelism().map_or(1, usize::from)))
+}
+
+/// Of several: by operation, by process, by stream.
+const FILTERS: [&str; 4] = ["", "&op=write", "&process=pg_basebackup", "&stream=RND%208K%20R"];
+
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Parts of the capture that are asked for.
+const ZOOMS: [u64; 6] = [1, 4, 16, 64, 256, 1000];
 
 fn main() -> Fallible<()> {
     let words = std::env::args().skip(1).filter(|word| !word.starts_with('-'));
-    let mut asked: Vec<String> = words.collect();
-    if asked.is_empty() {
-        asked.push("10".into());
-    }
-    for word in asked {
-        let directory = tempfile::tempdir()?;
-        let path = match word.parse() {
-            Ok(millions) => written(directory.path(), millions)?,
-            Err(_) => PathBuf::from(word),
-        };
-        let capture = indexed(&path, &directory.path().join("cache"))?;
-        // Each question in windows from the whole capture down to a thousandth.
-        for part in [1, 4, 16, 64, 1000] {
-            zoomed(&capture, part)?;
+    let (mut captures, mut zooms, mut cache) = (Vec::new(), Vec::new(), None);
+    for word in words {
+        match word.split_once('=') {
+            Some(("zoom", part)) => zooms.push(part.parse()?),
+            Some(("cache", directory)) => cache = Some(PathBuf::from(directory)),
+            _ => captures.push(word),
         }
-        println!("  peak memory {} MB", peak_memory_mb());
+    }
+    if captures.is_empty() {
+        captures.push("10".into());
+    }
+    let zooms = if zooms.is_empty() { ZOOMS.to_vec() } else { zooms };
+    for word in captures {
+        let directory = tempfile::tempdir()?;
+        let path = trace(&word, directory.path())?;
+        let cache = cache.clone().unwrap_or_else(|| directory.path().join("cache"));
+        let capture = indexed(&path, &cache)?;
+        // Each question in windows from the whole capture down to a thousandth.
+        for part in zooms.iter().filter(|part| **part > 0) {
+            zoomed(&capture, *part)?;
+        }
+        println!("  peak memory of the questions {} MB", peak_memory_mb());
     }
     Ok(())
 }
 
-fn written(directory: &Path, millions: u64) -> Fallible<PathBuf> {
-    let (path, rate) = (directory.join("server.parquet"), 100_000);
+/// A file that is there, or one that is made up.
+fn trace(word: &str, directory: &Path) -> Fallible<PathBuf> {
+    let (size, path) = match word.split_once('=') {
+        Some((size, path)) => (size, PathBuf::from(path)),
+        None => (word, directory.join("server.parquet")),
+    };
+    match size.parse() {
+        Ok(millions) if !path.exists() => written(&path, millions)?,
+        Ok(_) => {}
+        Err(_) => return Ok(PathBuf::from(word)),
+    }
+    Ok(path)
+}
+
+fn written(path: &Path, millions: u64) -> Fallible<()> {
+    // As many I/Os as the made-up drives can do: with more, queues grow for ever.
+    let rate = 20_000;
     let seconds = millions * 1_000_000 / rate;
     let mut server = Server::new(seconds, rate);
-    let mut writer = Writer::new(BufWriter::new(File::create(&path)?), &conditions(seconds))?;
+    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &conditions(seconds))?;
     loop {
         let events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));
         if events.is_empty() {
@@ -73,11 +120,11 @@ fn written(directory: &Path, millions: u64) -> Fallible<PathBuf> {
         writer.write(&events)?;
     }
     writer.finish(conditions(seconds))?;
-    Ok(path)
+    Ok(())
 }
 
 fn indexed(path: &Path, cache: &Path) -> Fallible<Capture> {
-    let capture = open_all(&[path.to_owned()])?.remove(0);
+    let capture = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
     let begin = Instant::now();
     capture.prepare(Some(cache));
     let took = begin.elapsed();
@@ -91,42 +138,62 @@ fn indexed(path: &Path, cache: &Path) -> Fallible<Capture> {
         bytes as f64 / 1e6,
         peak_memory_mb()
     );
+    // The questions are asked as after a second start, when nothing is left of the first.
+    drop((index, capture));
+    forget_peak_memory();
     let begin = Instant::now();
-    let again = open_all(&[path.to_owned()])?.remove(0);
+    let again = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
     again.prepare(Some(cache));
-    println!("  from the cache in {:.2} s", begin.elapsed().as_secs_f64());
-    Ok(capture)
+    let took = begin.elapsed().as_secs_f64();
+    println!("  from the cache in {took:.2} s; peak memory {} MB", peak_memory_mb());
+    forget_peak_memory();
+    Ok(again)
 }
 
 fn zoomed(capture: &Capture, part: u64) -> Fallible<()> {
-    let end = capture.index()?.end_ns;
-    let width = end / part;
-    let count = if part == 1 { 1 } else { WINDOWS };
-    for question in QUESTIONS {
-        let mut times: Vec<Duration> = Vec::new();
-        for window in 0..count {
-            // Windows begin where no cell and no stretch does.
-            let from = (end - width) / count.max(2) * window + window * 104_729;
-            let to = (from + width).min(end);
-            let (what, query) = question.split_once('?').unwrap_or((question, ""));
-            let query = Query::parse(&format!("{query}&from={from}&to={to}"))?;
-            let begin = Instant::now();
-            answer(capture, what, &query)?;
-            times.push(begin.elapsed());
+    for filter in FILTERS {
+        let count = if part == 1 { 1 } else { WINDOWS };
+        for question in QUESTIONS {
+            let mut times: Vec<Duration> = Vec::new();
+            for window in 0..count {
+                times.push(asked(capture, &format!("{question}{filter}"), part, (window, count))?);
+            }
+            times.sort();
+            let p95 = times[(times.len() * 95).div_ceil(100) - 1].as_secs_f64() * 1e3;
+            let median = times[times.len() / 2].as_secs_f64() * 1e3;
+            println!(
+                "  1/{part:<5} {question:40}{filter:24} median {median:7.1} ms, p95 {p95:7.1} ms"
+            );
         }
-        times.sort();
-        let p95 = times[(times.len() * 95).div_ceil(100) - 1];
-        let median = times[times.len() / 2];
-        println!(
-            "  1/{part:<5} {question:40} median {:7.1} ms, p95 {:7.1} ms",
-            median.as_secs_f64() * 1e3,
-            p95.as_secs_f64() * 1e3
-        );
     }
     Ok(())
 }
 
-/// The most memory that this process had so far.
+/// How long one question takes in one of several windows.
+fn asked(
+    capture: &Capture,
+    question: &str,
+    part: u64,
+    (window, count): (u64, u64),
+) -> Fallible<Duration> {
+    let end = capture.index()?.end_ns;
+    let width = end / part;
+    // Windows begin where no cell and no stretch does.
+    let from = (end - width) / count.max(2) * window + window * 104_729;
+    let to = (from + width).min(end);
+    let (what, query) = question.split_once('?').unwrap_or((question, ""));
+    let query = Query::parse(&format!("{query}&from={from}&to={to}"))?;
+    let begin = Instant::now();
+    answer(capture, what, &query)?;
+    Ok(begin.elapsed())
+}
+
+/// Lets the system count the peak anew; where it does not, the peak is that of all.
+fn forget_peak_memory() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The most memory that this process had since that.
 fn peak_memory_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 const MAGIC: &[u8; 8] = b"SFEXPLOR";
 /// Length of a SHA-256.
@@ -17,6 +18,10 @@ const TAIL: u64 = 64 << 10;
 /// Index files that are kept; the oldest beyond these are removed.
 const KEPT: usize = 32;
 const ENDING: &str = "index";
+/// Beginning of the name of a file that is being written.
+const UNFINISHED: &str = ".index-";
+/// Age from which an unfinished file is what a killed process left.
+const UNFINISHED_MOST: Duration = Duration::from_secs(86_400);
 const ZSTD_LEVEL: i32 = 1;
 
 /// What tells a file apart from every other, and from itself after a change.
@@ -108,7 +113,7 @@ pub fn write(path: &Path, index: &Index) -> io::Result<u64> {
     let encoder = BufWriter::new(zstd::Encoder::new(Vec::new(), ZSTD_LEVEL)?);
     let encoder = postcard::to_io(index, encoder).map_err(io::Error::other)?;
     let packed = encoder.into_inner().map_err(|error| error.into_error())?.finish()?;
-    let mut file = tempfile::Builder::new().prefix(".index-").tempfile_in(directory)?;
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
     file.write_all(MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
     file.write_all(&Sha256::digest(&packed))?;
@@ -122,8 +127,10 @@ pub fn write(path: &Path, index: &Index) -> io::Result<u64> {
 /// Only index files are looked at.
 fn remove_oldest(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else { return };
-    let paths = entries.flatten().map(|entry| entry.path());
-    let paths = paths.filter(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.iter().filter(|path| is_left_over(path)).for_each(|path| drop(fs::remove_file(path)));
+    let is_index = |path: &PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+    let paths = paths.into_iter().filter(is_index);
     let dated = |path: PathBuf| Some((fs::symlink_metadata(&path).ok()?.modified().ok()?, path));
     let mut all: Vec<_> = paths.filter_map(dated).collect();
     all.sort();
@@ -132,4 +139,13 @@ fn remove_oldest(directory: &Path) {
         // One that cannot be removed now is removed later.
         let _ = fs::remove_file(path);
     }
+}
+
+/// Whether a process that was killed left it.
+fn is_left_over(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let modified = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
+    let age = modified.and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    name.is_some_and(|name| name.starts_with(UNFINISHED))
+        && age.is_some_and(|age| age > UNFINISHED_MOST)
 }

@@ -4,18 +4,19 @@
 use crate::cache::{self, Identity};
 use crate::index::{Index, Progress};
 use crate::refusal::Refusal;
+use crate::rows::Lately;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_domain::CaptureConditions;
 use steadfast_trace::file::is_same_capture;
-use steadfast_trace::{Captured, TraceError, Untold};
+use steadfast_trace::{Captured, Crew, TraceError, Untold};
 
 /// Bytes of answers that are kept for being asked again.
-const ANSWERS_MAX: usize = 64 << 20;
+const ANSWERS_MAX: usize = 16 << 20;
 
 /// Why a file cannot be explored.
 #[derive(Debug, thiserror::Error)]
@@ -41,10 +42,11 @@ pub struct Capture {
     files: Vec<OpenFile>,
     captured: Captured<File>,
     /// How far its index is.
-    pub progress: Progress,
+    pub progress: Arc<Progress>,
     index: OnceLock<Result<Arc<Index>, String>>,
     made: OnceLock<Making>,
     answers: Mutex<Answers>,
+    lately: Mutex<Lately>,
 }
 
 /// How an index came to be there.
@@ -66,11 +68,11 @@ struct Answers {
 }
 
 /// Opens captures: the files of each put together, in the order in which they were
-/// named.
+/// named. A crew lends the threads that they are read with.
 ///
 /// # Errors
 /// The first file that is no trace of single I/Os.
-pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Capture>, Unopened> {
+pub fn open_all(paths: &[PathBuf], crew: Option<&Arc<dyn Crew>>) -> Result<Vec<Capture>, Unopened> {
     let mut named: Vec<Vec<(OpenFile, Captured<File>)>> = Vec::new();
     for path in paths {
         let opened = open(path)?;
@@ -85,7 +87,7 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Capture>, Unopened> {
             None => named.push(vec![opened]),
         }
     }
-    named.into_iter().map(Capture::of).collect()
+    named.into_iter().map(|parts| Capture::of(parts, crew)).collect()
 }
 
 fn open(path: &Path) -> Result<(OpenFile, Captured<File>), Unopened> {
@@ -104,7 +106,10 @@ fn steps_alone(error: &TraceError) -> String {
 }
 
 impl Capture {
-    fn of(parts: Vec<(OpenFile, Captured<File>)>) -> Result<Self, Unopened> {
+    fn of(
+        parts: Vec<(OpenFile, Captured<File>)>,
+        crew: Option<&Arc<dyn Crew>>,
+    ) -> Result<Self, Unopened> {
         let (files, parts): (Vec<OpenFile>, Vec<Captured<File>>) = parts.into_iter().unzip();
         let first = files.first().map(|file| file.path.clone()).unwrap_or_default();
         let name = match files.len() {
@@ -114,14 +119,19 @@ impl Capture {
         let captured = Captured::together(parts);
         let captured =
             captured.map_err(|error| Unopened { path: first, what: error.to_string() })?;
+        let captured = match crew {
+            Some(crew) => captured.with_crew(Arc::clone(crew)),
+            None => captured,
+        };
         Ok(Capture {
             name,
             files,
             captured,
-            progress: Progress::default(),
+            progress: Arc::default(),
             index: OnceLock::new(),
             made: OnceLock::new(),
             answers: Mutex::default(),
+            lately: Mutex::default(),
         })
     }
 
@@ -222,7 +232,12 @@ impl Capture {
         }
     }
 
-    fn answers(&self) -> std::sync::MutexGuard<'_, Answers> {
+    /// The I/Os that were read lately.
+    pub fn lately(&self) -> MutexGuard<'_, Lately> {
+        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,13 +8,13 @@ use steadfast_trace::StreamKey;
 use steadfast_trace::processes::ProcessKey;
 
 /// Numbers that are given out.
-pub const NUMBERS: usize = 1024;
+pub const NUMBERS: usize = 4096;
 /// The number of everything that has none of its own.
 pub const OTHERS: u16 = NUMBERS as u16;
 /// A place of the table without a number.
 const FREE: u16 = u16::MAX;
 /// Places of the table: a power of two well above [`NUMBERS`].
-const PLACES: usize = 1 << 12;
+const PLACES: usize = 1 << 14;
 /// Multiplies hashes apart (2^64 over the golden ratio).
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -40,6 +40,9 @@ impl Key for ProcessKey {
     }
 }
 
+/// A process as an index file keeps it: number and command name.
+pub type ProcessKeyKept = (u32, [u8; 16]);
+
 /// What all I/Os of a key add up to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
@@ -47,6 +50,14 @@ pub struct Sum {
     pub ios: u64,
     /// Bytes.
     pub bytes: u64,
+}
+
+impl Sum {
+    /// Adds more.
+    pub fn add(&mut self, ios: u64, bytes: u64) {
+        self.ios += ios;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
 }
 
 /// The keys that have a number.
@@ -94,8 +105,8 @@ impl<K: Key> Keys<K> {
     }
 
     /// The keys by their number.
-    pub fn into_keys(self) -> Vec<K> {
-        self.keys
+    pub fn keys(&self) -> &[K] {
+        &self.keys
     }
 }
 
@@ -129,12 +140,12 @@ mod tests {
     fn numbers_are_kept_and_bounded() {
         let key = |bytes| StreamKey { op: IoOp::Read, sequential: false, bytes };
         let mut keys = Keys::new();
-        for bytes in 0..2000 {
+        for bytes in 0..9000 {
             let wanted = if bytes < NUMBERS as u32 { bytes as u16 } else { OTHERS };
             assert_eq!(keys.number(key(bytes)), wanted);
             assert_eq!(keys.number(key(bytes)), wanted);
         }
         assert_eq!(keys.number(key(7)), 7);
-        assert_eq!(keys.into_keys()[1023].bytes, 1023);
+        assert_eq!(keys.keys()[4095].bytes, 4095);
     }
 }

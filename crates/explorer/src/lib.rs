@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub mod answers;
+pub mod busy;
+pub mod by_pair;
 pub mod cache;
 pub mod capture;
 pub mod cells;
@@ -15,9 +17,16 @@ pub mod index;
 pub mod keys;
 pub mod maps;
 pub mod page;
+pub mod pairs;
+pub mod parts;
 pub mod query;
 pub mod refusal;
+pub mod rows;
 pub mod run;
 pub mod selection;
 pub mod server;
 pub mod shown;
+pub mod sparse;
+pub mod stretches;
+pub mod tallies;
+pub mod touches;

@@ -2,22 +2,67 @@
 //! were hit when, at which part of a second I/Os were issued, and who hit which
 //! range.
 
+use crate::pairs::Io;
 use serde::{Deserialize, Serialize};
 use steadfast_domain::{IoOp, Layer};
-use steadfast_trace::Rows;
+use steadfast_trace::{Alike, Field, Fields, Fold, FoldSums, InParts, Rows, TraceError, Untold};
 
-/// Columns of the maps of an index, at most.
-pub const COLUMNS: usize = 4096;
+/// Columns of the map of addresses of an index, at most.
+pub const COLUMNS: usize = 1024;
+/// Columns of the map of seconds, at most.
+const SECONDS_COLUMNS: usize = 4096;
 /// Address ranges of the map of an index.
 pub const RANGES: usize = 1024;
 /// Parts of a second in the map of an index.
 pub const PARTS: usize = 100;
 const SECOND: u64 = 1_000_000_000;
 
+/// Columns of the map that is finer in time, at most.
+pub const FINE_COLUMNS: usize = 16_384;
+/// Address ranges of the map that is finer in time.
+pub const FINE_RANGES: usize = 128;
+
+/// The first and the last of [`RANGES`] that an I/O touches; `None` where it touches none.
+pub type Touched = Option<(u16, u16)>;
+
+/// Pictures of a whole capture.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Maps {
+    /// Hits by address.
+    pub hits: HitMap,
+    /// Hits by address, finer in time.
+    pub fine: HitMap,
+    /// Parts of seconds.
+    pub seconds: SecondMap,
+}
+
+impl Maps {
+    /// Empty maps of a capture, those of hits with these columns and ranges.
+    pub fn new((coarse, fine): ((Axis, usize), (Axis, usize)), reach: u64, end_ns: u64) -> Self {
+        Maps {
+            hits: HitMap::new(coarse.0, (0, reach), coarse.1),
+            fine: HitMap::coarse(fine.0, reach, fine.1),
+            seconds: SecondMap::new((0, end_ns), SECONDS_COLUMNS, PARTS),
+        }
+    }
+
+    /// Takes I/Os with the ranges of [`Self::hits`] that they touch.
+    pub fn take(&mut self, ios: &[Io], touched: &[Touched]) {
+        for (io, touched) in ios.iter().zip(touched) {
+            self.seconds.count(io.issued_ns);
+            if let Some((first, last)) = *touched {
+                let ranges = (usize::from(first), usize::from(last));
+                self.hits.count(io.issued_ns, io.op, ranges);
+                self.fine.count(io.issued_ns, io.op, ranges);
+            }
+        }
+    }
+}
+
 /// How often each address range was hit in each stretch of time: column after
 /// column, the lowest address first. An I/O hits every range that it touches, as in
 /// `steadfast trace hits`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HitMap {
     /// Width of a column.
     pub width_ns: u64,
@@ -66,33 +111,77 @@ impl HitMap {
         }
     }
 
+    /// An empty map with fewer ranges, each of several of [`RANGES`].
+    fn coarse(axis: Axis, reach: u64, ranges: usize) -> Self {
+        let bytes = reach.div_ceil(RANGES as u64).max(1);
+        let map = HitMap::new(axis, (0, reach), ranges);
+        HitMap { range_bytes: bytes.saturating_mul((RANGES / ranges) as u64), ..map }
+    }
+
+    /// One of the same ranges, without columns.
+    pub fn empty(&self) -> HitMap {
+        let HitMap { width_ns, low, range_bytes, ranges, .. } = *self;
+        HitMap { width_ns, low, range_bytes, ranges, ..HitMap::default() }
+    }
+
+    /// An empty one of the same ranges with columns of a width; `None` where that is 0.
+    pub fn of_columns(&self, width_ns: u64, end_ns: u64) -> Option<HitMap> {
+        let columns = end_ns.checked_div(width_ns)? as usize + 1;
+        let none = vec![0; columns * self.ranges];
+        let (reads, writes) = (none.clone(), none);
+        Some(HitMap { width_ns, columns, reads, writes, ..self.empty() })
+    }
+
+    /// Counts a touch of each of [`RANGES`] from the first to the last.
+    #[inline]
+    fn count(&mut self, time: u64, op: IoOp, (first, last): (usize, usize)) {
+        let column = (time / self.width_ns).saturating_sub(self.first) as usize;
+        let hits = if op == IoOp::Read { &mut self.reads } else { &mut self.writes };
+        let Some(hits) = hits.get_mut(column * self.ranges..(column + 1) * self.ranges) else {
+            return;
+        };
+        let above = RANGES / self.ranges.max(1);
+        for range in first..=last {
+            let hit = &mut hits[range / above.max(1)];
+            *hit = hit.saturating_add(1);
+        }
+    }
+
     /// Takes one row; gives the first and the last range that it touches.
     #[inline]
     pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Option<(usize, usize)> {
+        let (first, last) = self.touched(rows, row)?;
+        let column = (rows.batch.issued_ns(row) / self.width_ns).checked_sub(self.first)?;
+        let column = usize::try_from(column).ok().filter(|column| *column < self.columns)?;
+        let is_read = rows.batch.op(row) == IoOp::Read;
+        let hits = if is_read { &mut self.reads } else { &mut self.writes };
+        for hit in &mut hits[column * self.ranges + first..=column * self.ranges + last] {
+            *hit = hit.saturating_add(1);
+        }
+        Some((first, last))
+    }
+
+    /// The first and the last range that an I/O touches, whenever it was issued.
+    #[inline]
+    pub fn touched(&self, rows: &Rows<'_>, row: usize) -> Option<(usize, usize)> {
         let batch = rows.batch;
         let (op, bytes) = (batch.op(row), u64::from(batch.bytes(row)));
         if !matches!(op, IoOp::Read | IoOp::Write) || bytes == 0 || batch.layer(row) != Layer::Block
         {
             return None;
         }
-        let column = (batch.issued_ns(row) / self.width_ns).checked_sub(self.first)?;
-        let column = usize::try_from(column).ok().filter(|column| *column < self.columns)?;
         let begin = batch.offset(row);
         let last = begin.saturating_add(bytes - 1).checked_sub(self.low)? / self.range_bytes;
         let first = begin.saturating_sub(self.low) / self.range_bytes;
         let first = usize::try_from(first).ok().filter(|first| *first < self.ranges)?;
         let last = usize::try_from(last).unwrap_or(usize::MAX).min(self.ranges - 1);
-        let hits = if op == IoOp::Read { &mut self.reads } else { &mut self.writes };
-        for hit in &mut hits[column * self.ranges + first..=column * self.ranges + last] {
-            *hit = hit.saturating_add(1);
-        }
         Some((first, last))
     }
 }
 
 /// When in a second I/Os were issued: a column for one second or several, the parts of
 /// a second above one another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondMap {
     /// Seconds of a column.
     pub seconds: u64,
@@ -121,18 +210,99 @@ impl SecondMap {
         SecondMap { seconds, first, columns, parts, counts: vec![0; columns * parts] }
     }
 
-    /// Takes one row.
+    /// An empty one from the capture's beginning with columns of so many seconds; `None`
+    /// where that is none.
+    pub fn of_seconds(seconds: u64, end_ns: u64) -> Option<Self> {
+        let columns = (end_ns / SECOND).checked_div(seconds)? as usize + 1;
+        let counts = vec![0; columns * PARTS];
+        Some(SecondMap { seconds, first: 0, columns, parts: PARTS, counts })
+    }
+
+    /// In which of so many parts of its second a time is.
     #[inline]
-    pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) {
-        let time = rows.batch.issued_ns(row);
-        let Some(second) = (time / SECOND).checked_sub(self.first) else { return };
+    pub fn part(time_ns: u64, parts: usize) -> usize {
+        (time_ns % SECOND) as usize * parts / SECOND as usize
+    }
+
+    /// Counts an I/O.
+    #[inline]
+    fn count(&mut self, time_ns: u64) {
+        let Some(second) = (time_ns / SECOND).checked_sub(self.first) else { return };
         let column = (second / self.seconds) as usize;
         if column < self.columns {
-            let part = (time % SECOND) as usize * self.parts / SECOND as usize;
+            let part = Self::part(time_ns, self.parts);
             let count = &mut self.counts[column * self.parts + part];
             *count = count.saturating_add(1);
         }
     }
+}
+
+impl Alike for HitMap {
+    fn alike(&self) -> Self {
+        let (reads, writes) = (vec![0; self.reads.len()], vec![0; self.writes.len()]);
+        HitMap { first: self.first, columns: self.columns, reads, writes, ..self.empty() }
+    }
+}
+
+impl Fold for HitMap {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Issued, Field::Offset, Field::Bytes, Field::Op, Field::Layer])
+    }
+
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            self.take_row(rows, row);
+        }
+        Ok(())
+    }
+
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::SingleIos)
+    }
+
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        add(&mut self.reads, &other.reads);
+        add(&mut self.writes, &other.writes);
+        Ok(())
+    }
+}
+
+impl Alike for SecondMap {
+    fn alike(&self) -> Self {
+        SecondMap { counts: vec![0; self.counts.len()], ..*self }
+    }
+}
+
+impl Fold for SecondMap {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Issued])
+    }
+
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        rows.iter().for_each(|row| self.count(rows.batch.issued_ns(row)));
+        Ok(())
+    }
+
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::SingleIos)
+    }
+
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        add(&mut self.counts, &other.counts);
+        Ok(())
+    }
+}
+
+fn add(ours: &mut [u32], theirs: &[u32]) {
+    ours.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.saturating_add(*b));
 }
 
 #[cfg(test)]
@@ -145,7 +315,16 @@ mod tests {
         let (batch, none) = (Batch::of(events), vec![false; events.len()]);
         let (depth, busy) = (vec![0; events.len()], vec![(0, 0); events.len()]);
         let (batch, sequential, depth, busy) = (&batch, &none, &depth, &busy);
-        let rows = Rows { batch, sequential, depth, busy, kept: &none, after: &[] };
+        let rows = Rows {
+            batch,
+            sequential,
+            depth,
+            busy,
+            kept: &none,
+            after: &[],
+            stretch: 0,
+            place: None,
+        };
         (0..events.len()).for_each(|row| each(&rows, row));
     }
 
@@ -181,7 +360,7 @@ mod tests {
         assert_eq!((map.seconds, map.columns), (2, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
         let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
-        with_rows(&events, |rows, row| map.take_row(rows, row));
+        with_rows(&events, |rows, row| map.count(rows.batch.issued_ns(row)));
         assert_eq!(map.counts, [2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0]);
         assert_eq!(SecondMap::new((7 * SECOND, 8 * SECOND), 9, 4).columns, 1);
     }

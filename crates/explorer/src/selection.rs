@@ -3,14 +3,16 @@
 
 use crate::capture::Capture;
 use crate::cells::{Cells, CellsFold, CellsWanted};
-use crate::index::{CELLS_ENOUGH, Index};
+use crate::index::{CELLS_ENOUGH, Index, READ_MOST};
 use crate::maps::Axis;
+use crate::pairs::{Passing, Wanted};
 use crate::query::{Query, filter, usual_layer, window};
 use crate::refusal::Refusal;
+use crate::rows::{KEPT_MOST, Keeping, Kept};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use steadfast_trace::{Captured, Fields, Filter, Pass, Rows};
+use steadfast_trace::{Captured, Filter, Fold, Pass};
 
 /// Which I/Os.
 pub struct Selection<'c> {
@@ -38,22 +40,57 @@ impl<'c> Selection<'c> {
 
     /// Whether all I/Os of the window count that the index counts.
     pub fn is_unfiltered(&self) -> bool {
-        let layer = usual_layer(self.capture.conditions());
-        self.filter == Filter { layer, ..Filter::default() }
+        self.filter == self.usual()
     }
 
-    /// Whether the index tells enough of the window.
+    /// Whether the index tells enough of the window: it has many cells, or so many I/Os
+    /// that reading them takes long.
     pub fn is_wide(&self) -> bool {
         let (from, to) = self.window_ns;
         let is_whole = from == 0 && to >= self.index.end_ns;
-        is_whole || (to - from) / self.index.cells.width_ns >= CELLS_ENOUGH
+        is_whole || self.cells().len() as u64 > CELLS_ENOUGH || self.has_many()
+    }
+
+    /// Whether reading its I/Os takes long whatever is filtered.
+    pub fn is_long(&self) -> bool {
+        self.window_ns == (0, self.index.end_ns) || self.has_many()
+    }
+
+    /// The filter, where it asks for operations, streams or processes alone.
+    pub fn passing(&self) -> Option<Passing<'_>> {
+        let passing = Passing::of(&self.filter, &self.usual())?;
+        (!self.is_unfiltered()).then_some(passing)
+    }
+
+    /// The part of the window in which I/Os can be that pass, as far as the index knows.
+    pub fn span_of_passing(&self) -> (u64, u64) {
+        let (by_pair, (from, to)) = (&self.index.by_pair, self.window_ns);
+        match self.passing().filter(|_| by_pair.width_ns().is_some()) {
+            Some(passing) => by_pair.span_of((from, to), passing).unwrap_or((from, from)),
+            None => (from, to),
+        }
+    }
+
+    fn usual(&self) -> Filter {
+        Filter { layer: usual_layer(self.capture.conditions()), ..Filter::default() }
+    }
+
+    /// Whether the window has so many I/Os that reading them takes long.
+    pub fn has_many(&self) -> bool {
+        self.index.cells.ios_in(self.cells()) > READ_MOST
+    }
+
+    /// The cells of the index that the window touches.
+    fn cells(&self) -> Range<usize> {
+        let ((from, to), width_ns) = (self.window_ns, self.index.cells.width_ns);
+        (from / width_ns) as usize..to.div_ceil(width_ns) as usize
     }
 
     /// How a pass goes over a part of the time, with the filter.
     pub fn pass(&self, window_ns: (u64, u64)) -> Pass {
-        let stretch = &self.index.stretches[self.index.stretch_before(window_ns.0)];
         let filter = self.filter.clone().within(&[window_ns]);
-        Pass { filter, start: stretch.start.clone().map(Arc::new), ..Pass::default() }
+        let start = self.index.stretches.before(window_ns.0).start.clone();
+        Pass { filter, start: start.map(Arc::new), ..Pass::default() }
     }
 
     /// Its I/Os, unless a file changed.
@@ -64,20 +101,55 @@ impl<'c> Selection<'c> {
         self.capture.captured()
     }
 
-    /// Goes over the I/Os of the window in issue order.
+    /// Folds the I/Os of a part of the time: those that were kept, or read anew by all
+    /// threads.
     ///
     /// # Errors
-    /// Where they cannot be read.
-    pub fn each(
-        &self,
-        fields: Fields,
-        mut take: impl FnMut(&Rows<'_>, usize),
-    ) -> Result<(), Refusal> {
-        let mut ios = self.captured()?.ios(&self.pass(self.window_ns), fields)?;
-        while let Some(rows) = ios.next_rows()? {
-            rows.iter().for_each(|row| take(&rows, row));
+    /// Where they cannot be read, or the fold is out of room.
+    pub fn fold(&self, window_ns: (u64, u64), fold: &mut dyn Fold) -> Result<(), Refusal> {
+        let pass = self.pass(window_ns);
+        let captured = self.captured()?;
+        match self.kept(window_ns, &pass)? {
+            Some(kept) => kept.each(&pass.filter, |rows| fold.take(rows))?,
+            None => drop(captured.run(&pass, &mut [fold])?),
         }
         Ok(())
+    }
+
+    /// The I/Os of a part of the time, where they are few enough to be kept.
+    fn kept(&self, window_ns: (u64, u64), pass: &Pass) -> Result<Option<Arc<Kept>>, Refusal> {
+        let usual = self.usual();
+        // Whoever asks the same at the same time waits instead of reading it too.
+        let mut lately = self.capture.lately();
+        if let Some(found) = lately.find(window_ns, &self.filter, &usual) {
+            return Ok(Some(found));
+        }
+        if self.are_many(window_ns) || lately.are_too_many(window_ns, &self.filter) {
+            return Ok(None);
+        }
+        let mut keeping = Keeping::default();
+        // Places keep the order of what several threads found.
+        let pass = Pass { places_every: Some(1), ..pass.clone() };
+        let passed = self.captured()?.run(&pass, &mut [&mut keeping]);
+        let kept = keeping.finish(passed, window_ns, self.filter.clone())?;
+        match kept.map(Arc::new) {
+            Some(kept) => {
+                lately.keep(&kept);
+                Ok(Some(kept))
+            }
+            None => {
+                lately.give_up(window_ns, self.filter.clone());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether there are more than can be kept: known before they are read where nothing
+    /// is filtered.
+    fn are_many(&self, (from, to): (u64, u64)) -> bool {
+        let cells = &self.index.cells;
+        let inner = from.div_ceil(cells.width_ns) as usize..(to / cells.width_ns) as usize;
+        self.is_unfiltered() && cells.ios_in(inner) > KEPT_MOST as u64
     }
 
     /// The window as at most `columns` columns, each a multiple or a half, quarter, ...
@@ -95,19 +167,29 @@ impl<'c> Selection<'c> {
         if self.is_unfiltered() && self.is_wide() {
             let axis = self.axis(columns, base_ns, false);
             let wide = (axis.width_ns / base_ns) as usize;
-            let (from, to) = self.window_ns;
-            let cells = (from / base_ns) as usize..to.div_ceil(base_ns) as usize;
-            return Ok(Scoped { of: Of::Index(Arc::clone(&self.index)), cells, wide, axis });
+            let of = Of::Index(Arc::clone(&self.index));
+            return Ok(Scoped { of, cells: self.cells(), wide, axis });
+        }
+        if let Some(scoped) = self.of_pairs(columns, wanted) {
+            return Ok(scoped);
         }
         let axis = self.axis(columns, base_ns, true);
         let Axis { width_ns, first, columns: count } = axis;
-        let Wanted { streams, processes } = wanted;
-        let wanted = CellsWanted { width_ns, first, count, streams, processes };
-        let mut fold = CellsFold::new(wanted);
-        self.each(CellsFold::fields(&wanted), |rows, row| {
-            fold.take_row(rows, row);
-        })?;
+        let mut fold = CellsFold::new(CellsWanted { width_ns, first, count, by: wanted });
+        self.fold(self.window_ns, &mut fold)?;
         Ok(Scoped { of: Of::Ios(Box::new(fold.finish())), cells: 0..count, wide: 1, axis })
+    }
+
+    /// The window in columns of the index, where these tell what the filter asks for.
+    fn of_pairs(&self, columns: u64, wanted: Wanted) -> Option<Scoped> {
+        let passing = self.passing().filter(|_| self.is_long())?;
+        let by_pair = &self.index.by_pair;
+        let width_ns = by_pair.width_ns()?;
+        let axis = self.axis(columns, width_ns, false);
+        let (from, to) = self.window_ns;
+        let cells = (from / width_ns) as usize..to.div_ceil(width_ns) as usize;
+        let of = Of::Pairs(Box::new(by_pair.cells(self.window_ns, passing, wanted)));
+        Some(Scoped { of, cells, wide: (axis.width_ns / width_ns) as usize, axis })
     }
 
     /// Devices (at a layer) of whose time busy parts are shares; `None` where the busy
@@ -125,17 +207,10 @@ impl<'c> Selection<'c> {
     }
 }
 
-/// What cells are to tell beside the sums of everything.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted {
-    /// By stream.
-    pub streams: bool,
-    /// By process.
-    pub processes: bool,
-}
-
 enum Of {
     Index(Arc<Index>),
+    /// What the index told by stream and process.
+    Pairs(Box<Cells>),
     Ios(Box<Cells>),
 }
 
@@ -155,13 +230,13 @@ impl Scoped {
     pub fn all(&self) -> &Cells {
         match &self.of {
             Of::Index(index) => &index.cells,
-            Of::Ios(cells) => cells,
+            Of::Pairs(cells) | Of::Ios(cells) => cells,
         }
     }
 
     /// Whether the index told it.
     pub fn is_of_index(&self) -> bool {
-        matches!(self.of, Of::Index(_))
+        !matches!(self.of, Of::Ios(_))
     }
 }
 

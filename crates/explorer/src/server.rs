@@ -11,6 +11,9 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use std::fmt::Write;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -22,11 +25,20 @@ use tokio::sync::Semaphore;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Questions that are worked on at once; others wait.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 4;
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// Threads that answer, waiting ones included.
 const THREADS: usize = 16;
+/// Connections at once; further ones wait. A browser opens about six for a page.
+const CONNECTIONS: usize = 128;
+/// How long a connection may take for the head of a request, or stand idle: whoever opens
+/// many and says nothing does not keep the others out for longer.
+const SILENCE: Duration = Duration::from_secs(10);
+/// What the head of a request may take: more than the longest question.
+const HEAD_BYTES: usize = 32 << 10;
+/// How long nobody is let in after the system refused a connection.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A server that has its port.
 pub struct Server {
@@ -81,12 +93,32 @@ impl Server {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let router = Router::new().fallback(handle).with_state(serving);
             tokio::select! {
-                served = std::future::IntoFuture::into_future(axum::serve(listener, router)) => served,
+                () = accepted(&listener, &router) => Ok(()),
                 () = stopped(is_over) => Ok(()),
             }
         });
         runtime.shutdown_background();
         served
+    }
+}
+
+/// Lets connections in, each served by a task of its own, for ever.
+async fn accepted(listener: &tokio::net::TcpListener, router: &Router) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            // One that was gone already, or no file handle is left: some become free.
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(HEAD_BYTES);
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            // What is wrong with one connection is nothing to the others.
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            drop(permit);
+        });
     }
 }
 
@@ -143,12 +175,15 @@ impl Serving {
         }
         let forbidden = |text: &str| Err(Refusal { status: 403, text: text.into() });
         let host = only(request.headers(), &HOST);
-        if !host.is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
+        let is_own = |host: &str| self.hosts.iter().any(|own| own == host);
+        // A whole address in the place of a path goes before the header.
+        let asked = request.uri().authority().map_or(host, |host| Some(host.as_str()));
+        if !host.is_some_and(is_own) || !asked.is_some_and(is_own) {
             return forbidden("the request is for another host; open the address that was printed");
         }
         if request.headers().contains_key(ORIGIN) {
             let origin = only(request.headers(), &ORIGIN).and_then(|o| o.strip_prefix("http://"));
-            if !origin.is_some_and(|origin| self.hosts.iter().any(|own| own == origin)) {
+            if !origin.is_some_and(is_own) {
                 return forbidden("the request comes from another site's page");
             }
         }

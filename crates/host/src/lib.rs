@@ -74,4 +74,4 @@ pub use settings::{
 };
 pub use target::Target;
 pub use tool::{command, find_program};
-pub use zone::zone;
+pub use zone::{zone, zone_change};

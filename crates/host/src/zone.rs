@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use steadfast_domain::Zone;
+use steadfast_domain::io_event::ZoneChange;
 
 unsafe extern "C" {
     /// Reads the zone that `TZ` or /etc/localtime names; `localtime_r` need not.
@@ -28,7 +29,24 @@ pub fn zone(unix_ms: u64) -> Option<Zone> {
         // SAFETY: the C library keeps zone names for the life of the process.
         unsafe { CStr::from_ptr(time.tm_zone) }.to_string_lossy().into_owned()
     });
-    Some(Zone { offset_s, name })
+    Some(Zone { offset_s, name, changes: Vec::new() })
+}
+
+/// The change of this host's clock between two times, to the second; `None` where it shows
+/// the same zone at both.
+pub fn zone_change(from_unix_ms: u64, to_unix_ms: u64) -> Option<ZoneChange> {
+    let (mut before, mut after) = (from_unix_ms / 1000, to_unix_ms / 1000);
+    let offset_s = |second: u64| Some(zone(second.saturating_mul(1000))?.offset_s);
+    let old = offset_s(before)?;
+    if offset_s(after)? == old {
+        return None;
+    }
+    while after.saturating_sub(before) > 1 {
+        let middle = before.midpoint(after);
+        if offset_s(middle)? == old { before = middle } else { after = middle }
+    }
+    let Zone { offset_s, name, .. } = zone(after.saturating_mul(1000))?;
+    Some(ZoneChange { at_unix_s: after, offset_s, name })
 }
 
 #[cfg(test)]

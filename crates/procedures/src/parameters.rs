@@ -125,11 +125,13 @@ pub(crate) fn facts(parameters: &[Parameter], settings: &Settings) -> Facts {
     let row = |p: &Parameter| {
         let origin = origin_text(p.origin(settings));
         if !(p.applies)(settings) {
-            let remark = format!(" ({origin}): {}", p.meaning);
-            return p.row(settings, p.name, "not used in this run").remark(remark);
+            return p.row(settings, p.name, "not used in this run").remark(format!(" ({origin})"));
         }
-        let mark = if p.unverified { "; UNVERIFIED" } else { "" };
-        let remark = format!(" ({origin}): {}; source: {}{mark}", p.meaning, p.source);
+        // What could not be checked is disclosed with its meaning and its source.
+        let remark = match p.unverified {
+            true => format!(" ({origin}), unverified: see Disclosures"),
+            false => format!(" ({origin}): {}; source: {}", p.meaning, p.source),
+        };
         p.row(settings, p.name, p.value(settings)).remark(remark)
     };
     let mut rows: Vec<Setting> = parameters.iter().map(row).collect();

@@ -1,25 +1,7 @@
 //! How reports write numbers, names and windows.
 
 use steadfast_domain::Verdict;
-
-/// `1,234.5`: thousands separated, as the report prints numbers.
-pub(crate) fn number(value: f64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let sign = if value < 0.0 { "-" } else { "" };
-    if fraction.is_empty() {
-        format!("{sign}{grouped}")
-    } else {
-        format!("{sign}{grouped}.{fraction}")
-    }
-}
+pub(crate) use steadfast_domain::text::number;
 
 /// Decimals that values of a unit print with: a tenth of a microsecond, a tenth
 /// of an IOPS or MB/s.

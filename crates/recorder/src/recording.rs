@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use steadfast_capture::{
     ContentSampler, FileSystem, FilesWay, Listened, Options, SampledDevice, SourceName, WHOLE_DISK,
 };
-use steadfast_domain::io_event::CapturedDevice;
+use steadfast_domain::io_event::{CapturedDevice, ContentSample, Merging};
 use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos};
 use steadfast_host::{Existing, FileError, NewFile, Readers, Roots};
 
@@ -40,6 +40,12 @@ pub struct Recording {
     pub source: Option<SourceName>,
     /// Where the file-system layer is seen; `None` takes the best that works here.
     pub files: Option<FilesWay>,
+    /// Find the paths of files.
+    pub paths: bool,
+    /// Tell the cgroup of every I/O's process.
+    pub cgroups: bool,
+    /// Count merged and split requests.
+    pub merges: bool,
     /// The files.
     pub output: Output,
     /// Name and version of the program, for the files.
@@ -97,6 +103,9 @@ impl Recording {
             },
             source: self.source,
             files: self.files,
+            paths: self.paths,
+            cgroups: self.cgroups,
+            merges: self.merges,
         }
     }
 
@@ -138,6 +147,13 @@ impl Recording {
             operating_system: host.operating_system,
             kernel: host.kernel,
             devices: devices.iter().map(Found::captured).collect(),
+            threads: self.step.is_none(),
+            cgroups: self.cgroups.then(Vec::new),
+            merging: self.merges.then(|| vec![Merging::default(); devices.len()]),
+            paths: self.paths.then_some((0, 0)),
+            content: self
+                .content_sample
+                .map(|every| ContentSample { every, ..ContentSample::default() }),
             remarks: partitions.chain(remark_on_output(&self.output.path, devices)).collect(),
             ..CaptureConditions::default()
         }
@@ -254,6 +270,9 @@ mod tests {
             buffer: None,
             source: None,
             files: None,
+            paths: false,
+            cgroups: false,
+            merges: false,
             output: Output {
                 path: output.to_owned(),
                 existing: Existing::Keep,

@@ -8,6 +8,7 @@ use crate::progress::{RecordingEvent, RecordingProgress, UnderWay};
 use crate::recorded::Recorded;
 use crate::recording::{self, Recording};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, ContentSampler, Counters};
 use steadfast_domain::io_event::{CapturePart, Mark, Share};
@@ -69,6 +70,8 @@ struct Session<'a> {
     total: u64,
     /// Processor time of this process before the capture, in nanoseconds.
     own_before: u64,
+    /// When the host's zone was last looked at.
+    zone_seen_unix_ms: u64,
 }
 
 impl<'a> Session<'a> {
@@ -102,6 +105,7 @@ impl<'a> Session<'a> {
             told: Instant::now(),
             total: 0,
             own_before: own_time(),
+            zone_seen_unix_ms: now_unix_ms,
         })
     }
 
@@ -157,8 +161,19 @@ impl<'a> Session<'a> {
         pause(last, self.capture.fullness().filter(|_| buffers_alone))
     }
 
+    /// Keeps when summer time began or ended.
+    fn follow_zone(&mut self) {
+        let now_unix_ms = wall_clock_unix_ms();
+        if let Some(zone) = &mut self.conditions.zone {
+            let change = steadfast_host::zone_change(self.zone_seen_unix_ms, now_unix_ms);
+            zone.changes.extend(change);
+        }
+        self.zone_seen_unix_ms = now_unix_ms;
+    }
+
     /// Brings the conditions up to now.
     fn count(&mut self) -> Result<Counters, RecordError> {
+        self.follow_zone();
         let counters = self.capture.counters()?;
         self.conditions.lasted_ns = self.capture.lasted_ns();
         self.conditions.lost = counters.lost;
@@ -166,6 +181,12 @@ impl<'a> Session<'a> {
         self.conditions.unseen.clone_from(&counters.unseen);
         self.conditions.unfinished = counters.in_part.missing();
         self.conditions.in_part = Some(counters.in_part);
+        self.conditions.cgroups = self.capture.cgroups().map(<[_]>::to_vec);
+        self.conditions.merging = self.capture.merging(&counters);
+        self.conditions.paths = self.capture.paths();
+        if let Some(files) = self.capture.files() {
+            self.conditions.files = Arc::clone(files);
+        }
         if let Some(sampler) = &self.sampler {
             let content = sampler.so_far();
             self.conditions.compression_ratio = content.compression_ratio();
@@ -216,9 +237,6 @@ impl<'a> Session<'a> {
     fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
         let mut file = self.look(file)?;
         self.total += file.take_rest(&mut self.capture, self.sampler.as_mut())?;
-        if let Some(sampler) = &mut self.sampler {
-            sampler.end();
-        }
         let counters = self.finish(file)?;
         Ok(Recorded { conditions: self.conditions, counters, ios: self.total })
     }

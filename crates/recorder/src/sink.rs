@@ -89,7 +89,9 @@ impl Sink {
             Sink::Ios { events, .. } => {
                 events.clear();
                 capture.take(events)?;
-                sample(sampler, events);
+                if let Some(sampler) = sampler {
+                    sampler.look(events);
+                }
             }
             Sink::Steps { step_ns, taken, .. } => {
                 let (least, most) = TAKE;
@@ -115,7 +117,10 @@ impl Sink {
         };
         events.clear();
         capture.end(events)?;
-        sample(sampler, events);
+        if let Some(sampler) = sampler {
+            sampler.look(events);
+            sampler.finish(events);
+        }
         self.write(capture)
     }
 
@@ -197,12 +202,6 @@ impl Sink {
                 Written { path, ios, step_rows: Some(rows) }
             }
         })
-    }
-}
-
-fn sample(sampler: Option<&mut ContentSampler>, events: &mut Vec<IoEvent>) {
-    if let Some(sampler) = sampler {
-        sampler.look(events);
     }
 }
 

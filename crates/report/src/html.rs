@@ -1,8 +1,10 @@
 //! One self-contained web page: no reference to anything outside. A script of ours makes its
 //! drawings and tables answer to a pointer; without it everything stands there as well.
 
-use crate::layout::{Once, Shown, borrows, chapter_number, is_prose, known, on_page_one};
-use crate::parts::{KINDS, disclosures, parts, simulated};
+use crate::layout::{
+    Once, Shown, borrows, chapter_number, is_left, is_prose, known, measured, on_page_one,
+};
+use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
 use crate::svg::{escape, svg_of_page, svg_small};
 use crate::{Printed, date, number};
@@ -17,11 +19,9 @@ const SCRIPT: &str = include_str!("report.js");
 /// The findings as a web page.
 pub fn html(findings: &Findings, printed: &Printed) -> String {
     let mut out = String::new();
-    let title = format!(
-        "{} - {}",
-        findings.title,
-        findings.header.model.as_deref().unwrap_or("no model name")
-    );
+    let model = name(&findings.header.model);
+    let title =
+        model.map_or(findings.title.clone(), |model| format!("{} - {model}", findings.title));
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta \
@@ -126,16 +126,16 @@ fn page_anchor(part: usize, kind: &str, index: usize) -> String {
 
 fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
     let header = &findings.header;
-    let model = header.model.as_deref().unwrap_or("no model name");
-    let vendor = header.vendor.as_deref().map(|v| format!("{v} ")).unwrap_or_default();
     let _ = writeln!(
         out,
-        "<section class=\"cover\">\n{}<h1>{}</h1>\n<p class=\"device\">{}{}</p>",
+        "<section class=\"cover\">\n{}<h1>{}</h1>",
         if simulated(findings) { "<p class=\"stamp\">SIMULATED</p>\n" } else { "" },
         escape(&findings.title),
-        escape(&vendor),
-        escape(model),
     );
+    let device: Vec<&str> = [&header.vendor, &header.model].into_iter().filter_map(name).collect();
+    if !device.is_empty() {
+        let _ = writeln!(out, "<p class=\"device\">{}</p>", escape(&device.join(" ")));
+    }
     badges(out, findings);
     conclusion(out, findings);
     let all = disclosures(findings);
@@ -169,9 +169,8 @@ fn badges(out: &mut String, findings: &Findings) {
     out.push_str("<ul class=\"badges\">");
     for badge in summary::badges(findings) {
         let text = escape(&badge.text);
-        let _ = match badge.kind {
-            Some(kind) => {
-                let to = anchor(kind);
+        let _ = match &badge.to {
+            Some(to) => {
                 let tone = badge.tone.word();
                 write!(out, "<li class=\"{tone}\"><a href=\"#{to}\">{text}</a></li>")
             }
@@ -418,6 +417,8 @@ fn draw_plot(out: &mut String, plot: &Plot) {
 }
 
 fn draw_table(out: &mut String, table: &Table) {
+    let (table, unmeasured) = measured(table);
+    let table = table.as_ref();
     let _ = writeln!(
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table \
@@ -432,38 +433,44 @@ fn draw_table(out: &mut String, table: &Table) {
             escape(spanner)
         );
     }
-    let prose: Vec<bool> = (0..table.columns.len()).map(|at| is_prose(table, at)).collect();
+    let columns = 0..table.columns.len();
+    let texts: Vec<(bool, bool)> =
+        columns.map(|at| (is_left(table, at), is_prose(table, at))).collect();
     let _ = write!(out, "<tr><th scope=\"col\">{}</th>", escape(&table.corner));
     for (at, column) in table.columns.iter().enumerate() {
         let mut cells = table.rows.iter().filter_map(|row| row.cells.get(at));
         let words = cells.any(|cell| matches!(cell, Cell::Text(_)));
-        let class = side(words, prose[at]);
+        let class = side(words, texts[at]);
         let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(&column.name));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
-    for (row, texts) in table.rows.iter().zip(number::printed(table)) {
+    for (row, printed) in table.rows.iter().zip(number::printed(table)) {
         let class = if row.strong { " class=\"strong\"" } else { "" };
         let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.head));
-        for (at, (cell, text)) in row.cells.iter().zip(texts).enumerate() {
-            let is_prose = prose.get(at).copied().unwrap_or(false);
+        for (at, (cell, text)) in row.cells.iter().zip(printed).enumerate() {
+            let sides = texts.get(at).copied().unwrap_or_default();
             let class = match row.gray.contains(&at) {
                 true => " class=\"gray\"",
-                false => side(matches!(cell, Cell::Text(_)), is_prose),
+                false => side(matches!(cell, Cell::Text(_)), sides),
             };
             let _ = write!(out, "<td{class}>{}</td>", escape(&text));
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+    if let Some(line) = unmeasured {
+        let _ = writeln!(out, "<p class=\"nothing\">{}</p>", escape(&line));
+    }
 }
 
-/// Where a cell's text stands: numbers to the right, words in the middle,
-/// sentences at the left.
-fn side(word: bool, prose: bool) -> &'static str {
-    match (word, prose) {
-        (true, true) => " class=\"word prose\"",
-        (true, false) => " class=\"word\"",
-        (false, _) => "",
+/// Where a cell's text stands: numbers to the right, words in the middle, names and sentences at
+/// the left.
+fn side(word: bool, (is_left, is_prose): (bool, bool)) -> &'static str {
+    match (word, is_left, is_prose) {
+        (true, _, true) => " class=\"word prose\"",
+        (true, true, false) => " class=\"word left\"",
+        (true, false, false) => " class=\"word\"",
+        (false, ..) => "",
     }
 }
 
@@ -481,9 +488,11 @@ fn disclosed(out: &mut String, findings: &Findings) {
         }
         let _ = writeln!(out, "<tbody id=\"{}\">", anchor(kind));
         for caveat in of_kind {
+            let id = caveat.anchor.as_ref().map(|anchor| format!(" id=\"{anchor}\""));
             let _ = writeln!(
                 out,
-                "<tr><th scope=\"row\">{name}</th><td>{}</td><td>{}</td></tr>",
+                "<tr{}><th scope=\"row\">{name}</th><td>{}</td><td>{}</td></tr>",
+                id.unwrap_or_default(),
                 escape(&caveat.text),
                 escape(caveat.remedy)
             );

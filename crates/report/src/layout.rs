@@ -2,6 +2,7 @@
 //! and which exhibits say nothing.
 
 use crate::number;
+use std::borrow::Cow;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Page, Plot, PlotKind, Row, Setting, Table};
 
@@ -21,8 +22,20 @@ const SENTENCE: usize = 24;
 /// Whether a column holds sentences: they begin at its left edge, and do not stand in its
 /// middle.
 pub(crate) fn is_prose(table: &Table, column: usize) -> bool {
+    has_text_beyond(table, column, SENTENCE)
+}
+
+/// Letters of a name that reads from its beginning, as a word in the middle of a column does not.
+const NAME: usize = 12;
+
+/// Whether the texts of a column begin at its left edge.
+pub(crate) fn is_left(table: &Table, column: usize) -> bool {
+    has_text_beyond(table, column, NAME)
+}
+
+fn has_text_beyond(table: &Table, column: usize, letters: usize) -> bool {
     let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
-    cells.any(|cell| matches!(cell, Cell::Text(text) if text.chars().count() > SENTENCE))
+    cells.any(|cell| matches!(cell, Cell::Text(text) if text.chars().count() > letters))
 }
 
 /// What a reader gets of the exhibits: each number once, nothing that is empty.
@@ -117,21 +130,64 @@ pub(crate) fn known(facts: &Facts) -> (Vec<&Setting>, Option<String>) {
 /// Series beyond which a legend needs room beside its plot.
 const LEGEND_SMALL: usize = 9;
 
+/// Bars and cells that can be told apart in half the width of a page.
+const BARS_SMALL: usize = 8;
+const CELLS_SMALL: usize = 80;
+/// Points that fill half the width of a page, and no more.
+const FEW_POINTS: usize = 12;
+
+fn points(plot: &Plot) -> usize {
+    plot.series.iter().map(|series| series.points.len()).sum()
+}
+
+/// Whether a plot has too little to fill the width of a page, however much it matters.
+pub(crate) fn is_slight(plot: &Plot) -> bool {
+    points(plot) <= FEW_POINTS
+}
+
+/// A table without the lines of what nobody measured, and those in one line. A matrix keeps its
+/// shape.
+pub(crate) fn measured(table: &Table) -> (Cow<'_, Table>, Option<String>) {
+    let same_head = |_: &&Row, next: &&Row| next.head.is_empty();
+    let rows: Vec<&Row> = table.rows.iter().collect();
+    let groups = || rows.chunk_by(same_head);
+    let is_void =
+        |group: &&[&Row]| group.iter().all(|row| !row.cells.is_empty() && is_void_row(table, row));
+    let void: Vec<&str> = groups().filter(is_void).map(|group| group[0].head.as_str()).collect();
+    let is_all = groups().all(|group| is_void(&group));
+    let named = void.iter().all(|head| !head.is_empty());
+    if void.is_empty() || is_all || !named || table.spanner.is_some() {
+        return (Cow::Borrowed(table), None);
+    }
+    let kept = groups().filter(|group| !is_void(group)).flatten().map(|row| (*row).clone());
+    let kept = Table { rows: kept.collect(), ..table.clone() };
+    (Cow::Owned(kept), Some(format!("No value: {}.", void.join(", "))))
+}
+
 /// Whether a plot says what it says in half the width of a page.
 pub(crate) fn suits_half(plot: &Plot) -> bool {
-    let kind = matches!(plot.kind, PlotKind::Lines | PlotKind::Histogram | PlotKind::Scatter);
+    let kind = match plot.kind {
+        PlotKind::Lines | PlotKind::Histogram | PlotKind::Scatter => true,
+        PlotKind::Bars | PlotKind::Stacked => points(plot) <= BARS_SMALL,
+        PlotKind::HeatMap => points(plot) <= CELLS_SMALL,
+        PlotKind::Columns3d => false,
+    };
     // A histogram has few series, and an axis on the right for its running sum.
-    let few = plot.kind == PlotKind::Histogram || plot.y_right.is_none() && plot.markers.len() <= 3;
+    // A heat map has names of its rows there.
+    let has_right = plot.y_right.is_some() && plot.kind != PlotKind::HeatMap;
+    let few = plot.kind == PlotKind::Histogram || !has_right && plot.markers.len() <= 3;
     kind && plot.series.len() <= LEGEND_SMALL && few
 }
 
 /// Letters of a line that fit into half the width of a page.
-const HALF_A_LINE: usize = 46;
+const HALF_A_LINE: usize = 50;
+/// Rows of a table that stands beside a plot.
+const ROWS_BESIDE: usize = 30;
 
-/// Whether a table is as narrow as half a page, and no longer than a plot beside it.
+/// Whether a table is as narrow as half a page, and not much longer than a plot beside it.
 pub(crate) fn is_narrow(table: &Table, letters: usize) -> bool {
     let prose = (0..table.columns.len()).any(|column| is_prose(table, column));
-    letters <= HALF_A_LINE && table.rows.len() <= 24 && !prose
+    letters <= HALF_A_LINE && table.rows.len() <= ROWS_BESIDE && !prose
 }
 
 /// The tables of the summary that stand on page one, and the others.
@@ -152,29 +208,63 @@ pub(crate) fn borrows(findings: &Findings) -> bool {
 pub(crate) fn nothing(exhibit: &Exhibit) -> Option<String> {
     match exhibit {
         Exhibit::Table(table) if is_void(table) => Some(format!("{}: no values.", table.title)),
-        Exhibit::Plot(plot)
-            if plot.series.iter().all(|s| s.points.iter().all(|(_, y)| y.is_none())) =>
-        {
-            Some(format!("{}: no values.", plot.title))
-        }
+        Exhibit::Plot(plot) if is_empty(plot) => Some(format!("{}: no values.", plot.title)),
         _ => None,
     }
 }
 
+/// Whether a plot has nothing to show.
+pub(crate) fn is_empty(plot: &Plot) -> bool {
+    plot.series.iter().all(|series| series.points.iter().all(|(_, y)| y.is_none()))
+}
+
 /// A table of dashes.
 fn is_void(table: &Table) -> bool {
-    let empty = |cell: &Cell| match cell {
+    table.rows.iter().all(|row| is_void_row(table, row))
+}
+
+/// Whether a row holds nothing but dashes and, where a table has several blocks side by side,
+/// the blocks' names.
+fn is_void_row(table: &Table, row: &Row) -> bool {
+    let is_name =
+        |at: usize| table.block.is_some_and(|width| width > 0 && at.is_multiple_of(width));
+    row.cells.iter().enumerate().all(|(at, cell)| is_name(at) || is_void_cell(cell))
+}
+
+fn is_void_cell(cell: &Cell) -> bool {
+    match cell {
         Cell::Missing => true,
         Cell::Text(text) => text.is_empty() || text == number::DASH,
         Cell::Number { value, .. } => !value.is_finite(),
-    };
-    table.rows.iter().all(|row| row.cells.iter().all(empty))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use steadfast_domain::findings::Row;
+
+    #[test]
+    fn rows_of_dashes_are_one_line() {
+        let table = Table::new("t", "T", "").column("x").rows([
+            Row::new("IOPS", [Cell::count(7)]),
+            Row::new("Power", [Cell::Missing]),
+            Row::new("Watts", [Cell::Missing]),
+        ]);
+        let (kept, line) = measured(&table);
+        assert_eq!((kept.rows.len(), line.as_deref()), (1, Some("No value: Power, Watts.")));
+        let matrix = table.clone().spanner("Mix");
+        assert_eq!(measured(&matrix).0.rows.len(), 3);
+        let blocks = |head: &str, cell: Cell| Row::new(head, [Cell::text("4K"), cell]);
+        let blocks = Table::new("t", "T", "").columns(["Size", "x"]).rows([
+            blocks("IOPS", Cell::count(7)),
+            blocks("", Cell::Missing),
+            blocks("Power", Cell::Missing),
+            blocks("", Cell::Missing),
+        ]);
+        let blocks = Table { block: Some(2), ..blocks };
+        assert_eq!(measured(&blocks).0.rows.len(), 2, "a group stays or goes as a whole");
+    }
 
     #[test]
     fn a_table_of_dashes_is_a_line() {

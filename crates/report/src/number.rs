@@ -1,29 +1,14 @@
 //! Numbers as reports print them.
 
 use steadfast_domain::findings::{Cell, KeyFigure, Table};
+use steadfast_domain::text;
 
 /// What stands where nothing was measured.
 pub(crate) const DASH: &str = "–";
 
-/// `12,345.6`: thousands separated by commas.
+/// `12,345.6`: thousands separated by commas, with a proper minus.
 pub(crate) fn grouped(value: f64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", value.abs());
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let mut out = String::new();
-    if value < 0.0 {
-        out.push('−');
-    }
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if !fraction.is_empty() {
-        out.push('.');
-        out.push_str(fraction);
-    }
-    out
+    text::number(value, decimals).replace('-', "−")
 }
 
 /// A number with as many decimals as it needs, for ticks and legends.

@@ -21,8 +21,18 @@ pub(crate) fn simulated(findings: &Findings) -> bool {
     findings.simulated || findings.parts.iter().any(simulated)
 }
 
+/// A name that somebody gave; blanks and dashes stand for a missing one.
+pub(crate) fn name(given: &Option<String>) -> Option<&str> {
+    let stands_for_none = |c: char| c.is_whitespace() || matches!(c, '-' | '–' | '—');
+    given.as_deref().filter(|name| !name.chars().all(stands_for_none))
+}
+
 /// A disclosure as it prints.
 pub(crate) struct Disclosure<'a> {
+    /// What it is of, by which it is found; several may be of one thing.
+    pub id: &'a str,
+    /// Its name in links, where it is the first of its id.
+    pub anchor: Option<String>,
     /// Its kind.
     pub kind: CaveatKind,
     /// Its kind in print.
@@ -48,13 +58,27 @@ pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
         of_kind.map(move |caveat| (kind, name, caveat)).collect::<Vec<_>>()
     };
     let all = KINDS.into_iter().flat_map(print);
-    all.map(|(kind, name, caveat)| Disclosure {
-        kind,
-        name,
-        text: entitled(findings, caveat),
-        remedy: &caveat.remedy,
+    let mut ids: Vec<&str> = Vec::new();
+    all.map(|(kind, name, caveat)| {
+        let is_first = !ids.contains(&caveat.id.as_str());
+        ids.push(&caveat.id);
+        Disclosure {
+            id: &caveat.id,
+            anchor: is_first.then(|| anchor_of(&caveat.id)).flatten(),
+            kind,
+            name,
+            text: entitled(findings, caveat),
+            remedy: &caveat.remedy,
+        }
     })
     .collect()
+}
+
+/// The name of a disclosure in links: ids have letters, digits and hyphens; any other is
+/// somebody else's.
+fn anchor_of(id: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    (!id.is_empty() && id.chars().all(plain)).then(|| format!("disclosure-{id}"))
 }
 
 /// A caveat's text with the titles of the parts that it holds for before it,

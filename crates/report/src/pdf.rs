@@ -2,12 +2,12 @@
 //! it, typeset by typst with fonts that the program carries.
 
 use crate::layout::{
-    Once, Shown, as_is, borrows, chapter_number, is_narrow, is_prose, known, on_page_one,
-    suits_half,
+    Once, Shown, as_is, borrows, chapter_number, is_left, is_narrow, is_slight, known, measured,
+    on_page_one, suits_half,
 };
-use crate::parts::{KINDS, disclosures, parts, simulated};
+use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
-use crate::svg::{svg, svg_small};
+use crate::svg::{svg, svg_low, svg_small, svg_tall};
 use crate::{Printed, ReportError, date, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -66,7 +66,10 @@ fn typeset(
     let text =
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
     desk.put("findings.json", text)?;
-    let document = typst::compile(&desk).output.map_err(said)?;
+    let compiled = typst::compile(&desk);
+    // Page numbers would be wrong. It depends on the templates, so tests have to find it.
+    debug_assert!(compiled.warnings.iter().all(|warning| !warning.message.contains("converge")));
+    let document = compiled.output.map_err(said)?;
     let ident = || Smart::Custom(findings.digest.clone());
     let plain = PdfOptions { ident: ident(), ..PdfOptions::default() };
     let strict = PdfOptions { ident: ident(), standards: accessible()?, ..PdfOptions::default() };
@@ -105,14 +108,14 @@ fn head(findings: &Findings, printed: &Printed) -> Value {
     let header = &findings.header;
     let all = disclosures(findings);
     let of_kind = |(kind, name): (CaveatKind, &str)| {
-        let rows = all.iter().filter(|c| c.kind == kind).map(|c| (&c.text, c.remedy));
+        let rows = all.iter().filter(|c| c.kind == kind).map(|c| (&c.text, c.remedy, &c.anchor));
         json!({ "anchor": anchor(kind), "name": name, "rows": rows.collect::<Vec<_>>() })
     };
     json!({
         "simulated": simulated(findings),
         "title": findings.title,
-        "vendor": header.vendor,
-        "model": header.model,
+        "vendor": name(&header.vendor),
+        "model": name(&header.model),
         "lesser": header.lesser,
         "report_date": date::date_time(printed.report_unix_ms),
         "document_date": (year, month, day, hour, minute, second),
@@ -127,9 +130,9 @@ fn head(findings: &Findings, printed: &Printed) -> Value {
 fn cover(findings: &Findings, desk: &mut Desk) -> Value {
     let all = disclosures(findings);
     let attention = all.iter().filter(|c| c.kind == CaveatKind::Invalidates);
-    let badges = summary::badges(findings).into_iter().map(|badge| {
-        json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.kind.map(anchor) })
-    });
+    let badges = summary::badges(findings)
+        .into_iter()
+        .map(|badge| json!({ "text": badge.text, "tone": badge.tone.word(), "anchor": badge.to }));
     let mut once = Once::default();
     let (first, others) = on_page_one(findings);
     let tables = exhibits(&once.of(&first), desk);
@@ -182,7 +185,7 @@ fn front(findings: &Findings) -> Value {
 
 /// One plot is as wide as the page, of several each has half of it.
 fn small_plots(plots: &[&Plot], desk: &mut Desk) -> Vec<Value> {
-    let drawn: fn(&Plot) -> String = if plots.len() == 1 { svg } else { svg_small };
+    let drawn: fn(&Plot) -> String = if plots.len() == 1 { svg_low } else { svg_small };
     plots.iter().map(|plot| plot_content(plot, drawn, desk)).collect()
 }
 
@@ -251,13 +254,18 @@ fn pages(
 /// The form of one procedure: every page as the form has it.
 fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut Desk) -> Value {
     let header = &findings.header;
-    let page = |page: &Page| {
+    let mut page = |page: &Page| {
         let shown: Vec<Shown<'_>> = page.exhibits.iter().map(as_is).collect();
-        json!({ "title": page.title, "exhibits": exhibits(&shown, desk) })
+        let drawn: fn(&Plot) -> String = if shares_width(&shown) { svg_tall } else { svg };
+        let content = |one: &Shown<'_>| match one {
+            Shown::Plot(plot) => plot_content(plot, drawn, desk),
+            other => exhibit_content(other, desk),
+        };
+        json!({ "title": page.title, "exhibits": shown.iter().map(content).collect::<Vec<_>>() })
     };
     json!({
         "number": number,
-        "pages": findings.form_pages.iter().map(page).collect::<Vec<_>>(),
+        "pages": findings.form_pages.iter().map(&mut page).collect::<Vec<_>>(),
         "vendor": header.vendor,
         "model": header.model,
         "sponsor": header.sponsor,
@@ -271,6 +279,23 @@ fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut Desk) 
         "report_date": date::date_time(printed.report_unix_ms),
         "blocks": header.blocks.iter().map(block_content).collect::<Vec<_>>(),
     })
+}
+
+/// Letters of a table that has room beside a plot of the form.
+const BESIDE_A_PLOT: usize = 60;
+
+/// Whether a page of the form has a plot beside another one, or beside its evidence.
+fn shares_width(shown: &[Shown<'_>]) -> bool {
+    let plots = shown.iter().filter(|one| matches!(one, Shown::Plot(_))).count();
+    let is_wide = |one: &Shown<'_>| match one {
+        Shown::Table(table) => line_letters(&needs(table)) > BESIDE_A_PLOT,
+        _ => false,
+    };
+    match plots {
+        1 => shown.len() > 1 && !shown.iter().any(is_wide),
+        2 => shown.len() == 2,
+        _ => false,
+    }
 }
 
 /// A block of the form's head; its columns are narrow.
@@ -317,7 +342,9 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value
     shown
         .iter()
         .map(|exhibit| match exhibit {
-            Shown::Plot(plot) if suits_half(plot) && !keys.contains(&plot.id.as_str()) => {
+            Shown::Plot(plot)
+                if suits_half(plot) && (is_slight(plot) || !keys.contains(&plot.id.as_str())) =>
+            {
                 let mut content = plot_content(plot, svg_small, desk);
                 content["kind"] = "half".into();
                 content
@@ -351,7 +378,7 @@ fn exhibit_content(exhibit: &Shown<'_>, desk: &mut Desk) -> Value {
         Shown::Text(text) => json!({ "kind": "text", "text": text }),
         Shown::Nothing(text) => json!({ "kind": "nothing", "text": text }),
         Shown::Listing(text) => json!({ "kind": "listing", "text": text }),
-        Shown::Plot(plot) => plot_content(plot, svg, desk),
+        Shown::Plot(plot) => plot_content(plot, svg_low, desk),
     }
 }
 
@@ -361,12 +388,15 @@ fn plot_content(plot: &Plot, drawn: fn(&Plot) -> String, desk: &mut Desk) -> Val
         "file": desk.put_plot(drawn(plot)),
         "title": plot.title,
         "caption": plot.caption,
-        "tall": plot.kind == PlotKind::Columns3d,
+        // It has one size, that of a page.
+        "wide": plot.kind == PlotKind::Columns3d,
         "alt": format!("{}. {}", plot.title, plot.caption),
     })
 }
 
 fn table_content(table: &Table) -> Value {
+    let (table, unmeasured) = measured(table);
+    let table = table.as_ref();
     let narrow = if table.columns.len() > 6 { 10 } else { 16 };
     let printed = number::printed(table);
     let rows = table.rows.iter().zip(&printed).map(|(row, texts)| {
@@ -377,20 +407,62 @@ fn table_content(table: &Table) -> Value {
         let cells: Vec<Value> = row.cells.iter().zip(texts).map(cell).collect();
         json!({ "head": row.head, "cells": cells, "strong": row.strong, "gray": row.gray })
     });
-    let of_line = widths(table, &printed, 0).iter().map(|letters| letters + 2).sum::<usize>() - 2;
+    let needs = needs(table);
+    let of_line = line_letters(&needs);
     json!({
         "kind": "table",
         "title": table.title,
+        "unmeasured": unmeasured,
         "corner": table.corner,
         "spanner": table.spanner,
         "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
-        "widths": widths(table, &printed, 40),
+        "widths": shares(table, &printed),
+        "needs": needs,
         "letters": of_line,
-        "narrow": is_narrow(table, of_line),
+        "narrow": is_narrow(table, line_letters(&widths(table, &printed, &Room::WHOLE))),
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
-        "prose": (0..table.columns.len()).map(|at| is_prose(table, at)).collect::<Vec<_>>(),
+        "left": (0..table.columns.len()).map(|at| is_left(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
     })
+}
+
+/// Letters that each column needs where sentences have as little room as they can do with.
+fn needs(table: &Table) -> Vec<usize> {
+    widths(table, &number::printed(table), &Room::TIGHT)
+}
+
+/// Letters of a line as wide as the page.
+const LINE: usize = 104;
+
+/// Letters of each column as it is drawn: names are not broken where the page is wide enough.
+fn shares(table: &Table, printed: &[Vec<String>]) -> Vec<usize> {
+    let whole = widths(table, printed, &Room::WHOLE);
+    match line_letters(&whole) <= LINE {
+        true => whole,
+        false => widths(table, printed, &Room::HALVED),
+    }
+}
+
+/// How much room texts have in their columns.
+struct Room {
+    /// Letters of a line of a sentence, at most.
+    sentence: usize,
+    /// Letters of a text that is not broken.
+    name: usize,
+}
+
+impl Room {
+    /// As little as they can do with.
+    const TIGHT: Room = Room { sentence: 0, name: 0 };
+    /// Two lines for each.
+    const HALVED: Room = Room { sentence: 40, name: 0 };
+    /// The same, and one line for a name.
+    const WHOLE: Room = Room { sentence: 40, name: 18 };
+}
+
+/// Letters of a line, with the gaps between its columns.
+fn line_letters(needs: &[usize]) -> usize {
+    needs.iter().map(|letters| letters + 2).sum::<usize>().saturating_sub(2)
 }
 
 /// Whether a column holds texts and no number.
@@ -401,19 +473,22 @@ fn of_words(table: &Table, column: usize) -> bool {
 }
 
 /// Letters that each column needs, the first column's first: numbers are never
-/// broken, long words are. A sentence has up to so many letters of a line.
-fn widths(table: &Table, printed: &[Vec<String>], sentence: usize) -> Vec<usize> {
+/// broken, long words are.
+fn widths(table: &Table, printed: &[Vec<String>], room: &Room) -> Vec<usize> {
     let word_max = if table.columns.len() > 6 { 10 } else { 16 };
     let longest_word =
         |text: &str| text.split_whitespace().map(|w| w.chars().count()).max().unwrap_or(0);
+    let of_text = |text: &str| match text.chars().count() {
+        letters if letters <= room.name => letters,
+        letters => letters.div_ceil(2).min(room.sentence),
+    };
     let of_cell = |(cell, text): (&Cell, &String)| match cell {
-        Cell::Text(_) => longest_word(text)
-            .clamp(4, word_max)
-            .max(text.chars().count().div_ceil(2).min(sentence)),
+        Cell::Text(_) => longest_word(text).clamp(4, word_max).max(of_text(text)),
         _ => text.chars().count() + 1,
     };
     let heads = table.rows.iter().map(|row| row.head.chars().count().min(30));
-    let first = heads.chain([longest_word(&table.corner)]).max().unwrap_or(1);
+    let corner = longest_word(&table.corner).max(table.corner.chars().count().div_ceil(2));
+    let first = heads.chain([corner]).max().unwrap_or(1);
     let column = |(at, column): (usize, &Column)| {
         let name = &column.name;
         let rows = table.rows.iter().zip(printed);

@@ -1,4 +1,4 @@
-// Made of ui/src 534af07e2b0dfcfa by make ui.
+// Made of ui/src 89f9e88138729f65 by make ui.
 (function() {
   "use strict";
   function part(reach, value) {
@@ -48,6 +48,7 @@
     const span = (reach.high - reach.low) * unit;
     const step = span < 6 ? niceStep(span) : CLOCK.find((one) => span / one <= 8) ?? niceStep(span / 86400) * 86400;
     const whole = (seconds) => step % seconds === 0 && unit < seconds;
+    if (reach.clock?.length) return timesOfDay(reach, reach.clock, unit, step);
     return multiples(step / unit, reach).map((value) => {
       const seconds = value * unit;
       if (Math.abs(seconds) < step / 1e6) return [0, "0"];
@@ -55,6 +56,44 @@
       if (whole(60)) return [value, `${readable(seconds / 60, 5)} min`];
       return [value, readable(value, 6)];
     });
+  }
+  function timesOfDay(reach, clock, unit, step) {
+    return clock.flatMap(([from, ahead], index) => {
+      const end = clock[index + 1]?.[0];
+      const low = Math.max(reach.low, index > 0 ? from : reach.low) * unit + ahead;
+      const high = Math.min(reach.high, end === void 0 ? reach.high : end - step / unit * 1e-6) * unit + ahead;
+      const part2 = { ...reach, low, high };
+      return multiples(step, part2).map((seconds) => [(seconds - ahead) / unit, face(seconds, step)]);
+    });
+  }
+  function face(seconds, step) {
+    const decimals = step < 1 ? Math.ceil(-Math.log10(step) - 1e-9) : 0;
+    const ticks2 = Math.round(seconds * Math.pow(10, decimals));
+    const perDay = 86400 * Math.pow(10, decimals);
+    if (ticks2 % perDay === 0 && step >= 60) return dateOf(seconds);
+    return timeOf(ticks2 / Math.pow(10, decimals), step >= 60 ? -1 : decimals);
+  }
+  function dateOf(seconds) {
+    return new Date(Math.floor(seconds / 86400) * 864e5).toISOString().slice(0, 10);
+  }
+  function timeOf(seconds, decimals) {
+    const rest = seconds - Math.floor(seconds / 86400) * 86400;
+    const two = (value) => String(Math.floor(value)).padStart(2, "0");
+    const text = `${two(rest / 3600)}:${two(rest / 60 % 60)}`;
+    if (decimals < 0) return text;
+    const part2 = (rest % 60).toFixed(decimals);
+    return `${text}:${part2.padStart(decimals > 0 ? decimals + 3 : 2, "0")}`;
+  }
+  function onClock(reach, clock, value) {
+    const [, ahead] = clock.filter(([from], index) => index === 0 || from <= value).slice(-1)[0] ?? [0, 0];
+    const span = (reach.high - reach.low) * (reach.time ?? 1);
+    const decimals = span < 6 ? 4 : span < 600 ? 1 : 0;
+    const seconds = Math.floor((value * (reach.time ?? 1) + ahead) * Math.pow(10, decimals)) / Math.pow(10, decimals);
+    return `${dateOf(seconds)} ${timeOf(seconds, decimals)}`;
+  }
+  function nameAt(reach, value) {
+    if (reach.clock?.length) return onClock(reach, reach.clock, value);
+    return reach.names?.[Math.round(value)] ?? readable(value, 5);
   }
   function logTicks(reach) {
     const wide = Math.log10(reach.high / reach.low);
@@ -78,6 +117,73 @@
       else high = middle;
     }
     return Math.abs((xs[low] ?? 0) - x) <= Math.abs((xs[high] ?? 0) - x) ? low : high;
+  }
+  class Tip {
+    constructor(figure) {
+      this.figure = figure;
+      this.box = document.createElement("div");
+      this.box.className = "tip";
+      this.box.hidden = true;
+      figure.append(this.box);
+    }
+    hide() {
+      this.box.hidden = true;
+    }
+    /** Shows it beside the pointer, inside the figure; nothing where there is no line. */
+    show(event, title, lines) {
+      if (lines.length === 0) return this.hide();
+      const head = document.createElement("b");
+      head.textContent = title;
+      this.box.replaceChildren(head, ...lines.map(row));
+      this.box.hidden = false;
+      const frame = this.figure.getBoundingClientRect();
+      const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+      const beside = x + 16 + this.box.offsetWidth > frame.width ? x - 16 - this.box.offsetWidth : x + 16;
+      this.box.style.left = `${Math.max(0, beside)}px`;
+      this.box.style.top = `${Math.max(0, y - this.box.offsetHeight - 8)}px`;
+    }
+  }
+  function row(line) {
+    const made = document.createElement("div");
+    if (line.colour !== void 0) {
+      const mark = document.createElement("i");
+      mark.style.background = line.colour;
+      made.append(mark);
+    }
+    made.append(line.text);
+    return made;
+  }
+  function cellAt(grid, x, y, across, up) {
+    const rows = grid.values.length;
+    const row2 = Math.min(rows - 1, Math.max(0, Math.floor(up * rows)));
+    const column = Math.min(grid.columns - 1, Math.max(0, Math.floor(across * grid.columns)));
+    const slot = Math.floor(column / grid.together);
+    const value = grid.values[row2]?.[slot];
+    if (value === void 0) return void 0;
+    const first = slot * grid.together;
+    const edge = (at) => nameAt(x, valueAt(x, Math.min(1, at / grid.columns)));
+    const place = x.names?.length ? x.names[column] ?? "" : `${edge(first)} to ${edge(first + grid.together)}`;
+    const text = value === null ? "none" : y.names?.[value] ?? readable(value);
+    const greatest = grid.folded && value !== null && !y.names?.length ? "at most " : "";
+    return {
+      head: `${x.label}: ${place}`,
+      lines: [{ text: `${grid.label}: ${grid.names[row2] ?? ""}` }, { text: `${y.label}: ${greatest}${text}` }]
+    };
+  }
+  function columns(figure, svg, x, y, rows) {
+    const tip = new Tip(figure);
+    svg.addEventListener("pointerleave", () => tip.hide());
+    svg.addEventListener("pointermove", (event) => {
+      const place = event.target.closest("[data-value]")?.getAttribute("data-value")?.split(",").map(Number);
+      const [series, at] = place ?? [];
+      const row2 = series === void 0 ? void 0 : rows[series];
+      const value = row2?.y[row2.x.indexOf(at ?? Number.NaN)];
+      if (!row2 || at === void 0 || value === void 0 || value === null) return tip.hide();
+      tip.show(event, `${x.label}: ${nameAt(x, at)}`, [
+        { colour: row2.colour, text: row2.name },
+        { text: `${y.label}: ${readable(value)}` }
+      ]);
+    });
   }
   const SVG = "http://www.w3.org/2000/svg";
   const LINES = 12;
@@ -107,10 +213,7 @@
       this.cursor.style.display = "none";
       const cover = element("rect", { x: left, y: top, width, height, fill: "transparent" });
       svg.append(this.overlay, this.band, this.cursor, cover);
-      this.tip = document.createElement("div");
-      this.tip.className = "tip";
-      this.tip.hidden = true;
-      figure.append(this.tip);
+      this.tip = new Tip(figure);
       cover.addEventListener("pointermove", (event) => this.moved(event));
       cover.addEventListener("pointerleave", () => this.left());
       if (data.zoom) {
@@ -124,7 +227,8 @@
     /** Whether both show the same quantity over the same values. */
     sharesAxis(other) {
       const [a, b] = [this.data.x, other.data.x];
-      return a.label === b.label && a.log === b.log && a.low < b.high && b.low < a.high && !a.names?.length && !b.names?.length;
+      const sameClock = JSON.stringify(a.clock) === JSON.stringify(b.clock);
+      return sameClock && a.label === b.label && a.log === b.log && a.low < b.high && b.low < a.high && !a.names?.length && !b.names?.length;
     }
     /** The buttons of the series, and the way back from a closer look. */
     keys() {
@@ -183,6 +287,13 @@
       const [left, , width] = this.data.area;
       return Math.min(1, Math.max(0, ((event.clientX - box.left) * scale - left) / width));
     }
+    /** The same on the vertical axis, from the foot. */
+    heightOf(event) {
+      const box = this.svg.getBoundingClientRect();
+      const scale = this.svg.viewBox.baseVal.height / box.height;
+      const [, top, , height] = this.data.area;
+      return 1 - Math.min(1, Math.max(0, ((event.clientY - box.top) * scale - top) / height));
+    }
     pressed(event, cover) {
       if (event.pointerType === "touch") return;
       this.dragFrom = this.placeOf(event);
@@ -205,10 +316,11 @@
       }
       const x = valueAt(this.x, place);
       this.onPoint(x);
-      this.tell(event, x);
+      if (this.data.grid) this.tellCell(event, this.data.grid, place, x);
+      else this.tell(event, x);
     }
     left() {
-      this.tip.hidden = true;
+      this.tip.hide();
       this.onPoint(void 0);
     }
     /** Puts the cursor at a value. */
@@ -230,40 +342,28 @@
         const [found, y] = [series.x[at2], series.upper?.[at2] ?? series.y[at2]];
         if (found !== void 0 && y !== null && y !== void 0) rows.push({ series, at: at2, x: found, y });
       });
-      if (rows.length === 0) {
-        this.tip.hidden = true;
-        return;
-      }
-      const distance = (row) => Math.abs(part(this.x, row.x) - part(this.x, x));
-      const closest = rows.reduce((best, row) => distance(row) < distance(best) ? row : best);
-      const at = rows.filter((row) => Math.abs(distance(row) - distance(closest)) < 0.01);
+      if (rows.length === 0) return this.tip.hide();
+      const distance = (row2) => Math.abs(part(this.x, row2.x) - part(this.x, x));
+      const closest = rows.reduce((best, row2) => distance(row2) < distance(best) ? row2 : best);
+      const at = rows.filter((row2) => Math.abs(distance(row2) - distance(closest)) < 0.01);
       const named2 = at.length > LINES ? [...at].sort((a, b) => b.y - a.y).slice(0, LINES) : at;
-      const head = document.createElement("b");
-      head.textContent = `${this.data.x.label}: ${this.nameOf(closest.x)}`;
-      const lines = named2.map((row) => {
-        const line = document.createElement("div");
-        const mark = document.createElement("i");
-        mark.style.background = row.series.colour;
-        const from = row.series.upper ? row.series.y[row.at] : void 0;
-        const value = typeof from === "number" ? `${readable(from)} to ${readable(row.y)}` : readable(row.y);
-        line.append(mark, `${row.series.name}: ${value}`);
-        return line;
+      const lines = named2.map((row2) => {
+        const from = row2.series.upper ? row2.series.y[row2.at] : void 0;
+        const value = typeof from === "number" ? `${readable(from)} to ${readable(row2.y)}` : readable(row2.y);
+        return { colour: row2.series.colour, text: `${row2.series.name}: ${value}` };
       });
-      this.tip.replaceChildren(head, ...lines);
-      this.tip.hidden = false;
-      this.put(event);
+      this.tip.show(event, `${this.data.x.label}: ${nameAt(this.data.x, closest.x)}`, lines);
     }
-    nameOf(x) {
-      const names = this.data.x.names;
-      return names?.[Math.round(x)] ?? readable(x, 5);
-    }
-    /** Beside the pointer, inside the figure. */
-    put(event) {
-      const box = this.figure.getBoundingClientRect();
-      const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-      const beside = x + 16 + this.tip.offsetWidth > box.width ? x - 16 - this.tip.offsetWidth : x + 16;
-      this.tip.style.left = `${Math.max(0, beside)}px`;
-      this.tip.style.top = `${Math.max(0, y - this.tip.offsetHeight - 8)}px`;
+    /** The cell under the pointer, and in which row each line over the cells is there. */
+    tellCell(event, grid, place, x) {
+      const cell = cellAt(grid, this.data.x, this.data.y, place, this.heightOf(event));
+      if (!cell) return this.tip.hide();
+      const lines = this.data.series.flatMap((series) => {
+        const y = series.y[nearest(series.x, x)];
+        const row2 = y === null || y === void 0 ? void 0 : grid.names[Math.round(y)];
+        return row2 === void 0 ? [] : [{ colour: series.colour, text: `${series.name}: ${row2}` }];
+      });
+      this.tip.show(event, cell.head, [...cell.lines, ...lines]);
     }
     /** Looks at a part of the horizontal axis. */
     zoom(low, high) {
@@ -358,7 +458,10 @@
     const text = figure.querySelector('script[type="application/json"]')?.textContent;
     const svg = figure.querySelector("svg");
     if (!text || !svg) return void 0;
-    return new Chart(figure, svg, JSON.parse(text));
+    const data = JSON.parse(text);
+    if (!data.solid) return new Chart(figure, svg, data);
+    columns(figure, svg, data.x, data.y, data.series);
+    return void 0;
   }
   function linked(charts) {
     for (const chart of charts) {
@@ -382,7 +485,7 @@
   function sortable(table) {
     const body = table.tBodies[0];
     const heads = [...table.tHead?.rows[table.tHead.rows.length - 1]?.cells ?? []];
-    if (!body || body.rows.length < 3 || [...body.rows].some((row) => row.cells[0]?.textContent === "")) return;
+    if (!body || body.rows.length < 3 || [...body.rows].some((row2) => row2.cells[0]?.textContent === "")) return;
     const first = [...body.rows];
     heads.forEach((head, column) => {
       const button = document.createElement("button");
@@ -395,7 +498,7 @@
         const next = now === "descending" ? "ascending" : now === "ascending" ? void 0 : "descending";
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         if (next) head.setAttribute("aria-sort", next);
-        const text = (row) => row.cells[column]?.textContent ?? "";
+        const text = (row2) => row2.cells[column]?.textContent ?? "";
         const rows = [...first];
         if (next) rows.sort((a, b) => compare(text(a), text(b), next === "ascending"));
         body.append(...rows);

@@ -1,8 +1,10 @@
 //! Page one: what somebody reads who reads nothing else. Made of the findings alone, for
 //! page, PDF and terminal alike.
 
+use crate::layout::is_empty;
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
+use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Plot, Row, Table};
 use steadfast_domain::{CaveatKind, EndState, Findings, Verdict};
 
@@ -41,8 +43,8 @@ pub(crate) struct Badge {
     pub text: String,
     /// How it is to be taken.
     pub tone: Tone,
-    /// The disclosures that say more; `None` where none does.
-    pub kind: Option<CaveatKind>,
+    /// The disclosure that says more, by its name in links; `None` where none does.
+    pub to: Option<String>,
 }
 
 /// The name of a kind of disclosures in links.
@@ -58,18 +60,27 @@ pub(crate) const fn anchor(kind: CaveatKind) -> &'static str {
 /// The badges of a report: how it ended first, then what is disclosed.
 pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     let all = disclosures(findings);
-    let mut badges = vec![end_badge(findings.whole_end())];
-    // The disclosures of the worst kind say why.
-    let attention = (count(&all, CaveatKind::Invalidates) > 0).then_some(CaveatKind::Invalidates);
-    badges[0].kind = attention.filter(|_| badges[0].tone == Tone::Bad);
-    if simulated(findings) {
-        let (text, tone) = ("Simulated".to_owned(), Tone::Bad);
-        badges.push(Badge { text, tone, kind: attention });
-    }
-    if has_lesser(findings) {
-        let (text, tone) = ("Not the full method".to_owned(), Tone::Bad);
-        badges.push(Badge { text, tone, kind: attention });
-    }
+    // The disclosure that says why; else those of the worst kind.
+    let worst = || {
+        let is_there = count(&all, CaveatKind::Invalidates) > 0;
+        is_there.then(|| anchor(CaveatKind::Invalidates).to_owned())
+    };
+    let why = |wanted: &[&str]| {
+        let mut found = all.iter().filter(|disclosure| wanted.contains(&disclosure.id));
+        found.find_map(|disclosure| disclosure.anchor.clone()).or_else(worst)
+    };
+    let (mut badge, reasons) = end_badge(findings.whole_end());
+    badge.to = if badge.tone == Tone::Bad { why(reasons) } else { None };
+    let mut badges = vec![badge];
+    let limits = [
+        (simulated(findings), "Simulated", ids::SIMULATED),
+        (has_lesser(findings), "Not the full method", ids::QUICK),
+    ];
+    badges.extend(limits.into_iter().filter(|(applies, ..)| *applies).map(|(_, text, id)| Badge {
+        text: text.to_owned(),
+        tone: Tone::Bad,
+        to: why(&[id]),
+    }));
     let counted = [
         (CaveatKind::Invalidates, ("warning", "warnings"), Tone::Bad),
         (CaveatKind::Deviation, ("deviation", "deviations"), Tone::Mild),
@@ -79,7 +90,11 @@ pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     badges.extend(counted.into_iter().filter_map(|(kind, words, tone)| {
         let count = count(&all, kind);
         let noun = if count == 1 { words.0 } else { words.1 };
-        (count > 0).then(|| Badge { text: format!("{count} {noun}"), tone, kind: Some(kind) })
+        (count > 0).then(|| Badge {
+            text: format!("{count} {noun}"),
+            tone,
+            to: Some(anchor(kind).to_owned()),
+        })
     }));
     badges
 }
@@ -92,16 +107,17 @@ fn has_lesser(findings: &Findings) -> bool {
     findings.header.lesser.is_some() || findings.parts.iter().any(has_lesser)
 }
 
-fn end_badge(end: EndState) -> Badge {
-    let (text, tone) = match end {
-        EndState::Complete => ("Complete", Tone::Good),
-        EndState::Steady => ("Steady state", Tone::Good),
-        EndState::NotSteady => ("NOT steady", Tone::Bad),
-        EndState::Void => ("Void", Tone::Bad),
-        EndState::Failed => ("FAILED", Tone::Bad),
-        EndState::Unfinished => ("Unfinished", Tone::Bad),
+/// How a run ended, and the disclosures that may say why.
+fn end_badge(end: EndState) -> (Badge, &'static [&'static str]) {
+    let (text, tone, ids): (_, _, &[&str]) = match end {
+        EndState::Complete => ("Complete", Tone::Good, &[]),
+        EndState::Steady => ("Steady state", Tone::Good, &[]),
+        EndState::NotSteady => ("NOT steady", Tone::Bad, &ids::NOT_STEADY),
+        EndState::Void => ("Void", Tone::Bad, &[]),
+        EndState::Failed => ("FAILED", Tone::Bad, &[]),
+        EndState::Unfinished => ("Unfinished", Tone::Bad, &[ids::UNFINISHED]),
     };
-    Badge { text: text.to_owned(), tone, kind: None }
+    (Badge { text: text.to_owned(), tone, to: None }, ids)
 }
 
 /// The evidence of the verdict: every variable against what it may do, in percent of its
@@ -163,7 +179,7 @@ pub(crate) fn tests(findings: &Findings) -> Option<Table> {
 }
 
 fn test_rows(part: &Findings) -> Vec<Row> {
-    let end = end_badge(part.whole_end());
+    let (end, _) = end_badge(part.whole_end());
     let mut rows: Vec<Row> = figures(part)
         .into_iter()
         .take(FIGURES_OF_A_PART)
@@ -193,12 +209,12 @@ pub(crate) fn plots(findings: &Findings) -> Vec<&Plot> {
     firsts.take(PLOTS_OF_PARTS).collect()
 }
 
-/// The plots that matter most of one procedure.
+/// The plots that matter most of one procedure, those without a value left out.
 pub(crate) fn own_plots(findings: &Findings) -> Vec<&Plot> {
     let all = || findings.pages().flat_map(|page| &page.exhibits);
     let find = |id: &String| {
         all().find_map(|exhibit| match exhibit {
-            Exhibit::Plot(plot) if plot.id == *id => Some(plot),
+            Exhibit::Plot(plot) if plot.id == *id && !is_empty(plot) => Some(plot),
             _ => None,
         })
     };
@@ -209,7 +225,7 @@ pub(crate) fn own_plots(findings: &Findings) -> Vec<&Plot> {
 mod tests {
     use super::*;
     use steadfast_domain::Caveat;
-    use steadfast_domain::findings::{Axis, FormHeader, Page, PlotKind, Scale};
+    use steadfast_domain::findings::{Axis, FormHeader, Page, PlotKind, Scale, Series, Stroke};
 
     fn findings(title: &str) -> Findings {
         let header = FormHeader {
@@ -225,11 +241,13 @@ mod tests {
             blocks: Vec::new(),
         };
         let axis = || Axis::new("x", Scale::Linear);
-        let plot = Plot::new(PlotKind::Lines, "p", "P", axis(), axis());
+        let empty = Plot::new(PlotKind::Lines, "empty", "P", axis(), axis());
+        let line = Series::new("s", Stroke::Measured, vec![(1.0, Some(2.0))]);
+        let plot = Plot { id: "p".into(), ..empty.clone() }.with(line);
         let figure = KeyFigure::new("iops", "RND 4K W", Some(12_345.6), "IOPS");
         Findings {
-            form_pages: vec![Page::new("page", vec![Exhibit::Plot(plot)])],
-            ..Findings::new(title, header).fronted([figure], ["gone", "p"])
+            form_pages: vec![Page::new("page", vec![Exhibit::Plot(empty), Exhibit::Plot(plot)])],
+            ..Findings::new(title, header).fronted([figure], ["gone", "empty", "p"])
         }
     }
 
@@ -247,10 +265,21 @@ mod tests {
         let expected =
             ["NOT steady", "Simulated", "Not the full method", "1 warning", "2 deviations"];
         assert_eq!(texts, expected);
-        let worst = Some(CaveatKind::Invalidates);
-        assert!(badges_of_one[..4].iter().all(|badge| badge.kind == worst), "each links to why");
+        let to = |badges: &[Badge]| -> Vec<Option<String>> {
+            badges.iter().map(|badge| badge.to.clone()).collect()
+        };
+        let worst = Some("disclosed-attention".to_owned());
+        assert!(
+            to(&badges_of_one)[..4].iter().all(|to| *to == worst),
+            "the worst, if nothing else"
+        );
+        for (at, id) in [ids::NOT_STEADY[0], ids::SIMULATED, ids::QUICK].into_iter().enumerate() {
+            one.caveats[2].id = id.into();
+            let expected = Some(format!("disclosure-{id}"));
+            assert_eq!(to(&badges(&one))[at], expected, "each links to why");
+        }
         let good = badges(&findings("Two"));
-        assert_eq!((good.len(), good[0].tone, good[0].kind), (1, Tone::Good, None));
+        assert_eq!((good.len(), good[0].tone, good[0].to.clone()), (1, Tone::Good, None));
     }
 
     #[test]

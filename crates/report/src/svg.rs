@@ -27,9 +27,19 @@ pub fn svg(plot: &Plot) -> String {
     drawn(plot, frame::FULL).0.finish(&plot.title)
 }
 
+/// The same, less high.
+pub(crate) fn svg_low(plot: &Plot) -> String {
+    drawn(plot, frame::LOW).0.finish(&plot.title)
+}
+
 /// The same in half the width.
 pub(crate) fn svg_small(plot: &Plot) -> String {
     drawn(plot, frame::SMALL).0.finish(&plot.title)
+}
+
+/// The same for one of two that fill a page across.
+pub(crate) fn svg_tall(plot: &Plot) -> String {
+    drawn(plot, frame::TALL).0.finish(&plot.title)
 }
 
 /// A plot for a page: its SVG and, where a script can do more with it, its values.
@@ -40,11 +50,11 @@ pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
 
 fn drawn(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     match plot.kind {
-        PlotKind::Columns3d => (columns::draw(plot), None),
+        PlotKind::Columns3d => columns::draw(plot),
         PlotKind::Lines | PlotKind::Scatter => lines::draw(plot, size),
         PlotKind::Bars => bars::draw(plot, size),
         PlotKind::Histogram => histogram::draw(plot, size),
         PlotKind::Stacked => stacked::draw(plot, size),
-        PlotKind::HeatMap => (heat_map::draw(plot, size), None),
+        PlotKind::HeatMap => heat_map::draw(plot, size),
     }
 }

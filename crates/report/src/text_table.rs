@@ -11,9 +11,23 @@ pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> String {
 
 /// Aligns columns: those that `is_left` names to the left, the others to the right.
 pub fn with_left<R: AsRef<[String]>>(rows: &[R], is_left: impl Fn(usize) -> bool) -> String {
-    let shown = |row| R::as_ref(row).iter().map(|cell| printable(cell)).collect();
-    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(shown).collect();
+    let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| shown(row.as_ref())).collect();
     lines(&rows, is_left).join("\n")
+}
+
+/// The lines of aligned columns, where there may be more rows than the memory holds: the first
+/// column to the left, the others to the right. The rows are made twice, once for their widths.
+pub fn aligned_lines<I: Iterator<Item = Vec<String>>>(
+    rows: impl Fn() -> I,
+) -> impl Iterator<Item = String> {
+    let mut widths = Vec::new();
+    rows().for_each(|row| widen(&mut widths, &shown(&row)));
+    rows().map(move |row| line(&shown(&row), &widths, &|column| column == 0))
+}
+
+/// The cells of a row without what a terminal obeys.
+fn shown(row: &[String]) -> Vec<Cow<'_, str>> {
+    row.iter().map(|cell| printable(cell)).collect()
 }
 
 /// The aligned rows, whose cells hold nothing that a terminal obeys.
@@ -22,27 +36,30 @@ pub(crate) fn lines<S: AsRef<str>>(
     is_left: impl Fn(usize) -> bool,
 ) -> Vec<String> {
     let widths = widths(rows);
-    let line = |row: &Vec<S>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            let cell = cell.as_ref();
-            let blanks = " ".repeat(width - cell.width());
-            if is_left(column) { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    rows.iter().map(|row| line(row, &widths, &is_left)).collect()
+}
+
+fn line<S: AsRef<str>>(row: &[S], widths: &[usize], is_left: &impl Fn(usize) -> bool) -> String {
+    let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+        let cell = cell.as_ref();
+        let blanks = " ".repeat(width - cell.width());
+        if is_left(column) { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
+    });
+    cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
 /// How wide each column is on a terminal.
 pub(crate) fn widths<S: AsRef<str>>(rows: &[Vec<S>]) -> Vec<usize> {
     let mut widths = Vec::new();
-    for row in rows {
-        widths.resize(row.len().max(widths.len()), 0);
-        for (widest, cell) in widths.iter_mut().zip(row) {
-            *widest = cell.as_ref().width().max(*widest);
-        }
-    }
+    rows.iter().for_each(|row| widen(&mut widths, row));
     widths
+}
+
+fn widen<S: AsRef<str>>(widths: &mut Vec<usize>, row: &[S]) {
+    widths.resize(row.len().max(widths.len()), 0);
+    for (widest, cell) in widths.iter_mut().zip(row) {
+        *widest = cell.as_ref().width().max(*widest);
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +72,8 @@ mod tests {
         let rows = rows.map(|row| row.map(str::to_owned));
         let right = "Stream     I/Os      %\nRND 4K R      7  100.0\n\\x1bx     10007      –";
         assert_eq!(aligned(&rows), right);
+        let lines: Vec<String> = aligned_lines(|| rows.iter().map(|row| row.to_vec())).collect();
+        assert_eq!(lines.join("\n"), right);
         let left = "Stream    I/Os   %\nRND 4K R  7      100.0\n\\x1bx     10007  –";
         assert_eq!(with_left(&rows, |_| true), left);
     }

@@ -4,25 +4,23 @@
 //! own sensors say nothing about them.
 
 use crate::ledger::Moment;
+use crate::physical;
 use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::HostWishes;
 use crate::together::Seat;
-use std::time::{Duration, Instant};
-use steadfast_domain::measurement::KernelCounters;
+use std::time::Duration;
+use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{
-    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Purge, PurgeChoice,
-    PurgeMethod, Step,
+    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Purge, PurgeChoice, PurgeMethod,
+    Step,
 };
 use steadfast_engine::fio::FioHosts;
 use steadfast_engine::{Engine, Prepared, Refusal, Start, Stop};
 use steadfast_host::{RemoteHost, wall_clock_unix_ms};
 
-/// How often a waiting rig looks whether it should stop.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// How often the kernels' counts are read after a step, at most.
-const LOOKS_AT_COUNTS: u32 = 5;
+/// How long the kernels are given to count what they have done.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A device that several hosts share.
 pub struct HostsRig {
@@ -37,27 +35,6 @@ impl HostsRig {
     /// A rig around an engine that has its hosts.
     pub fn new(engine: FioHosts, stop: Stop) -> Self {
         HostsRig { engine, stop, purge: PurgeChoice::Auto, seat: None, caveats: Vec::new() }
-    }
-
-    /// What the kernels counted during a step, once they have counted all of it.
-    fn counted_since(
-        &mut self,
-        before: &KernelCounters,
-        done: &Measurement,
-    ) -> Option<KernelCounters> {
-        let outside = done.unmeasured.iter().map(|part| part.bytes.0).sum::<u64>();
-        let moved = [Op::Read, Op::Write].map(|op| done.direction(op).bytes.0);
-        let moved = moved.iter().sum::<u64>() + outside;
-        for look in 1.. {
-            let after = self.engine.target_mut().counters()?;
-            let counted = steadfast_host::counters_since(before, &after);
-            let bytes = counted.read_bytes.0 + counted.write_bytes.0;
-            if bytes >= moved || look == LOOKS_AT_COUNTS {
-                return Some(counted);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        None
     }
 }
 
@@ -133,9 +110,16 @@ impl Rig for HostsRig {
         start.begins = met.as_ref().map(|met| met.agreed);
         let before = self.engine.target_mut().counters();
         let mut measurement = self.engine.apply(prepared, &start, watch)?;
-        measurement.common_start = met;
+        let began = measurement.common_start;
+        measurement.common_start = met.map(|met| match began {
+            Some(CommonStart { agreed, late, .. }) => CommonStart { agreed, late, ..met },
+            None => met,
+        });
         // Every step is a load of its own, so its I/Os are all its own.
-        measurement.kernel = before.and_then(|before| self.counted_since(&before, &measurement));
+        let target = self.engine.target_mut();
+        let read = || target.counters();
+        measurement.kernel =
+            before.and_then(|before| physical::counted_since(&before, &measurement, PAUSE, read));
         Ok(measurement)
     }
     fn end_load(&mut self) {
@@ -147,17 +131,7 @@ impl Rig for HostsRig {
         caveats
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        let end = Instant::now() + time.to_duration();
-        loop {
-            if self.stop.is_requested() {
-                return Err(Halt::Stopped);
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(LOOK));
-        }
+        physical::idle(time, &self.stop)
     }
     fn restore(&mut self, _: &HostChange) -> Result<(), Halt> {
         Ok(())

@@ -96,9 +96,17 @@ pub enum LedgerError {
         /// What the system said.
         source: io::Error,
     },
-    /// The directory is there already.
+    /// A run is there already.
     #[error("{0} already exists; choose another --out, or resume it: steadfast resume {0}")]
     Exists(PathBuf),
+    /// Something else is there.
+    #[error("{path} already exists and is {what}; choose another --out")]
+    Taken {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// The directory holds no run.
     #[error("{0} is not a run directory: it has no settings.json")]
     NotARun(PathBuf),
@@ -163,6 +171,21 @@ pub enum LedgerError {
         /// What does not fit.
         why: String,
     },
+}
+
+impl LedgerError {
+    /// About a place that something is in already.
+    pub fn taken(path: &Path) -> LedgerError {
+        let what = match path.metadata() {
+            Ok(found) if !found.is_dir() => "not a directory",
+            Ok(_) if [SETTINGS, JOURNAL].iter().any(|name| path.join(name).exists()) => {
+                return LedgerError::Exists(path.to_owned());
+            }
+            Ok(_) => "not a run directory",
+            Err(_) => "a link that leads nowhere",
+        };
+        LedgerError::Taken { path: path.to_owned(), what }
+    }
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
@@ -444,14 +467,14 @@ fn claim(directory: &Path) -> Result<bool, LedgerError> {
         Ok(()) => return Ok(true),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && exists => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(LedgerError::Exists(directory.to_owned()));
+            return Err(LedgerError::taken(directory));
         }
         Err(e) => return Err(at(directory)(e)),
     }
     let mut entries = fs::read_dir(directory).map_err(at(directory))?;
     match entries.next() {
         None => Ok(false),
-        Some(_) => Err(LedgerError::Exists(directory.to_owned())),
+        Some(_) => Err(LedgerError::taken(directory)),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod live;
 pub mod once;
 mod outage;
+mod physical;
 pub mod progress;
 pub mod real;
 pub mod recognition;

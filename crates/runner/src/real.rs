@@ -2,26 +2,24 @@
 //! that moves its data.
 
 use crate::ledger::Moment;
+use crate::physical;
 use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
 use crate::together::Seat;
-use std::time::{Duration, Instant};
-use steadfast_domain::measurement::{CommonStart, KernelCounters};
+use std::time::Duration;
+use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
-    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Op, Proof, Purge, PurgeMethod,
-    Step, Transport,
+    Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod, Step,
+    Transport,
 };
 use steadfast_engine::{OnTarget, Prepared, Refusal, Start, Stop};
 use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
 
 pub use steadfast_host::wall_clock_unix_ms;
 
-/// How often a waiting rig looks whether it should stop.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// How often the kernel's counts are read after a step, at most.
-const LOOKS_AT_COUNTS: u32 = 10;
+/// How long the kernel is given to count what it has done.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// A device of this machine.
 pub struct RealRig {
@@ -50,41 +48,6 @@ impl RealRig {
             caveats: Vec::new(),
         }
     }
-
-    /// What the kernel counted during a step. It counts an I/O's bytes, and then
-    /// the I/O, a moment after it was told to be done, so counts that fall short
-    /// are read again.
-    fn counted_since(&self, before: &KernelCounters, done: &Measurement) -> Option<KernelCounters> {
-        let device = self.engine.target().device();
-        let ours = moved(done);
-        let mut looks = 0;
-        loop {
-            let after = steadfast_host::kernel_counters(device, &self.roots)?;
-            let counted = steadfast_host::counters_since(before, &after);
-            looks += 1;
-            if has_counted(&counted, ours) || looks == LOOKS_AT_COUNTS {
-                return Some(counted);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-/// I/Os and bytes read and written, in and outside the measured time.
-fn moved(done: &Measurement) -> (u64, u64) {
-    let both = [Op::Read, Op::Write];
-    let measured = both.iter().map(|op| done.direction(*op)).map(|all| (all.ios, all.bytes.0));
-    let outside = done.unmeasured.iter().filter(|part| both.contains(&part.op));
-    let all = measured.chain(outside.map(|part| (part.ios, part.bytes.0)));
-    all.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
-}
-
-/// Whether the kernel has counted all of them: it may count more I/Os, where it
-/// splits some, and fewer, where it merges some.
-fn has_counted(kernel: &KernelCounters, (ios, bytes): (u64, u64)) -> bool {
-    let merges = kernel.read_merges + kernel.write_merges;
-    kernel.reads + kernel.writes + merges >= ios
-        && kernel.read_bytes.0 + kernel.write_bytes.0 >= bytes
 }
 
 /// Stands beside a purge for the bench.
@@ -226,7 +189,9 @@ impl Rig for RealRig {
         // in both steps.
         let alone = !step.continues && measurement.complete && device.transport != Transport::File;
         let before = before.filter(|_| alone);
-        measurement.kernel = before.and_then(|before| self.counted_since(&before, &measurement));
+        let read = || steadfast_host::kernel_counters(&device, roots);
+        measurement.kernel =
+            before.and_then(|before| physical::counted_since(&before, &measurement, PAUSE, read));
         self.surroundings.after(surroundings, step, &mut measurement);
         Ok(measurement)
     }
@@ -242,17 +207,7 @@ impl Rig for RealRig {
 
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.surroundings.pass_over();
-        let end = Instant::now() + time.to_duration();
-        loop {
-            if self.stop.is_requested() {
-                return Err(Halt::Stopped);
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(LOOK));
-        }
+        physical::idle(time, &self.stop)
     }
 
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt> {

@@ -804,6 +804,17 @@ pub struct CaptureArguments {
     /// calls (system calls, io_uring); default: entry-points if they work
     #[arg(long)]
     pub files: Option<CaptureFiles>,
+    /// Store the paths of files (layer filesystem); without it the trace has inode numbers only.
+    /// Whoever can read the trace sees the paths
+    #[arg(long, conflicts_with = "steps")]
+    pub paths: bool,
+    /// Record the cgroup (container, service) of each I/O's process; its path is stored. Needs eBPF
+    #[arg(long, conflicts_with = "steps")]
+    pub cgroups: bool,
+    /// Count the requests that the kernel merges into each I/O, and those that it splits.
+    /// Needs eBPF
+    #[arg(long, conflicts_with = "steps")]
+    pub merges: bool,
     /// Start a new file at this size: NAME.2.parquet, ...
     #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub rotate_size: Option<Bytes>,

@@ -2,6 +2,7 @@
 
 use crate::cli::EngineName;
 use crate::exit::misuse;
+use crate::target;
 use anyhow::{anyhow, bail};
 use std::path::Path;
 use steadfast_domain::settings::HostList;
@@ -12,8 +13,20 @@ use steadfast_host::{HostsConsent, Roots};
 use steadfast_runner::Rig;
 use steadfast_runner::hosts::HostsRig;
 
+/// What is seen of a target by the hosts that load it, or by this one. Nothing is touched.
+pub fn foresee_from(
+    list: Option<&HostList>,
+    target: &str,
+    size: Option<Bytes>,
+) -> anyhow::Result<Device> {
+    match list {
+        Some(list) => foresee(list, target, size),
+        None => target::foresee(target, size),
+    }
+}
+
 /// What the hosts see of a target. Nothing is touched.
-pub fn foresee(list: &HostList, target: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
+fn foresee(list: &HostList, target: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     check_target(target)?;
     if list.plain {
         return Ok(steadfast_host::unseen(target, plain_size(target, size)?));

@@ -5,7 +5,7 @@ use crate::{remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::text::printable;
+use steadfast_domain::text::{number, printable};
 use steadfast_domain::{
     Device, Measurement, Nanos, Note, Outcome, Place, Procedure, Purge, Step, Verdict,
 };
@@ -110,6 +110,7 @@ struct OneLine {
 struct Live {
     bars: MultiProgress,
     run: ProgressBar,
+    left: ProgressBar,
     step: ProgressBar,
     place: ProgressBar,
     rate: ProgressBar,
@@ -132,14 +133,15 @@ impl Live {
             );
             bar
         };
-        let (run, step) =
-            (of("run      [{bar:24.cyan}] {msg}"), of("step     [{bar:24.cyan}] {msg}"));
+        let run = of("run      [{bar:24.cyan}] {msg}");
+        let left = of("{msg}");
+        let step = of("step     [{bar:24.cyan}] {msg}");
         let (place, rate, steady) = (of("{msg}"), of("{msg}"), of("{msg}"));
-        Live { bars, run, step, place, rate, steady, drawn: None }
+        Live { bars, run, left, step, place, rate, steady, drawn: None }
     }
     /// Every line, from the top.
-    fn lines(&self) -> [&ProgressBar; 5] {
-        [&self.run, &self.step, &self.place, &self.rate, &self.steady]
+    fn lines(&self) -> [&ProgressBar; 6] {
+        [&self.run, &self.left, &self.step, &self.place, &self.rate, &self.steady]
     }
     fn is_due(&mut self) -> bool {
         let due = self.drawn.is_none_or(|at| at.elapsed() >= REDRAW);
@@ -254,11 +256,11 @@ impl Panel {
         };
         match &self.view {
             View::Line(line) => {
-                let _ = line.bars.println(printable(text));
+                let _ = line.bars.println(terminal::for_watchers(text));
             }
             View::Lines => terminal::tell(text),
             View::Live(live) => {
-                let _ = live.bars.println(printable(text));
+                let _ = live.bars.println(terminal::for_watchers(text));
             }
         }
     }
@@ -311,7 +313,8 @@ impl Panel {
         let share = left.map(|left| share_done(measured, left.best));
         live.run.set_position(thousandths(share));
         let clock = self.began.map(|_| wall_clock_unix_ms());
-        live.run.set_message(fitted(&run_line(share, elapsed, left, clock), BAR));
+        live.run.set_message(fitted(&run_line(share, elapsed), BAR));
+        live.left.set_message(fitted(&left_line(left, clock), PREFIX));
         let of_step = self.forecast.share_of_step();
         live.step.set_position(thousandths(of_step));
         live.step.set_message(fitted(&step_line(of_step, place, &self.forecast), BAR));
@@ -462,24 +465,22 @@ fn percent_text(share: Option<f64>) -> String {
     share.map_or(" – %".to_owned(), |share| format!("{:>2.0} %", share * 100.0))
 }
 
-/// How far the run is if it is steady at once, how long it has taken, and when it ends.
-fn run_line(
-    share: Option<f64>,
-    elapsed: Duration,
-    left: Option<TimeLeft>,
-    clock_unix_ms: Option<u64>,
-) -> String {
-    let ends = left.zip(clock_unix_ms).map(|(left, now)| {
-        let at = |after: Duration| clock_text(now, after);
-        format!(", ends {} to {} UTC", at(left.best), at(left.worst))
-    });
-    format!(
-        "{}  {} elapsed, {}{}",
-        percent_text(share),
-        whole_seconds(elapsed),
-        left_text(left),
-        ends.unwrap_or_default()
-    )
+/// How far the run is if it is steady at once, and how long it has taken.
+fn run_line(share: Option<f64>, elapsed: Duration) -> String {
+    format!("{}  {} elapsed", percent_text(share), whole_seconds(elapsed))
+}
+
+/// How much time is left, and when that is over by the clock.
+fn left_line(left: Option<TimeLeft>, clock_unix_ms: Option<u64>) -> String {
+    let Some(TimeLeft { best, worst }) = left else { return "left     unknown".to_owned() };
+    let at = |after: Duration| match clock_unix_ms {
+        Some(now) => format!("{} ({} UTC)", whole_seconds(after), clock_text(now, after)),
+        None => whole_seconds(after),
+    };
+    match best == worst {
+        true => format!("left     {}", at(best)),
+        false => format!("left     {} if steady at once, {} at most", at(best), at(worst)),
+    }
 }
 
 /// `17:05`, with the days between where there are any.
@@ -489,7 +490,7 @@ fn clock_text(now_unix_ms: u64, after: Duration) -> String {
     let then = now.saturating_add(after.as_secs());
     let days = then / DAY - now / DAY;
     let (hours, minutes) = (then % DAY / 3600, then % 3600 / 60);
-    let later = if days > 0 { format!(" (+{days} d)") } else { String::new() };
+    let later = if days > 0 { format!(" +{days} d") } else { String::new() };
     format!("{hours:02}:{minutes:02}{later}")
 }
 
@@ -509,20 +510,6 @@ fn phase_line(place: &Place, forecast: &Forecast) -> String {
     }
     let (least, most) = forecast.rounds(&place.phase);
     format!("{:<8} round {} ({least} at least, {most} at most)", place.phase, place.round)
-}
-
-fn left_text(left: Option<TimeLeft>) -> String {
-    match left {
-        Some(TimeLeft { best, worst }) if best == worst => {
-            format!("{} left", whole_seconds(best))
-        }
-        Some(TimeLeft { best, worst }) => format!(
-            "left: {} if steady at once, {} at most",
-            whole_seconds(best),
-            whole_seconds(worst)
-        ),
-        None => "time left unknown".to_owned(),
-    }
 }
 
 fn interval_line(interval: &Interval) -> String {
@@ -561,7 +548,7 @@ fn verdict_text(verdict: &Verdict) -> String {
         .map(|track| {
             let percent = |part: f64| part / track.average * 100.0;
             format!(
-                "{} data {:.1} % (<= {:.0}) slope {:.1} % (<= {:.0}){}",
+                "{} data {:.1} % (≤ {:.0}) slope {:.1} % (≤ {:.0}){}",
                 track.name,
                 percent(track.data_excursion),
                 verdict.criteria.data_excursion * 100.0,
@@ -576,7 +563,7 @@ fn verdict_text(verdict: &Verdict) -> String {
 }
 
 fn decimal(value: Option<f64>, digits: usize) -> String {
-    value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+    value.map_or("–".to_owned(), |value| number(value, digits))
 }
 
 /// A forecast is no better than a second.
@@ -617,13 +604,17 @@ mod tests {
         let done = Duration::from_secs(600);
         let share = Some(share_done(done, left.best));
         let now = Some(23 * 3_600_000 + 40 * 60_000);
-        assert_eq!(
-            run_line(share, done, Some(left), now),
-            "25 %  10 min elapsed, left: 30 min if steady at once, 25 h at most, ends 00:10 (+1 d) \
-             to 00:40 (+2 d) UTC"
-        );
-        let unknown = run_line(None, Duration::ZERO, None, None);
-        assert_eq!(unknown, " – %  less than 1 s elapsed, time left unknown");
+        assert_eq!(run_line(share, done), "25 %  10 min elapsed");
+        let line = left_line(Some(left), now);
+        let whole =
+            "left     30 min (00:10 +1 d UTC) if steady at once, 25 h (00:40 +2 d UTC) at most";
+        assert_eq!(line, whole);
+        let short = TimeLeft { best: Duration::from_secs(32), worst: Duration::from_secs(73) };
+        let line = left_line(Some(short), now);
+        assert!(line.ends_with("73 s (23:41 UTC) at most") && line.len() < 80, "{line}");
+        assert_eq!(left_line(Some(short), None), "left     32 s if steady at once, 73 s at most");
+        assert_eq!(left_line(None, None), "left     unknown");
+        assert_eq!(run_line(None, Duration::ZERO), " – %  less than 1 s elapsed");
         assert_eq!((thousandths(share), thousandths(None)), (250, 0));
     }
 

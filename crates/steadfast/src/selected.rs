@@ -125,7 +125,7 @@ impl Selected {
         question: impl FnOnce(&Captured<File>, &Pass) -> Result<Answer<T>, TraceError>,
     ) -> anyhow::Result<Answer<T>> {
         let answer = self.ask(question)?;
-        if answer.account.kept == 0 && self.pass.filter.process.is_some() {
+        if answer.account.kept == 0 && self.pass.filter.names_who() {
             self.ask(|captured, pass| captured.span_of(pass, &answer.account))?;
         }
         if answer.account.order.late > 0 {
@@ -258,6 +258,7 @@ fn filter(
 ) -> anyhow::Result<Filter> {
     let mut filter = Filter {
         process: arguments.pid.as_deref().map(Process::named),
+        thread: arguments.tid,
         ops: arguments.op.iter().map(|op| (*op).into()).collect(),
         layer: match arguments.layer {
             Some(LayerChoice::Block) => Some(Layer::Block),
@@ -281,6 +282,12 @@ fn filter(
     }
     for device in &arguments.device {
         filter = filter.on(device, conditions)?;
+    }
+    for cgroup in &arguments.cgroup {
+        filter = filter.of_cgroup(cgroup, conditions)?;
+    }
+    for file in &arguments.file {
+        filter = filter.on_file(file, conditions)?;
     }
     for host in &arguments.host {
         filter = filter.of_host(host, conditions)?;

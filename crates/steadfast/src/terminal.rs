@@ -7,12 +7,12 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::Findings;
-use steadfast_domain::text::{acts, printable, printable_lines};
+use steadfast_domain::text::{acts, printable, printable_lines, wrapped};
 
 /// The version of every JSON document on standard output. It rises with any
 /// change but an added field.
@@ -23,6 +23,23 @@ const JSON_VERSION: u32 = 1;
 pub fn print(text: &str) -> anyhow::Result<()> {
     print_raw(format!("{}\n", printable_lines(text.trim_end())).as_bytes())
 }
+
+/// Prints many lines as [`print`] prints each, without holding them all.
+pub fn print_lines(lines: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&printable_lines(line.trim_end()));
+        text.push('\n');
+        if text.len() >= HELD_MAX {
+            print_raw(text.as_bytes())?;
+            text.clear();
+        }
+    }
+    print_raw(text.as_bytes())
+}
+
+/// Bytes of a long text that are printed at once.
+const HELD_MAX: usize = 1 << 16;
 
 /// Prints a text whose parts from outside were spelled out where they entered it:
 /// its own colors stay.
@@ -44,7 +61,12 @@ fn is_colour(sequence: &str) -> bool {
 /// Writes bytes for another program, as they are.
 pub fn print_raw(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    told(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// What became of writing to standard output.
+fn told(written: io::Result<()>) -> anyhow::Result<()> {
+    match written {
         Err(error) if !is_nobody_there(&error) => Err(error).context("standard output"),
         _ => Ok(()),
     }
@@ -69,11 +91,32 @@ struct Document<T> {
     content: T,
 }
 
-/// Prints a value as JSON, with the version of the document. What has no schema is not
-/// printed.
+/// Prints a value as JSON, with the version of the document, as it is made: it may be
+/// longer than the memory. What has no schema is not printed.
 pub fn print_json<T: Serialize + JsonSchema>(content: &T) -> anyhow::Result<()> {
     let document = Document { version: JSON_VERSION, content };
-    print(&escaped(&serde_json::to_string_pretty(&document)?))
+    let mut out = BufWriter::with_capacity(HELD_MAX, Escaping(io::stdout().lock()));
+    let json = serde_json::to_writer_pretty(&mut out, &document).map_err(io::Error::from);
+    told(json.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+/// A sink of JSON, without the characters that act on a terminal.
+struct Escaping<W>(W);
+
+impl<W: Write> Write for Escaping<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Of a character that is cut off the rest comes with the next bytes.
+        let whole = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        self.0.write_all(escaped(whole).as_bytes())?;
+        Ok(whole.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// The schema of a value that is printed so.
@@ -138,7 +181,19 @@ pub fn tell_over(text: &str) {
 
 fn line(text: &str) {
     let before = if STANDS.swap(false, Ordering::Relaxed) { EMPTIED } else { "" };
-    let _ = writeln!(io::stderr().lock(), "{before}{}", printable(text));
+    let text = for_watchers(text);
+    let _ = writeln!(io::stderr().lock(), "{before}{text}");
+}
+
+/// A line as standard error shows it: on a terminal no word of it is broken at the edge. What
+/// a program reads stays one line.
+pub fn for_watchers(text: &str) -> String {
+    let text = printable(text);
+    let room = error_width() - 1;
+    match is_watched() && text.chars().count() > room {
+        true => wrapped(&text, room, "  ").join("\n"),
+        false => text.into_owned(),
+    }
 }
 
 /// Whether a person watches standard error.
@@ -168,6 +223,10 @@ mod tests {
         let json = escaped(&serde_json::to_string_pretty(&[name]).unwrap());
         assert!(!json.chars().any(|c| acts(c) && c != '\n'), "{json}");
         assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [name]);
+        let mut out = BufWriter::with_capacity(7, Escaping(Vec::new()));
+        serde_json::to_writer_pretty(&mut out, &[name]).unwrap();
+        out.flush().unwrap();
+        assert_eq!(String::from_utf8(out.get_ref().0.clone()).unwrap(), json);
     }
 
     #[test]

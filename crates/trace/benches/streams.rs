@@ -1,19 +1,25 @@
 //! How quickly a trace is written and folded into I/O streams, and how much
 //! memory that takes: `cargo bench -p steadfast-trace --bench streams -- 10 100`
 //! for 10 and 100 million I/Os of a made-up server. With a path as well the file is
-//! kept there, and what the commands ask of it is timed with one thread and with all;
-//! a file that is there already is measured as it is.
+//! kept there, and what the commands ask of it is timed with one thread and with all
+//! (`all`: with all alone); a file that is there already is measured as it is. `many`
+//! makes a file of as many streams as are kept apart. A word such as `streams`, `map`,
+//! `derive`, `study` or `steps` (a million of them) asks that alone, so that the peak of
+//! memory is its own.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
-use steadfast_domain::IoEvent;
+use steadfast_domain::step::mix64;
+use steadfast_domain::{IoEvent, IoOp};
 use steadfast_trace::crew::{Crew, Task};
 use steadfast_trace::steps::Steps;
 use steadfast_trace::{
@@ -80,28 +86,58 @@ fn ask(path: &Path) -> Fallible<()> {
         timed("map", || Ok(captured.map(&pass, None, choice)?.account.kept))?;
         timed("derive", || Ok(Derivation::of(&captured, &options, false)?.totals.account.kept))?;
         timed("study", || Ok(Study::of(&captured, &options)?.totals.account.kept))?;
+        if is_asked("steps") {
+            let (from, to) = captured.span_ns(&pass)?;
+            let width_ns = (to - from) / 1_000_000;
+            timed("steps", || Ok(captured.steps(&pass, Some(width_ns))?.account.kept))?;
+        }
     }
     Ok(())
 }
 
+/// What can be asked alone.
+const QUESTIONS: [&str; 5] = ["streams", "map", "derive", "study", "steps"];
+
+fn is_asked(question: &str) -> bool {
+    std::env::args().any(|word| word == question)
+}
+
 fn timed(name: &str, ask: impl FnOnce() -> Fallible<u64>) -> Fallible<()> {
-    let begin = Instant::now();
+    if QUESTIONS.into_iter().any(is_asked) && !is_asked(name) {
+        return Ok(());
+    }
+    let (begin, processor) = (Instant::now(), process_seconds());
     let ios = ask()?;
     let seconds = begin.elapsed().as_secs_f64();
+    let processor = process_seconds() - processor;
     let peak = peak_memory_mb();
-    println!("  {name}: {ios} I/Os in {seconds:.2} s, peak memory so far {peak} MB");
+    println!(
+        "  {name}: {ios} I/Os in {seconds:.2} s, processors {processor:.2} s, peak memory so far \
+         {peak} MB"
+    );
     Ok(())
+}
+
+/// Processor time of all threads of this process, those that have ended included.
+fn process_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks = fields.iter().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }
 
 fn write(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 100_000;
     let seconds = millions * 1_000_000 / rate;
-    let mut server = Server::new(seconds, rate);
+    let mut server = Server::new(seconds, rate).map(Drives::default().serving());
     let file = BufWriter::new(File::create(path)?);
     let mut writer = Writer::new(file, &conditions(seconds))?;
     let mut spent = 0;
     loop {
-        let events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));
+        let mut events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));
+        if is_asked("many") {
+            events.iter_mut().for_each(into_many_streams);
+        }
         if events.is_empty() {
             break;
         }
@@ -121,6 +157,46 @@ fn write(path: &Path, millions: u64) -> Fallible<()> {
         bytes / 1_000_000
     );
     Ok(())
+}
+
+/// Drives that keep up with the server, of which a capture records the queue depth: the
+/// test's own one does one I/O after the other, and would have a queue of hours here.
+#[derive(Default)]
+struct Drives {
+    free: [u64; 2],
+    completions: [BinaryHeap<Reverse<u64>>; 2],
+}
+
+/// I/Os that a drive does at a time.
+const AT_A_TIME: u64 = 32;
+
+impl Drives {
+    fn serving(mut self) -> impl FnMut(IoEvent) -> IoEvent {
+        move |event| self.serve(event)
+    }
+
+    fn serve(&mut self, event: IoEvent) -> IoEvent {
+        let device = usize::from(event.device);
+        let random = mix64(event.issued_ns);
+        let slow = if random.is_multiple_of(20_000) { 8_000_000 } else { 0 };
+        let service = [20_000, 150_000][device] + u64::from(event.bytes) / 4 + random % 15_000;
+        let begin = event.issued_ns.max(self.free[device]);
+        self.free[device] = begin + service / AT_A_TIME;
+        let response_ns = begin + service + slow - event.issued_ns;
+        let completions = &mut self.completions[device];
+        while completions.peek().is_some_and(|first| first.0 <= event.issued_ns) {
+            completions.pop();
+        }
+        completions.push(Reverse(event.issued_ns + response_ns));
+        IoEvent { response_ns, depth: completions.len() as u32, ..event }
+    }
+}
+
+/// One of 32,768 sizes and operations.
+fn into_many_streams(event: &mut IoEvent) {
+    let number = mix64(event.issued_ns);
+    event.op = if number & 1 == 0 { IoOp::Read } else { IoOp::Write };
+    event.bytes = 512 * (1 + (number >> 1 & 0x3fff) as u32);
 }
 
 fn fold(name: &str, path: &Path, fold: &mut dyn Fold) -> Fallible<u64> {

@@ -44,7 +44,7 @@ fn conditions(host: u64, capture: u64) -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("nvme1n1")],
         began_unix_ns: Some(BEGAN + capture * (LASTS + 5 * SECOND) + late),
-        zone: Some(Zone { offset_s: 0, name: Some("UTC".into()) }),
+        zone: Some(Zone::fixed(0, Some("UTC"))),
         lasted_ns: LASTS,
         ..CaptureConditions::default()
     }
@@ -78,7 +78,7 @@ fn ios(hosts: u64, host: u64, capture: u64, count: u64) -> Vec<IoEvent> {
             op: if draw >> 50 & 3 == 0 { IoOp::Read } else { IoOp::Write },
             layer: Layer::Block,
             command: Command::new(name),
-            inode: 0,
+            ..IoEvent::default()
         }
     };
     (0..count).map(one).collect()

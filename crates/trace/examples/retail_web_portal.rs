@@ -13,7 +13,9 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::BufWriter;
-use steadfast_domain::io_event::{CapturedDevice, Command, Mark, flags};
+use steadfast_domain::io_event::{
+    CapturedDevice, Command, Content, ContentSample, Mark, Share, flags,
+};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
 use steadfast_trace::Writer;
@@ -67,7 +69,7 @@ fn conditions() -> CaptureConditions {
         operating_system: Some("made up".into()),
         devices: vec![device("drive0", "EXAMPLE SSD", 480), device("drive1", "EXAMPLE HDD", 960)],
         began_unix_ns: Some(BEGAN),
-        zone: Some(Zone { offset_s: 3600, name: Some("CET".into()) }),
+        zone: Some(Zone::fixed(3600, Some("CET"))),
         workload: Some("Retail Web Portal, made up".into()),
         comment: Some("A day of two drives, block layer".into()),
         lasted_ns: 24 * HOUR,
@@ -78,8 +80,7 @@ fn conditions() -> CaptureConditions {
             mark(8.0, "opening"),
             mark(20.0, "closing"),
         ],
-        compression_ratio: Some(3.1),
-        duplicate_share: Some(0.28),
+        content: Some(ContentSample { every: 1, ..ContentSample::default() }),
         ..CaptureConditions::default()
     }
 }
@@ -120,7 +121,8 @@ impl Portal {
             false => region + self.draw(8 * GIB / u64::from(bytes)) * u64::from(bytes),
         };
         let flags = if sequential { flags::SYNC | flags::FUA } else { flags::WRITEBACK };
-        IoEvent { offset, bytes, op: IoOp::Write, flags, ..self.event(at_ns, process) }
+        let write = IoEvent { offset, bytes, op: IoOp::Write, flags, ..self.event(at_ns, process) };
+        IoEvent { content: content(&write), ..write }
     }
 
     /// A read of the backup, from both drives in turn.
@@ -152,11 +154,44 @@ impl Portal {
     }
 }
 
+/// What was measured of a write: databases can be compressed better than system files, and
+/// after the start of the machines in the morning much is written that was there already.
+fn content(write: &IoEvent) -> Content {
+    let blocks = write.bytes.div_ceil(4096);
+    let drawn = mix64(write.offset ^ write.issued_ns);
+    let is_database = write.pid == PROCESSES[0].0 || write.pid == PROCESSES[1].0;
+    let percent = if is_database { 22 + drawn % 12 } else { 45 + drawn % 30 };
+    let is_boot_storm = (6 * HOUR..8 * HOUR).contains(&write.issued_ns);
+    let likely = if is_boot_storm { 55 } else { 25 };
+    let is_duplicate = |block: &u32| mix64(drawn + u64::from(*block)) % 100 < likely;
+    Content {
+        blocks: blocks as u16,
+        duplicates: (0..blocks).filter(is_duplicate).count() as u16,
+        bytes: write.bytes,
+        compressed_bytes: (u64::from(write.bytes) * percent / 100) as u32,
+    }
+}
+
+/// Adds what was measured of some I/Os to the sums of the capture.
+fn measure(conditions: &mut CaptureConditions, events: &[IoEvent]) {
+    let sample = conditions.content.get_or_insert_default();
+    for Content { blocks, duplicates, bytes, compressed_bytes } in
+        events.iter().map(|event| event.content)
+    {
+        sample.blocks += u64::from(blocks);
+        sample.duplicates += u64::from(duplicates);
+        sample.bytes += u64::from(bytes);
+        sample.compressed_bytes += u64::from(compressed_bytes);
+    }
+    conditions.compression_ratio = sample.compression_ratio();
+    conditions.duplicate_share = sample.duplicate_share().and_then(Share::exact);
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("give the trace file to write")?;
     let ios: u64 = arguments.next().map_or(Ok(100_003), |text| text.parse())?;
-    let conditions = conditions();
+    let mut conditions = conditions();
     let mut writer = Writer::new(BufWriter::new(File::create_new(path)?), &conditions)?;
     let mut portal = Portal { state: 3, cursors: [0; STREAMS.len()], backup: 0 };
     let (parts, mut done, mut so_far) = (HOURS.iter().sum::<u64>() * (STEPS / 24), 0, 0);
@@ -171,6 +206,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         events.extend((0..count).map(|number| portal.one(at(number, count))));
         events.extend((0..backup).map(|number| portal.backup(at(number, backup))));
         events.sort_by_key(|event| event.issued_ns);
+        measure(&mut conditions, &events);
         writer.write(&events)?;
     }
     writer.finish(conditions)?;

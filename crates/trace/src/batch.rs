@@ -1,10 +1,10 @@
 //! A [`Batch`]: events as columns, only those columns that somebody asked for.
 
 use crate::place::Place;
-use crate::schema::{Field, Fields, NARROW, WIDE};
+use crate::schema::{Field, Fields, NAMES, NARROW, WIDE};
 use std::mem;
 use std::ops::Range;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::{Command, Content};
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
 /// Events that are taken apart at once: a few thousand bytes.
@@ -19,7 +19,7 @@ pub struct Batch {
     pub(crate) length: usize,
     pub(crate) wide: [Vec<i64>; WIDE],
     pub(crate) narrow: [Vec<i32>; NARROW],
-    pub(crate) commands: Vec<Command>,
+    pub(crate) names: [Vec<Command>; NAMES],
 }
 
 macro_rules! columns {
@@ -59,6 +59,20 @@ impl Batch {
         depth Depth narrow_at u32;
         /// Process.
         pid Pid narrow_at u32;
+        /// Thread of the process; 0 where unknown.
+        tid Tid narrow_at u32;
+        /// Cgroup, a place in the conditions' cgroups from 1; 0 where unknown.
+        cgroup Cgroup narrow_at u16;
+        /// Requests that were merged into it.
+        merged Merged narrow_at u16;
+        /// Blocks of it that were read back.
+        sampled_blocks SampledBlocks narrow_at u16;
+        /// Those of them that are duplicates.
+        duplicate_blocks DuplicateBlocks narrow_at u16;
+        /// Bytes of the blocks that were read back.
+        sampled_bytes SampledBytes narrow_at u32;
+        /// The same, compressed.
+        compressed_bytes CompressedBytes narrow_at u32;
         /// Processor.
         cpu Cpu narrow_at u16;
         /// Bits of `io_event::flags`.
@@ -70,18 +84,22 @@ impl Batch {
     /// What it did; a number that means nothing counts as `Other`.
     #[inline]
     pub fn op(&self, row: usize) -> IoOp {
-        let number = self.narrow_at(Field::Op, row);
-        u8::try_from(number).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other)
+        self.narrow(Field::Op).op(row)
     }
     /// Where it was seen.
     #[inline]
     pub fn layer(&self, row: usize) -> Layer {
-        if self.narrow_at(Field::Layer, row) == 1 { Layer::FileSystem } else { Layer::Block }
+        self.narrow(Field::Layer).layer(row)
     }
     /// Command name of the process.
     #[inline]
     pub fn command(&self, row: usize) -> Command {
-        self.commands.get(row).copied().unwrap_or_default()
+        self.name_at(Field::Command, row)
+    }
+    /// Name of the thread; empty where it has that of its process.
+    #[inline]
+    pub fn thread(&self, row: usize) -> Command {
+        self.name_at(Field::Thread, row)
     }
 
     /// One row as an event.
@@ -94,14 +112,35 @@ impl Batch {
             bytes: self.bytes(row),
             depth: self.depth(row),
             pid: self.pid(row),
+            tid: self.tid(row),
+            cgroup: self.cgroup(row),
+            merged: self.merged(row),
             cpu: self.cpu(row),
             flags: self.flags(row),
             device: self.device(row),
             op: self.op(row),
             layer: self.layer(row),
             command: self.command(row),
+            thread: self.thread(row),
             inode: self.inode(row),
+            content: self.content(row),
         }
+    }
+
+    /// What was measured of the blocks that it wrote.
+    #[inline]
+    pub fn content(&self, row: usize) -> Content {
+        Content {
+            blocks: self.sampled_blocks(row),
+            duplicates: self.duplicate_blocks(row),
+            bytes: self.sampled_bytes(row),
+            compressed_bytes: self.compressed_bytes(row),
+        }
+    }
+
+    /// All response times as they are kept; none where nothing was read of them.
+    pub(crate) fn responses(&self) -> &[i64] {
+        &self.wide[Field::Response.index()]
     }
 
     /// Puts the events on another time axis, and their devices among those of several
@@ -115,6 +154,10 @@ impl Batch {
         for device in devices {
             let own = u16::try_from(*device).unwrap_or(u16::MAX);
             *device = i32::from(place.device(own));
+        }
+        for cgroup in &mut self.narrow[Field::Cgroup.index() - WIDE] {
+            let own = u16::try_from(*cgroup).unwrap_or(0);
+            *cgroup = i32::from(place.cgroup(own));
         }
     }
 
@@ -142,7 +185,8 @@ impl Batch {
         wide(queued, |event| event.queued_ns);
         wide(offset, |event| event.offset);
         wide(inode, |event| event.inode);
-        let [bytes, depth, pid, cpu, flags, device, op, layer] = &mut self.narrow;
+        let [bytes, depth, pid, cpu, flags, device, op, layer, tid, cgroup, merged, contents @ ..] =
+            &mut self.narrow;
         let narrow = |column: &mut Vec<i32>, value: fn(&IoEvent) -> u32| {
             column.extend(events.iter().map(|event| value(event).cast_signed()));
         };
@@ -154,20 +198,44 @@ impl Batch {
         narrow(device, |event| u32::from(event.device));
         narrow(op, |event| event.op as u32);
         narrow(layer, |event| event.layer as u32);
-        self.commands.extend(events.iter().map(|event| event.command));
+        narrow(tid, |event| event.tid);
+        narrow(cgroup, |event| u32::from(event.cgroup));
+        narrow(merged, |event| u32::from(event.merged));
+        let [blocks, duplicates, sampled, compressed] = contents;
+        narrow(blocks, |event| u32::from(event.content.blocks));
+        narrow(duplicates, |event| u32::from(event.content.duplicates));
+        narrow(sampled, |event| event.content.bytes);
+        narrow(compressed, |event| event.content.compressed_bytes);
+        let [commands, threads] = &mut self.names;
+        commands.extend(events.iter().map(|event| event.command));
+        threads.extend(events.iter().map(|event| event.thread));
+    }
+
+    /// A column of 64 bits.
+    #[inline]
+    pub(crate) fn wide(&self, field: Field) -> Wide<'_> {
+        Wide { values: &self.wide[field.index()], absent: field.when_absent() }
+    }
+
+    /// A column of up to 32 bits.
+    #[inline]
+    pub(crate) fn narrow(&self, field: Field) -> Narrow<'_> {
+        Narrow(&self.narrow[field.index() - WIDE])
     }
 
     #[inline]
     fn wide_at(&self, field: Field, row: usize) -> u64 {
-        match self.wide[field.index()].get(row) {
-            Some(value) => value.cast_unsigned(),
-            None => field.when_absent(),
-        }
+        self.wide(field).at(row)
     }
 
     #[inline]
     fn narrow_at(&self, field: Field, row: usize) -> u32 {
-        self.narrow[field.index() - WIDE].get(row).map_or(0, |value| value.cast_unsigned())
+        self.narrow(field).at(row)
+    }
+
+    #[inline]
+    fn name_at(&self, field: Field, row: usize) -> Command {
+        self.names[field.index() - WIDE - NARROW].get(row).copied().unwrap_or_default()
     }
 
     /// Drops all events and keeps the memory.
@@ -175,7 +243,7 @@ impl Batch {
         self.length = 0;
         self.wide.iter_mut().for_each(Vec::clear);
         self.narrow.iter_mut().for_each(Vec::clear);
-        self.commands.clear();
+        self.names.iter_mut().for_each(Vec::clear);
     }
 
     /// Whether issue times ascend.
@@ -199,7 +267,9 @@ impl Batch {
         for column in &mut self.narrow {
             gather(column, &mut space.narrow, &space.order);
         }
-        gather(&mut self.commands, &mut space.commands, &space.order);
+        for column in &mut self.names {
+            gather(column, &mut space.names, &space.order);
+        }
     }
 
     /// Events issued at `time` or before, where the batch is in order.
@@ -212,6 +282,22 @@ impl Batch {
         self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() < time)
     }
 
+    /// The events that are kept, as a batch of their own.
+    pub fn chosen(&self, kept: &[bool]) -> Batch {
+        let first = kept.iter().position(|kept| *kept).unwrap_or(0);
+        let end = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
+        let mut part = Batch::default();
+        part.append(self, first.min(end)..end);
+        let kept = &kept[first.min(end)..end];
+        if kept.contains(&false) {
+            part.wide.iter_mut().for_each(|column| retain(column, kept));
+            part.narrow.iter_mut().for_each(|column| retain(column, kept));
+            part.names.iter_mut().for_each(|column| retain(column, kept));
+            part.length = kept.iter().filter(|kept| **kept).count();
+        }
+        part
+    }
+
     /// Appends some events of a batch with the same columns.
     pub(crate) fn append(&mut self, other: &Batch, rows: Range<usize>) {
         self.length += rows.len();
@@ -221,7 +307,9 @@ impl Batch {
         for (ours, theirs) in self.narrow.iter_mut().zip(&other.narrow) {
             ours.extend_from_slice(theirs.get(rows.clone()).unwrap_or_default());
         }
-        self.commands.extend_from_slice(other.commands.get(rows).unwrap_or_default());
+        for (ours, theirs) in self.names.iter_mut().zip(&other.names) {
+            ours.extend_from_slice(theirs.get(rows.clone()).unwrap_or_default());
+        }
     }
 
     /// Moves what comes after the first `count` events to the beginning of another
@@ -233,7 +321,9 @@ impl Batch {
         for (from, to) in self.narrow.iter_mut().zip(&mut to.narrow) {
             move_tail(from, count, to);
         }
-        move_tail(&mut self.commands, count, &mut to.commands);
+        for (from, to) in self.names.iter_mut().zip(&mut to.names) {
+            move_tail(from, count, to);
+        }
         self.length = self.length.min(count);
     }
 
@@ -252,7 +342,9 @@ impl Batch {
         for (rest, column) in self.narrow.iter_mut().zip(&mut front.narrow) {
             split(column, count, rest);
         }
-        split(&mut front.commands, count, &mut self.commands);
+        for (rest, column) in self.names.iter_mut().zip(&mut front.names) {
+            split(column, count, rest);
+        }
     }
 
     /// Fills every wanted column that the file lacks, up to the batch's length.
@@ -260,7 +352,7 @@ impl Batch {
         self.length = length;
         for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
             match field.bits() {
-                0 => self.commands.resize(length, Command::default()),
+                0 => self.names[field.index() - WIDE - NARROW].resize(length, Command::default()),
                 64 => {
                     self.wide[field.index()].resize(length, field.when_absent().cast_signed());
                 }
@@ -268,6 +360,49 @@ impl Batch {
             }
         }
     }
+}
+
+/// A column of 64 bits, found once for the many rows that a loop asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wide<'b> {
+    values: &'b [i64],
+    absent: u64,
+}
+
+impl Wide<'_> {
+    /// Its value in a row, as the batch's accessor gives it.
+    #[inline]
+    pub(crate) fn at(self, row: usize) -> u64 {
+        self.values.get(row).map_or(self.absent, |value| value.cast_unsigned())
+    }
+}
+
+/// A column of up to 32 bits, likewise.
+#[derive(Clone, Copy)]
+pub(crate) struct Narrow<'b>(&'b [i32]);
+
+impl Narrow<'_> {
+    /// Its value in a row, as the batch's accessor gives it.
+    #[inline]
+    pub(crate) fn at(self, row: usize) -> u32 {
+        self.0.get(row).map_or(0, |value| value.cast_unsigned())
+    }
+    /// The operation, where it is that column.
+    #[inline]
+    pub(crate) fn op(self, row: usize) -> IoOp {
+        u8::try_from(self.at(row)).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other)
+    }
+    /// The layer, where it is that column.
+    #[inline]
+    pub(crate) fn layer(self, row: usize) -> Layer {
+        if self.at(row) == 1 { Layer::FileSystem } else { Layer::Block }
+    }
+}
+
+/// Drops what is not kept of a column that has values.
+fn retain<T: Copy>(column: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    column.retain(|_| kept.next().is_none_or(|kept| *kept));
 }
 
 fn move_tail<T: Copy>(from: &mut Vec<T>, count: usize, to: &mut [T]) {
@@ -291,7 +426,7 @@ pub(crate) struct SortSpace {
     order: Vec<(u64, u32)>,
     wide: Vec<i64>,
     narrow: Vec<i32>,
-    commands: Vec<Command>,
+    names: Vec<Command>,
 }
 
 fn gather<T: Copy>(column: &mut Vec<T>, space: &mut Vec<T>, order: &[(u64, u32)]) {

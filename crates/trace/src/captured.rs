@@ -4,6 +4,8 @@
 
 use crate::batch::Batch;
 use crate::compare::{Sides, SidesFound, SidesSeen, host_name};
+use crate::content::{ContentTold, Contents};
+use crate::content_steps::ContentSteps;
 use crate::crew::Crew;
 use crate::error::TraceError;
 use crate::file::{
@@ -13,16 +15,18 @@ use crate::file::{
 use crate::filter::Filter;
 use crate::fleet::{Fleet, FoldFile, Of, begins};
 use crate::fold::Fold;
+use crate::packed_steps::PackedSteps;
 use crate::pass::{Ios, Pass, PassAccount};
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::side_by_side;
 use crate::step_file::{StepFile, StepWriter};
-use crate::steps::{CaptureStep, STEPS_MAX, Steps};
+use crate::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
 use crate::stream_steps::{CELLS_MAX, StreamSteps};
 use crate::streams::{By, StreamKey, StreamTable};
 use crate::untold::Untold;
 use crate::widths::{step_width, step_width_of};
 use crate::workload::{Threshold, Workload};
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{Read, Seek, Write};
@@ -57,10 +61,12 @@ pub struct StepsFound {
     /// Width of a step in nanoseconds.
     pub width_ns: u64,
     /// The steps by number from the capture's beginning.
-    pub steps: BTreeMap<u64, CaptureStep>,
+    pub steps: PackedSteps,
     /// Devices (at a layer) of whose time the busy parts are shares; `None` where
     /// these are not known.
     pub devices: Option<u64>,
+    /// What was measured of written blocks, by step, where content was sampled.
+    pub contents: BTreeMap<u64, Contents>,
 }
 
 /// I/O streams over capture steps.
@@ -72,6 +78,18 @@ pub struct MapFound {
     pub keys: Vec<StreamKey>,
     /// The series.
     pub series: SeriesOverTime,
+}
+
+impl StepsFound {
+    /// The figures of every step, ascending, with what the conditions say of duplicates.
+    pub fn figures(&self, conditions: &CaptureConditions) -> impl Iterator<Item = StepFigures> {
+        let told = ContentTold::of(conditions);
+        self.steps.iter().map(move |(at, step)| {
+            let contents = self.contents.get(&at).copied().unwrap_or_default();
+            StepFigures::of(at, &step, self.width_ns, self.devices)
+                .with_content(contents.figures(told))
+        })
+    }
 }
 
 impl<R> From<Trace<R>> for Captured<R> {
@@ -287,9 +305,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
         match &self.kept {
             Kept::Ios(trace) => match &self.crew {
-                Some(crew) if pass.start.is_none() => {
-                    side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref())
-                }
+                Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
                 _ => pass.run(trace, folds),
             },
             Kept::Sums(file) => pass.run_sums(file, None, folds),
@@ -369,14 +385,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Where it found nothing: why.
     pub fn span_of(&self, pass: &Pass, account: &PassAccount) -> Result<(u64, u64), TraceError> {
         account.span_ns.ok_or_else(|| {
-            TraceError::Unsuitable(match pass.filter.process {
+            TraceError::Unsuitable(match pass.filter.names_who() {
                 _ if account.events == 0 => "it contains no I/O".to_owned(),
-                Some(_) => format!(
+                true => format!(
                     "no I/O passes the filter ({}); the processes are listed by: steadfast trace \
                      processes",
                     pass.filter.told(self.conditions()).unwrap_or_default()
                 ),
-                None => "no I/O passes the filter; widen it".to_owned(),
+                false => "no I/O passes the filter; widen it".to_owned(),
             })
         })
     }
@@ -421,10 +437,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let span_ns = self.span_ns(pass)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
         let (mut steps, mut sides) = (steps_over(span_ns, width_ns), SidesSeen::default());
-        let account = self.run(pass, &mut [&mut steps, &mut sides])?;
-        let steps = steps.finish()?;
-        let devices = self.tells_busy_time(pass, &steps).then_some(sides.count());
-        Ok(Answer { found: StepsFound { width_ns, steps, devices }, account })
+        let mut contents = ContentSteps::of(self.conditions(), width_ns);
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
+        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let account = self.run(pass, &mut folds)?;
+        let steps = steps.finish_packed()?;
+        let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
+        let devices = is_told.then_some(sides.count());
+        let contents = contents.map(|found| found.steps).unwrap_or_default();
+        Ok(Answer { found: StepsFound { width_ns, steps, devices, contents }, account })
     }
 
     /// The streams at or above a threshold over time.
@@ -495,11 +516,15 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// Whether busy time is known, and of all I/Os of the devices: neither capture
     /// steps alone nor a filter by operation, stream or process leaves it, nor a
     /// source without response times or with rounded ones.
-    pub fn tells_busy_time(&self, pass: &Pass, steps: &BTreeMap<u64, CaptureStep>) -> bool {
+    pub fn tells_busy_time<S: Borrow<CaptureStep>>(
+        &self,
+        pass: &Pass,
+        mut steps: impl Iterator<Item = S>,
+    ) -> bool {
         self.tells(Untold::BusyTime).is_ok()
             && pass.filter.keeps_whole_devices()
             && !self.conditions().rounded_times
-            && steps.values().any(|step| step.responses > 0)
+            && steps.any(|step| step.borrow().responses > 0)
     }
 
     /// Writes all that can be read of it as a finished file. The conditions are asked

@@ -1,7 +1,9 @@
-//! Cells: what the I/Os of one stream and one process in one step add up to. A fold
-//! file holds them in place of single I/Os, and every question that needs no single
-//! I/O is answered from them as it would be from the I/Os themselves.
+//! Cells: what the I/Os of one stream, one thread, one cgroup and one file in one step
+//! add up to. A fold file holds them in place of single I/Os, and every question that
+//! needs no single I/O is answered from them as it would be from the I/Os themselves.
 
+use crate::content::Contents;
+use crate::error::TraceError;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoOp, Layer};
 
@@ -21,7 +23,24 @@ pub struct Times {
     pub buckets: Vec<(u16, u64)>,
 }
 
-/// The I/Os of one stream and one process in one step of a device at a layer.
+/// Who did some I/Os, and on which file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Who {
+    /// Their process; 0 where unknown or left out.
+    pub pid: u32,
+    /// Its command name.
+    pub command: Command,
+    /// Their thread; 0 where unknown or left out.
+    pub tid: u32,
+    /// Its name, where it is not that of its process.
+    pub thread: Command,
+    /// Their cgroup: its place in the conditions, from 1; 0 where unknown.
+    pub cgroup: u16,
+    /// Their file's inode; 0 at the block layer, or where left out.
+    pub inode: u64,
+}
+
+/// The I/Os of one stream and of one of [`Who`] in one step of a device at a layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cell {
     /// When its step begins, in nanoseconds.
@@ -36,10 +55,8 @@ pub struct Cell {
     pub sequential: bool,
     /// Their size.
     pub bytes: u32,
-    /// Their process; 0 where unknown or left out.
-    pub pid: u32,
-    /// Its command name.
-    pub command: Command,
+    /// Who did them.
+    pub who: Who,
     /// How many they are.
     pub ios: u64,
     /// Issue time of the first and the last of them, in nanoseconds.
@@ -64,6 +81,10 @@ pub struct Cell {
     pub flags: [u64; FLAGS],
     /// I/Os that end beyond their device's size.
     pub beyond: u64,
+    /// Requests that were merged into them.
+    pub merged: u64,
+    /// What was measured of the blocks that they wrote.
+    pub contents: Contents,
 }
 
 impl Cell {
@@ -90,13 +111,50 @@ pub struct BusyInStep {
     pub busy_ns: u64,
 }
 
+/// What cells tell, or what is asked of them, beside streams and devices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Processes.
+    pub processes: bool,
+    /// Threads.
+    pub threads: bool,
+    /// Cgroups.
+    pub cgroups: bool,
+    /// Files.
+    pub files: bool,
+    /// Merged requests.
+    pub merges: bool,
+}
+
+impl Told {
+    /// Refuses what is asked and not told.
+    ///
+    /// # Errors
+    /// What the fold lacks, and what to do.
+    pub fn check(self, asked: Told) -> Result<(), TraceError> {
+        let lacks = [
+            (asked.processes && !self.processes, "processes (--no-processes)"),
+            (asked.threads && !self.threads, "threads (--no-threads, or an earlier version)"),
+            (asked.cgroups && !self.cgroups, "cgroups (an earlier version)"),
+            (asked.files && !self.files, "files (--no-files, or an earlier version)"),
+        ];
+        match lacks.into_iter().find(|(is_lacking, _)| *is_lacking) {
+            None => Ok(()),
+            Some((_, what)) => Err(TraceError::Unsuitable(format!(
+                "the fold was made without {what}, so it cannot report them; name the trace files \
+                 instead, or fold them again"
+            ))),
+        }
+    }
+}
+
 /// Some cells; all of them passed the filter.
 #[derive(Debug, Clone, Copy)]
 pub struct Cells<'a> {
     /// Width of their steps in nanoseconds.
     pub step_ns: u64,
-    /// Whether they tell processes.
-    pub processes: bool,
+    /// What they tell.
+    pub told: Told,
     /// The cells.
     pub cells: &'a [Cell],
     /// Busy time.

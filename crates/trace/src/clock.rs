@@ -8,24 +8,53 @@ use std::str::FromStr;
 use steadfast_domain::{CaptureConditions, Nanos, Zone};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// A day on the clock: a zone's change of summer time is not followed.
+/// A day on the clock: those on which summer time begins or ends are an hour off.
 pub const DAY_NS: u64 = 86_400 * SECOND_NS;
 
 /// Turns a capture's moments into clock time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
-    /// The capture's beginning in nanoseconds since 1970, on the clock's wall.
-    local_begin_ns: u64,
+    /// How far the clock is ahead of the capture's time, and from when on; ascending, the
+    /// first from the beginning.
+    spells: Vec<Spell>,
+}
+
+/// A time in which the clock did not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spell {
+    /// Its first moment in the capture.
+    pub from_ns: u64,
+    /// What the clock would show at the capture's beginning: nanoseconds since 1970.
+    pub ahead_ns: u64,
+    /// The zone.
+    pub zone: Zone,
 }
 
 impl Clock {
     /// The clock of a capture, in the zone given, in its own, or in UTC; `None` where
     /// the capture does not tell when it began.
     pub fn of(conditions: &CaptureConditions, zone: Option<&Zone>) -> Option<Clock> {
-        let offset = zone.or(conditions.zone.as_ref()).map_or(0, |zone| zone.offset_s);
         let began = conditions.began_unix_ns?;
-        let offset_ns = i64::from(offset).checked_mul(1_000_000_000)?;
-        began.checked_add_signed(offset_ns).map(|local_begin_ns| Clock { local_begin_ns })
+        let utc = Zone::fixed(0, Some("UTC"));
+        let zone = zone.or(conditions.zone.as_ref()).unwrap_or(&utc);
+        let spell = |from_ns: u64, offset_s: i32, name: Option<&str>| {
+            let offset_ns = i64::from(offset_s).checked_mul(1_000_000_000)?;
+            let ahead_ns = began.checked_add_signed(offset_ns)?;
+            Some(Spell { from_ns, ahead_ns, zone: Zone::fixed(offset_s, name) })
+        };
+        let mut spells = vec![spell(0, zone.offset_s, zone.name.as_deref())?];
+        for change in &zone.changes {
+            let from_ns = change.at_unix_s.saturating_mul(SECOND_NS).saturating_sub(began);
+            // One of before the capture's beginning holds from there.
+            spells.retain(|spell| spell.from_ns < from_ns);
+            spells.push(spell(from_ns, change.offset_s, change.name.as_deref())?);
+        }
+        Some(Clock { spells })
+    }
+
+    /// The times in which the clock did not change, in order.
+    pub fn spells(&self) -> &[Spell] {
+        &self.spells
     }
 
     /// Time of day at a moment of the capture, in nanoseconds from midnight.
@@ -38,14 +67,50 @@ impl Clock {
         self.local_ns(at_ns) / DAY_NS
     }
 
-    /// The moment of the capture of a time on the clock; `None` before its beginning.
-    pub fn moment_of(&self, day: u64, time_of_day_ns: u64) -> Option<u64> {
-        let local = day.checked_mul(DAY_NS)?.checked_add(time_of_day_ns)?;
-        local.checked_sub(self.local_begin_ns)
+    /// The moments at which the clock shows a time (nanoseconds since 1970), in order: none
+    /// of a time before the capture, two of one that it shows twice. A time that it skips
+    /// is the moment of the change.
+    fn moments_of(&self, local_ns: u64) -> impl Iterator<Item = u64> + '_ {
+        self.ends().enumerate().filter_map(move |(at, (spell, until_ns))| {
+            let moment = local_ns.checked_sub(spell.ahead_ns);
+            let is_skipped = at > 0
+                && local_ns >= spell.from_ns.saturating_add(self.spells[at - 1].ahead_ns)
+                && local_ns < spell.from_ns.saturating_add(spell.ahead_ns);
+            match is_skipped {
+                true => Some(spell.from_ns),
+                false => moment.filter(|moment| (spell.from_ns..until_ns).contains(moment)),
+            }
+        })
+    }
+
+    /// When the clock shows a time from one (in nanoseconds since 1970) up to another.
+    pub fn spans_of(&self, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
+        let mut spans: Vec<(u64, u64)> = Vec::new();
+        for (spell, until_ns) in self.ends() {
+            let from = from_ns.saturating_sub(spell.ahead_ns).max(spell.from_ns);
+            let to = to_ns.saturating_sub(spell.ahead_ns).min(until_ns);
+            match spans.last_mut() {
+                _ if from >= to => {}
+                Some(last) if last.1 == from => last.1 = to,
+                _ => spans.push((from, to)),
+            }
+        }
+        spans
+    }
+
+    /// Every spell with its end.
+    fn ends(&self) -> impl Iterator<Item = (&Spell, u64)> {
+        let ends = self.spells.iter().skip(1).map(|spell| spell.from_ns).chain([u64::MAX]);
+        self.spells.iter().zip(ends)
+    }
+
+    fn spell_at(&self, at_ns: u64) -> &Spell {
+        let after = self.spells.partition_point(|spell| spell.from_ns <= at_ns);
+        &self.spells[after.saturating_sub(1)]
     }
 
     fn local_ns(&self, at_ns: u64) -> u64 {
-        self.local_begin_ns.saturating_add(at_ns)
+        self.spell_at(at_ns).ahead_ns.saturating_add(at_ns)
     }
 
     /// `2026-11-21 06:16:17`, with as many decimals as are not 0.
@@ -53,13 +118,27 @@ impl Clock {
         format!("{} {}", date(self.day(at_ns)), time_of_day(self.time_of_day_ns(at_ns), 0))
     }
 
+    /// The date at a moment: `2026-11-21`.
+    pub fn date(&self, at_ns: u64) -> String {
+        date(self.day(at_ns))
+    }
+
+    /// The zone at a moment.
+    pub fn zone(&self, at_ns: u64) -> &Zone {
+        &self.spell_at(at_ns).zone
+    }
+
     /// A moment as a table of such steps has it: `06:16:17`, with the date where the
-    /// table is longer than a day or passes midnight.
+    /// table is longer than a day or passes midnight, and with the zone where that changes.
     pub fn in_table(&self, at_ns: u64, step_ns: u64, span_ns: (u64, u64)) -> String {
         let time = time_of_day(self.time_of_day_ns(at_ns), decimals(step_ns));
+        let zone = match self.spell_at(span_ns.0) == self.spell_at(span_ns.1) {
+            true => String::new(),
+            false => format!(" {}", self.zone(at_ns).offset()),
+        };
         match self.day(span_ns.0) == self.day(span_ns.1) {
-            true => time,
-            false => format!("{} {time}", date(self.day(at_ns))),
+            true => format!("{time}{zone}"),
+            false => format!("{} {time}{zone}", date(self.day(at_ns))),
         }
     }
 }
@@ -242,12 +321,10 @@ fn parse_date(text: &str) -> Option<u64> {
 }
 
 /// Where moments are looked for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Calendar<'c> {
     conditions: &'c CaptureConditions,
     clock: Option<Clock>,
-    /// What `90min` counts from, in the capture's time.
-    origin_ns: u64,
     /// The capture's end.
     end_ns: u64,
 }
@@ -255,12 +332,7 @@ pub struct Calendar<'c> {
 impl<'c> Calendar<'c> {
     /// That of a capture that ends then.
     pub fn of(conditions: &'c CaptureConditions, zone: Option<&Zone>, end_ns: u64) -> Self {
-        Calendar { conditions, clock: Clock::of(conditions, zone), origin_ns: 0, end_ns }
-    }
-
-    /// The same where times without a clock count from another moment.
-    pub fn counted_from(self, origin_ns: u64) -> Self {
-        Calendar { origin_ns, ..self }
+        Calendar { conditions, clock: Clock::of(conditions, zone), end_ns }
     }
 
     /// The times from one moment to another. Two times of day are those of every day
@@ -277,7 +349,7 @@ impl<'c> Calendar<'c> {
             return self.daily(*from, *to);
         }
         let from_ns = match from {
-            Some(moment) => self.moment(moment, self.origin_ns)?,
+            Some(moment) => self.moment(moment, 0)?,
             None => 0,
         };
         let to_ns = match to {
@@ -301,19 +373,20 @@ impl<'c> Calendar<'c> {
     /// Where there is none: why.
     pub fn moment(&self, moment: &Moment, least_ns: u64) -> Result<u64, TraceError> {
         match moment {
-            Moment::After(time) => Ok(self.origin_ns.saturating_add(time.0)),
+            Moment::After(time) => Ok(time.0),
             Moment::TimeOfDay(time) => {
                 let clock = self.clock()?;
                 let day = clock.day(least_ns);
                 let found = (day..=day.saturating_add(1))
-                    .filter_map(|day| clock.moment_of(day, *time))
+                    .filter_map(|day| day.checked_mul(DAY_NS)?.checked_add(*time))
+                    .flat_map(|local| clock.moments_of(local))
                     .find(|at| *at >= least_ns);
                 found.filter(|at| *at <= self.end_ns).ok_or_else(|| self.outside(moment))
             }
             Moment::Date(local) => {
                 let clock = self.clock()?;
                 // A day that began before the capture is its beginning.
-                let found = clock.moment_of(0, *local).unwrap_or(0);
+                let found = clock.moments_of(*local).next().unwrap_or(0);
                 let ended = found > self.end_ns;
                 if ended { Err(self.outside(moment)) } else { Ok(found) }
             }
@@ -358,21 +431,19 @@ impl<'c> Calendar<'c> {
         let clock = self.clock()?;
         let lasts = if to > from { to - from } else { to + DAY_NS - from };
         let days = clock.day(0).saturating_sub(1)..=clock.day(self.end_ns);
-        let spans = days.filter_map(|day| {
-            let begin = day.checked_mul(DAY_NS)?.checked_add(from)?;
-            let end = begin.checked_add(lasts)?.checked_sub(clock.local_begin_ns)?;
-            let begin = begin.saturating_sub(clock.local_begin_ns);
-            (begin < end && begin <= self.end_ns).then_some((begin, end))
+        let spans = days.flat_map(|day| {
+            let begin = day.saturating_mul(DAY_NS).saturating_add(from);
+            clock.spans_of(begin, begin.saturating_add(lasts))
         });
-        let spans: Vec<(u64, u64)> = spans.collect();
+        let spans: Vec<(u64, u64)> = spans.filter(|span| span.0 <= self.end_ns).collect();
         match spans.is_empty() {
             true => Err(self.outside(&Moment::TimeOfDay(from))),
             false => Ok(spans),
         }
     }
 
-    fn clock(&self) -> Result<Clock, TraceError> {
-        self.clock.ok_or_else(|| {
+    fn clock(&self) -> Result<&Clock, TraceError> {
+        self.clock.as_ref().ok_or_else(|| {
             let what = "the trace has no start time, so clock times are unavailable; give times \
                 from its start, such as 90min";
             TraceError::Unsuitable(what.into())
@@ -380,7 +451,7 @@ impl<'c> Calendar<'c> {
     }
 
     fn outside(&self, moment: &Moment) -> TraceError {
-        let covers = self.clock.map_or(String::new(), |clock| {
+        let covers = self.clock.as_ref().map_or(String::new(), |clock| {
             format!("; it covers {} to {}", clock.date_time(0), clock.date_time(self.end_ns))
         });
         TraceError::Unsuitable(format!("the trace does not contain {moment}{covers}"))
@@ -390,7 +461,7 @@ impl<'c> Calendar<'c> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::io_event::Mark;
+    use steadfast_domain::io_event::{Mark, ZoneChange};
 
     const HOUR: u64 = 3600 * SECOND_NS;
 
@@ -399,7 +470,7 @@ mod tests {
         let mark = |at_ns, name: &str| Mark { at_ns, name: name.into() };
         CaptureConditions {
             began_unix_ns: Some(1_795_212_000 * SECOND_NS),
-            zone: Some(Zone { offset_s: 3600, name: Some("CET".into()) }),
+            zone: Some(Zone::fixed(3600, Some("CET"))),
             lasted_ns: 50 * HOUR,
             marks: vec![
                 mark(3 * HOUR, "backup"),
@@ -448,7 +519,7 @@ mod tests {
         assert_eq!(clock.date_time(HOUR + 1_500_000_000), "2026-11-21 00:00:01.5");
         assert_eq!(clock.in_table(0, 60 * SECOND_NS, (0, HOUR / 2)), "23:00:00");
         assert_eq!(clock.in_table(0, SECOND_NS / 100, (0, HOUR)), "2026-11-20 23:00:00.00");
-        let utc = Zone { offset_s: 0, name: None };
+        let utc = Zone::fixed(0, None);
         assert_eq!(
             Clock::of(&conditions(), Some(&utc)).unwrap().date_time(0),
             "2026-11-20 22:00:00"
@@ -494,5 +565,82 @@ mod tests {
         let without = CaptureConditions::default();
         let calendar = Calendar::of(&without, None, HOUR);
         assert!(calendar.spans(Some(&Moment::TimeOfDay(0)), None).is_err());
+    }
+
+    /// From noon of a day on which the clock changes at 3:00 or 2:00, at 1:00 UTC, for three days.
+    fn with_change(
+        noon_before_unix_s: u64,
+        change: (u64, i32),
+        offset_s: i32,
+    ) -> CaptureConditions {
+        let change = ZoneChange { at_unix_s: change.0, offset_s: change.1, name: None };
+        CaptureConditions {
+            began_unix_ns: Some(noon_before_unix_s * SECOND_NS),
+            zone: Some(Zone { changes: vec![change], ..Zone::fixed(offset_s, None) }),
+            lasted_ns: 72 * HOUR,
+            ..CaptureConditions::default()
+        }
+    }
+
+    #[test]
+    fn a_night_on_which_summer_time_ends_has_an_hour_twice() {
+        // 2026-10-24 12:00 CEST; at 2026-10-25 01:00 UTC it is 02:00 CET.
+        let conditions = with_change(1_792_836_000, (1_792_890_000, 3600), 7200);
+        let calendar = Calendar::of(&conditions, None, conditions.lasted_ns);
+        let span = |from: &str, to: &str| {
+            let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
+            calendar.spans(Some(&from), Some(&to)).unwrap()
+        };
+        let (minute, change) = (60 * SECOND_NS, 15 * HOUR);
+        let next = [(39 * HOUR, 39 * HOUR + HOUR / 2), (63 * HOUR, 63 * HOUR + HOUR / 2)];
+        // 02:00 to 02:30 is shown twice on that day.
+        let twice = [(change - HOUR, change - HOUR / 2), (change, change + HOUR / 2)];
+        assert_eq!(span("02:00", "02:30"), [&twice[..], &next].concat());
+        // Without a gap where the window reaches over both.
+        assert_eq!(span("01:30", "03:30")[0], (change - 90 * minute, change + 90 * minute));
+        // One moment is the first of both.
+        let first = span("2026-10-25 02:15", "2026-10-25 03:00");
+        assert_eq!(first, [(change - 45 * minute, change + HOUR)]);
+        let clock = Clock::of(&conditions, None).unwrap();
+        assert_eq!(clock.date_time(change - 1), "2026-10-25 02:59:59.999999999");
+        assert_eq!(clock.date_time(change), "2026-10-25 02:00:00");
+        let around = (change - HOUR, change + HOUR);
+        assert_eq!(clock.in_table(change, minute, around), "02:00:00 +01:00");
+        assert_eq!(clock.in_table(change - minute, minute, around), "02:59:00 +02:00");
+        // The same moments, whatever else the clock says.
+        let zone: Zone = "+01:00".parse().unwrap();
+        let fixed = Calendar::of(&conditions, Some(&zone), conditions.lasted_ns);
+        let time = Some("02:15".parse::<Moment>().unwrap());
+        let to = Some("02:30".parse::<Moment>().unwrap());
+        let found = fixed.spans(time.as_ref(), to.as_ref()).unwrap();
+        assert_eq!(found[0], (change + 15 * minute, change + 30 * minute));
+    }
+
+    #[test]
+    fn a_night_on_which_summer_time_begins_lacks_an_hour() {
+        // 2026-03-28 12:00 CET; at 2026-03-29 01:00 UTC it is 03:00 CEST.
+        let conditions = with_change(1_774_695_600, (1_774_746_000, 7200), 3600);
+        let calendar = Calendar::of(&conditions, None, conditions.lasted_ns);
+        let spans = |from: &str, to: &str| {
+            let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
+            calendar.spans(Some(&from), Some(&to))
+        };
+        let change = 14 * HOUR;
+        // Nothing of that day: its clock never showed 02:00 to 02:30.
+        let daily = spans("02:00", "02:30").unwrap();
+        let next = 37 * HOUR;
+        assert_eq!(daily, [(next, next + HOUR / 2), (next + DAY_NS, next + DAY_NS + HOUR / 2)]);
+        assert_eq!(spans("01:30", "03:30").unwrap()[0], (change - HOUR / 2, change + HOUR / 2));
+        // A skipped time is the moment of the change.
+        let found = spans("2026-03-29 02:30", "2026-03-29 04:00").unwrap();
+        assert_eq!(found, [(change, change + HOUR)]);
+        assert!(spans("2026-03-29 02:10", "2026-03-29 02:50").is_err());
+        let clock = Clock::of(&conditions, None).unwrap();
+        assert_eq!(clock.date_time(change), "2026-03-29 03:00:00");
+        // A change before the capture holds from its beginning.
+        let mut later = conditions.clone();
+        later.began_unix_ns = Some(1_774_800_000 * SECOND_NS);
+        let clock = Clock::of(&later, None).unwrap();
+        assert_eq!((clock.spells().len(), clock.zone(0).offset_s), (1, 7200));
     }
 }

@@ -58,6 +58,20 @@ pub fn host_name(conditions: &CaptureConditions, device: u16) -> String {
     named.unwrap_or_else(|| UNKNOWN_HOST.to_owned())
 }
 
+/// What a cgroup is called: its path, or its number where that is not known, behind its
+/// host where those of several are read together; `None` of 0 and of what the conditions
+/// do not list.
+pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String> {
+    let at = usize::from(number).checked_sub(1)?;
+    let cgroup = conditions.cgroups.as_ref()?.get(at)?;
+    let name = cgroup.path.clone().unwrap_or_else(|| format!("cgroup {}", cgroup.id));
+    let hosts: BTreeSet<&Option<String>> = conditions.devices.iter().map(|one| &one.host).collect();
+    match &cgroup.host {
+        Some(host) if hosts.len() > 1 => Some(format!("{host}:{name}")),
+        _ => Some(name),
+    }
+}
+
 /// Capture steps of one device at one layer, by number.
 pub type Side = (SideKey, BTreeMap<u64, CaptureStep>);
 

@@ -72,10 +72,13 @@ impl DayProfile {
 
     /// For how long an interval of a day was looked at.
     fn observed_ns(&self, day: u64, begin: u64, spans_ns: &[(u64, u64)]) -> u64 {
-        let moment = |time: u64| self.clock.moment_of(day, time).unwrap_or(0);
-        let (from, to) = (moment(begin), moment(begin + self.width_ns));
-        let inside = spans_ns.iter().map(|span| (span.0.max(from), span.1.min(to)));
-        inside.map(|(from, to)| to.saturating_sub(from)).sum()
+        let local = day.saturating_mul(DAY_NS).saturating_add(begin);
+        let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
+        let inside = |(from, to): &(u64, u64)| -> u64 {
+            let inside = spans_ns.iter().map(|span| (span.0.max(*from), span.1.min(*to)));
+            inside.map(|(from, to)| to.saturating_sub(from)).sum()
+        };
+        shown.iter().map(inside).sum()
     }
 
     fn figures(&self, number: u64, spans_ns: &[(u64, u64)]) -> Option<ProfileFigures> {
@@ -137,7 +140,11 @@ impl Interval {
 
 impl Alike for DayProfile {
     fn alike(&self) -> Self {
-        DayProfile { clock: self.clock, width_ns: self.width_ns, intervals: BTreeMap::new() }
+        DayProfile {
+            clock: self.clock.clone(),
+            width_ns: self.width_ns,
+            intervals: BTreeMap::new(),
+        }
     }
 }
 

@@ -122,6 +122,8 @@ pub struct SideOfDelta {
     pub qd_mean: Option<f64>,
     /// Average time in the queue.
     pub queue_mean_ns: Option<u64>,
+    /// Its share of the time from entering the queue to completion.
+    pub queue_share: Option<f64>,
     /// Average response time.
     pub response_mean_ns: Option<u64>,
     /// 99 % of the response times.
@@ -155,6 +157,7 @@ impl SideOfDelta {
             size_mean: group.size_mean(),
             qd_mean: group.qd_mean(),
             queue_mean_ns: group.queued.mean_ns,
+            queue_share: group.queue_share(),
             response_mean_ns: group.response.mean_ns,
             response_p99_ns: group.response.p99_ns,
             response_max_ns: group.response.max_ns,
@@ -254,7 +257,7 @@ impl Delta {
         });
 
     /// Everything, as JSON has it.
-    const ALL: [Of; 25] = [
+    const ALL: [Of; 27] = [
         Self::NAME,
         side!(a, count, "A I/Os", Print::Plain(0)),
         side!(a, iops, "A IOPS", Print::Plain(1)),
@@ -263,6 +266,7 @@ impl Delta {
         side!(a, size_mean, "A bytes", Print::Plain(0)),
         side!(a, qd_mean, "A QD", Print::Plain(2)),
         side!(a, queue_mean_ns, "A queue ms", Print::Milliseconds),
+        side!(a, queue_share, "A queue %", Print::Percent(1)),
         side!(a, response_mean_ns, "A ART ms", Print::Milliseconds),
         side!(a, response_p99_ns, "A 99% ms", Print::Milliseconds),
         side!(a, response_max_ns, "A MRT ms", Print::Milliseconds),
@@ -273,6 +277,7 @@ impl Delta {
         side!(b, size_mean, "B bytes", Print::Plain(0)),
         side!(b, qd_mean, "B QD", Print::Plain(2)),
         side!(b, queue_mean_ns, "B queue ms", Print::Milliseconds),
+        side!(b, queue_share, "B queue %", Print::Percent(1)),
         side!(b, response_mean_ns, "B ART ms", Print::Milliseconds),
         side!(b, response_p99_ns, "B 99% ms", Print::Milliseconds),
         side!(b, response_max_ns, "B MRT ms", Print::Milliseconds),
@@ -283,42 +288,52 @@ impl Delta {
     ];
 
     /// A report's table, beside the groups' names.
-    pub const OF_REPORT: [Of; 18] = [
+    pub const OF_REPORT: [Of; 22] = [
         Self::ALL[1],
-        Self::ALL[11],
-        Self::ALL[2],
         Self::ALL[12],
+        Self::ALL[2],
+        Self::ALL[13],
         Self::IOPS_CHANGE,
         Self::ALL[4],
-        Self::ALL[14],
+        Self::ALL[15],
         Self::SHARE_CHANGE,
         Self::ALL[5],
-        Self::ALL[15],
-        Self::ALL[6],
         Self::ALL[16],
-        Self::ALL[8],
+        Self::ALL[6],
+        Self::ALL[17],
+        Self::ALL[7],
         Self::ALL[18],
-        Self::ART_CHANGE,
-        Self::ALL[9],
+        Self::ALL[8],
         Self::ALL[19],
+        Self::ALL[9],
         Self::ALL[20],
+        Self::ART_CHANGE,
+        Self::ALL[10],
+        Self::ALL[21],
+        Self::ALL[22],
     ];
 
     /// A terminal's table.
-    pub const TABLE: [Of; 14] = [
+    const TABLE: [Of; 14] = [
         Self::NAME,
         Self::ALL[1],
-        Self::ALL[11],
-        Self::ALL[2],
         Self::ALL[12],
+        Self::ALL[2],
+        Self::ALL[13],
         Self::IOPS_CHANGE,
         Self::SHARE_CHANGE,
         Self::ALL[6],
-        Self::ALL[16],
-        Self::ALL[8],
-        Self::ALL[18],
-        Self::ART_CHANGE,
+        Self::ALL[17],
         Self::ALL[9],
-        Self::ALL[19],
+        Self::ALL[20],
+        Self::ART_CHANGE,
+        Self::ALL[10],
+        Self::ALL[21],
     ];
+
+    /// The same, with times in the queue where one side knows them.
+    pub fn table(tells_queue: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::ALL[7], Self::ALL[18]] } else { &[] };
+        Self::TABLE.iter().chain(queue).copied().collect()
+    }
 }

@@ -10,11 +10,15 @@ use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
-use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_domain::io_event::Merging;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Pairs of drive and process kept apart at most: beyond it the number of processes
 /// is not known.
 const PAIRS_MAX: usize = 1 << 17;
+
+/// Pairs of drive and process that are kept at hand.
+const LATELY: usize = 64;
 
 /// What was done on a drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +33,8 @@ struct Used {
 pub struct Drives {
     drives: BTreeMap<SideKey, Used>,
     pairs: BTreeSet<(SideKey, u32)>,
-    last: Option<(SideKey, u32)>,
+    /// Pairs that were seen lately, where the process says.
+    lately: [Option<(SideKey, u32)>; LATELY],
     most: usize,
     /// More pairs than were kept, or sums without processes.
     processes_unknown: bool,
@@ -47,7 +52,7 @@ impl Drives {
         Drives {
             drives: BTreeMap::new(),
             pairs: BTreeSet::new(),
-            last: None,
+            lately: [None; LATELY],
             most,
             processes_unknown: false,
         }
@@ -67,6 +72,7 @@ impl Drives {
                     serial: device.and_then(|device| device.serial.clone()),
                     capacity: device.and_then(|device| device.capacity).map(|size| size.0),
                     processes: self.known(processes.count()),
+                    merging: merging(conditions, *side),
                     used: *used,
                 }
             })
@@ -98,6 +104,10 @@ impl Drives {
             serial: None,
             capacity: sizes.map(|sizes| sizes.iter().fold(0u64, |sum, n| sum.saturating_add(*n))),
             processes: self.known(pids.len()),
+            merging: rows.iter().filter_map(|row| row.merging).reduce(|a, b| Merging {
+                merged: a.merged.saturating_add(b.merged),
+                split: a.split.saturating_add(b.split),
+            }),
             used,
         }
     }
@@ -109,10 +119,11 @@ impl Drives {
     }
 
     fn see(&mut self, pair: (SideKey, u32)) {
-        if self.processes_unknown || self.last == Some(pair) {
+        let lately = &mut self.lately[pair.1 as usize % LATELY];
+        if self.processes_unknown || *lately == Some(pair) {
             return;
         }
-        self.last = Some(pair);
+        *lately = Some(pair);
         self.pairs.insert(pair);
         self.forget_if_too_many();
     }
@@ -125,6 +136,13 @@ impl Drives {
             self.pairs.clear();
         }
     }
+}
+
+/// What was merged and split on a drive, where it was counted: in all of the capture,
+/// whatever the filter.
+fn merging(conditions: &CaptureConditions, side: SideKey) -> Option<Merging> {
+    let counted = conditions.merging.as_ref().filter(|_| side.layer == Layer::Block)?;
+    counted.get(usize::from(side.device)).copied()
 }
 
 fn rows_of<'r>(
@@ -201,9 +219,9 @@ impl FoldCells for Drives {
         for cell in cells.cells {
             let side = SideKey { device: cell.device, layer: cell.layer };
             self.drives.entry(side).or_default().add(cell.op, cell.ios, cell.amount());
-            self.see((side, cell.pid));
+            self.see((side, cell.who.pid));
         }
-        self.processes_unknown |= !cells.processes && !cells.cells.is_empty();
+        self.processes_unknown |= !cells.told.processes && !cells.cells.is_empty();
         self.forget_if_too_many();
         Ok(())
     }
@@ -238,6 +256,8 @@ pub struct DriveFigures {
     pub capacity: Option<u64>,
     /// Processes with I/Os on it; `None` where they are not known.
     pub processes: Option<u64>,
+    /// Requests that were merged and split on it; `None` where they were not counted.
+    pub merging: Option<Merging>,
     used: Used,
 }
 
@@ -272,7 +292,7 @@ type Of = Column<DriveFigures>;
 /// What is told of a drive.
 impl DriveFigures {
     /// Everything, in a terminal as in JSON.
-    pub const TABLE: [Of; 9] = [
+    pub const TABLE: [Of; 11] = [
         Column::new("drive", "Drive", Print::Plain(0), |d| d.name.clone().into()),
         Column::new("model", "Model", Print::Plain(0), |d| d.model.clone().into()),
         Column::new("serial", "Serial", Print::Plain(0), |d| d.serial.clone().into()),
@@ -284,7 +304,18 @@ impl DriveFigures {
         Column::new("total", "MB", Print::Megabytes(1), |d| {
             d.used.read.saturating_add(d.used.written).into()
         }),
+        Column::new("merged", "merged", Print::Plain(0), |d| d.merging.map(|m| m.merged).into()),
+        Column::new("split", "split", Print::Plain(0), |d| d.merging.map(|m| m.split).into()),
     ];
+
+    /// A terminal's table: merged and split requests where they were counted.
+    pub fn table(conditions: &CaptureConditions) -> &'static [Of] {
+        const TABLE: &[Of] = &DriveFigures::TABLE;
+        match conditions.merging {
+            Some(_) => TABLE,
+            None => &TABLE[..9],
+        }
+    }
 
     /// A report's table, beside the drives' names.
     pub const OF_REPORT: [Of; 7] = [

@@ -3,9 +3,9 @@
 //! turns a sequential I/O into a random one.
 
 use crate::batch::Batch;
-use crate::cells::{BusyInStep, Cell};
+use crate::cells::{BusyInStep, Cell, Told};
 use crate::clock::Clock;
-use crate::compare::{device_name, host_name};
+use crate::compare::{cgroup_name, device_name, host_name};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::streams::StreamKey;
@@ -31,6 +31,9 @@ impl Process {
     }
 }
 
+/// A file: its device, or any, and its inode.
+pub type FileKey = (Option<u16>, u64);
+
 /// Which events count; an empty list or `None` lets everything pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -39,6 +42,13 @@ pub struct Filter {
     pub spans_ns: Vec<(u64, u64)>,
     /// Of one process, or of all with one command name.
     pub process: Option<Process>,
+    /// Of this thread.
+    pub thread: Option<u32>,
+    /// Of these cgroups: their names, and their places in the conditions.
+    pub cgroups: Vec<(String, Vec<u16>)>,
+    /// On these files: how they were named, and their devices and inodes; without a
+    /// device on each.
+    pub files: Vec<(String, Vec<FileKey>)>,
     /// Of these operations.
     pub ops: Vec<IoOp>,
     /// On these devices.
@@ -54,7 +64,86 @@ pub struct Filter {
 impl Filter {
     /// Whether all I/Os of the devices pass, so that utilisation means something.
     pub fn keeps_whole_devices(&self) -> bool {
-        self.process.is_none() && self.ops.is_empty() && self.streams.is_empty()
+        !self.names_who() && self.ops.is_empty() && self.streams.is_empty()
+    }
+
+    /// Whether it asks for processes, threads, cgroups or files.
+    pub fn names_who(&self) -> bool {
+        self.process.is_some() || self.asks_single_ios()
+    }
+
+    /// Whether single I/Os alone tell what passes.
+    pub(crate) fn asks_single_ios(&self) -> bool {
+        self.thread.is_some() || !self.cgroups.is_empty() || !self.files.is_empty()
+    }
+
+    /// What cells must tell so that it can choose among them.
+    pub(crate) fn asked(&self) -> Told {
+        Told {
+            processes: self.process.is_some(),
+            threads: self.thread.is_some(),
+            cgroups: !self.cgroups.is_empty(),
+            files: !self.files.is_empty(),
+            merges: false,
+        }
+    }
+
+    /// Keeps a cgroup, by its path or by the end of it.
+    ///
+    /// # Errors
+    /// Where there is none of this name; the error lists those that there are.
+    pub fn of_cgroup(
+        mut self,
+        name: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let count = conditions.cgroups.as_ref().map_or(0, Vec::len);
+        let named = |number: &u16| cgroup_name(conditions, *number).unwrap_or_default();
+        let all =
+            (1..=u16::try_from(count).unwrap_or(u16::MAX)).map(|number| (named(&number), number));
+        let all: Vec<(String, u16)> = all.collect();
+        let chosen = |is: &dyn Fn(&str, u16) -> bool| -> Vec<u16> {
+            all.iter().filter(|(path, number)| is(path, *number)).map(|(_, at)| *at).collect()
+        };
+        let mut numbers = chosen(&|path, _| path == name);
+        if numbers.is_empty() {
+            // Of several hosts a path stands for that of each.
+            let own = |number: u16| conditions.cgroups.as_ref()?.get(usize::from(number) - 1);
+            let path = |number: u16| own(number).and_then(|cgroup| cgroup.path.as_deref());
+            numbers = chosen(&|_, number| path(number) == Some(name));
+        }
+        if numbers.is_empty() {
+            numbers = chosen(&|path, _| path.rsplit('/').next() == Some(name));
+        }
+        if numbers.is_empty() {
+            let names: Vec<String> = all.into_iter().map(|(name, _)| name).collect();
+            return Err(there_is_none("cgroup", name, names, "steadfast capture --cgroups"));
+        }
+        self.cgroups.push((name.to_owned(), numbers));
+        Ok(self)
+    }
+
+    /// Keeps a file, by its path or its inode.
+    ///
+    /// # Errors
+    /// Where the trace has no such path; the error lists some that there are.
+    pub fn on_file(
+        mut self,
+        name: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        if let Ok(inode) = name.parse() {
+            self.files.push((name.to_owned(), vec![(None, inode)]));
+            return Ok(self);
+        }
+        let files = conditions.files.iter().filter(|file| file.path == name);
+        let keys: Vec<_> = files.map(|file| (Some(file.device), file.inode)).collect();
+        if keys.is_empty() {
+            let names = conditions.files.iter().map(|file| file.path.clone()).collect();
+            return Err(there_is_none("path", name, names, "steadfast capture --paths"));
+        }
+        self.files.push((name.to_owned(), keys));
+        Ok(self)
     }
 
     /// The same of every layer, where it keeps one of a trace of several.
@@ -215,6 +304,9 @@ impl Filter {
         let parts = [
             either("issued ", self.spans_ns.iter().map(|span| span_told(span, conditions))),
             process,
+            self.thread.map(|tid| format!("thread {tid}")),
+            either("cgroup ", self.cgroups.iter().map(|(name, _)| name.clone())),
+            either("file ", self.files.iter().map(|(name, _)| name.clone())),
             either("operation ", self.ops.iter().map(ToString::to_string)),
             either("of host ", self.hosts.iter().map(|(name, _)| name.clone())),
             either("on ", self.devices.iter().map(device)),
@@ -227,11 +319,18 @@ impl Filter {
 
     /// Columns that it reads.
     pub(crate) fn fields(&self) -> Fields {
-        match self.process {
+        let process = match self.process {
             Some(Process::Pid(_)) => Fields::of(&[Field::Pid]),
             Some(Process::Command(_)) => Fields::of(&[Field::Command]),
             None => Fields::NONE,
-        }
+        };
+        let asked = [
+            (self.thread.is_some(), Fields::of(&[Field::Tid])),
+            (!self.cgroups.is_empty(), Fields::of(&[Field::Cgroup])),
+            (!self.files.is_empty(), Fields::of(&[Field::Inode, Field::Device, Field::Layer])),
+        ];
+        let asked = asked.into_iter().filter(|(is, _)| *is);
+        asked.fold(process, |fields, (_, more)| fields.and(more))
     }
 
     /// Whether nothing issued at `time` or later can pass.
@@ -239,8 +338,13 @@ impl Filter {
         !self.spans_ns.is_empty() && self.spans_ns.iter().all(|(_, to)| *to <= time)
     }
 
+    /// When nothing more can pass; `None` where that is never.
+    pub(crate) fn end_ns(&self) -> Option<u64> {
+        self.spans_ns.iter().map(|(_, to)| *to).max()
+    }
+
     /// Says of every row whether it passes.
-    pub(crate) fn mark(&self, batch: &Batch, sequential: &[bool], kept: &mut Vec<bool>) {
+    pub fn mark(&self, batch: &Batch, sequential: &[bool], kept: &mut Vec<bool>) {
         kept.clear();
         kept.resize(batch.len(), true);
         if *self == Filter::default() {
@@ -260,6 +364,20 @@ impl Filter {
                 Process::Pid(pid) => *pid == batch.pid(row),
                 Process::Command(name) => batch.command(row).to_string() == *name,
             })
+            && self.thread.is_none_or(|tid| tid == batch.tid(row))
+            && (self.cgroups.is_empty() || self.keeps_cgroup(batch.cgroup(row)))
+            && (self.files.is_empty()
+                || self.keeps_file((batch.layer(row), batch.device(row)), batch.inode(row)))
+    }
+
+    fn keeps_cgroup(&self, cgroup: u16) -> bool {
+        self.cgroups.iter().any(|(_, numbers)| numbers.contains(&cgroup))
+    }
+
+    fn keeps_file(&self, (layer, device): (Layer, u16), inode: u64) -> bool {
+        let mut files = self.files.iter().flat_map(|(_, files)| files);
+        layer == Layer::FileSystem
+            && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
     }
 
     /// Whether a stream in a step passes: where its step begins in a span.
@@ -286,9 +404,12 @@ impl Filter {
             && self.keeps_place(cell.op, cell.device, cell.layer)
             && self.keeps_stream(|| StreamKey { op, sequential, bytes })
             && self.process.as_ref().is_none_or(|process| match process {
-                Process::Pid(pid) => *pid == cell.pid,
-                Process::Command(name) => cell.command.to_string() == *name,
+                Process::Pid(pid) => *pid == cell.who.pid,
+                Process::Command(name) => cell.who.command.to_string() == *name,
             })
+            && self.thread.is_none_or(|tid| tid == cell.who.tid)
+            && (self.cgroups.is_empty() || self.keeps_cgroup(cell.who.cgroup))
+            && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
     }
 
     /// Whether busy time of a fold file passes.
@@ -317,6 +438,19 @@ impl Filter {
 /// Names that an error lists at most.
 const NAMES_LISTED: usize = 20;
 
+/// Nothing of this name is in the trace; what is, or how it gets there.
+fn there_is_none(what: &str, name: &str, mut names: Vec<String>, capture: &str) -> TraceError {
+    if names.is_empty() {
+        let text = format!("the trace has no {what}s; capture them with: {capture}");
+        return TraceError::Unsuitable(text);
+    }
+    let more = names.len().saturating_sub(NAMES_LISTED);
+    names.truncate(NAMES_LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let there = names.join(", ");
+    TraceError::Unsuitable(format!("the trace has no {what} '{name}'; its {what}s: {there}{more}"))
+}
+
 /// The devices of this name on all hosts, where captures of several are read together.
 fn on_any_host(device: &str, conditions: &CaptureConditions) -> Vec<u16> {
     let is_it = |one: &CapturedDevice| {
@@ -336,7 +470,7 @@ fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
 /// `from 10 s to 25.5 s`; with the time on the host's clock where it is known.
 fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
     let clock = Clock::of(conditions, None).filter(|_| conditions.zone.is_some());
-    let told = |ns: u64| match clock {
+    let told = |ns: u64| match &clock {
         Some(clock) => format!("{} s ({})", ns as f64 / 1e9, clock.date_time(ns)),
         None => format!("{} s", ns as f64 / 1e9),
     };

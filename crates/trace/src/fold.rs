@@ -7,6 +7,7 @@
 
 use crate::batch::Batch;
 use crate::cells::Cells;
+use crate::checkpoint::Checkpoint;
 use crate::error::TraceError;
 use crate::file::Fields;
 use crate::sequence::{After, Busy};
@@ -22,12 +23,18 @@ pub struct Rows<'a> {
     pub sequential: &'a [bool],
     /// I/Os outstanding when it was issued; 0 where unknown.
     pub depth: &'a [u32],
-    /// The part of its time in which the device would have been idle without it.
+    /// The part of its time in which the device would have been idle without it; of no I/O
+    /// one unless a fold asks for [`Fields::BUSY`].
     pub busy: &'a [Busy],
     /// Whether the filter lets it pass.
     pub kept: &'a [bool],
     /// What the I/Os before tell; empty unless a fold asks for [`Fields::NEIGHBORS`].
     pub after: &'a [After],
+    /// How many places where a pass can begin lie before the end of these I/Os, where a
+    /// pass keeps places.
+    pub stretch: usize,
+    /// The place just before them, where they are the first of their stretch.
+    pub place: Option<&'a Checkpoint>,
 }
 
 impl Rows<'_> {
@@ -39,6 +46,11 @@ impl Rows<'_> {
     #[inline]
     pub fn response_ns(&self, row: usize) -> Option<u64> {
         Some(self.batch.response_ns(row)).filter(|response| *response != RESPONSE_UNKNOWN)
+    }
+    /// Time in the queue, where the source reports it.
+    #[inline]
+    pub fn queued_ns(&self, row: usize) -> Option<u64> {
+        Some(self.batch.queued_ns(row)).filter(|queued| *queued > 0)
     }
     /// Queue depth at issue, where it is known.
     #[inline]

@@ -1,13 +1,15 @@
 //! The groups of a capture as a listing: one row each, the largest first.
 
 use crate::columns::{self, Column, Print};
-use crate::compare::host_name;
+use crate::compare::{cgroup_name, host_name};
+use crate::content::{self, ContentFigures, ContentTold, OfContent};
 use crate::groups::{Facet, GroupKey, GroupTally, Groups};
 use crate::response::ResponseFigures;
 use crate::streams::By;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
-use steadfast_domain::io_event::flags;
+use std::collections::BTreeMap;
+use steadfast_domain::io_event::{flags, paths_by_inode};
 use steadfast_domain::{CaptureConditions, IoOp};
 
 /// One group of a listing.
@@ -21,6 +23,10 @@ pub struct GroupFigures {
     pub device: Option<String>,
     /// The process, for people.
     pub process: Option<String>,
+    /// The path of the cgroup.
+    pub cgroup: Option<String>,
+    /// The path of the file.
+    pub path: Option<String>,
     /// I/Os.
     pub count: u64,
     /// Share of all I/Os, 0 to 1.
@@ -37,15 +43,41 @@ pub struct GroupFigures {
     pub queued: ResponseFigures,
     /// Whether the source told flags at all.
     pub tells_flags: bool,
+    /// Whether merged requests were counted.
+    pub tells_merges: bool,
+    /// What was measured of written blocks.
+    pub content: ContentFigures,
+}
+
+impl OfContent for GroupFigures {
+    fn content(&self) -> &ContentFigures {
+        &self.content
+    }
+}
+
+/// The conditions, and the paths in them by file.
+struct Named<'c> {
+    conditions: &'c CaptureConditions,
+    paths: BTreeMap<(u16, u64), String>,
+    merges: bool,
+}
+
+impl<'c> Named<'c> {
+    fn of(groups: &Groups, conditions: &'c CaptureConditions) -> Self {
+        let by_file = groups.facets().contains(&Facet::File);
+        let files = if by_file { &conditions.files[..] } else { &[] };
+        let merges = groups.tells_merges(conditions);
+        Named { conditions, paths: paths_by_inode(files), merges }
+    }
 }
 
 impl Groups {
     /// The groups as a report lists them: the largest share first.
     pub fn listing(&self, by: By, conditions: &CaptureConditions) -> Vec<GroupFigures> {
         let total = self.total();
-        let figures = |(key, tally): (&GroupKey, &GroupTally)| {
-            GroupFigures::of(*key, tally, &total, conditions)
-        };
+        let named = Named::of(self, conditions);
+        let figures =
+            |(key, tally): (&GroupKey, &GroupTally)| GroupFigures::of(*key, tally, &total, &named);
         let mut rows: Vec<GroupFigures> = self.iter().map(figures).collect();
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
         rows
@@ -54,7 +86,7 @@ impl Groups {
     /// Everything together.
     pub fn total_figures(&self, conditions: &CaptureConditions) -> GroupFigures {
         let total = self.total();
-        GroupFigures::of(GroupKey::default(), &total, &total, conditions)
+        GroupFigures::of(GroupKey::default(), &total, &total, &Named::of(self, conditions))
     }
 }
 
@@ -63,7 +95,7 @@ impl GroupFigures {
         key: GroupKey,
         tally: &GroupTally,
         total: &GroupTally,
-        conditions: &CaptureConditions,
+        Named { conditions, paths, merges }: &Named<'_>,
     ) -> Self {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
@@ -72,6 +104,10 @@ impl GroupFigures {
             host: key.host.map(|device| host_name(conditions, device)),
             device: key.device.map(|side| side.name(conditions)),
             process: key.process.map(|process| process.to_string()),
+            cgroup: key.cgroup.and_then(|number| cgroup_name(conditions, number)),
+            path: key.file.and_then(|file| paths.get(&file).cloned()),
+            tells_merges: *merges,
+            content: tally.contents.figures(ContentTold::of(conditions)),
             count: tally.total(),
             share_of_count: share(tally.total(), total.total()),
             amount: tally.amount(),
@@ -93,7 +129,10 @@ impl GroupFigures {
         let stream = self.key.stream.map(|stream| stream.to_string());
         let op = self.key.op.map(|op| op.to_string());
         let cpu = self.key.cpu.map(|cpu| format!("CPU {cpu}"));
-        let parts = [self.host.clone(), self.device.clone(), self.process.clone(), stream, op, cpu];
+        let file = self.key.file.map(|_| self.file().unwrap_or("no file".into()));
+        let cgroup = self.key.cgroup.map(|_| self.cgroup.clone().unwrap_or("no cgroup".into()));
+        let [host, device, process] = [&self.host, &self.device, &self.process].map(Clone::clone);
+        let parts = [host, device, process, self.thread(), cgroup, file, stream, op, cpu];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
     }
@@ -113,14 +152,25 @@ impl GroupFigures {
     /// Share of the time from entering the queue to completion that was spent in the
     /// queue, over the I/Os of which both are known.
     pub fn queue_share(&self) -> Option<f64> {
-        let (queued, response) = (self.tally.both_queued_ns, self.tally.both_response_ns);
-        let whole = queued.saturating_add(response);
-        (whole > 0).then(|| queued as f64 / whole as f64)
+        self.tally.together.share()
     }
     /// Share of the I/Os that have a flag; `None` where the source tells none.
     pub fn flag_share(&self, bit: u16) -> Option<f64> {
         let told = self.tells_flags && self.tally.flagged > 0;
         told.then(|| self.tally.flag(bit) as f64 / self.tally.flagged as f64)
+    }
+    /// The thread, for people: its number, and its name where that is its own.
+    pub fn thread(&self) -> Option<String> {
+        let thread = self.key.thread.filter(|thread| thread.tid > 0)?;
+        Some(match thread.name.is_empty() {
+            true => thread.tid.to_string(),
+            false => format!("{} ({})", thread.name, thread.tid),
+        })
+    }
+    /// The file, for people: its path, or where that is not known its inode.
+    pub fn file(&self) -> Option<String> {
+        let (_, inode) = self.key.file.filter(|(_, inode)| *inode > 0)?;
+        Some(self.path.clone().unwrap_or_else(|| format!("inode {inode}")))
     }
     fn ios_of(&self, op: IoOp) -> u64 {
         self.tally.ios[op as usize]
@@ -182,6 +232,21 @@ impl GroupFigures {
         let command = g.key.process.map(|process| process.command);
         command.filter(|command| !command.is_empty()).map(|command| command.to_string()).into()
     });
+    const TID: Of = Column::new("tid", "TID", Print::Plain(0), |g| {
+        g.key.thread.map(|thread| thread.tid).filter(|tid| *tid > 0).into()
+    });
+    const THREAD: Of = Column::new("thread", "Thread", Print::Plain(0), |g| {
+        let name = g.key.thread.map(|thread| thread.name).filter(|name| !name.is_empty());
+        name.map(|name| name.to_string()).into()
+    });
+    const THREADS: Of = Column::new("thread", "Thread", Print::Plain(0), |g| g.thread().into());
+    const CGROUP: Of =
+        Column::new("cgroup", "Cgroup", Print::Plain(0), |g| g.cgroup.clone().into());
+    const INODE: Of = Column::new("inode", "Inode", Print::Plain(0), |g| {
+        g.key.file.map(|(_, inode)| inode).filter(|inode| *inode > 0).into()
+    });
+    const PATH: Of = Column::new("path", "Path", Print::Plain(0), |g| g.path.clone().into());
+    const FILE: Of = Column::new("path", "File", Print::Plain(0), |g| g.file().into());
     const STREAM: Of = Column::new("stream", "I/O stream", Print::Plain(0), |g| {
         g.key.stream.map(|stream| stream.to_string()).into()
     });
@@ -238,16 +303,26 @@ impl GroupFigures {
     const REQUEUED: Of = Column::new("requeued", "requeued", Print::Plain(0), |g| {
         g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)).into()
     });
+    const MERGED: Of = Column::new("merged", "merged", Print::Plain(0), |g| {
+        g.tells_merges.then_some(g.tally.merged).into()
+    });
     const FAILED: Of =
         Column::new("failed", "failed", Print::Plain(0), |g| g.tally.flag(flags::FAILED).into());
 
+    const CONTENT: [Of; 6] = content::all();
+
     /// Everything, as JSON has it.
-    const ALL: [Of; 43] = [
+    const ALL: [Of; 55] = [
         Self::HOST,
         Self::DEVICE,
         Self::PROCESS,
         Self::PID,
         Self::COMMAND,
+        Self::TID,
+        Self::THREAD,
+        Self::CGROUP,
+        Self::INODE,
+        Self::PATH,
         Self::STREAM,
         Self::OP,
         Self::CPU,
@@ -284,8 +359,15 @@ impl GroupFigures {
         Self::READ_AHEAD,
         Self::WRITEBACK,
         Self::DIRECT,
+        Self::MERGED,
         Self::REQUEUED,
         Self::FAILED,
+        Self::CONTENT[0],
+        Self::CONTENT[1],
+        Self::CONTENT[2],
+        Self::CONTENT[3],
+        Self::CONTENT[4],
+        Self::CONTENT[5],
     ];
 
     /// Counts, amounts and response times.
@@ -318,7 +400,7 @@ impl GroupFigures {
         Self::QUEUE_SHARE,
     ];
     /// What the kernel noted of the I/Os.
-    const KINDS: [Of; 11] = [
+    const KINDS: [Of; 12] = [
         Self::COUNT,
         Self::SHARE,
         Self::SYNC,
@@ -328,24 +410,39 @@ impl GroupFigures {
         Self::READ_AHEAD,
         Self::WRITEBACK,
         Self::DIRECT,
+        Self::MERGED,
         Self::REQUEUED,
         Self::FAILED,
     ];
 
+    /// What was measured of written blocks.
+    const OF_CONTENT: [Of; 6] = {
+        let [blocks, ratio, duplicates] = content::table();
+        [Self::COUNT, Self::WRITES, Self::WRITTEN_BYTES, blocks, ratio, duplicates]
+    };
+
     /// The columns of a table: the facets, then what was chosen.
     pub fn table(facets: &[Facet], show: Show) -> Vec<Of> {
-        let facets = facets.iter().map(|facet| match facet {
-            Facet::Host => Self::HOST,
-            Facet::Device => Self::DEVICE,
-            Facet::Process | Facet::Command => Self::PROCESS,
-            Facet::Stream => Self::STREAM,
-            Facet::Op => Self::OP,
-            Facet::Cpu => Self::CPU,
+        // A thread's process stands before it.
+        let of_process = |facet: &Facet| matches!(facet, Facet::Process | Facet::Command);
+        let named = facets.iter().any(of_process);
+        let facets = facets.iter().flat_map(|facet| match facet {
+            Facet::Host => vec![Self::HOST],
+            Facet::Device => vec![Self::DEVICE],
+            Facet::Process | Facet::Command => vec![Self::PROCESS],
+            Facet::Thread if named => vec![Self::THREADS],
+            Facet::Thread => vec![Self::PROCESS, Self::THREADS],
+            Facet::Cgroup => vec![Self::CGROUP],
+            Facet::File => vec![Self::FILE],
+            Facet::Stream => vec![Self::STREAM],
+            Facet::Op => vec![Self::OP],
+            Facet::Cpu => vec![Self::CPU],
         });
         let told: &[Of] = match show {
             Show::Counts => &Self::COUNTS,
             Show::Times => &Self::TIMES,
             Show::Kinds => &Self::KINDS,
+            Show::Content => &Self::OF_CONTENT,
         };
         facets.chain(told.iter().copied()).collect()
     }
@@ -366,4 +463,6 @@ pub enum Show {
     Times,
     /// Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os.
     Kinds,
+    /// Compression and duplicates of written blocks.
+    Content,
 }

@@ -3,13 +3,15 @@
 //! each group counts, bytes, response times, the time in the queue beside them, and
 //! what the kernel noted of the I/Os.
 
-use crate::cells::{Cell, Cells};
+use crate::cells::{Cell, Cells, Told};
 use crate::compare::SideKey;
+use crate::content::Contents;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::processes::ProcessKey;
+use crate::queue::Together;
 use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::streams::StreamKey;
@@ -18,8 +20,8 @@ use crate::untold::Untold;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::str::FromStr;
-use steadfast_domain::io_event::flags;
-use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_domain::io_event::{Command as SystemName, flags};
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Groups kept apart, the first in order of their keys; I/Os of further ones are
 /// counted together.
@@ -38,6 +40,12 @@ pub enum Facet {
     Process,
     /// All processes of a command name; those without a name stay apart.
     Command,
+    /// The thread, beside its process.
+    Thread,
+    /// The cgroup of the process.
+    Cgroup,
+    /// The file, by device and inode (file-system layer).
+    File,
     /// The I/O stream.
     Stream,
     /// The operation.
@@ -48,11 +56,14 @@ pub enum Facet {
 
 impl Facet {
     /// Every one, in the order in which tables have them.
-    pub const ALL: [Facet; 7] = [
+    pub const ALL: [Facet; 10] = [
         Facet::Host,
         Facet::Device,
         Facet::Process,
         Facet::Command,
+        Facet::Thread,
+        Facet::Cgroup,
+        Facet::File,
         Facet::Stream,
         Facet::Op,
         Facet::Cpu,
@@ -66,6 +77,9 @@ impl fmt::Display for Facet {
             Facet::Device => "device",
             Facet::Process => "process",
             Facet::Command => "command",
+            Facet::Thread => "thread",
+            Facet::Cgroup => "cgroup",
+            Facet::File => "file",
             Facet::Stream => "stream",
             Facet::Op => "op",
             Facet::Cpu => "cpu",
@@ -84,6 +98,22 @@ impl FromStr for Facet {
     }
 }
 
+impl Facet {
+    /// Whether the sums of a capture of steps do not tell it.
+    fn is_of_single_ios(self) -> bool {
+        matches!(self, Facet::Thread | Facet::Cgroup | Facet::File | Facet::Cpu)
+    }
+}
+
+/// A thread: its number and its name, empty where that is its process's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadKey {
+    /// Its number; 0 where unknown.
+    pub tid: u32,
+    /// Its name, where it is not that of its process.
+    pub name: SystemName,
+}
+
 /// One group: what its I/Os have in common. `None` is what was not asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupKey {
@@ -93,6 +123,12 @@ pub struct GroupKey {
     pub device: Option<SideKey>,
     /// The process; without a number where processes of a command are together.
     pub process: Option<ProcessKey>,
+    /// The thread.
+    pub thread: Option<ThreadKey>,
+    /// The cgroup: its place in the conditions, from 1; 0 where unknown.
+    pub cgroup: Option<u16>,
+    /// The file: its device and inode, both 0 where an I/O is not one of a file.
+    pub file: Option<(u16, u64)>,
     /// The I/O stream.
     pub stream: Option<StreamKey>,
     /// The operation.
@@ -114,10 +150,8 @@ pub struct GroupTally {
     pub responses: Responses,
     /// Times in the queue, of the I/Os where it is known.
     pub queued: Responses,
-    /// Times in the queue of I/Os whose response time is known too, in nanoseconds.
-    pub both_queued_ns: u64,
-    /// Response times of the same I/Os, in nanoseconds.
-    pub both_response_ns: u64,
+    /// Those of I/Os whose response time is known too.
+    pub together: Together,
     /// Queue depths at issue added up, over [`Self::depths`] I/Os.
     pub depth_sum: u64,
     /// I/Os whose depth is known.
@@ -128,6 +162,10 @@ pub struct GroupTally {
     pub flags: [u64; FLAGS],
     /// I/Os whose flags could be read.
     pub flagged: u64,
+    /// Requests that were merged into these I/Os.
+    pub merged: u64,
+    /// What was measured of the blocks that they wrote.
+    pub contents: Contents,
 }
 
 impl GroupTally {
@@ -152,8 +190,7 @@ impl GroupTally {
         self.sequential = self.sequential.saturating_add(other.sequential);
         self.responses.merge(&other.responses);
         self.queued.merge(&other.queued);
-        self.both_queued_ns = self.both_queued_ns.saturating_add(other.both_queued_ns);
-        self.both_response_ns = self.both_response_ns.saturating_add(other.both_response_ns);
+        self.together.merge(other.together);
         self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
         self.depths = self.depths.saturating_add(other.depths);
         self.depth_max = self.depth_max.max(other.depth_max);
@@ -161,6 +198,15 @@ impl GroupTally {
             *ours = ours.saturating_add(*theirs);
         }
         self.flagged = self.flagged.saturating_add(other.flagged);
+        self.merged = self.merged.saturating_add(other.merged);
+        self.contents.merge(other.contents);
+    }
+
+    /// Adds another part, whose memory is taken over where that can be.
+    fn take_in(&mut self, mut other: GroupTally) {
+        self.responses.take_over(&mut other.responses);
+        self.queued.take_over(&mut other.queued);
+        self.merge(&other);
     }
 
     fn add(&mut self, rows: &Rows<'_>, row: usize) {
@@ -168,12 +214,11 @@ impl GroupTally {
         self.ios[op] += 1;
         self.bytes[op] = self.bytes[op].saturating_add(u64::from(batch.bytes(row)));
         self.sequential += u64::from(rows.sequential[row]);
-        let queued = Some(batch.queued_ns(row)).filter(|queued| *queued > 0);
+        let queued = rows.queued_ns(row);
         if let Some(response) = rows.response_ns(row) {
             self.responses.add(response);
             if let Some(queued) = queued {
-                self.both_queued_ns = self.both_queued_ns.saturating_add(queued);
-                self.both_response_ns = self.both_response_ns.saturating_add(response);
+                self.together.add(queued, response);
             }
         }
         if let Some(queued) = queued {
@@ -184,6 +229,8 @@ impl GroupTally {
         self.depths += u64::from(depth > 0);
         self.depth_max = self.depth_max.max(depth);
         self.flagged += 1;
+        self.merged += u64::from(batch.merged(row));
+        self.contents.add(batch, row);
         let bits = batch.flags(row);
         for (bit, count) in self.flags.iter_mut().enumerate() {
             *count += u64::from(bits >> bit & 1);
@@ -198,12 +245,13 @@ impl GroupTally {
         self.sequential = self.sequential.saturating_add(sequential);
         self.responses.take_times(&cell.responses);
         self.queued.take_times(&cell.queued);
-        self.both_queued_ns = self.both_queued_ns.saturating_add(cell.both_queued_ns);
-        self.both_response_ns = self.both_response_ns.saturating_add(cell.both_response_ns);
+        self.together.merge(Together::of_cell(cell));
         self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
         self.depths = self.depths.saturating_add(cell.depths);
         self.depth_max = self.depth_max.max(cell.depth_max);
         self.flagged = self.flagged.saturating_add(cell.ios);
+        self.merged = self.merged.saturating_add(cell.merged);
+        self.contents.merge(cell.contents);
         for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {
             *ours = ours.saturating_add(*theirs);
         }
@@ -234,6 +282,8 @@ pub struct Groups {
     groups: QuickMap<GroupKey, GroupTally>,
     firsts: Firsts<GroupKey>,
     unlisted: GroupTally,
+    /// Something came from a fold file of an earlier version, which keeps no merges.
+    merges_unknown: bool,
 }
 
 impl PartialEq for Groups {
@@ -256,6 +306,7 @@ impl Groups {
             groups: QuickMap::default(),
             firsts: Firsts::new(most),
             unlisted: GroupTally::default(),
+            merges_unknown: false,
         }
     }
 
@@ -280,6 +331,10 @@ impl Groups {
     pub fn unlisted(&self) -> &GroupTally {
         &self.unlisted
     }
+    /// Whether merged requests were counted.
+    pub fn tells_merges(&self, conditions: &CaptureConditions) -> bool {
+        conditions.merging.is_some() && !self.merges_unknown
+    }
     /// By what the I/Os are grouped.
     pub fn facets(&self) -> &[Facet] {
         &self.by
@@ -293,13 +348,19 @@ impl Groups {
 
     /// The same I/Os by some of the facets alone.
     pub fn regrouped(&self, facets: &[Facet]) -> Groups {
-        let mut merged = Groups { unlisted: self.unlisted.clone(), ..Groups::by(facets) };
+        let (unlisted, merges_unknown) = (self.unlisted.clone(), self.merges_unknown);
+        let mut merged = Groups { unlisted, merges_unknown, ..Groups::by(facets) };
         for (key, tally) in &self.groups {
             let has = |facet| facets.contains(&facet);
             let key = GroupKey {
                 host: key.host.filter(|_| has(Facet::Host)),
                 device: key.device.filter(|_| has(Facet::Device)),
-                process: key.process.filter(|_| has(Facet::Process) || has(Facet::Command)),
+                process: key
+                    .process
+                    .filter(|_| has(Facet::Process) || has(Facet::Command) || has(Facet::Thread)),
+                thread: key.thread.filter(|_| has(Facet::Thread)),
+                cgroup: key.cgroup.filter(|_| has(Facet::Cgroup)),
+                file: key.file.filter(|_| has(Facet::File)),
                 stream: key.stream.filter(|_| has(Facet::Stream)),
                 op: key.op.filter(|_| has(Facet::Op)),
                 cpu: key.cpu.filter(|_| has(Facet::Cpu)),
@@ -326,10 +387,18 @@ impl Groups {
             device: self
                 .has(Facet::Device)
                 .then(|| SideKey { device: batch.device(row), layer: batch.layer(row) }),
-            process: match self.has(Facet::Process) {
+            process: match self.has(Facet::Process) || self.has(Facet::Thread) {
                 true => Some(process()),
                 false => self.has(Facet::Command).then(|| of_command(process())),
             },
+            thread: self
+                .has(Facet::Thread)
+                .then(|| ThreadKey { tid: batch.tid(row), name: batch.thread(row) }),
+            cgroup: self.has(Facet::Cgroup).then(|| batch.cgroup(row)),
+            file: self.has(Facet::File).then(|| match batch.layer(row) {
+                Layer::FileSystem => (batch.device(row), batch.inode(row)),
+                Layer::Block => (0, 0),
+            }),
             stream: self.has(Facet::Stream).then(|| StreamKey {
                 op,
                 sequential: rows.sequential[row],
@@ -355,14 +424,35 @@ impl Groups {
     fn key_of_cell(&self, cell: &Cell) -> GroupKey {
         let side = SideKey { device: cell.device, layer: cell.layer };
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
-        let is_unnamed = cell.command.is_empty();
-        let process = ProcessKey { pid: cell.pid, command: cell.command };
-        let together = ProcessKey { pid: if is_unnamed { cell.pid } else { 0 }, ..process };
-        let process = match self.has(Facet::Process) {
+        let who = &cell.who;
+        let is_unnamed = who.command.is_empty();
+        let process = ProcessKey { pid: who.pid, command: who.command };
+        let together = ProcessKey { pid: if is_unnamed { who.pid } else { 0 }, ..process };
+        let process = match self.has(Facet::Process) || self.has(Facet::Thread) {
             true => Some(process),
             false => self.has(Facet::Command).then_some(together),
         };
-        GroupKey { process, ..self.key_of_sum(side, StreamKey { op, sequential, bytes }) }
+        GroupKey {
+            process,
+            thread: self.has(Facet::Thread).then_some(ThreadKey { tid: who.tid, name: who.thread }),
+            cgroup: self.has(Facet::Cgroup).then_some(who.cgroup),
+            file: self.has(Facet::File).then_some(match cell.layer {
+                Layer::FileSystem => (cell.device, who.inode),
+                Layer::Block => (0, 0),
+            }),
+            ..self.key_of_sum(side, StreamKey { op, sequential, bytes })
+        }
+    }
+
+    /// What cells must tell so that they can be grouped.
+    fn asked(&self) -> Told {
+        Told {
+            processes: self.has(Facet::Process) || self.has(Facet::Command),
+            threads: self.has(Facet::Thread),
+            cgroups: self.has(Facet::Cgroup),
+            files: self.has(Facet::File),
+            merges: false,
+        }
     }
 
     fn tally(&mut self, key: GroupKey) -> &mut GroupTally {
@@ -407,12 +497,19 @@ impl Fold for Groups {
             Field::Queued,
             Field::Depth,
             Field::Flags,
-        ]);
+            Field::Merged,
+        ])
+        .and(Contents::FIELDS);
         self.by.iter().fold(always, |fields, facet| {
             fields.and(match facet {
                 Facet::Host => Fields::of(&[Field::Device]),
                 Facet::Device => Fields::of(&[Field::Device, Field::Layer]),
                 Facet::Process | Facet::Command => Fields::of(&[Field::Pid, Field::Command]),
+                Facet::Thread => {
+                    Fields::of(&[Field::Pid, Field::Command, Field::Tid, Field::Thread])
+                }
+                Facet::Cgroup => Fields::of(&[Field::Cgroup]),
+                Facet::File => Fields::of(&[Field::Device, Field::Layer, Field::Inode]),
                 Facet::Cpu => Fields::of(&[Field::Cpu]),
                 Facet::Stream | Facet::Op => Fields::NONE,
             })
@@ -429,23 +526,24 @@ impl Fold for Groups {
         Some(self)
     }
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
-        match self
-            .by
-            .iter()
-            .find(|facet| matches!(facet, Facet::Process | Facet::Command | Facet::Cpu))
-        {
-            Some(Facet::Cpu) => Err(Untold::SingleIos),
-            Some(_) => Err(Untold::Processes),
-            None => Ok(self),
+        let of_processes = |facet: &Facet| matches!(facet, Facet::Process | Facet::Command);
+        match self.by.iter().any(|facet| facet.is_of_single_ios()) {
+            true => Err(Untold::SingleIos),
+            false if self.by.iter().any(of_processes) => Err(Untold::Processes),
+            false => Ok(self),
         }
     }
     fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
-        if self.has(Facet::Cpu) { Err(Untold::SingleIos) } else { Ok(self) }
+        match self.has(Facet::Cpu) {
+            true => Err(Untold::SingleIos),
+            false => Ok(self),
+        }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted.merge(&other.unlisted);
-        for (key, tally) in &other.groups {
-            self.tally(*key).merge(tally);
+        self.merges_unknown |= other.merges_unknown;
+        for (key, tally) in other.groups {
+            self.tally(key).take_in(tally);
         }
         Ok(())
     }
@@ -471,6 +569,8 @@ impl FoldSums for Groups {
 
 impl FoldCells for Groups {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        cells.told.check(self.asked())?;
+        self.merges_unknown |= !cells.told.merges;
         for cell in cells.cells {
             let key = self.key_of_cell(cell);
             self.tally(key).add_cell(cell);

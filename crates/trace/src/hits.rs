@@ -4,8 +4,12 @@
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::quick::QuickMap;
+use crate::streams::{By, StreamKey};
 use crate::untold::Untold;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Steps and ranges of a map, at most.
@@ -57,16 +61,43 @@ pub struct HitMap {
     /// I/Os that lie outside the map, in place or time, or move nothing.
     pub outside: u64,
     device: u16,
-    reads: Vec<u32>,
-    writes: Vec<u32>,
+    measure: By,
+    planes: PlanesOf,
+    /// A plane after the other; in each the steps of a range, one range after the other.
+    cells: Vec<u64>,
+}
+
+/// What is kept apart in a cell: each is a plane of the map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PlanesOf {
+    /// Reads, then writes.
+    Operations,
+    /// I/O streams by their planes; all others are in the last.
+    Streams(QuickMap<StreamKey, usize>),
+}
+
+impl PlanesOf {
+    fn count(&self) -> usize {
+        match self {
+            PlanesOf::Operations => 2,
+            PlanesOf::Streams(numbers) => numbers.len() + 1,
+        }
+    }
+
+    fn of(&self, key: StreamKey) -> usize {
+        match self {
+            PlanesOf::Operations => usize::from(key.op == IoOp::Write),
+            PlanesOf::Streams(numbers) => numbers.get(&key).copied().unwrap_or(numbers.len()),
+        }
+    }
 }
 
 impl HitMap {
-    /// A map of a device's first `capacity` bytes over steps.
+    /// A map of the reads and of the writes of a device's first `capacity` bytes over steps.
     pub fn new(device: u16, capacity: u64, ranges: usize, steps: HitSteps) -> Self {
         let ranges = ranges.clamp(1, SIDE_MAX);
         let HitSteps { begin_ns, width_ns, count } = steps;
-        HitMap {
+        let empty = HitMap {
             ranges,
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
             steps: count,
@@ -74,9 +105,22 @@ impl HitMap {
             begin_ns,
             outside: 0,
             device,
-            reads: vec![0; ranges * count],
-            writes: vec![0; ranges * count],
-        }
+            measure: By::Count,
+            planes: PlanesOf::Operations,
+            cells: Vec::new(),
+        };
+        empty.alike()
+    }
+
+    /// The same of bytes in place of hits.
+    pub fn by(self, measure: By) -> Self {
+        HitMap { measure, ..self }
+    }
+
+    /// The same of these I/O streams, and of all others together, in place of reads and writes.
+    pub fn of_streams(self, keys: &[StreamKey]) -> Self {
+        let planes = PlanesOf::Streams(keys.iter().copied().zip(0..).collect());
+        HitMap { planes, ..self }.alike()
     }
 
     /// Which device it is of, as its number in the trace.
@@ -84,36 +128,69 @@ impl HitMap {
         self.device
     }
 
-    /// Hits of a range in a step.
-    pub fn hits(&self, op: IoOp, range: usize, step: usize) -> u32 {
-        if range >= self.ranges || step >= self.steps {
-            return 0;
-        }
-        let at = range * self.steps + step;
+    /// How many planes it has: of reads and writes, or of streams.
+    pub fn planes(&self) -> usize {
+        self.planes.count()
+    }
+
+    /// Hits of a range in a step, or their bytes, on one plane.
+    pub fn of_plane(&self, plane: usize, range: usize, step: usize) -> u64 {
+        let inside = plane < self.planes() && range < self.ranges && step < self.steps;
+        if inside { self.cells[self.place(plane, range, step)] } else { 0 }
+    }
+
+    /// Hits of a range in a step, or their bytes, where reads and writes are kept apart.
+    pub fn hits(&self, op: IoOp, range: usize, step: usize) -> u64 {
         match op {
-            IoOp::Read => self.reads[at],
-            IoOp::Write => self.writes[at],
+            IoOp::Read => self.of_plane(0, range, step),
+            IoOp::Write => self.of_plane(1, range, step),
             _ => 0,
         }
     }
 
-    /// Reads and writes of every step, in so many rows of ranges alike, the lowest LBA
-    /// first.
-    pub fn rows(&self, rows: usize) -> Vec<Vec<u64>> {
-        let rows = rows.clamp(1, self.ranges);
-        let hits = |range, step| {
-            u64::from(self.hits(IoOp::Read, range, step))
-                + u64::from(self.hits(IoOp::Write, range, step))
-        };
-        let row = |row: usize| {
-            let ranges = row * self.ranges / rows..(row + 1) * self.ranges / rows;
-            let of_step = |step| ranges.clone().map(|range| hits(range, step)).sum();
-            (0..self.steps).map(of_step).collect()
-        };
-        (0..rows).map(row).collect()
+    /// The plane with the most in a cell, the first of equals.
+    pub fn strongest(&self, range: usize, step: usize) -> Option<usize> {
+        self.strongest_of(range..range + 1, step)
     }
 
-    fn hit(&mut self, op: IoOp, time: u64, from: u64, bytes: u32) {
+    fn strongest_of(&self, ranges: Range<usize>, step: usize) -> Option<usize> {
+        let of =
+            |plane| -> u64 { ranges.clone().map(|range| self.of_plane(plane, range, step)).sum() };
+        let most = (0..self.planes()).map(|plane| (of(plane), Reverse(plane))).max()?;
+        (most.0 > 0).then_some(most.1.0)
+    }
+
+    fn place(&self, plane: usize, range: usize, step: usize) -> usize {
+        (plane * self.ranges + range) * self.steps + step
+    }
+
+    /// What is in every step, all planes together, in so many rows of ranges alike, the
+    /// lowest LBA first.
+    pub fn rows(&self, rows: usize) -> Vec<Vec<u64>> {
+        let all = |range, step| -> u64 {
+            (0..self.planes()).map(|plane| self.of_plane(plane, range, step)).sum()
+        };
+        let row = |ranges: Range<usize>| {
+            let of_step = |step| ranges.clone().map(|range| all(range, step)).sum();
+            (0..self.steps).map(of_step).collect()
+        };
+        self.ranges_of_rows(rows).map(row).collect()
+    }
+
+    /// The plane with the most in every step, in the same rows.
+    pub fn strongest_rows(&self, rows: usize) -> Vec<Vec<Option<usize>>> {
+        let row = |ranges: Range<usize>| {
+            (0..self.steps).map(|step| self.strongest_of(ranges.clone(), step)).collect()
+        };
+        self.ranges_of_rows(rows).map(row).collect()
+    }
+
+    fn ranges_of_rows(&self, rows: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let rows = rows.clamp(1, self.ranges);
+        (0..rows).map(move |row| row * self.ranges / rows..(row + 1) * self.ranges / rows)
+    }
+
+    fn hit(&mut self, plane: usize, time: u64, from: u64, bytes: u32) {
         let step = time.checked_sub(self.begin_ns).map(|t| t / self.width_ns);
         let step = step.and_then(|step| usize::try_from(step).ok()).filter(|s| *s < self.steps);
         let first = usize::try_from(from / self.range_bytes).ok().filter(|r| *r < self.ranges);
@@ -121,24 +198,26 @@ impl HitMap {
             self.outside += 1;
             return;
         };
-        let end = from.saturating_add(u64::from(bytes)).saturating_sub(1);
-        let last = usize::try_from(end / self.range_bytes).unwrap_or(usize::MAX);
-        let counts = if op == IoOp::Read { &mut self.reads } else { &mut self.writes };
+        let end = from.saturating_add(u64::from(bytes));
+        let last = usize::try_from((end - 1) / self.range_bytes).unwrap_or(usize::MAX);
         for range in first..=last.min(self.ranges - 1) {
-            let count = &mut counts[range * self.steps + step];
-            *count = count.saturating_add(1);
+            let more = match self.measure {
+                By::Count => 1,
+                By::Bytes => {
+                    let begin = self.range_bytes.saturating_mul(range as u64);
+                    end.min(begin.saturating_add(self.range_bytes)) - from.max(begin)
+                }
+            };
+            let place = self.place(plane, range, step);
+            self.cells[place] = self.cells[place].saturating_add(more);
         }
     }
 }
 
 impl Alike for HitMap {
     fn alike(&self) -> Self {
-        HitMap {
-            outside: 0,
-            reads: vec![0; self.reads.len()],
-            writes: vec![0; self.writes.len()],
-            ..*self
-        }
+        let cells = vec![0; self.planes() * self.ranges * self.steps];
+        HitMap { outside: 0, cells, planes: self.planes.clone(), ..*self }
     }
 }
 
@@ -161,7 +240,9 @@ impl Fold for HitMap {
             }
             let (op, bytes) = (batch.op(row), batch.bytes(row));
             if matches!(op, IoOp::Read | IoOp::Write) && bytes > 0 {
-                self.hit(op, batch.issued_ns(row), batch.offset(row), bytes);
+                let sequential = rows.sequential[row];
+                let plane = self.planes.of(StreamKey { op, sequential, bytes });
+                self.hit(plane, batch.issued_ns(row), batch.offset(row), bytes);
             } else {
                 self.outside += 1;
             }
@@ -176,8 +257,8 @@ impl Fold for HitMap {
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.outside += other.outside;
-        for (ours, theirs) in [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes)] {
-            ours.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.saturating_add(*b));
+        for (ours, theirs) in self.cells.iter_mut().zip(&other.cells) {
+            *ours = ours.saturating_add(*theirs);
         }
         Ok(())
     }
@@ -250,5 +331,28 @@ mod tests {
         assert_eq!((steps.begin_ns, steps.count), (10 * second, 1));
         let steps = HitSteps::over((0, u64::MAX), 60);
         assert!(steps.count == 60 && steps.width_ns >= u64::MAX / 60);
+    }
+
+    #[test]
+    fn bytes_fall_where_they_lie_and_the_strongest_stream_is_found() {
+        let (read, write) = (
+            StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 },
+            StreamKey { op: IoOp::Write, sequential: true, bytes: 65_536 },
+        );
+        let steps = HitSteps { begin_ns: 0, width_ns: 10, count: 2 };
+        let mut map = HitMap::new(0, 40_960, 4, steps).by(By::Bytes).of_streams(&[read, write]);
+        assert_eq!((map.planes(), map.range_bytes), (3, 10_240));
+        map.hit(map.planes.of(read), 0, 8192, 4096);
+        map.hit(map.planes.of(write), 0, 0, 12_000);
+        map.hit(map.planes.of(StreamKey { bytes: 512, ..read }), 15, 40_448, 512);
+        assert_eq!((map.of_plane(0, 0, 0), map.of_plane(0, 1, 0)), (2048, 2048));
+        assert_eq!((map.of_plane(1, 0, 0), map.of_plane(1, 1, 0)), (10_240, 1760));
+        assert_eq!([map.strongest(0, 0), map.strongest(1, 0)], [Some(1), Some(0)]);
+        assert_eq!([map.strongest(3, 0), map.strongest(3, 1)], [None, Some(2)]);
+        assert_eq!(map.rows(2), [[16_096, 0], [0, 512]]);
+        assert_eq!(map.strongest_rows(2), [[Some(1), None], [None, Some(2)]]);
+        map.hit(0, 0, 40_960, 512);
+        map.hit(0, 20, 0, 512);
+        assert_eq!(map.outside, 2);
     }
 }

@@ -9,11 +9,16 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;
+mod buckets;
+pub mod capture_step;
 pub mod captured;
 pub mod cells;
+mod checkpoint;
 pub mod clock;
 pub mod columns;
 pub mod compare;
+pub mod content;
+pub mod content_steps;
 pub mod crew;
 pub mod day_profile;
 pub mod delta;
@@ -30,14 +35,19 @@ pub mod fold;
 pub mod group_figures;
 pub mod groups;
 pub mod hits;
+pub mod hot;
 pub mod import;
 pub mod locality;
+mod lookback;
 pub mod order;
+mod outstanding;
+pub mod packed_steps;
 pub mod pass;
 mod place;
 pub mod placement;
 pub mod processes;
 pub mod quality;
+pub mod queue;
 mod quick;
 pub mod reach;
 pub mod replay;

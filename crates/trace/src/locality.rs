@@ -393,6 +393,8 @@ mod tests {
             busy: &vec![(0, 0); ios.len()],
             kept: &vec![true; ios.len()],
             after: &[],
+            stretch: 0,
+            place: None,
         };
         fold.take(&rows).unwrap();
         fold.figures()

@@ -54,6 +54,8 @@ pub struct IssueOrder<'t, R> {
     line: Line,
     /// Events issued before this are left out: a pass that begins in the middle.
     from_ns: u64,
+    /// Row groups from this one on are not read.
+    groups: usize,
     ended: bool,
 }
 
@@ -68,7 +70,8 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
     pub(crate) fn new(trace: Lent<'t, R>, fields: Fields) -> Self {
         let fields = fields.and(Fields::of(&[Field::Issued]));
         let line = Line::new(trace.earliest_to_come());
-        IssueOrder { line, batches: Batches::of(trace, fields), from_ns: 0, ended: false }
+        let batches = Batches::of(trace, fields);
+        IssueOrder { line, batches, from_ns: 0, groups: usize::MAX, ended: false }
     }
 
     /// With another bound for the events that wait.
@@ -84,10 +87,15 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
         self
     }
 
+    /// Without the row groups from this one on.
+    pub(crate) fn ending_before(mut self, group: usize) -> Self {
+        self.groups = group;
+        self
+    }
+
     /// The latest issue time of what was given out, where the order could be kept.
     pub(crate) fn given_out_until(&self) -> Option<u64> {
-        let account = self.line.account;
-        (account.late == 0 && account.overflowed == 0).then_some(self.line.last_out)
+        self.line.given_out_until()
     }
 
     /// The next events, in place of those in `batch`; `false` when there are
@@ -102,7 +110,8 @@ impl<'t, R: Read + Seek + Send + 'static> IssueOrder<'t, R> {
                 return Ok(false);
             }
             let mut fresh = self.line.spare();
-            if self.batches.read(STRIDE, &mut fresh)? == 0 {
+            let is_over = self.batches.next_group() >= self.groups;
+            if is_over || self.batches.read(STRIDE, &mut fresh)? == 0 {
                 self.ended = true;
                 self.line.end();
                 continue;
@@ -165,6 +174,12 @@ impl Line {
     /// How well the order could be kept so far.
     pub(crate) fn account(&self) -> OrderAccount {
         self.account
+    }
+
+    /// The latest issue time of what was given out, where the order could be kept.
+    pub(crate) fn given_out_until(&self) -> Option<u64> {
+        let is_kept = self.account.late == 0 && self.account.overflowed == 0;
+        is_kept.then_some(self.last_out)
     }
 
     /// An empty batch, with the memory of an earlier one.

@@ -2,13 +2,14 @@
 //! for sequentiality and filtered; what was added up before comes as it was kept.
 
 use crate::batch::Batch;
+pub use crate::checkpoint::Checkpoint;
 use crate::error::TraceError;
 use crate::file::{Field, Fields, Lent, Trace};
 use crate::filter::Filter;
 use crate::fold::{Fold, Rows, Sums};
 use crate::order::{IssueOrder, OrderAccount, WAITING_MAX};
 use crate::place::Place;
-use crate::sequence::{After, Busy, Depths, Neighbors, Sequencer, WINDOW};
+use crate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
 use crate::step_file::StepFile;
 use crate::streams::{STREAMS_MAX, StreamKey};
 use crate::untold::Untold;
@@ -34,21 +35,20 @@ pub struct Pass {
     /// (but for the gaps of [`After`], which begin anew). Sums are always read from the
     /// beginning.
     pub start: Option<Arc<Checkpoint>>,
-}
-
-/// A place in a trace from which a pass can begin.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkpoint {
-    /// Everything before it was issued earlier than this, everything after it then or
-    /// later.
-    pub at_ns: u64,
-    group: usize,
-    neighbors: Neighbors,
+    /// I/Os between two places from which a pass can begin, at least; such places are
+    /// kept ([`Rows::place`]) where this is said.
+    pub places_every: Option<u64>,
 }
 
 impl Default for Pass {
     fn default() -> Self {
-        Pass { filter: Filter::default(), window: WINDOW, waiting_max: WAITING_MAX, start: None }
+        Pass {
+            filter: Filter::default(),
+            window: WINDOW,
+            waiting_max: WAITING_MAX,
+            start: None,
+            places_every: None,
+        }
     }
 }
 
@@ -92,11 +92,15 @@ pub(crate) struct Judged {
     busy: Vec<Busy>,
     kept: Vec<bool>,
     after: Vec<After>,
+    stretch: usize,
+    place: Option<Checkpoint>,
 }
 
 impl Judged {
     pub(crate) fn rows(&self) -> Rows<'_> {
         Rows {
+            stretch: self.stretch,
+            place: self.place.as_ref(),
             batch: &self.batch,
             sequential: &self.sequential,
             depth: &self.depth,
@@ -118,6 +122,11 @@ pub(crate) struct Judge {
     account: PassAccount,
     /// Whether no later I/O can pass.
     pub(crate) is_over: bool,
+    places_every: Option<u64>,
+    /// I/Os since the last place.
+    since_place: u64,
+    /// Places so far.
+    places: usize,
 }
 
 impl Judge {
@@ -127,15 +136,47 @@ impl Judge {
             Some(start) => sequencer.going_on(&start.neighbors),
             None => sequencer,
         };
+        // A pass that begins at a place has to know until when the devices are busy there.
+        let tells_busy = fields.has_busy() || pass.places_every.is_some();
         Judge {
-            sequencer: sequencer.telling_after(fields.has_neighbors()),
+            sequencer: sequencer.telling_after(fields.has_neighbors()).telling_busy(tells_busy),
             arrivals: fields.has_neighbors().then(Arrivals::default),
             filter: pass.filter.clone(),
             times: ResponseTimes::default(),
             place: None,
             account: PassAccount::default(),
             is_over: false,
+            places_every: pass.places_every,
+            since_place: 0,
+            places: 0,
         }
+    }
+
+    /// Whether the place before some I/Os is to be kept.
+    pub(crate) fn wants_place(&self) -> bool {
+        self.places_every.is_some_and(|every| self.since_place >= every)
+    }
+
+    /// Keeps the place before the next I/Os, where it is wanted and there can be one: all
+    /// before it were issued until a time that is known.
+    pub(crate) fn keep_place(
+        &mut self,
+        next: &mut Judged,
+        until_ns: Option<u64>,
+        group: impl FnOnce(u64) -> usize,
+    ) {
+        let at_ns = next.batch.issued_ns(0);
+        let can_be = self.wants_place() && until_ns.is_some_and(|until| until < at_ns);
+        next.place = can_be.then(|| Checkpoint {
+            at_ns,
+            group: group(at_ns),
+            neighbors: self.sequencer.neighbors(),
+        });
+        if can_be {
+            (self.places, self.since_place) = (self.places + 1, 0);
+        }
+        self.since_place += next.batch.len() as u64;
+        next.stretch = self.places;
     }
 
     /// Says of the I/Os of its batch, which come next, what there is to say.
@@ -172,36 +213,9 @@ pub struct Ios<'t, R> {
     judge: Judge,
     judged: Judged,
     trace: Lent<'t, R>,
-    /// The place before the batch that was given out last, where places are kept.
-    checkpoint: Option<Checkpoint>,
-    keeps_checkpoints: bool,
 }
 
 impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
-    /// Keeps the place before every batch, for [`Self::checkpoint`].
-    pub fn keeping_checkpoints(mut self) -> Self {
-        self.keeps_checkpoints = true;
-        self
-    }
-
-    /// The place before the batch that was given out last; `None` where a pass cannot
-    /// begin there: I/Os of one time lie on both sides of it, or the order could not be
-    /// kept.
-    pub fn checkpoint(&mut self) -> Option<Checkpoint> {
-        self.checkpoint.take()
-    }
-
-    /// The place before the next batch, where all before it was issued until a time.
-    fn place_before(&self, until_ns: Option<u64>) -> Option<Checkpoint> {
-        let at_ns = self.judged.batch.issued_ns(0);
-        self.order.given_out_until()?;
-        until_ns.filter(|until| *until < at_ns).map(|_| Checkpoint {
-            at_ns,
-            group: self.trace.first_group_reaching(at_ns),
-            neighbors: self.judge.sequencer.neighbors(),
-        })
-    }
-
     /// The next batch; [`Rows::iter`] gives the rows that pass. `None` when no more
     /// can pass.
     ///
@@ -212,9 +226,8 @@ impl<R: Read + Seek + Send + 'static> Ios<'_, R> {
         if self.judge.is_over || !self.order.next_batch(&mut self.judged.batch)? {
             return Ok(None);
         }
-        if self.keeps_checkpoints {
-            self.checkpoint = self.place_before(until_ns);
-        }
+        let group = |at_ns| self.trace.first_group_reaching(at_ns);
+        self.judge.keep_place(&mut self.judged, until_ns, group);
         self.judge.judge(&mut self.judged)?;
         Ok(Some(self.judged.rows()))
     }
@@ -250,7 +263,10 @@ impl Pass {
         fields: Fields,
     ) -> Ios<'t, R> {
         let fields = self.fields(fields);
-        let order = IssueOrder::new(trace.clone(), fields).waiting_at_most(self.waiting_max);
+        let last = self.groups(&trace);
+        let order = IssueOrder::new(trace.clone(), fields)
+            .waiting_at_most(self.waiting_max)
+            .ending_before(last);
         Ios {
             order: match &self.start {
                 Some(start) => order.beginning_at(start.group, start.at_ns),
@@ -259,9 +275,14 @@ impl Pass {
             judge: Judge::of(self, trace.conditions(), fields),
             judged: Judged::default(),
             trace,
-            checkpoint: None,
-            keeps_checkpoints: false,
         }
+    }
+
+    /// The row groups that can hold what passes: those before this one.
+    pub(crate) fn groups<R: Read + Seek + Send + 'static>(&self, trace: &Trace<R>) -> usize {
+        let Some(end) = self.filter.end_ns() else { return trace.group_count() };
+        let earliest = trace.earliest_to_come();
+        earliest.partition_point(|time| *time < end).min(trace.group_count())
     }
 
     /// The columns that it takes to go over a trace and see these.
@@ -319,6 +340,9 @@ impl Pass {
     ) -> Result<PassAccount, TraceError> {
         if self.filter.process.is_some() {
             return Err(Untold::Processes.into());
+        }
+        if self.filter.asks_single_ios() {
+            return Err(Untold::SingleIos.into());
         }
         if self.window != WINDOW {
             return Err(Untold::OtherWindow.into());
@@ -400,15 +424,24 @@ struct ResponseTimes(u64);
 
 impl ResponseTimes {
     fn see(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        let known = (0..batch.len()).map(|row| batch.response_ns(row));
-        let mut known = known.filter(|response| *response != RESPONSE_UNKNOWN);
-        self.0 = known.try_fold(self.0, u64::checked_add).ok_or_else(|| {
+        // Halves, whose sums have room, are added several at once.
+        let (mut low, mut high) = (0u64, 0u64);
+        for response in batch.responses() {
+            let known = if *response == UNKNOWN { 0 } else { response.cast_unsigned() };
+            low += known & u64::from(u32::MAX);
+            high += known >> u32::BITS;
+        }
+        let sum = u128::from(self.0) + u128::from(low) + (u128::from(high) << u32::BITS);
+        self.0 = u64::try_from(sum).map_err(|_| {
             let what = "impossible response times: more than 584 years in total";
             TraceError::damaged("in column response_ns", what)
         })?;
         Ok(())
     }
 }
+
+/// As a batch keeps it.
+const UNKNOWN: i64 = RESPONSE_UNKNOWN.cast_signed();
 
 impl PassAccount {
     fn see(&mut self, batch: &Batch, kept: &[bool]) {

@@ -6,6 +6,7 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows};
+use crate::queue::Queued;
 use crate::quick::QuickMap;
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
@@ -54,6 +55,8 @@ pub struct ProcessTally {
     pub responses: u64,
     /// The longest, in nanoseconds.
     pub response_max_ns: u64,
+    /// Times in the queue.
+    pub queued: Queued,
     /// Issue time of its first and last I/O.
     pub span_ns: Option<(u64, u64)>,
 }
@@ -77,6 +80,7 @@ impl ProcessTally {
         self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
         self.responses += other.responses;
         self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.queued.merge(other.queued);
         self.span_ns = match (self.span_ns, other.span_ns) {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),
@@ -90,6 +94,7 @@ impl ProcessTally {
             response_sum_ns: cell.responses.sum_ns,
             responses: cell.responses.count,
             response_max_ns: cell.responses.max_ns,
+            queued: Queued::of_cell(cell),
             span_ns: Some(cell.span_ns),
             ..ProcessTally::default()
         };
@@ -107,6 +112,7 @@ impl ProcessTally {
             self.response_sum_ns = self.response_sum_ns.saturating_add(response);
             self.response_max_ns = self.response_max_ns.max(response);
         }
+        self.queued.add(rows, row);
         let time = rows.batch.issued_ns(row);
         let (from, to) = self.span_ns.unwrap_or((time, time));
         self.span_ns = Some((from.min(time), to.max(time)));
@@ -223,6 +229,7 @@ impl Fold for ProcessTable {
             Field::Op,
             Field::Bytes,
             Field::Response,
+            Field::Queued,
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
@@ -253,7 +260,7 @@ impl Fold for ProcessTable {
 impl FoldCells for ProcessTable {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            let key = ProcessKey { pid: cell.pid, command: cell.command };
+            let key = ProcessKey { pid: cell.who.pid, command: cell.who.command };
             self.tally(key).take_cell(cell);
         }
         Ok(())
@@ -285,6 +292,8 @@ pub struct ProcessFigures {
     pub response_mean_ns: Option<u64>,
     /// Longest response time.
     pub response_max_ns: Option<u64>,
+    /// Times in the queue before.
+    pub queued: Queued,
     /// Issue time of its first and last I/O.
     pub span_ns: Option<(u64, u64)>,
 }
@@ -303,6 +312,7 @@ impl ProcessFigures {
             sequential: tally.sequential,
             response_mean_ns: tally.response_sum_ns.checked_div(tally.responses),
             response_max_ns: (tally.responses > 0).then_some(tally.response_max_ns),
+            queued: tally.queued,
             span_ns: tally.span_ns,
         }
     }
@@ -344,10 +354,19 @@ impl ProcessFigures {
     });
     const MRT: Of =
         Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
+    const QUEUE_MEAN: Of = Column::new("queue_mean_ns", "queue ms", Print::Milliseconds, |p| {
+        p.queued.mean_ns().into()
+    });
+    const QUEUE_MAX: Of = Column::new("queue_max_ns", "queue max", Print::Milliseconds, |p| {
+        p.queued.longest_ns().into()
+    });
+    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |p| {
+        p.queued.together.share().into()
+    });
     const SPAN: Of = Column::new("span_ns", "From, to", Print::Plain(0), |p| p.span_ns.into());
 
     /// Everything, as JSON has it.
-    const ALL: [Of; 12] = [
+    const ALL: [Of; 15] = [
         Self::PROCESS,
         Self::PID,
         Self::COMMAND,
@@ -359,11 +378,14 @@ impl ProcessFigures {
         Self::SEQUENTIAL,
         Self::ART,
         Self::MRT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
         Self::SPAN,
     ];
 
     /// A terminal's table.
-    pub const TABLE: [Of; 9] = [
+    const TABLE: [Of; 9] = [
         Self::PROCESS,
         Self::COUNT,
         Self::SHARE,
@@ -375,8 +397,14 @@ impl ProcessFigures {
         Self::MRT,
     ];
 
+    /// A terminal's table, with times in the queue where they are known.
+    pub fn table(tells_queue: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+        Self::TABLE.iter().chain(queue).copied().collect()
+    }
+
     /// A report's table, beside the processes' names.
-    pub const OF_REPORT: [Of; 7] = [
+    pub const OF_REPORT: [Of; 9] = [
         Self::COUNT,
         Self::SHARE.headed("% of all"),
         Self::READS.headed("Reads"),
@@ -384,5 +412,7 @@ impl ProcessFigures {
         Self::AMOUNT,
         Self::ART,
         Self::MRT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_SHARE,
     ];
 }

@@ -134,7 +134,7 @@ impl FoldCells for Quality {
         let (mut no_process, mut no_queue_time, mut beyond) = (0u64, 0u64, 0u64);
         for cell in cells.cells {
             let is_block = cell.layer == Layer::Block;
-            let unnamed = cell.pid == 0 && cell.command.is_empty();
+            let unnamed = cell.who.pid == 0 && cell.who.command.is_empty();
             let at_block_layer = |count: u64| if is_block { count } else { 0 };
             self.ios = self.ios.saturating_add(cell.ios);
             self.at_block_layer = self.at_block_layer.saturating_add(at_block_layer(cell.ios));
@@ -145,7 +145,7 @@ impl FoldCells for Quality {
             no_queue_time += at_block_layer(cell.ios.saturating_sub(cell.queued.count));
             beyond = beyond.saturating_add(cell.beyond);
         }
-        if cells.processes {
+        if cells.told.processes {
             *self.no_process.get_or_insert(0) += no_process;
         }
         *self.no_queue_time.get_or_insert(0) += no_queue_time;

@@ -1,13 +1,11 @@
 //! Response times as they are gathered: exact count, sum and maximum, and a
 //! histogram that takes memory only where there are values.
 
+use crate::buckets::Buckets;
 use crate::cells::Times;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use steadfast_domain::{FineHistogram, QuarterHistogram};
 
-/// Buckets of one octave of the domain's histogram.
-const OCTAVE: usize = 128;
-const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
 /// Share of the I/Os that a histogram must hold for percentiles to print.
 const TOLD_LEAST: f64 = 0.99;
 
@@ -20,7 +18,7 @@ pub struct Responses {
     pub sum_ns: u64,
     /// The longest, in nanoseconds.
     pub max_ns: u64,
-    octaves: Vec<Option<Box<[u64; OCTAVE]>>>,
+    buckets: Buckets,
 }
 
 impl Responses {
@@ -30,7 +28,13 @@ impl Responses {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(ns);
         self.max_ns = self.max_ns.max(ns);
-        *self.bucket(ns) += 1;
+        self.buckets.count(FineHistogram::index(ns));
+    }
+
+    /// Counts one in its bucket alone; [`Self::take_sum`] tells the rest.
+    #[inline]
+    pub(crate) fn count_bucket(&mut self, ns: u64) {
+        self.buckets.count(FineHistogram::index(ns));
     }
 
     /// Adds some of which only this is known; [`Self::take_histogram`] tells the
@@ -45,7 +49,7 @@ impl Responses {
     /// of its longest time.
     pub(crate) fn take_histogram(&mut self, histogram: &QuarterHistogram) {
         for (_, longest, count) in histogram.buckets() {
-            *self.bucket(longest.0) += count;
+            self.buckets.add(FineHistogram::index(longest.0), count);
         }
     }
 
@@ -53,18 +57,13 @@ impl Responses {
     pub(crate) fn take_times(&mut self, times: &Times) {
         self.take_sum(times.count, times.sum_ns, times.max_ns);
         for (index, count) in &times.buckets {
-            *self.bucket_at(usize::from(*index)) += count;
+            self.buckets.add(usize::from(*index), *count);
         }
     }
 
     /// What was gathered, as a fold file keeps it.
     pub(crate) fn times(&self) -> Times {
-        let octaves = self.octaves.iter().enumerate();
-        let octaves = octaves.filter_map(|(octave, counts)| Some((octave, counts.as_ref()?)));
-        let buckets = octaves.flat_map(|(octave, counts)| {
-            let counted = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            counted.map(move |(at, count)| ((octave * OCTAVE + at) as u16, *count))
-        });
+        let buckets = self.buckets.iter().map(|(index, count)| (index as u16, count));
         Times {
             count: self.count,
             sum_ns: self.sum_ns,
@@ -73,45 +72,26 @@ impl Responses {
         }
     }
 
-    /// The count of the bucket of a time.
-    #[inline]
-    fn bucket(&mut self, ns: u64) -> &mut u64 {
-        self.bucket_at(FineHistogram::index(ns))
-    }
-
-    #[inline]
-    fn bucket_at(&mut self, index: usize) -> &mut u64 {
-        if self.octaves.is_empty() {
-            self.octaves.resize(OCTAVES, None);
-        }
-        let octave = self.octaves[index / OCTAVE].get_or_insert_with(|| Box::new([0; OCTAVE]));
-        &mut octave[index % OCTAVE]
-    }
-
     /// Adds those of another part.
     pub fn merge(&mut self, other: &Responses) {
         self.count += other.count;
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
-        if self.octaves.is_empty() {
-            self.octaves.clone_from(&other.octaves);
-            return;
-        }
-        for (ours, theirs) in self.octaves.iter_mut().zip(&other.octaves) {
-            let Some(theirs) = theirs else { continue };
-            let ours = ours.get_or_insert_with(|| Box::new([0; OCTAVE]));
-            ours.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a += b);
+        self.buckets.merge(&other.buckets);
+    }
+
+    /// Takes the histogram of another part over, where it has none itself yet, so that
+    /// [`Self::merge`] need not copy it.
+    pub(crate) fn take_over(&mut self, other: &mut Responses) {
+        if self.buckets.is_empty() {
+            std::mem::swap(&mut self.buckets, &mut other.buckets);
         }
     }
 
     /// As the domain's histogram.
     pub fn histogram(&self) -> FineHistogram {
         let mut dense = vec![0u64; FineHistogram::LEN];
-        for (octave, counts) in self.octaves.iter().enumerate() {
-            if let Some(counts) = counts {
-                dense[octave * OCTAVE..][..OCTAVE].copy_from_slice(&counts[..]);
-            }
-        }
+        self.buckets.iter().for_each(|(index, count)| dense[index] = count);
         FineHistogram::from_dense(&dense)
     }
 
@@ -143,13 +123,8 @@ type Kept = (u64, u64, u64, Vec<(u32, u64)>);
 
 impl Serialize for Responses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut buckets: Vec<(u32, u64)> = Vec::new();
-        for (octave, counts) in (0u32..).zip(&self.octaves) {
-            let counts = counts.iter().flat_map(|counts| counts.iter());
-            let numbered = (octave * OCTAVE as u32..).zip(counts);
-            buckets.extend(numbered.filter(|(_, n)| **n > 0).map(|(at, n)| (at, *n)));
-        }
-        let kept: Kept = (self.count, self.sum_ns, self.max_ns, buckets);
+        let buckets = self.buckets.iter().map(|(index, count)| (index as u32, count));
+        let kept: Kept = (self.count, self.sum_ns, self.max_ns, buckets.collect());
         kept.serialize(serializer)
     }
 }
@@ -157,15 +132,12 @@ impl Serialize for Responses {
 impl<'de> Deserialize<'de> for Responses {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (count, sum_ns, max_ns, buckets) = Kept::deserialize(deserializer)?;
-        let mut responses = Responses { count, sum_ns, max_ns, octaves: Vec::new() };
-        if !buckets.is_empty() {
-            responses.octaves.resize(OCTAVES, None);
-        }
+        let mut responses = Responses { count, sum_ns, max_ns, buckets: Buckets::default() };
         for (index, count) in buckets {
-            let index = index as usize;
-            let octave = responses.octaves.get_mut(index / OCTAVE);
-            let octave = octave.ok_or_else(|| serde::de::Error::custom("no such bucket"))?;
-            octave.get_or_insert_with(|| Box::new([0; OCTAVE]))[index % OCTAVE] = count;
+            if index as usize >= FineHistogram::LEN {
+                return Err(serde::de::Error::custom("no such bucket"));
+            }
+            responses.buckets.add(index as usize, count);
         }
         Ok(responses)
     }

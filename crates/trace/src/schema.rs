@@ -6,6 +6,7 @@ use crate::error::TraceError;
 use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
 
 /// Version of the file format that this program writes.
 pub const FORMAT_VERSION: &str = "1";
@@ -15,6 +16,8 @@ pub const KEY_FORMAT: &str = "steadfast.format";
 pub const KEY_START: &str = "steadfast.conditions.start";
 /// Metadata key of the conditions as they were when the file was finished.
 pub const KEY_FINAL: &str = "steadfast.conditions";
+/// Metadata key of files' paths; in a recovery block of those found since the one before.
+pub const KEY_FILES: &str = "steadfast.files";
 /// Metadata key of the row groups' checksums.
 pub const KEY_SUMS: &str = "steadfast.sums";
 /// Metadata key of one row group's checksum, in its recovery block.
@@ -52,16 +55,34 @@ pub enum Field {
     Op,
     /// `layer`.
     Layer,
+    /// `tid`, where threads were captured.
+    Tid,
+    /// `cgroup`, where cgroups were captured.
+    Cgroup,
+    /// `merged`, where merges were counted.
+    Merged,
+    /// `sampled_blocks`, where content was sampled.
+    SampledBlocks,
+    /// `duplicate_blocks`, where content was sampled.
+    DuplicateBlocks,
+    /// `sampled_bytes`, where content was sampled.
+    SampledBytes,
+    /// `compressed_bytes`, where content was sampled.
+    CompressedBytes,
     /// `command`.
     Command,
+    /// `thread`, where threads were captured.
+    Thread,
 }
 
 /// Columns of 64 bits; they come first in [`Field`].
 pub(crate) const WIDE: usize = 5;
 /// Columns of up to 32 bits; they follow.
-pub(crate) const NARROW: usize = 8;
-/// All columns: the command name is the last.
-pub(crate) const COLUMNS: usize = WIDE + NARROW + 1;
+pub(crate) const NARROW: usize = 15;
+/// Columns of names: the last.
+pub(crate) const NAMES: usize = 2;
+/// All columns.
+pub(crate) const COLUMNS: usize = WIDE + NARROW + NAMES;
 
 impl Field {
     /// Every column, in the order in which they stand in the file.
@@ -79,8 +100,31 @@ impl Field {
         Field::Device,
         Field::Op,
         Field::Layer,
+        Field::Tid,
+        Field::Cgroup,
+        Field::Merged,
+        Field::SampledBlocks,
+        Field::DuplicateBlocks,
+        Field::SampledBytes,
+        Field::CompressedBytes,
         Field::Command,
+        Field::Thread,
     ];
+
+    /// The columns of a file with these conditions.
+    pub(crate) fn of_file(conditions: &CaptureConditions) -> Vec<Field> {
+        let is_there = |field: &Field| match field {
+            Field::Tid | Field::Thread => conditions.threads,
+            Field::Cgroup => conditions.cgroups.is_some(),
+            Field::Merged => conditions.merging.is_some(),
+            Field::SampledBlocks
+            | Field::DuplicateBlocks
+            | Field::SampledBytes
+            | Field::CompressedBytes => conditions.content.is_some(),
+            _ => true,
+        };
+        Field::ALL.into_iter().filter(is_there).collect()
+    }
 
     /// The column's name in the file.
     pub const fn name(self) -> &'static str {
@@ -98,18 +142,28 @@ impl Field {
             Field::Device => "device",
             Field::Op => "op",
             Field::Layer => "layer",
+            Field::Tid => "tid",
+            Field::Cgroup => "cgroup",
+            Field::Merged => "merged",
+            Field::SampledBlocks => "sampled_blocks",
+            Field::DuplicateBlocks => "duplicate_blocks",
+            Field::SampledBytes => "sampled_bytes",
+            Field::CompressedBytes => "compressed_bytes",
             Field::Command => "command",
+            Field::Thread => "thread",
         }
     }
 
-    /// Bits of the unsigned integer; 0 for the command name.
+    /// Bits of the unsigned integer; 0 for a name.
     pub const fn bits(self) -> i8 {
         match self {
             Field::Issued | Field::Response | Field::Queued | Field::Offset | Field::Inode => 64,
-            Field::Bytes | Field::Depth | Field::Pid => 32,
-            Field::Cpu | Field::Flags | Field::Device => 16,
+            Field::Bytes | Field::Depth | Field::Pid | Field::Tid => 32,
+            Field::SampledBytes | Field::CompressedBytes => 32,
+            Field::Cpu | Field::Flags | Field::Device | Field::Cgroup | Field::Merged => 16,
+            Field::SampledBlocks | Field::DuplicateBlocks => 16,
             Field::Op | Field::Layer => 8,
-            Field::Command => 0,
+            Field::Command | Field::Thread => 0,
         }
     }
 
@@ -156,7 +210,7 @@ impl Field {
 
 /// A set of columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fields(u16);
+pub struct Fields(u32);
 
 impl Fields {
     /// None.
@@ -164,7 +218,10 @@ impl Fields {
     /// No column: what the I/Os before tell of each one
     /// ([`crate::sequence::After`]). It takes time, so it is found only where a fold
     /// asks for it.
-    pub const NEIGHBORS: Fields = Fields(1 << 15);
+    pub const NEIGHBORS: Fields = Fields(1 << 31);
+    /// No column either: which part of its time each I/O kept an otherwise idle device busy
+    /// ([`crate::sequence::Busy`]). Where nobody asks for it, no I/O has such a part.
+    pub const BUSY: Fields = Fields(1 << 30);
     /// All of them.
     pub const ALL: Fields = Fields((1 << COLUMNS) - 1);
     /// These.
@@ -172,7 +229,7 @@ impl Fields {
         let mut bits = 0;
         let mut at = 0;
         while at < fields.len() {
-            bits |= 1 << fields[at] as u16;
+            bits |= 1 << fields[at] as u32;
             at += 1;
         }
         Fields(bits)
@@ -185,15 +242,19 @@ impl Fields {
     pub(crate) const fn has_neighbors(self) -> bool {
         self.0 & Fields::NEIGHBORS.0 != 0
     }
+    /// Whether busy time is asked for.
+    pub(crate) const fn has_busy(self) -> bool {
+        self.0 & Fields::BUSY.0 != 0
+    }
     /// Whether the set has this column.
     pub const fn has(self, field: Field) -> bool {
-        self.0 & (1 << field as u16) != 0
+        self.0 & (1 << field as u32) != 0
     }
 }
 
-/// The schema of a trace file.
-pub(crate) fn schema() -> Result<TypePtr, TraceError> {
-    let columns = Field::ALL.iter().map(|field| column(*field).map(Arc::new));
+/// The schema of a trace file with these columns.
+pub(crate) fn schema(fields: &[Field]) -> Result<TypePtr, TraceError> {
+    let columns = fields.iter().map(|field| column(*field).map(Arc::new));
     let columns: Result<Vec<_>, _> = columns.collect();
     Type::group_type_builder("trace")
         .with_fields(columns?)
@@ -219,6 +280,7 @@ fn column(field: Field) -> Result<Type, TraceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::ContentSample;
 
     #[test]
     fn columns_stand_where_their_numbers_say() {
@@ -227,6 +289,21 @@ mod tests {
             assert_eq!(field.bits() == 64, at < WIDE);
             assert!(Fields::ALL.has(field) && !Fields::NONE.has(field));
         }
-        assert_eq!(schema().unwrap().get_fields().len(), COLUMNS);
+        assert_eq!(schema(&Field::ALL).unwrap().get_fields().len(), COLUMNS);
+    }
+
+    #[test]
+    fn columns_that_were_not_captured_are_not_in_the_file() {
+        let mut conditions = CaptureConditions::default();
+        let names = |conditions: &CaptureConditions| -> Vec<&str> {
+            Field::of_file(conditions).into_iter().map(Field::name).collect()
+        };
+        let usual = names(&conditions);
+        assert_eq!((usual.len(), usual.last()), (14, Some(&"command")));
+        conditions.threads = true;
+        assert!(names(&conditions).ends_with(&["tid", "command", "thread"]));
+        (conditions.cgroups, conditions.merging) = (Some(Vec::new()), Some(Vec::new()));
+        conditions.content = Some(ContentSample::default());
+        assert_eq!(names(&conditions).len(), COLUMNS);
     }
 }

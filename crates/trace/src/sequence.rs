@@ -23,9 +23,11 @@
 //! never sequential.
 
 use crate::batch::Batch;
+use crate::lookback::{Lookback, Recent};
+use crate::outstanding::Outstanding;
+use crate::schema::Field;
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::ops::Range;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
@@ -34,9 +36,9 @@ use steadfast_domain::{CaptureConditions, IoOp, Layer};
 /// back at.
 pub const WINDOW: usize = 32;
 
-/// Outstanding I/Os that are followed at most where the source tells no queue
-/// depth; beyond that the depth of an event is unknown.
-const OUTSTANDING_MAX: usize = 1 << 16;
+/// I/Os that are sorted by operation and device at once: their columns fit a processor's
+/// nearest caches.
+const AT_ONCE: usize = 4096;
 
 /// A part of an event's own time in which its device would have been idle:
 /// beginning and end in nanoseconds. The parts of a device never overlap.
@@ -85,7 +87,7 @@ pub struct Sequencer {
     window: usize,
     depths: Depths,
     recent_slots: Vec<u32>,
-    recent: Vec<Recent>,
+    recent: Vec<Lookback>,
     device_slots: Vec<u32>,
     devices: Vec<DeviceState>,
     /// Sequential or not, per event of the batch.
@@ -98,6 +100,9 @@ pub struct Sequencer {
     /// what is filtered.
     pub after: Vec<After>,
     tells_after: bool,
+    tells_busy: bool,
+    /// Rows of the batch whose neighbors stand at one place, for each of `recent`.
+    rows_of: Vec<Vec<u32>>,
     /// Events whose depth was counted here.
     pub depths_counted: u64,
 }
@@ -115,28 +120,12 @@ pub struct Neighbors {
     devices: Vec<(u64, bool, Vec<u64>)>,
 }
 
-/// Where the last I/Os and the last runs of one operation on one device ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Recent {
-    ends: Vec<u64>,
-    /// What [`short`] makes of each: twice as many are compared at once.
-    short_ends: Vec<u32>,
-    next: usize,
-    runs: Vec<u64>,
-    short_runs: Vec<u32>,
-    /// When each run was last continued.
-    continued: Vec<u64>,
-    /// Sequential I/Os of each run so far.
-    lengths: Vec<u32>,
-    clock: u64,
-}
-
 #[derive(Default)]
 struct DeviceState {
     busy_until: u64,
     /// Whether it was ever seen busy.
     was_busy: bool,
-    completions: BinaryHeap<Reverse<u64>>,
+    outstanding: Outstanding,
 }
 
 impl Sequencer {
@@ -154,6 +143,8 @@ impl Sequencer {
             busy: Vec::new(),
             after: Vec::new(),
             tells_after: false,
+            tells_busy: true,
+            rows_of: Vec::new(),
             depths_counted: 0,
         }
     }
@@ -167,14 +158,12 @@ impl Sequencer {
     /// What it remembers of the events that it followed.
     pub fn neighbors(&self) -> Neighbors {
         let device = |state: &DeviceState| {
-            let mut completions: Vec<u64> = state.completions.iter().map(|end| end.0).collect();
-            completions.sort_unstable();
-            (state.busy_until, state.was_busy, completions)
+            (state.busy_until, state.was_busy, state.outstanding.completions())
         };
         Neighbors {
             window: self.window,
             recent_slots: self.recent_slots.clone(),
-            recent: self.recent.clone(),
+            recent: self.recent.iter().map(|one| one.recent().clone()).collect(),
             device_slots: self.device_slots.clone(),
             devices: self.devices.iter().map(device).collect(),
         }
@@ -185,11 +174,11 @@ impl Sequencer {
         let device = |(busy_until, was_busy, completions): &(u64, bool, Vec<u64>)| DeviceState {
             busy_until: *busy_until,
             was_busy: *was_busy,
-            completions: completions.iter().copied().map(Reverse).collect(),
+            outstanding: Outstanding::going_on(completions),
         };
         self.window = before.window;
         self.recent_slots.clone_from(&before.recent_slots);
-        self.recent.clone_from(&before.recent);
+        self.recent = before.recent.iter().cloned().map(Lookback::going_on).collect();
         self.device_slots.clone_from(&before.device_slots);
         self.devices = before.devices.iter().map(device).collect();
         self
@@ -201,144 +190,125 @@ impl Sequencer {
         self
     }
 
+    /// Telling busy time or not, which it does unless told otherwise.
+    pub fn telling_busy(mut self, tells: bool) -> Self {
+        self.tells_busy = tells;
+        self
+    }
+
     /// Follows the next events, which come in issue order.
     pub fn follow(&mut self, batch: &Batch) {
-        self.sequential.clear();
-        self.depth.clear();
-        self.busy.clear();
         self.after.clear();
-        for row in 0..batch.len() {
-            let run = self.place_in_run(batch, row);
-            self.sequential.push(run > 0);
-            let idle_ns = self.follow_device(batch, row);
-            if self.tells_after {
-                self.after.push(After { gap_ns: None, idle_ns, run });
-            }
+        if self.tells_after {
+            self.after.resize(batch.len(), After { gap_ns: None, idle_ns: 0, run: 0 });
+        }
+        self.sequential.clear();
+        self.sequential.resize(batch.len(), false);
+        for first in (0..batch.len()).step_by(AT_ONCE) {
+            self.find_runs(batch, first..batch.len().min(first + AT_ONCE));
+        }
+        self.follow_devices(batch);
+    }
+
+    /// Finds which I/Os are sequential, and the how manieth of its run each is. The I/Os of
+    /// one operation on one device have nothing to do with the others, so each kind is gone
+    /// through by itself: what it looks back at stays at hand, and its I/Os are much alike.
+    fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
+        self.find_kinds(batch, rows);
+        let (offset, inode) = (batch.wide(Field::Offset), batch.wide(Field::Inode));
+        let (bytes, layer) = (batch.narrow(Field::Bytes), batch.narrow(Field::Layer));
+        for (lookback, rows) in self.recent.iter_mut().zip(&mut self.rows_of) {
+            let (sequential, after) = (&mut self.sequential, &mut self.after);
+            let of_files =
+                rows.first().is_some_and(|row| layer.layer(*row as usize) == Layer::FileSystem);
+            let place = |row: usize| {
+                // The blocks of two files are different places even where their offsets are
+                // equal.
+                let file = if of_files { mix64(inode.at(row)) } else { 0 };
+                let begin = offset.at(row).wrapping_add(file);
+                (begin, begin.wrapping_add(u64::from(bytes.at(row))))
+            };
+            lookback.take_all(rows, place, |row, run| {
+                sequential[row] = true;
+                if let Some(after) = after.get_mut(row) {
+                    after.run = run;
+                }
+            });
+            rows.clear();
         }
     }
 
-    /// The how manieth of its sequential run an I/O is; 0 of a random one.
-    #[inline]
-    fn place_in_run(&mut self, batch: &Batch, row: usize) -> u32 {
-        let bytes = u64::from(batch.bytes(row));
-        if bytes == 0 {
-            return 0;
-        }
-        let (op, layer) = (batch.op(row), batch.layer(row));
-        let place = address_space(batch.device(row), layer) * IoOp::ALL.len() + op as usize;
+    /// Sorts the rows with bytes by operation, device and layer.
+    fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
+        let (bytes, op) = (batch.narrow(Field::Bytes), batch.narrow(Field::Op));
+        let (device, layer) = (batch.narrow(Field::Device), batch.narrow(Field::Layer));
         let window = self.window;
-        let slot = slot(&mut self.recent_slots, place, &mut self.recent, || Recent::new(window));
-        // The blocks of two files are different places even where their offsets are equal.
-        let file = match layer {
-            Layer::Block => 0,
-            Layer::FileSystem => mix64(batch.inode(row)),
-        };
-        let begin = batch.offset(row).wrapping_add(file);
-        self.recent[slot].take(begin, begin.wrapping_add(bytes))
+        for row in rows {
+            if bytes.at(row) == 0 {
+                continue;
+            }
+            let space = address_space(device.at(row) as u16, layer.layer(row));
+            let place = space * IoOp::ALL.len() + op.op(row) as usize;
+            let slot =
+                slot(&mut self.recent_slots, place, &mut self.recent, || Lookback::new(window));
+            if self.rows_of.len() <= slot {
+                self.rows_of.resize_with(slot + 1, Vec::new);
+            }
+            self.rows_of[slot].push(row as u32);
+        }
     }
 
-    /// Follows what is outstanding; gives the time for which the device had been idle.
-    #[inline]
-    fn follow_device(&mut self, batch: &Batch, row: usize) -> u64 {
-        let place = address_space(batch.device(row), batch.layer(row));
-        let slot = slot(&mut self.device_slots, place, &mut self.devices, DeviceState::default);
-        let device = &mut self.devices[slot];
-        let (issued, response) = (batch.issued_ns(row), batch.response_ns(row));
-        let mut depth = if self.depths == Depths::Recorded { batch.depth(row) } else { 0 };
-        let mut idle_ns = 0;
-        if response == RESPONSE_UNKNOWN || self.depths == Depths::Unknown {
-            self.busy.push((0, 0));
-        } else {
+    /// Follows what is outstanding on each device, and for how long it had been idle.
+    fn follow_devices(&mut self, batch: &Batch) {
+        let recorded = batch.narrow(Field::Depth);
+        self.depth.clear();
+        match self.depths {
+            Depths::Recorded => self.depth.extend((0..batch.len()).map(|row| recorded.at(row))),
+            _ => self.depth.resize(batch.len(), 0),
+        }
+        let is_told = !self.tells_busy && !self.tells_after;
+        if is_told && (self.depths == Depths::Unknown || !self.depth.contains(&0)) {
+            // Nobody asks for anything else; these are all alike.
+            self.busy.resize(batch.len(), (0, 0));
+            return;
+        }
+        self.busy.clear();
+        self.busy.resize(batch.len(), (0, 0));
+        let (issued, response) = (batch.wide(Field::Issued), batch.wide(Field::Response));
+        let (device, layer) = (batch.narrow(Field::Device), batch.narrow(Field::Layer));
+        for (row, (depth, busy)) in self.depth.iter_mut().zip(&mut self.busy).enumerate() {
+            let (issued, response) = (issued.at(row), response.at(row));
+            if response == RESPONSE_UNKNOWN || self.depths == Depths::Unknown {
+                continue;
+            }
+            let place = address_space(device.at(row) as u16, layer.layer(row));
+            let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
+            let device = &mut self.devices[slot];
             let completed = issued.saturating_add(response);
-            if device.was_busy {
-                idle_ns = issued.saturating_sub(device.busy_until);
+            if let Some(after) = self.after.get_mut(row).filter(|_| device.was_busy) {
+                after.idle_ns = issued.saturating_sub(device.busy_until);
             }
-            device.was_busy = true;
-            let begin = issued.max(device.busy_until);
-            let end = completed.max(begin);
-            self.busy.push(if end > begin { (begin, end) } else { (0, 0) });
-            device.busy_until = device.busy_until.max(completed);
-            if depth == 0 {
-                depth = device.outstanding(issued, completed);
-                self.depths_counted += u64::from(depth > 0);
+            let part = device.busy_with(issued, completed);
+            if self.tells_busy {
+                *busy = part;
+            }
+            if *depth == 0 {
+                *depth = device.outstanding.with(issued, completed);
+                self.depths_counted += u64::from(*depth > 0);
             }
         }
-        self.depth.push(depth);
-        idle_ns
     }
-}
-
-impl Recent {
-    fn new(window: usize) -> Self {
-        // Nothing begins at the last byte of the address space.
-        Recent {
-            ends: vec![u64::MAX; window],
-            short_ends: vec![short(u64::MAX); window],
-            next: 0,
-            runs: vec![u64::MAX; window],
-            short_runs: vec![short(u64::MAX); window],
-            continued: vec![0; window],
-            lengths: vec![0; window],
-            clock: 0,
-        }
-    }
-
-    /// The how manieth of a run the I/O from `begin` to `end` is, 0 where it is not
-    /// sequential; remembers it.
-    #[inline]
-    fn take(&mut self, begin: u64, end: u64) -> u32 {
-        let wanted = short(begin);
-        let run = match holds(&self.short_runs, wanted) {
-            true => self.runs.iter().position(|run| *run == begin),
-            false => None,
-        };
-        let sequential =
-            run.is_some() || (holds(&self.short_ends, wanted) && self.ends.contains(&begin));
-        let place = if sequential { self.run_to(end, run) } else { 0 };
-        self.ends[self.next] = end;
-        self.short_ends[self.next] = short(end);
-        self.next = if self.next + 1 == self.ends.len() { 0 } else { self.next + 1 };
-        place
-    }
-
-    /// Moves a run's end, or puts a new run in the place of the one that was
-    /// not continued for the longest time; gives its length.
-    fn run_to(&mut self, end: u64, known: Option<usize>) -> u32 {
-        self.clock += 1;
-        let oldest = || self.continued.iter().zip(0..).min().map(|(_, at)| at);
-        let Some(at) = known.or_else(oldest) else { return 1 };
-        self.runs[at] = end;
-        self.short_runs[at] = short(end);
-        self.continued[at] = self.clock;
-        self.lengths[at] = if known.is_some() { self.lengths[at].saturating_add(1) } else { 1 };
-        self.lengths[at]
-    }
-}
-
-/// 32 bits of a place that differ nearly always where the places do.
-#[inline]
-fn short(place: u64) -> u32 {
-    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
-}
-
-/// Whether one of the values is this; without an early end, so that several are
-/// compared at once.
-#[inline]
-fn holds(values: &[u32], wanted: u32) -> bool {
-    values.iter().fold(false, |found, value| found | (*value == wanted))
 }
 
 impl DeviceState {
-    /// I/Os outstanding at `issued`, this one included; 0 where too many.
-    fn outstanding(&mut self, issued: u64, completed: u64) -> u32 {
-        while self.completions.peek().is_some_and(|first| first.0 <= issued) {
-            self.completions.pop();
-        }
-        if self.completions.len() >= OUTSTANDING_MAX {
-            return 0;
-        }
-        self.completions.push(Reverse(completed));
-        u32::try_from(self.completions.len()).unwrap_or(0)
+    /// The part of an I/O's time in which nothing before it was outstanding.
+    #[inline]
+    fn busy_with(&mut self, issued: u64, completed: u64) -> Busy {
+        self.was_busy = true;
+        let begin = issued.max(self.busy_until);
+        let end = completed.max(begin);
+        self.busy_until = self.busy_until.max(completed);
+        if end > begin { (begin, end) } else { (0, 0) }
     }
 }
 

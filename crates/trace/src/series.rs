@@ -228,7 +228,9 @@ impl FoldCells for SeriesOverTime {
         for cell in cells.cells {
             let (sequential, bytes) = (cell.sequential, cell.bytes);
             let found = match self.by_process {
-                true => self.processes.get(&ProcessKey { pid: cell.pid, command: cell.command }),
+                true => {
+                    self.processes.get(&ProcessKey { pid: cell.who.pid, command: cell.who.command })
+                }
                 false => self.streams.get(&StreamKey { op: cell.op, sequential, bytes }),
             };
             let series = found.copied().unwrap_or(self.series - 1);

@@ -5,10 +5,11 @@ use crate::compare::SideKey;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use steadfast_domain::{IoOp, Nanos};
 
 /// Steps kept at most.
@@ -140,7 +141,7 @@ impl Idle {
 pub struct Shape {
     width_ns: u64,
     keys: Vec<StreamKey>,
-    numbers: HashMap<StreamKey, usize>,
+    numbers: QuickMap<StreamKey, usize>,
     gaps: Vec<Gaps>,
     depths: BTreeMap<u64, Depths>,
     runs: [Runs; 2],

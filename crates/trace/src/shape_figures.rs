@@ -58,9 +58,10 @@ impl ShapeFound {
         let (mut shape, mut sides) = (Shape::new(width_ns, &keys), SidesSeen::default());
         let mut steps = steps_over(span_ns, width_ns);
         captured.run(pass, &mut [&mut shape, &mut steps, &mut sides])?;
-        let steps = steps.finish()?;
-        let devices = captured.tells_busy_time(pass, &steps).then_some(sides.count());
-        let steps = StepsFound { width_ns, steps, devices };
+        let steps = steps.finish_packed()?;
+        let is_told = captured.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
+        let devices = is_told.then_some(sides.count());
+        let steps = StepsFound { width_ns, steps, devices, contents: BTreeMap::new() };
         Ok((ShapeFound { steps, shape, series, span_ns }, account))
     }
 
@@ -74,7 +75,7 @@ impl ShapeFound {
         let depths = self.shape.depths();
         let steps = self.steps.steps.iter();
         let width = self.steps.width_ns;
-        steps.map(|(at, step)| StepShape::of((*at, width), step, depths.get(at))).collect()
+        steps.map(|(at, step)| StepShape::of((at, width), &step, depths.get(&at))).collect()
     }
 }
 

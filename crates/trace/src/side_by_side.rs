@@ -28,7 +28,9 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
     folds: &mut [&mut dyn Fold],
     crew: &dyn Crew,
 ) -> Result<PassAccount, TraceError> {
-    let threads = crew.size().min(trace.group_count());
+    let first = pass.start.as_ref().map_or(0, |start| start.group);
+    let groups = pass.groups(trace).saturating_sub(first);
+    let threads = crew.size().min(groups);
     let parts: Option<Vec<Parts>> = (0..threads).map(|_| parts_of(folds)).collect();
     let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
     else {
@@ -57,6 +59,10 @@ fn parts_of(folds: &mut [&mut dyn Fold]) -> Option<Parts> {
 struct Work<'t, R> {
     trace: &'t Trace<R>,
     fields: Fields,
+    /// Events issued before this are left out: a pass that begins in the middle.
+    from_ns: u64,
+    /// Row groups from this one on cannot hold what passes.
+    groups: usize,
     /// Row groups that are decoded and wait, and batches that wait to be folded, at most.
     ahead: usize,
     state: Mutex<State>,
@@ -90,6 +96,10 @@ struct Queue {
 }
 
 /// What a thread is to do next.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives from being chosen to being done; a box would cost an allocation"
+)]
 enum Next {
     Decode(usize, Batch),
     Judge(Box<Queue>, usize, Decoded),
@@ -109,10 +119,15 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         let mut judge = Judge::of(pass, trace.conditions(), fields);
         judge.place = place.cloned();
         let queue = Queue { line, judge };
+        let (first, from_ns) = match &pass.start {
+            Some(start) => (start.group, start.at_ns),
+            None => (0, 0),
+        };
+        let groups = pass.groups(trace);
         let state = State {
-            undecoded: 0,
+            undecoded: first,
             decoded: BTreeMap::new(),
-            next: 0,
+            next: first,
             queue: Some(Box::new(queue)),
             judged: VecDeque::new(),
             spare: Vec::new(),
@@ -120,7 +135,8 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
             is_over: false,
             failed: None,
         };
-        Work { trace, fields, ahead: threads, state: Mutex::new(state), changed: Condvar::new() }
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        Work { trace, fields, from_ns, groups, ahead: threads, state, changed }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -150,7 +166,7 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
             if state.failed.is_some() || (state.is_over && state.judged.is_empty()) {
                 return None;
             }
-            if let Some(next) = state.take(self.trace.group_count(), self.ahead) {
+            if let Some(next) = state.take(self.groups, self.ahead) {
                 return Some(next);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -161,6 +177,10 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
         batch.clear();
         let read = self.trace.read_group(number, self.fields, &mut batch);
         batch.sort(space);
+        let early = batch.count_before(self.from_ns);
+        if early > 0 {
+            batch.split_front(early, &mut Batch::default());
+        }
         let decoded = read.map(|whole| whole.map(|()| batch));
         self.lock().decoded.insert(number, decoded);
     }
@@ -197,7 +217,13 @@ impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
     /// Judges what is in order and lets it be folded.
     fn give_out(&self, queue: &mut Queue) -> Result<(), TraceError> {
         let mut next = self.spare();
-        while !queue.judge.is_over && queue.line.next_ready(&mut next.batch) {
+        loop {
+            let until_ns = queue.line.given_out_until();
+            if queue.judge.is_over || !queue.line.next_ready(&mut next.batch) {
+                break;
+            }
+            let group = |at_ns| self.trace.first_group_reaching(at_ns);
+            queue.judge.keep_place(&mut next, until_ns, group);
             queue.judge.judge(&mut next)?;
             let spare = self.spare();
             self.lock().judged.push_back(mem::replace(&mut next, spare));

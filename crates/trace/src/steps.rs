@@ -4,140 +4,26 @@
 //! which at least one I/O was outstanding on a device; it is shared out to the
 //! steps in which it passed.
 
+pub use crate::capture_step::{CaptureStep, OpCount};
 use crate::cells::{BusyInStep, Cell, Cells};
 use crate::columns::{self, Column, Print};
+use crate::content::{self, ContentFigures, OfContent};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
+use crate::packed_steps::PackedSteps;
+use crate::queue::Queued;
 use crate::sequence::Busy;
 use crate::untold::Untold;
 use crate::widths::{made_of, wide_enough};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
-use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
+use steadfast_domain::histogram::CoarseHistogram;
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoOp, Layer, Nanos};
 
-/// Steps kept at most (about 250 MB).
+/// Steps kept at most: packed, about 100 MB.
 pub const STEPS_MAX: usize = 1 << 20;
-
-/// I/Os of one operation in one step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct OpCount {
-    /// I/Os.
-    pub ios: u64,
-    /// Bytes moved.
-    pub bytes: u64,
-    /// Sequential I/Os.
-    pub sequential: u64,
-}
-
-/// One capture step.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CaptureStep {
-    /// By operation, in the order of `IoOp::ALL`.
-    pub ops: [OpCount; 5],
-    /// I/Os whose completion was seen.
-    pub responses: u64,
-    /// Their response times added up, in nanoseconds.
-    pub response_sum_ns: u64,
-    /// The longest, in nanoseconds.
-    pub response_max_ns: u64,
-    /// All of them, to within 6.25 %.
-    pub histogram: CoarseHistogram,
-    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
-    pub depth_sum: u64,
-    /// I/Os whose depth is known.
-    pub depths: u64,
-    /// Deepest queue at issue.
-    pub depth_max: u32,
-    /// Time with an I/O outstanding, added up over devices, in nanoseconds.
-    pub busy_ns: u64,
-}
-
-impl CaptureStep {
-    /// I/Os of all operations.
-    pub fn ios(&self) -> u64 {
-        self.ops.iter().map(|op| op.ios).sum()
-    }
-    /// Bytes of all reads and writes.
-    pub fn bytes(&self) -> u64 {
-        [IoOp::Read, IoOp::Write].into_iter().map(|op| self.ops[op as usize].bytes).sum()
-    }
-    /// Average response time.
-    pub fn response_mean(&self) -> Option<Nanos> {
-        self.response_sum_ns.checked_div(self.responses).map(Nanos)
-    }
-    /// Longest response time.
-    pub fn response_max(&self) -> Option<Nanos> {
-        (self.responses > 0).then_some(Nanos(self.response_max_ns))
-    }
-    /// A percentile, where at least ten I/Os lie beyond it.
-    pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
-        let value = self.histogram.supported_quantile(fraction)?;
-        Some(Nanos(value.0.min(self.response_max_ns)))
-    }
-    /// Average queue depth at issue.
-    pub fn depth_mean(&self) -> Option<f64> {
-        (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
-    }
-    /// Share of the reads and writes that are sequential.
-    pub fn sequential_share(&self) -> Option<f64> {
-        let moving = [IoOp::Read, IoOp::Write].map(|op| self.ops[op as usize]);
-        let ios: u64 = moving.iter().map(|op| op.ios).sum();
-        let sequential: u64 = moving.iter().map(|op| op.sequential).sum();
-        (ios > 0).then(|| sequential as f64 / ios as f64)
-    }
-    /// Adds I/Os of one stream that were added up before.
-    fn take_sum(&mut self, sum: &StreamInStep) {
-        let op = &mut self.ops[sum.op as usize];
-        op.ios = op.ios.saturating_add(sum.ios);
-        op.bytes = op.bytes.saturating_add(sum.ios.saturating_mul(u64::from(sum.bytes)));
-        op.sequential = op.sequential.saturating_add(if sum.sequential { sum.ios } else { 0 });
-        self.responses = self.responses.saturating_add(sum.responses);
-        self.response_sum_ns = self.response_sum_ns.saturating_add(sum.response_sum_ns);
-        self.response_max_ns = self.response_max_ns.max(sum.response_max_ns);
-        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
-        self.depths = self.depths.saturating_add(sum.ios);
-        self.depth_max = self.depth_max.max(sum.depth_max);
-    }
-    /// Adds I/Os of one stream that a fold file holds. Every fine bucket lies in one coarse one.
-    fn take_cell(&mut self, cell: &Cell, dense: &mut [u64]) {
-        let op = &mut self.ops[cell.op as usize];
-        op.ios = op.ios.saturating_add(cell.ios);
-        op.bytes = op.bytes.saturating_add(cell.amount());
-        op.sequential = op.sequential.saturating_add(if cell.sequential { cell.ios } else { 0 });
-        let responses = &cell.responses;
-        self.responses = self.responses.saturating_add(responses.count);
-        self.response_sum_ns = self.response_sum_ns.saturating_add(responses.sum_ns);
-        self.response_max_ns = self.response_max_ns.max(responses.max_ns);
-        dense.fill(0);
-        for (index, count) in &responses.buckets {
-            let (least, _) = FineHistogram::bounds(usize::from(*index));
-            dense[CoarseHistogram::index(least)] += count;
-        }
-        self.histogram.merge(&CoarseHistogram::from_dense(dense));
-        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
-        self.depths = self.depths.saturating_add(cell.depths);
-        self.depth_max = self.depth_max.max(cell.depth_max);
-    }
-    /// Adds another part of the same step.
-    pub fn merge(&mut self, other: &CaptureStep) {
-        for (ours, theirs) in self.ops.iter_mut().zip(&other.ops) {
-            ours.ios += theirs.ios;
-            ours.bytes = ours.bytes.saturating_add(theirs.bytes);
-            ours.sequential += theirs.sequential;
-        }
-        self.responses += other.responses;
-        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
-        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
-        self.histogram.merge(&other.histogram);
-        self.depth_sum += other.depth_sum;
-        self.depths += other.depths;
-        self.depth_max = self.depth_max.max(other.depth_max);
-        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
-    }
-}
 
 /// The capture steps of a trace.
 #[derive(Debug, Clone)]
@@ -149,7 +35,7 @@ pub struct Steps {
     begin_ns: u64,
     open: CaptureStep,
     dense: Vec<u64>,
-    closed: BTreeMap<u64, CaptureStep>,
+    closed: PackedSteps,
     /// Busy time that was not yet shared out, per device and layer: ascending,
     /// no overlap.
     carried: BTreeMap<(u16, Layer), Busy>,
@@ -165,7 +51,7 @@ impl Steps {
             begin_ns: 0,
             open: CaptureStep::default(),
             dense: vec![0; CoarseHistogram::LEN],
-            closed: BTreeMap::new(),
+            closed: PackedSteps::default(),
             carried: BTreeMap::new(),
         }
     }
@@ -211,6 +97,7 @@ impl Steps {
         self.open.depth_sum += u64::from(depth);
         self.open.depths += u64::from(depth > 0);
         self.open.depth_max = self.open.depth_max.max(depth);
+        self.open.queued.add(rows, row);
         self.carry((batch.device(row), batch.layer(row)), rows.busy[row])
     }
 
@@ -244,13 +131,12 @@ impl Steps {
     }
 
     fn at(&mut self, step: u64) -> Result<&mut CaptureStep, TraceError> {
-        if self.closed.len() >= STEPS_MAX && !self.closed.contains_key(&step) {
-            return Err(TraceError::TooFine(format!(
+        self.closed.at(step, STEPS_MAX).ok_or_else(|| {
+            TraceError::TooFine(format!(
                 "more than {STEPS_MAX} capture steps of {}; choose wider steps",
                 Nanos(self.width_ns)
-            )));
-        }
-        Ok(self.closed.entry(step).or_default())
+            ))
+        })
     }
 
     /// Ends the step that is being filled.
@@ -274,7 +160,7 @@ impl Steps {
 
     /// I/Os in all steps.
     pub fn ios(&self) -> u64 {
-        self.open.ios() + self.closed.values().map(CaptureStep::ios).sum::<u64>()
+        self.open.ios() + self.closed.iter().map(|(_, step)| step.ios()).sum::<u64>()
     }
 
     /// All steps with an I/O or with busy time, by number from the capture's
@@ -282,8 +168,17 @@ impl Steps {
     ///
     /// # Errors
     /// Beyond [`STEPS_MAX`] steps.
-    pub fn finish(mut self) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
+    pub fn finish(self) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
+        self.finish_packed().map(PackedSteps::unpacked)
+    }
+
+    /// The same, packed: where there may be a million.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub fn finish_packed(mut self) -> Result<PackedSteps, TraceError> {
         self.settle()?;
+        self.closed.pack_all();
         Ok(self.closed)
     }
 
@@ -346,10 +241,8 @@ impl Fold for Steps {
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         other.settle()?;
-        for (step, found) in other.closed {
-            self.at(step)?.merge(&found);
-        }
-        Ok(())
+        let rest = self.closed.take_over(other.closed, STEPS_MAX);
+        rest.iter().try_for_each(|(step, found)| self.at(step).map(|ours| ours.merge(&found)))
     }
 }
 
@@ -374,10 +267,12 @@ pub(crate) const STEP_FIELDS: Fields = Fields::of(&[
     Field::Op,
     Field::Bytes,
     Field::Response,
+    Field::Queued,
     Field::Depth,
     Field::Device,
     Field::Layer,
-]);
+])
+.and(Fields::BUSY);
 
 /// One capture step of a listing.
 #[derive(Debug, Clone, PartialEq)]
@@ -406,8 +301,18 @@ pub struct StepFigures {
     pub qd_mean: Option<f64>,
     /// Deepest queue at issue.
     pub qd_max: Option<u32>,
+    /// Times in the queue before.
+    pub queued: Queued,
     /// Share of the time with an I/O outstanding; `None` where it is not known.
     pub utilisation: Option<f64>,
+    /// What was measured of written blocks.
+    pub content: ContentFigures,
+}
+
+impl OfContent for StepFigures {
+    fn content(&self) -> &ContentFigures {
+        &self.content
+    }
 }
 
 impl StepFigures {
@@ -428,10 +333,17 @@ impl StepFigures {
             response_max_ns: step.response_max().map(|time| time.0),
             qd_mean: step.depth_mean(),
             qd_max: (step.depths > 0).then_some(step.depth_max),
+            queued: step.queued,
             utilisation: devices
                 .filter(|devices| *devices > 0)
                 .map(|devices| step.busy_ns as f64 / width_ns as f64 / devices as f64),
+            content: ContentFigures::default(),
         }
+    }
+
+    /// The same with what was measured of written blocks.
+    pub fn with_content(self, content: ContentFigures) -> Self {
+        StepFigures { content, ..self }
     }
 
     /// When it begins, as tables have it.
@@ -491,11 +403,22 @@ impl StepFigures {
         Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |s| s.response_max_ns.into());
     const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
     const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |s| s.qd_max.into());
+    const QUEUE_MEAN: Of = Column::new("queue_mean_ns", "queue ms", Print::Milliseconds, |s| {
+        s.queued.mean_ns().into()
+    });
+    const QUEUE_MAX: Of = Column::new("queue_max_ns", "queue max", Print::Milliseconds, |s| {
+        s.queued.longest_ns().into()
+    });
+    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |s| {
+        s.queued.together.share().into()
+    });
     const BUSY: Of =
         Column::new("utilisation", "busy %", Print::Percent(1), |s| s.utilisation.into());
 
+    const CONTENT: [Of; 6] = content::all();
+
     /// Everything, as JSON has it.
-    const ALL: [Of; 16] = [
+    const ALL: [Of; 25] = [
         Self::BEGIN,
         Self::COUNT,
         Self::AMOUNT,
@@ -511,11 +434,20 @@ impl StepFigures {
         Self::MRT,
         Self::QD_MEAN,
         Self::QD_MAX,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
         Self::BUSY,
+        Self::CONTENT[0],
+        Self::CONTENT[1],
+        Self::CONTENT[2],
+        Self::CONTENT[3],
+        Self::CONTENT[4],
+        Self::CONTENT[5],
     ];
 
     /// A terminal's table.
-    pub const TABLE: [Of; 13] = [
+    const TABLE: [Of; 13] = [
         Self::BEGIN,
         Self::IOPS,
         Self::MBS,
@@ -531,8 +463,19 @@ impl StepFigures {
         Self::BUSY,
     ];
 
+    /// What of measured blocks stands in a table.
+    pub const OF_CONTENT: [Of; 3] = content::table();
+
+    /// A terminal's table beside the steps' beginnings, with times in the queue and what was
+    /// measured of written blocks where they are known.
+    pub fn table(tells_queue: bool, tells_content: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+        let content: &[Of] = if tells_content { &Self::OF_CONTENT } else { &[] };
+        Self::TABLE[1..].iter().chain(queue).chain(content).copied().collect()
+    }
+
     /// A report's table, beside the steps' beginnings.
-    pub const OF_REPORT: [Of; 13] = [
+    pub const OF_REPORT: [Of; 15] = [
         Self::IOPS,
         Self::MBS,
         Self::READS,
@@ -545,6 +488,8 @@ impl StepFigures {
         Self::MRT,
         Self::QD_MEAN,
         Self::QD_MAX,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_SHARE,
         Self::BUSY,
     ];
 

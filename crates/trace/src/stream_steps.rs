@@ -8,6 +8,7 @@ use crate::series::{Cell, SeriesOf, SeriesOverTime};
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 use std::collections::{BTreeMap, HashMap};
+use std::mem;
 
 /// Cells kept at most, of 16 bytes each.
 pub(crate) const CELLS_MAX: usize = 1 << 20;
@@ -68,15 +69,42 @@ impl StreamSteps {
         *self.numbers.entry(key).or_insert(next)
     }
 
-    fn add(&mut self, step: u64, number: usize, more: Cell) {
-        let cells = self.steps.entry(step).or_default();
-        if cells.len() <= number {
-            self.cells += number + 1 - cells.len();
-            cells.resize(number + 1, Cell::default());
+    /// Takes the cells of the step of a moment in hand; the next I/O is nearly always of
+    /// the same one.
+    #[inline]
+    fn enter(&mut self, current: &mut Current, at_ns: u64) {
+        let is_within = at_ns.checked_sub(current.begin_ns).is_some_and(|at| at < self.width_ns);
+        if !is_within || current.step.is_none() {
+            self.leave(mem::take(current));
+            let step = at_ns / self.width_ns;
+            let cells = mem::take(self.steps.entry(step).or_default());
+            *current = Current { begin_ns: step * self.width_ns, step: Some(step), cells };
         }
-        cells[number].add(more);
-        if self.cells > self.most {
-            self.give_up();
+    }
+
+    /// Puts the cells of a step back.
+    fn leave(&mut self, Current { step, cells, .. }: Current) {
+        if let Some(step) = step.filter(|_| !self.is_too_much) {
+            self.steps.insert(step, cells);
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, cells: &mut Vec<Cell>, number: usize, more: Cell) {
+        if cells.len() <= number {
+            self.widen(cells, number);
+        }
+        if let Some(cell) = cells.get_mut(number) {
+            cell.add(more);
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self, cells: &mut Vec<Cell>, number: usize) {
+        self.cells += number + 1 - cells.len();
+        match self.cells > self.most {
+            true => self.give_up(),
+            false => cells.resize(number + 1, Cell::default()),
         }
     }
 
@@ -87,6 +115,14 @@ impl StreamSteps {
         self.steps = BTreeMap::new();
         self.cells = 0;
     }
+}
+
+/// The step that I/Os are being added to.
+#[derive(Default)]
+struct Current {
+    begin_ns: u64,
+    step: Option<u64>,
+    cells: Vec<Cell>,
 }
 
 impl Alike for StreamSteps {
@@ -100,29 +136,27 @@ impl Fold for StreamSteps {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let (batch, width) = (rows.batch, self.width_ns);
+        let (issued, op) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Op));
+        let bytes = rows.batch.narrow(Field::Bytes);
         let mut lately: [Option<(StreamKey, usize)>; LATELY] = [None; LATELY];
-        let (mut begin, mut step) = (0, 0);
+        let mut current = Current::default();
         for row in rows.iter() {
             if self.is_too_much {
                 return Ok(());
             }
-            let (op, sequential, bytes) = (batch.op(row), rows.sequential[row], batch.bytes(row));
-            let key = StreamKey { op, sequential, bytes };
-            let hash = u64::from(bytes) << 4 | (op as u64) << 1 | u64::from(sequential);
+            let (sequential, bytes) = (rows.sequential[row], bytes.at(row));
+            let key = StreamKey { op: op.op(row), sequential, bytes };
+            let hash = u64::from(bytes) << 4 | (key.op as u64) << 1 | u64::from(sequential);
             let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
             let number = match lately[place] {
                 Some((seen, number)) if seen == key => number,
                 _ => self.number(key),
             };
             lately[place] = Some((key, number));
-            let at = batch.issued_ns(row);
-            if at < begin || at - begin >= width {
-                (begin, step) = (at - at % width, at / width);
-            }
-            let io = Cell { ios: 1, bytes: u64::from(bytes) };
-            self.add(step, number, io);
+            self.enter(&mut current, issued.at(row));
+            self.add(&mut current.cells, number, Cell { ios: 1, bytes: u64::from(bytes) });
         }
+        self.leave(current);
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -132,8 +166,9 @@ impl Fold for StreamSteps {
         Err(Untold::SingleIos)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        if other.is_too_much {
+        if self.is_too_much || other.is_too_much {
             self.give_up();
+            return Ok(());
         }
         let mut ours = vec![0; other.numbers.len()];
         for (key, number) in &other.numbers {
@@ -141,10 +176,13 @@ impl Fold for StreamSteps {
         }
         for (step, cells) in &other.steps {
             let seen = cells.iter().zip(&ours).filter(|(cell, _)| cell.ios > 0);
-            for (cell, number) in seen {
-                if !self.is_too_much {
-                    self.add(*step, *number, *cell);
-                }
+            let begin_ns = step.saturating_mul(self.width_ns);
+            let mut current = Current::default();
+            self.enter(&mut current, begin_ns);
+            seen.for_each(|(cell, number)| self.add(&mut current.cells, *number, *cell));
+            self.leave(current);
+            if self.is_too_much {
+                return Ok(());
             }
         }
         Ok(())

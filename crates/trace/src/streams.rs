@@ -1,12 +1,14 @@
 //! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
 //! depths and response times. The main fold over a trace.
 
+use crate::batch::{Narrow, Wide};
 use crate::cells::{Cell, Cells};
 use crate::columns::{self, Column, Object, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
+use crate::queue::Queued;
 use crate::response::{ResponseFigures, Responses};
 use crate::threshold::Threshold;
 use crate::untold::Untold;
@@ -15,7 +17,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::{StreamInStep, StreamResponses, flags};
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep, StreamResponses, flags};
 use steadfast_domain::units::Bytes;
 
 /// Streams kept apart; I/Os of further ones are counted together. A file-system
@@ -120,6 +122,8 @@ pub struct StreamTally {
     pub depths: u64,
     /// Deepest queue at issue.
     pub depth_max: u32,
+    /// Times in the queue.
+    pub queued: Queued,
     /// All offsets combined by OR: its trailing zeros are the alignment.
     pub offsets: u64,
     bytes: u64,
@@ -148,7 +152,14 @@ impl StreamTally {
         self.depth_sum += other.depth_sum;
         self.depths += other.depths;
         self.depth_max = self.depth_max.max(other.depth_max);
+        self.queued.merge(other.queued);
         self.offsets |= other.offsets;
+    }
+
+    /// Adds those of another part, whose memory is taken over where that can be.
+    fn take_in(&mut self, mut other: StreamTally) {
+        self.responses.take_over(&mut other.responses);
+        self.merge(&other);
     }
 
     /// Adds I/Os of one size that were added up before.
@@ -172,14 +183,18 @@ impl StreamTally {
         self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
         self.depths = self.depths.saturating_add(cell.depths);
         self.depth_max = self.depth_max.max(cell.depth_max);
+        self.queued.merge(Queued::of_cell(cell));
         self.offsets |= cell.offsets;
     }
 
+    /// Counts a row.
     #[inline]
-    fn add(&mut self, rows: &Rows<'_>, row: usize) {
+    pub fn add(&mut self, rows: &Rows<'_>, row: usize) {
         self.ios += 1;
         self.bytes = self.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
-        self.failed += u64::from(rows.batch.flags(row) & flags::FAILED != 0);
+        if rows.batch.flags(row) & flags::FAILED != 0 {
+            self.failed += 1;
+        }
         if let Some(response) = rows.response_ns(row) {
             self.responses.add(response);
         }
@@ -187,7 +202,140 @@ impl StreamTally {
         self.depth_sum += u64::from(depth);
         self.depths += u64::from(depth > 0);
         self.depth_max = self.depth_max.max(depth);
+        self.queued.add(rows, row);
         self.offsets |= rows.batch.offset(row);
+    }
+
+    /// Adds I/Os of one size, column by column: so the sums of each stay at hand.
+    fn add_all(&mut self, columns: &Columns<'_>, rows: &[u32]) {
+        let each = || rows.iter().map(|row| *row as usize);
+        let ios = rows.len() as u64;
+        let size = each().next().map_or(0, |row| u64::from(columns.bytes.at(row)));
+        let is_failed = |row: &usize| columns.flags.at(*row) & u32::from(flags::FAILED) != 0;
+        self.ios += ios;
+        self.bytes = self.bytes.saturating_add(ios * size);
+        self.failed += each().filter(is_failed).count() as u64;
+        self.offsets |= each().fold(0, |all, row| all | columns.offset.at(row));
+        for depth in each().map(|row| columns.depth[row]) {
+            self.depth_sum += u64::from(depth);
+            self.depths += u64::from(depth > 0);
+            self.depth_max = self.depth_max.max(depth);
+        }
+        self.add_responses(columns, each());
+        let mut queued = Queued::default();
+        for row in each() {
+            let (waited, response) = (columns.queued.at(row), columns.response(row));
+            if waited > 0 {
+                queued.count_one(waited, response);
+            }
+        }
+        self.queued.merge(queued);
+    }
+
+    fn add_responses(&mut self, columns: &Columns<'_>, rows: impl Iterator<Item = usize>) {
+        let (mut count, mut sum_ns, mut max_ns) = (0, 0u64, 0);
+        for response in rows.filter_map(|row| columns.response(row)) {
+            count += 1;
+            sum_ns = sum_ns.saturating_add(response);
+            max_ns = response.max(max_ns);
+            self.responses.count_bucket(response);
+        }
+        self.responses.take_sum(count, sum_ns, max_ns);
+    }
+}
+
+/// What a tally takes of some I/Os.
+struct Columns<'r> {
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    flags: Narrow<'r>,
+    offset: Wide<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    depth: &'r [u32],
+    sequential: &'r [bool],
+}
+
+impl<'r> Columns<'r> {
+    fn of(rows: &Rows<'r>) -> Self {
+        let batch = rows.batch;
+        Columns {
+            op: batch.narrow(Field::Op),
+            bytes: batch.narrow(Field::Bytes),
+            flags: batch.narrow(Field::Flags),
+            offset: batch.wide(Field::Offset),
+            response: batch.wide(Field::Response),
+            queued: batch.wide(Field::Queued),
+            depth: rows.depth,
+            sequential: rows.sequential,
+        }
+    }
+
+    /// The response time of an I/O whose completion was seen.
+    #[inline]
+    fn response(&self, row: usize) -> Option<u64> {
+        let response = self.response.at(row);
+        (response != RESPONSE_UNKNOWN).then_some(response)
+    }
+
+    #[inline]
+    fn key(&self, row: usize) -> u64 {
+        StreamKey::packed(self.op.op(row), self.sequential[row], self.bytes.at(row))
+    }
+}
+
+/// I/Os that are sorted by stream before they are counted: their columns fit a processor's
+/// nearest caches.
+const AT_ONCE: usize = 1024;
+
+/// Some I/Os, sorted by stream: each tells the one before it of the same stream.
+#[derive(Debug, Clone)]
+struct Sorted {
+    /// By the I/O's place among those that are sorted at once.
+    before: [u16; AT_ONCE],
+    /// The last I/O of each stream.
+    last: Vec<u16>,
+    /// The streams that have one.
+    streams: Vec<u32>,
+    /// The rows of one of them.
+    rows: Vec<u32>,
+}
+
+/// No I/O: the end of those of a stream.
+const NO_IO: u16 = u16::MAX;
+
+impl Default for Sorted {
+    fn default() -> Self {
+        Sorted { before: [NO_IO; AT_ONCE], last: Vec::new(), streams: Vec::new(), rows: Vec::new() }
+    }
+}
+
+impl Sorted {
+    /// Takes the next I/O of a stream.
+    #[inline]
+    fn take(&mut self, at: usize, stream: usize) {
+        if self.last.len() <= stream {
+            self.last.resize(stream + 1, NO_IO);
+        }
+        let before = std::mem::replace(&mut self.last[stream], at as u16);
+        self.before[at] = before;
+        if before == NO_IO {
+            self.streams.push(stream as u32);
+        }
+    }
+
+    /// Counts what was taken, the I/Os from row `first` on, and holds nothing any more.
+    fn count(&mut self, columns: &Columns<'_>, first: usize, tallies: &mut [StreamTally]) {
+        for stream in self.streams.drain(..) {
+            let stream = stream as usize;
+            let mut at = std::mem::replace(&mut self.last[stream], NO_IO);
+            self.rows.clear();
+            while at != NO_IO {
+                self.rows.push((first + usize::from(at)) as u32);
+                at = self.before[usize::from(at)];
+            }
+            tallies[stream].add_all(columns, &self.rows);
+        }
     }
 }
 
@@ -200,6 +348,7 @@ pub struct StreamTable {
     firsts: Firsts<Rank>,
     /// I/Os of streams beyond those kept apart.
     unlisted: StreamTally,
+    sorted: Sorted,
 }
 
 /// By what streams are chosen where there are too many: unlike their share it is
@@ -229,6 +378,7 @@ impl StreamTable {
             tallies: Vec::new(),
             firsts: Firsts::new(most),
             unlisted: StreamTally::default(),
+            sorted: Sorted::default(),
         }
     }
 
@@ -297,6 +447,43 @@ impl StreamTable {
             return &mut self.tallies[index];
         }
         self.insert(key, at)
+    }
+
+    /// Takes I/Os from row `first` on.
+    fn take_some(
+        &mut self,
+        columns: &Columns<'_>,
+        first: usize,
+        kept: &[bool],
+        sorted: &mut Sorted,
+    ) {
+        for at in kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(at, _)| at) {
+            let key = columns.key(first + at);
+            match self.stream(key) {
+                Some(stream) => sorted.take(at, stream),
+                None => {
+                    // It may take the place of a stream whose I/Os were not counted yet.
+                    sorted.count(columns, first, &mut self.tallies);
+                    self.tally(key).add_all(columns, &[(first + at) as u32]);
+                }
+            }
+        }
+        sorted.count(columns, first, &mut self.tallies);
+    }
+
+    /// The number of a stream, a new one where there is a free place.
+    #[inline]
+    fn stream(&mut self, key: u64) -> Option<usize> {
+        let at = self.place(key);
+        let index = self.places[at] as usize;
+        if index < self.keys.len() {
+            return Some(index);
+        }
+        if self.firsts.is_full() {
+            return None;
+        }
+        self.insert(key, at);
+        Some(self.keys.len() - 1)
     }
 
     #[cold]
@@ -416,15 +603,17 @@ impl Fold for StreamTable {
             Field::Bytes,
             Field::Offset,
             Field::Response,
+            Field::Queued,
             Field::Depth,
             Field::Flags,
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        for row in rows.iter() {
-            let (op, bytes) = (rows.batch.op(row), rows.batch.bytes(row));
-            self.tally(StreamKey::packed(op, rows.sequential[row], bytes)).add(rows, row);
+        let (columns, mut sorted) = (Columns::of(rows), std::mem::take(&mut self.sorted));
+        for (number, kept) in rows.kept.chunks(AT_ONCE).enumerate() {
+            self.take_some(&columns, number * AT_ONCE, kept, &mut sorted);
         }
+        self.sorted = sorted;
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -438,8 +627,8 @@ impl Fold for StreamTable {
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted.merge(&other.unlisted);
-        for (key, tally) in other.keys.iter().zip(&other.tallies) {
-            self.tally(*key).merge(tally);
+        for (key, tally) in other.keys.iter().zip(other.tallies) {
+            self.tally(*key).take_in(tally);
         }
         Ok(())
     }
@@ -527,6 +716,8 @@ pub struct StreamFigures {
     pub qd_max: Option<u32>,
     /// Response times.
     pub response: ResponseFigures,
+    /// Times in the queue before.
+    pub queued: Queued,
     /// I/Os that failed.
     pub failed: u64,
 }
@@ -550,6 +741,7 @@ impl StreamFigures {
             qd_mean: tally.depth_mean(),
             qd_max: (tally.depths > 0).then_some(tally.depth_max),
             response: tally.responses.figures(),
+            queued: tally.queued,
             failed: tally.failed,
         }
     }
@@ -624,10 +816,21 @@ impl StreamFigures {
     const P99_99: Of = response!(p99_99_ns, "99.99% ms");
     const P99_999: Of = response!(p99_999_ns, "99.999% ms");
     const MRT: Of = response!(max_ns, "MRT ms");
+    const QUEUE_COUNT: Of =
+        Column::new("queued.count", "queued", Print::Plain(0), |s| s.queued.count.into());
+    const QUEUE_MEAN: Of = Column::new("queued.mean_ns", "queue ms", Print::Milliseconds, |s| {
+        s.queued.mean_ns().into()
+    });
+    const QUEUE_MAX: Of = Column::new("queued.max_ns", "queue max", Print::Milliseconds, |s| {
+        s.queued.longest_ns().into()
+    });
+    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |s| {
+        s.queued.together.share().into()
+    });
     const FAILED: Of = Column::new("failed", "failed", Print::Plain(0), |s| s.failed.into());
 
     /// Everything, as JSON has it.
-    const ALL: [Of; 20] = [
+    const ALL: [Of; 24] = [
         Self::STREAM,
         Self::OP,
         Self::ORDER,
@@ -647,11 +850,15 @@ impl StreamFigures {
         Self::P99_99,
         Self::P99_999,
         Self::MRT,
+        Self::QUEUE_COUNT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
         Self::FAILED,
     ];
 
     /// What JSON tells of all streams together.
-    const OF_TOTAL: [Of; 13] = [
+    const OF_TOTAL: [Of; 17] = [
         Self::COUNT,
         Self::AMOUNT,
         Self::QD_MEAN,
@@ -664,11 +871,15 @@ impl StreamFigures {
         Self::P99_99,
         Self::P99_999,
         Self::MRT,
+        Self::QUEUE_COUNT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
         Self::FAILED,
     ];
 
     /// A terminal's table.
-    pub const TABLE: [Of; 11] = [
+    const TABLE: [Of; 11] = [
         Self::STREAM,
         Self::COUNT.headed("I/Os"),
         Self::SHARE_OF_COUNT.headed("%").printed(Print::Percent(2)),
@@ -682,8 +893,14 @@ impl StreamFigures {
         Self::MRT,
     ];
 
+    /// A terminal's table, with times in the queue where they are known.
+    pub fn table(tells_queue: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+        Self::TABLE.iter().chain(queue).copied().collect()
+    }
+
     /// A report's table of all streams, beside their names.
-    pub const LONG_TABLE: [Of; 13] = [
+    pub const LONG_TABLE: [Of; 15] = [
         Self::OP,
         Self::ORDER,
         Self::BYTES,
@@ -697,6 +914,8 @@ impl StreamFigures {
         Self::P99,
         Self::P99_999,
         Self::MRT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_SHARE,
     ];
 
     /// What a workload's table adds to what is applied.

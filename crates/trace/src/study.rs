@@ -4,11 +4,14 @@
 
 use crate::captured::{Captured, until};
 use crate::compare::{Side, Sides};
+use crate::content::{ContentFigures, ContentTold, Contents};
+use crate::content_steps::ContentSteps;
 use crate::drives::Drives;
 use crate::error::TraceError;
 use crate::fold::Fold;
 use crate::groups::{Facet, Groups};
 use crate::hits::{Ends, HitMap, HitSteps};
+use crate::hot::HotRanges;
 use crate::pass::Pass;
 use crate::processes::{ProcessKey, ProcessTable};
 use crate::quality::Quality;
@@ -16,7 +19,8 @@ use crate::reach::{Reach, ReachFigures};
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::shape::Shape;
 use crate::steps::{CaptureStep, StepFigures, Steps};
-use crate::totals::{StudyOptions, Totals};
+use crate::streams::By;
+use crate::totals::{HitsShown, StudyOptions, Totals};
 use crate::trust::Evidence;
 use crate::untold::Untold;
 use std::collections::BTreeMap;
@@ -29,6 +33,8 @@ const PROCESSES_SHOWN: usize = 10;
 const DEVICES_SHOWN: usize = 4;
 /// Steps of a window.
 const WINDOW_STEPS: u64 = 2000;
+/// Ranges of which the hottest are listed: of 0.1 % of a device.
+const HOT_RANGES: usize = 1000;
 /// Steps of a hit map.
 const HIT_STEPS: usize = 300;
 
@@ -55,6 +61,8 @@ pub struct Study {
     /// Parts of the capture in the narrow steps that were asked for, where a picture of
     /// all has wider ones.
     pub windows: Vec<Window>,
+    /// What was measured of written blocks, by step, where content was sampled.
+    pub contents: BTreeMap<u64, Contents>,
     /// What single I/Os tell; `None` of a capture that kept none.
     pub single_ios: Option<SingleIos>,
 }
@@ -87,6 +95,8 @@ pub struct SingleIos {
     pub reach: Vec<(u16, ReachFigures)>,
     /// Hit maps by device.
     pub hits: Vec<(u16, HitMap)>,
+    /// The hottest ranges by device.
+    pub hot: Vec<HotRanges>,
     /// How I/Os follow one another.
     pub shape: Shape,
 }
@@ -110,7 +120,9 @@ impl Study {
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
         let (mut steps, mut series) = (totals.steps(), totals.series());
         let mut sides = Sides::new(totals.step_ns, until(totals.span_ns, totals.step_ns));
+        let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut series];
+        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
         let pass = &options.pass;
         match pass.filter.of_every_layer(captured.conditions()) {
@@ -127,7 +139,8 @@ impl Study {
             is_of_fold: single_ios.is_none() && captured.tells(Untold::StepPercentiles).is_ok(),
             drives,
             evidence: Evidence::seen(captured, totals.account, quality),
-            tells_busy_time: captured.tells_busy_time(pass, &steps),
+            tells_busy_time: captured.tells_busy_time(pass, steps.values()),
+            contents: contents.map(|found| found.steps).unwrap_or_default(),
             steps,
             windows,
             sides: sides.finish()?.sides,
@@ -158,7 +171,15 @@ impl Study {
     /// The figures of every step.
     pub fn step_figures(&self) -> impl Iterator<Item = StepFigures> + '_ {
         let (width, devices) = (self.totals.step_ns, self.devices_busy());
-        self.steps.iter().map(move |(at, step)| StepFigures::of(*at, step, width, devices))
+        self.steps.iter().map(move |(at, step)| {
+            StepFigures::of(*at, step, width, devices).with_content(self.content_of(*at))
+        })
+    }
+
+    /// What was measured of the blocks that were written in a step.
+    pub fn content_of(&self, step: u64) -> ContentFigures {
+        let told = ContentTold::of(&self.totals.conditions);
+        self.contents.get(&step).copied().unwrap_or_default().figures(told)
     }
 }
 
@@ -178,6 +199,7 @@ struct Pictures {
     processes_shown: Vec<ProcessKey>,
     processes: SeriesOverTime,
     hits: Vec<HitMap>,
+    hot: Vec<HotRanges>,
     shape: Shape,
 }
 
@@ -214,12 +236,21 @@ impl Singles {
         let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
         let map = |device: &u16| {
             let end = self.ends.of(*device, &self.conditions);
-            HitMap::new(*device, end, self.options.ranges, steps)
+            let map = HitMap::new(*device, end, self.options.ranges, steps);
+            match self.options.hits {
+                HitsShown::Count => map,
+                HitsShown::Bytes => map.by(By::Bytes),
+                HitsShown::Streams => map.of_streams(&totals.workload.keys()),
+            }
+        };
+        let hot = |device: &u16| {
+            HotRanges::new(*device, self.ends.of(*device, &self.conditions), HOT_RANGES)
         };
         Pictures {
             processes_shown,
             processes: SeriesOverTime::new(totals.step_ns, &choice),
             hits: self.devices.iter().map(map).collect(),
+            hot: self.devices.iter().map(hot).collect(),
             shape: Shape::new(totals.step_ns, &totals.workload.keys()),
         }
     }
@@ -229,6 +260,7 @@ impl Singles {
         SingleIos {
             reach: devices().zip(self.reaches.iter().map(Reach::figures)).collect(),
             hits: devices().zip(pictures.hits).collect(),
+            hot: pictures.hot,
             processes: self.processes,
             process_streams: self.process_streams,
             processes_shown: pictures.processes_shown,
@@ -242,6 +274,7 @@ impl Pictures {
     fn folds(&mut self) -> Vec<&mut dyn Fold> {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
         folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
+        folds.extend(self.hot.iter_mut().map(|ranges| ranges as &mut dyn Fold));
         folds
     }
 }

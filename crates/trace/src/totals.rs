@@ -3,6 +3,7 @@
 //! workload over time. Applied workloads are made from it.
 
 use crate::captured::{Captured, steps_over};
+use crate::clock::Clock;
 use crate::compare::{SideKey, SidesSeen};
 use crate::error::TraceError;
 use crate::fold::Fold;
@@ -34,6 +35,23 @@ pub struct StudyOptions {
     pub step_ns: Option<u64>,
     /// LBA ranges of a hit map.
     pub ranges: usize,
+    /// What the shades or colors of a hit map stand for.
+    pub hits: HitsShown,
+    /// The clock that pictures over time show; without one they show times from the
+    /// capture's beginning.
+    pub clock: Option<Clock>,
+}
+
+/// What a report's hit maps show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HitsShown {
+    /// Hits of reads and of writes.
+    #[default]
+    Count,
+    /// Bytes read and written.
+    Bytes,
+    /// The stream with the most hits.
+    Streams,
 }
 
 impl Default for StudyOptions {
@@ -44,6 +62,8 @@ impl Default for StudyOptions {
             threshold: Threshold::USUAL,
             step_ns: None,
             ranges: 200,
+            hits: HitsShown::default(),
+            clock: None,
         }
     }
 }

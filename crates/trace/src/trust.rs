@@ -83,6 +83,9 @@ impl Evidence {
             self.no_processes(),
             self.one_process(),
             self.two_layers(),
+            self.merging(),
+            self.cgroups_unknown(),
+            self.paths_unknown(),
             self.no_queue_times(),
             self.duplicates(),
             self.cost(),
@@ -275,6 +278,39 @@ impl Evidence {
             they caused. Together they count most bytes twice.";
         let remedy = "The block layer is counted unless --layer is given.";
         remark(self.conditions.layers.len() > 1, ids::TWO_LAYERS, text.to_owned(), remedy)
+    }
+
+    fn merging(&self) -> Option<Caveat> {
+        let devices = self.conditions.merging.as_ref()?;
+        let merged: u64 = devices.iter().map(|device| device.merged).sum();
+        let split: u64 = devices.iter().map(|device| device.split).sum();
+        let text = format!(
+            "The kernel merged {merged} requests into others and split {split}: sizes and counts \
+             are those of the I/Os that the device received, not of the requests."
+        );
+        let remedy = "The requests are at the file-system layer: --layer block,filesystem.";
+        remark(merged > 0 || split > 0, ids::REQUESTS_MERGED, text, remedy)
+    }
+
+    fn cgroups_unknown(&self) -> Option<Caveat> {
+        let cgroups = self.conditions.cgroups.as_ref()?;
+        let unknown = cgroups.iter().filter(|cgroup| cgroup.path.is_none()).count();
+        let text = format!(
+            "The paths of {unknown} of {} cgroups are unknown: they ended before they were looked \
+             up.",
+            cgroups.len()
+        );
+        remark(unknown > 0, ids::CGROUPS_UNKNOWN, text, "")
+    }
+
+    fn paths_unknown(&self) -> Option<Caveat> {
+        let (known, unknown) = self.conditions.paths?;
+        let text = format!(
+            "The paths of {unknown} of {} files are unknown: they were closed before they were \
+             looked up.",
+            known.saturating_add(unknown)
+        );
+        remark(unknown > 0, ids::PATHS_UNKNOWN, text, "")
     }
 
     fn no_queue_times(&self) -> Option<Caveat> {

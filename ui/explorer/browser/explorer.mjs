@@ -22,6 +22,8 @@ const directory = mkdtempSync(join(tmpdir(), "steadfast-explorer-"));
 process.env.XDG_CACHE_HOME = join(directory, "cache");
 const children = [];
 const errors = [];
+/** The run that goes on, and its process. */
+let going_on;
 let browser;
 let page;
 let base;
@@ -214,6 +216,46 @@ const tests = {
     assert.ok(hash().get("vs.stream"));
   },
 
+  async "captures stand by the clock, at a mark, or at their starts"() {
+    // The captures have neither a beginning nor marks: the list says that they have.
+    const begin = 1_763_697_600_000_000_000;
+    await page.route("**/api/meta", async (route) => {
+      const response = await route.fetch();
+      const meta = await response.json();
+      Object.assign(meta.items[0], { begin_unix_ns: begin, marks: [{ t: 20e9, text: "go" }] });
+      Object.assign(meta.items[1], { begin_unix_ns: begin + 50e9, marks: [{ t: 5e9, text: "go" }] });
+      await route.fulfill({ response, json: meta });
+    });
+    const asked = [];
+    const note = (request) => request.url().includes("api/series") && request.url().includes("c=1") && asked.push(new URL(request.url()).searchParams);
+    page.on("request", note);
+    const windows = () => asked.splice(0).filter((one) => one.has("from")).map((one) => [Number(one.get("from")) / 1e9, Number(one.get("to")) / 1e9]);
+    try {
+      await visit("n=0&vs=1&from=60000000000&to=80000000000");
+      const align = $('select[aria-label="Align the captures"]');
+      assert.equal(await align.inputValue(), "clock");
+      assert.deepEqual(await align.locator("option").allTextContents(), ["Align at the start", "Align by the clock", "Align at the mark go"]);
+      assert.deepEqual(windows()[0], [10, 30]);
+      await visit("n=0&vs=1&align=mark:go&from=60000000000&to=80000000000");
+      assert.deepEqual(windows()[0], [45, 65]);
+      await visit("n=0&vs=1&align=start&from=60000000000&to=80000000000");
+      assert.deepEqual(windows()[0], [60, 80]);
+      await visit("n=0&vs=1&from=0&to=40000000000");
+      assert.match(await panel("map").nth(1).locator(".state").textContent(), /no time in this part/);
+      assert.deepEqual(windows(), []);
+      // Nothing is cut off: the axis reaches from the first beginning to the last end.
+      await align.selectOption("clock");
+      await visit("n=0&vs=1");
+      assert.match(await $(".window").getAttribute("aria-valuetext"), /4 min 10 s/);
+      await align.selectOption("mark:go");
+      await settled();
+      assert.equal(hash().get("align"), "mark:go");
+    } finally {
+      page.off("request", note);
+      await page.unroute("**/api/meta");
+    }
+  },
+
   async "every view is saved as SVG, PNG and CSV"() {
     await visit("n=0&by=process");
     for (const view of ["map", "rt", "qd", "lba", "subsecond"]) {
@@ -302,10 +344,31 @@ const tests = {
     const before = await steps();
     await until((n) => document.querySelectorAll('[data-view="list"] tbody tr').length > n, before, 15_000);
     assert.match(await $(".facts").textContent(), /goes on/);
+    assert.match(await $(".facts").textContent(), /about .* left/);
+    assert.match(await $(".files").textContent(), /going \(running\)/);
+    assert.ok(going_on.child.exitCode === null, "the run is over already");
+    // It ends while the page looks at it: nobody reloads the page.
+    const drawn = await steps();
+    going_on.child.kill("SIGINT");
+    await until(() => !/goes on/.test(document.querySelector(".facts").textContent), undefined, 20_000);
+    await until(() => !/\(running\)/.test(document.querySelector(".files").textContent), undefined, 20_000);
+    assert.ok((await steps()) >= drawn);
+    assert.doesNotMatch(await $(".facts").textContent(), /left/);
+    assert.equal(await $(".failed").count(), 0, await $(".failed").allTextContents());
+    // What was on its way is still asked for, once; then nothing more.
+    await page.waitForTimeout(6_000);
+    const asked = [];
+    const note = (request) => asked.push(request.url());
+    page.on("request", note);
+    await page.waitForTimeout(6_000);
+    page.off("request", note);
+    assert.deepEqual(asked, [], "a run that is over is not asked for again");
   },
 
-  async "redraws quickly"() {
+  async "paints and redraws quickly"() {
     await visit("n=0");
+    const paint = await page.evaluate(() => performance.getEntriesByType("paint").find((entry) => entry.name === "first-contentful-paint")?.startTime);
+    console.log(`note: first contentful paint ${paint?.toFixed(0) ?? "unknown"} ms`);
     const took = await page.evaluate(async () => {
       const over = document.querySelector(".overview .u-over");
       const box = over.getBoundingClientRect();
@@ -356,7 +419,7 @@ function watch() {
 
 async function prepare() {
   const files = [capture(program, directory, "known", 17), capture(program, directory, "second", 19), simulated(program, directory, "run"), simulated(program, directory, "other")];
-  const live = going(program, directory);
+  const live = (going_on = going(program, directory));
   children.push(live.child);
   for (let n = 0; n < 100 && !existsSync(join(live.run, "settings.json")); n += 1) await new Promise((done) => setTimeout(done, 100));
   const served = await explore(program, [...files, live.run]);

@@ -1,4 +1,5 @@
 /** The page of a capture, alone or beside another one, on one time axis. */
+import { aligned, noHeat, noSeries, ownPart, placed, ways } from "./align";
 import { ask, exported, said } from "./answers";
 import { clockOf, itemOf, shortName, type App, type Page } from "./app";
 import { textDialog } from "./dialog";
@@ -26,10 +27,16 @@ const FACET_NAMES: Record<Facet, string> = {
   op: "Operation", device: "Device", layer: "Layer", process: "Process", pid: "Process", stream: "Stream", event: "Mark",
 };
 
+const OUTSIDE = "This capture has no time in this part. Press Esc to go back.";
+
+type Part = { from: number; to: number };
+
 interface Row {
   side: Side;
   item: Item;
   letter: string;
+  /** What is added to its own times on the axis. */
+  shift: number;
   panels: Map<Kind, DrawingPanel>;
   map: MapView | undefined;
   hitChoice: HTMLElement;
@@ -57,20 +64,43 @@ export class CapturePage implements Page {
       say: (from, to) => this.say(from, to),
       chosen: (part) => this.zoom(part),
     });
-    this.tables = new Tables(app, () => this.rows.map(({ side, item, letter }) => ({ side, item, letter })), {
+    this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, part: this.own(row), outside: this.isOutside(row) })), {
       pick: (facet, value, shift, side) => this.pick(facet, value, shift, side),
-      command: (side, view) => void this.command(side, view),
+      show: (part, side) => this.zoom(this.onAxis(part, this.rowOf(side)?.shift ?? 0)),
+      command: (side, view) => {
+        const row = this.rowOf(side);
+        if (row) void this.command(row, view);
+      },
     });
     this.root.append(this.facts, this.bar, this.overview.root, this.drawings, this.tables.root);
   }
 
-  private part(): { from: number; to: number } | undefined {
+  private rowOf(side: Side): Row | undefined {
+    return this.rows.find((row) => row.side === side);
+  }
+
+  /** The part that is shown, in a capture's own time; the whole where there is none. */
+  private own(row: Row): Part | undefined {
+    const part = ownPart(this.part(), row.shift, row.item.duration_ns ?? 0);
+    return part === "outside" ? undefined : part;
+  }
+
+  private isOutside(row: Row): boolean {
+    return ownPart(this.part(), row.shift, row.item.duration_ns ?? 0) === "outside";
+  }
+
+  /** A part of a capture's own time as a part of the axis. */
+  private onAxis(part: Part, shift: number): Part | undefined {
+    return inside(part.from + shift, part.to + shift, this.duration());
+  }
+
+  private part(): Part | undefined {
     const { from, to } = this.app.state;
     return from !== undefined && to !== undefined ? inside(from, to, this.duration()) : undefined;
   }
 
   private duration(): number {
-    return Math.max(1, ...this.rows.map((row) => row.item.duration_ns ?? 0));
+    return Math.max(1, ...this.rows.map((row) => (row.item.duration_ns ?? 0) + row.shift));
   }
 
   private reach(): [number, number] {
@@ -81,7 +111,7 @@ export class CapturePage implements Page {
   private say(from: number, to: number): string {
     const first = this.rows[0];
     if (!first) return "";
-    const clock = clockOf(this.app, first.item);
+    const { clock } = this.scene(first);
     const step = Math.min(1e9, Math.max(1, (to - from) / 100));
     return `${moment(from, clock, step)} to ${moment(to, clock, step)} (${lasting((to - from) / 1e9)})`;
   }
@@ -117,9 +147,11 @@ export class CapturePage implements Page {
         ...this.rows.flatMap((row) => row.panels.get(kind)?.root ?? []))));
       this.layout = layout;
     }
+    const { shifts } = aligned(sides.map(({ item: one }) => one), this.app.state.align);
     this.rows.forEach((row, at) => {
       row.side = sides[at]?.side ?? row.side;
       row.item = sides[at]?.item ?? row.item;
+      row.shift = shifts[at] ?? 0;
       row.panels.forEach((panel, kind) => panel.name(this.title(row, kind)));
     });
   }
@@ -131,13 +163,13 @@ export class CapturePage implements Page {
   }
 
   private makeRow(side: Side, item: Item, letter: string): Row {
-    const row: Row = { side, item, letter, panels: new Map(), map: undefined, hitChoice: h("span") };
+    const row: Row = { side, item, letter, shift: 0, panels: new Map(), map: undefined, hitChoice: h("span") };
     for (const kind of KINDS) {
       const hands = {
         zoom: (from: number, to: number): void => this.zoom(inside(from, to, this.duration())),
         ...(kind === "map" ? { pick: (at: number, _: number, y: number, shift: boolean): void => this.pickArea(row, at, y, shift) } : {}),
       };
-      const tools = [{ text: "Command", title: "Copy as command", act: (): void => void this.command(row.side, kind) }];
+      const tools = [{ text: "Command", title: "Copy as command", act: (): void => void this.command(row, kind) }];
       const title = `${letter ? `${letter}: ` : ""}${TITLES[kind]}`;
       const panel = new DrawingPanel(title, () => shortName(row.item), "time", HEIGHTS[kind], hands, tools);
       panel.root.dataset["view"] = kind;
@@ -176,18 +208,26 @@ export class CapturePage implements Page {
     this.app.go({ from: part?.from, to: part?.to });
   }
 
-  private scene(item: Item): Scene {
-    return { clock: clockOf(this.app, item), marks: item.marks ?? [], measure: this.app.state.measure };
+  private scene({ item, shift }: Row): Scene {
+    const clock = clockOf(this.app, item);
+    return {
+      clock: clock && { ...clock, begin_ns: clock.begin_ns - shift },
+      marks: (item.marks ?? []).map((mark) => ({ ...mark, t: mark.t + shift })),
+      measure: this.app.state.measure,
+    };
   }
 
-  private series(side: Side, by: string, part = this.part()): Promise<SeriesAnswer> {
-    return ask(url("series", { ...common(side, part?.from, part?.to), by, cells: 1024 }));
+  private async series(row: Row, by: string): Promise<SeriesAnswer> {
+    const [part, whole] = [this.own(row), this.part()];
+    if (whole && this.isOutside(row)) return noSeries(whole);
+    return placed(await ask<SeriesAnswer>(url("series", { ...common(row.side, part?.from, part?.to), by, cells: 1024 })), row.shift);
   }
 
-  private heat(side: Side, kind: string, rows: number, op?: string): Promise<HeatAnswer> {
-    const part = this.part();
-    const ops = op && side.filters.op.length === 0 ? { op: [op] } : {};
-    return ask(url("heat", { ...common(side, part?.from, part?.to), kind, cells: 512, rows, ...ops }));
+  private async heat(row: Row, kind: string, rows: number, op?: string): Promise<HeatAnswer> {
+    const [part, whole] = [this.own(row), this.part()];
+    if (whole && this.isOutside(row)) return noHeat(whole);
+    const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
+    return placed(await ask<HeatAnswer>(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops })), row.shift);
   }
 
   private loadAll(): void {
@@ -195,12 +235,12 @@ export class CapturePage implements Page {
     for (const row of this.rows) {
       void this.load(row, "map", this.map(row));
       void this.load(row, "rt", this.times(row));
-      void this.load(row, "qd", this.series(row.side, "stream").then((answer) => depth(answer, this.scene(row.item))));
-      void this.load(row, "lba", this.common(row, (side) => this.heat(side, "lba", 128, this.hitOp()), hits));
-      void this.load(row, "subsecond", this.common(row, (side) => this.heat(side, "subsecond", 50), subsecond));
+      void this.load(row, "qd", this.series(row, "stream").then((answer) => depth(answer, this.scene(row))));
+      void this.load(row, "lba", this.common(row, (one) => this.heat(one, "lba", 128, this.hitOp()), hits));
+      void this.load(row, "subsecond", this.common(row, (one) => this.heat(one, "subsecond", 50), subsecond));
       this.hitSwitch(row);
     }
-    this.tables.load(this.part());
+    this.tables.load();
   }
 
   private hitOp(): string | undefined {
@@ -214,13 +254,14 @@ export class CapturePage implements Page {
   }
 
   private load(row: Row, kind: Kind, coming: Promise<Drawing | string>): Promise<void> {
-    return row.panels.get(kind)?.load(coming, () => this.reach()) ?? Promise.resolve();
+    const drawing = this.isOutside(row) ? coming.then(() => OUTSIDE) : coming;
+    return row.panels.get(kind)?.load(drawing, () => this.reach()) ?? Promise.resolve();
   }
 
   /** The same scales on both sides, so that heights can be compared. */
   private async map(row: Row): Promise<Drawing | string> {
     const { by } = this.app.state;
-    const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one.side, by), this.scene(one.item), this.colours, by, (band, shift) => this.pickBand(one, band, shift))));
+    const views = await Promise.all(this.rows.map(async (one) => streamMap(await this.series(one, by), this.scene(one), this.colours, by, (band, shift) => this.pickBand(one, band, shift))));
     const view = views[this.rows.indexOf(row)];
     if (!view || typeof view === "string") return view ?? "";
     row.map = view;
@@ -233,21 +274,21 @@ export class CapturePage implements Page {
 
   private async times(row: Row): Promise<Drawing | string> {
     const views = await Promise.all(this.rows.map(async (one) => {
-      const [heat, series] = await Promise.all([this.heat(one.side, "rt", 64), this.series(one.side, "stream")]);
+      const [heat, series] = await Promise.all([this.heat(one, "rt", 64), this.series(one, "stream")]);
       return { heat, series };
     }));
     const most = Math.max(...views.map(({ heat }) => mostOf(heat)));
-    const drawings = views.map(({ heat, series }, at) => responseTimes(heat, series, this.scene(this.rows[at]?.item ?? row.item), most));
+    const drawings = views.map(({ heat, series }, at) => responseTimes(heat, series, this.scene(this.rows[at] ?? row), most));
     const axes = drawings.flatMap((one) => (typeof one === "string" ? [] : [one.sheet.left]));
     const [low, high] = [Math.min(...axes.map((axis) => axis.low ?? 1)), Math.max(...axes.map((axis) => axis.high ?? 10))];
     axes.forEach((axis) => ([axis.low, axis.high] = [low, high]));
     return drawings[this.rows.indexOf(row)] ?? "";
   }
 
-  private async common(row: Row, asked: (side: Side) => Promise<HeatAnswer>, draw: (heat: HeatAnswer, scene: Scene, most: number) => Drawing | string): Promise<Drawing | string> {
-    const heats = await Promise.all(this.rows.map((one) => asked(one.side)));
+  private async common(row: Row, asked: (row: Row) => Promise<HeatAnswer>, draw: (heat: HeatAnswer, scene: Scene, most: number) => Drawing | string): Promise<Drawing | string> {
+    const heats = await Promise.all(this.rows.map((one) => asked(one)));
     const heat = heats[this.rows.indexOf(row)];
-    return heat ? draw(heat, this.scene(row.item), Math.max(...heats.map(mostOf))) : "";
+    return heat ? draw(heat, this.scene(row), Math.max(...heats.map(mostOf))) : "";
   }
 
   private async loadOverview(): Promise<void> {
@@ -255,13 +296,13 @@ export class CapturePage implements Page {
     if (!first) return;
     // The overview is of the whole captures, whatever is filtered: two sides of one capture are one line.
     // Drawn again only where it changed, so that the brush keeps the focus of the keyboard.
-    const now = JSON.stringify([this.rows.map((row) => row.item.n), this.app.state.measure, this.app.state.time]);
+    const now = JSON.stringify([this.rows.map((row) => [row.item.n, row.shift]), this.app.state.measure, this.app.state.time]);
     if (now === this.overviewShown) return;
     this.overviewShown = now;
     const different = this.rows.filter((row, at) => at === 0 || row.item.n !== first.item.n);
     const coming = Promise.all(different.map(async (row) => ({
-      name: shortName(row.item), marks: row.item.marks ?? [], answer: await ask<SeriesAnswer>(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })),
-    }))).then((answers) => whole(answers, this.scene(first.item)));
+      name: shortName(row.item), answer: placed(await ask<SeriesAnswer>(url("series", { ...common({ n: row.side.n, filters: noFilters() }), by: "stream", cells: 1024 })), row.shift),
+    }))).then((answers) => whole(answers, this.scene(first), this.duration()));
     await this.overview.load(coming, () => [0, this.duration()]);
     this.brush.attach();
   }
@@ -292,11 +333,23 @@ export class CapturePage implements Page {
   private compareWith(): HTMLElement[] {
     const others = this.app.meta.items.filter((item) => item.kind === "capture" && item.state === "ready" && item.n !== this.app.state.n);
     if (others.length === 0 || exported()) return [];
+    const align = this.alignment();
     const select = h("select", { "aria-label": "Compare with", onchange: () => {
       const n = Number(select.value);
       if (select.value !== "") this.app.go({ versus: { n, filters: this.app.state.filters } });
     } }, h("option", { value: "" }, "Compare with …"), ...others.map((item) => h("option", { value: item.n }, shortName(item))));
-    return [select];
+    return align ? [select, align] : [select];
+  }
+
+  /** How two captures stand on the axis, where there is a choice. */
+  private alignment(): HTMLElement | undefined {
+    const items = this.rows.map((row) => row.item);
+    const found = ways(items);
+    if (items.length < 2 || items[0]?.n === items[1]?.n || found.length < 2) return undefined;
+    const now = aligned(items, this.app.state.align).align;
+    const select = h("select", { "aria-label": "Align the captures", onchange: () => this.app.go({ align: select.value, from: undefined, to: undefined }) },
+      ...found.map((way) => h("option", { value: way.align, selected: way.align === now }, way.text)));
+    return select;
   }
 
   private drop(at: number, facet: Facet, value: string): void {
@@ -320,8 +373,9 @@ export class CapturePage implements Page {
       const answer = await ask<SeriesAnswer>(url("series", { ...common(first.side), by: "stream", cells: 1024 }));
       const found = await this.closer(first.side, answer, what);
       if (!found) return announce("No I/O with these filters.");
-      this.zoom(inside(found.from, found.to, this.duration()));
-      announce(`The ${what} part: ${this.say(found.from, found.to)}`);
+      const part = { from: found.from + first.shift, to: found.to + first.shift };
+      this.zoom(inside(part.from, part.to, this.duration()));
+      announce(`The ${what} part: ${this.say(part.from, part.to)}`);
     } catch (error) {
       announce(said(error));
     }
@@ -336,10 +390,11 @@ export class CapturePage implements Page {
     return extreme(inner, wide, what) ?? found;
   }
 
-  private async command(side: Side, view: string): Promise<void> {
-    const part = this.part();
+  private async command(row: Row, view: string): Promise<void> {
+    const part = this.own(row);
     try {
-      const { command } = await ask<{ command: string }>(url("command", { ...common(side, part?.from, part?.to), view }));
+      if (this.isOutside(row)) return textDialog("Copy as command", OUTSIDE, "There is no command for this view.");
+      const { command } = await ask<{ command: string }>(url("command", { ...common(row.side, part?.from, part?.to), view }));
       textDialog("Copy as command", command, "The command that prints the same numbers.");
     } catch (error) {
       textDialog("Copy as command", said(error), "There is no command for this view.");
@@ -347,8 +402,9 @@ export class CapturePage implements Page {
   }
 
   private async workload(): Promise<void> {
-    const [first, part] = [this.rows[0], this.part()];
+    const first = this.rows[0];
     if (!first) return;
+    const part = this.own(first);
     try {
       const { toml } = await ask<{ toml: string }>(url("workload", common(first.side, part?.from, part?.to)));
       textDialog("Derive workload", toml, "Save this file and apply it: steadfast run replay-native --workload FILE --target DEVICE", { name: "workload.toml", type: "application/toml" });

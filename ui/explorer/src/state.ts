@@ -25,6 +25,8 @@ export interface State {
   filters: Filters;
   /** What it is compared with. */
   versus: Side | undefined;
+  /** How both stand on the axis: `start`, `clock` or `mark:NAME`; chosen for the reader where it is not said. */
+  align: string | undefined;
   /** Runs laid over the first. */
   runs: number[];
   from: number | undefined;
@@ -45,7 +47,7 @@ export function noFilters(): Filters {
 
 export function initial(): State {
   return {
-    n: undefined, filters: noFilters(), versus: undefined, runs: [], from: undefined, to: undefined,
+    n: undefined, filters: noFilters(), versus: undefined, align: undefined, runs: [], from: undefined, to: undefined,
     measure: "iops", by: "stream", time: "clock", table: "streams", hits: "all", group: "pid", step: undefined,
   };
 }
@@ -73,6 +75,8 @@ export function parse(hash: string): State {
   state.filters = filtersOf(params, "");
   const versus = whole(params.get("vs"));
   if (versus !== undefined) state.versus = { n: versus, filters: filtersOf(params, "vs.") };
+  const align = params.get("align") ?? "";
+  if (align.length < 300 && /^(start|clock|mark:.)/.test(align)) state.align = align;
   state.runs = params.getAll("with").flatMap((text) => whole(text) ?? []);
   const [from, to] = [whole(params.get("from")), whole(params.get("to"))];
   if (from !== undefined && to !== undefined && from < to) [state.from, state.to] = [from, to];
@@ -96,6 +100,7 @@ export function address(state: State): string {
     params.set("vs", String(state.versus.n));
     for (const facet of FACETS) state.versus.filters[facet].forEach((value) => params.append(`vs.${facet}`, value));
   }
+  if (state.align !== undefined) params.set("align", state.align);
   state.runs.forEach((n) => params.append("with", String(n)));
   if (state.from !== undefined && state.to !== undefined) {
     params.set("from", String(state.from));

@@ -9,13 +9,24 @@ import { table, tableCsv, type Choice, type Column } from "./table";
 import type { Facet, Side } from "./state";
 import type { Caveat, HotRange, Item, Row } from "./types";
 
+interface Part {
+  from: number;
+  to: number;
+}
+
 export interface Shown {
   side: Side;
   item: Item;
   letter: string;
+  /** What is shown, in the capture's own time; all of it where there is none. */
+  part: Part | undefined;
+  /** Whether the capture has no time in what is shown. */
+  outside: boolean;
 }
 
 export interface Hands {
+  /** Shows a part of a capture's own time. */
+  show: (part: Part, side: Side) => void;
   pick: (facet: Facet, value: string, shift: boolean, side: Side) => void;
   command: (side: Side, view: string) => void;
 }
@@ -26,8 +37,6 @@ const NAMES: readonly (readonly [string, string])[] = [
 ];
 const PAGE = 200;
 const HINT = "Click: only this. Shift-click: compare with this.";
-
-type Part = { from: number; to: number } | undefined;
 
 export class Tables {
   readonly root = h("section", { class: "tables", "aria-label": "Tables" });
@@ -42,7 +51,7 @@ export class Tables {
     this.root.append(this.tabs, this.places);
   }
 
-  load(part: Part): void {
+  load(): void {
     const now = NAMES.find(([id]) => id === this.app.state.table) ?? NAMES[0] ?? ["streams", "I/O streams"];
     const [id, title] = now;
     this.tabs.replaceChildren(choice("Table", NAMES.map(([one, text]) => [one, text] as [string, string]), id, (value) => this.app.go({ table: value })));
@@ -53,10 +62,10 @@ export class Tables {
       this.panels = sides.map((shown, at) => ({ key: keys[at] ?? "", panel: this.make(id, title, shown, at) }));
       this.places.replaceChildren(...this.panels.map(({ panel }) => panel.root));
     }
-    const question = JSON.stringify([part, sides.map(({ side }) => side), id]);
+    const question = JSON.stringify([sides.map(({ side, part }) => [side, part]), id]);
     if (question !== this.asked) this.offset = 0;
     this.asked = question;
-    sides.forEach((shown, at) => void this.panels[at]?.panel.load(this.listed(id, shown, part)));
+    sides.forEach((shown, at) => void this.panels[at]?.panel.load(this.listed(id, shown)));
   }
 
   private make(id: string, title: string, shown: Shown, at: number): TablePanel {
@@ -70,16 +79,17 @@ export class Tables {
     return panel;
   }
 
-  private async listed(id: string, shown: Shown, part: Part): Promise<Listed | string> {
-    const params = common(shown.side, part?.from, part?.to);
-    if (id === "marks") return this.marks(shown.item);
+  private async listed(id: string, shown: Shown): Promise<Listed | string> {
+    const params = common(shown.side, shown.part?.from, shown.part?.to);
+    if (id === "marks") return this.marks(shown);
+    if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
     if (id === "hot") return this.hot(await ask<unknown>(url("hot", params)));
     if (id === "ios") return this.ios(shown, params);
     const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
     const answer = await ask<Row>(url(id, { ...params, ...byName }));
     if (id === "processes") return this.processes(shown, rowsOf(answer, "processes"));
     if (id === "cumulative") return cumulative(rowsOf(answer["workload"] as Row, "streams"));
-    if (id === "steps") return this.steps(shown.item, rowsOf(answer, "steps"));
+    if (id === "steps") return this.steps(shown, rowsOf(answer, "steps"));
     return this.streams(shown, rowsOf(answer, "streams"));
   }
 
@@ -132,7 +142,7 @@ export class Tables {
     return rows.length === 0 ? nothing() : listed("Processes of what is shown, with response times", columns, rows, choose);
   }
 
-  private steps(item: Item, rows: Row[]): Listed | string {
+  private steps({ side, item, part }: Shown, rows: Row[]): Listed | string {
     const clock = clockOf(this.app, item);
     const columns: Column<Row>[] = [
       { head: "Begin", value: num("begin_ns"), text: (row) => moment(Number(row["begin_ns"]), clock, 1e9) },
@@ -152,10 +162,10 @@ export class Tables {
       pick: (row) => {
         const at = rows.indexOf(row);
         const [from, next] = [Number(row["begin_ns"]), rows[at + 1]?.["begin_ns"]];
-        this.app.go({ from, to: typeof next === "number" ? next : (item.duration_ns ?? from + 1) });
+        this.hands.show({ from, to: typeof next === "number" ? next : (item.duration_ns ?? from + 1) }, side);
       },
       title: "Show this step",
-      chosen: (row) => this.app.state.from === row["begin_ns"],
+      chosen: (row) => part !== undefined && part.from === row["begin_ns"],
     };
     return rows.length === 0 ? nothing() : listed("Capture steps of what is shown", columns, rows, choose);
   }
@@ -192,7 +202,7 @@ export class Tables {
     const last = this.offset + answer.rows.length;
     const go = (by: number): void => {
       this.offset = Math.max(0, this.offset + by);
-      void this.panels[this.sides().findIndex((one) => one.item.n === shown.item.n)]?.panel.load(this.ios(shown, params));
+      void this.panels[this.sides().findIndex((one) => one.letter === shown.letter)]?.panel.load(this.ios(shown, params));
     };
     const more = answer.total === undefined || answer.total === null ? answer.rows.length === PAGE : last < answer.total;
     const pages = h("div", { class: "tools" },
@@ -214,7 +224,7 @@ export class Tables {
     return count(value);
   }
 
-  private marks(item: Item): Listed | string {
+  private marks({ side, item, part }: Shown): Listed | string {
     const clock = clockOf(this.app, item);
     const marks = item.marks ?? [];
     const caveats = item.caveats ?? [];
@@ -228,10 +238,10 @@ export class Tables {
       pick: (row) => {
         const from = Number(row["t"]);
         const next = marks.map((mark) => mark.t).filter((t) => t > from).sort((a, b) => a - b)[0];
-        this.app.go({ from, to: next ?? item.duration_ns ?? from + 1 });
+        this.hands.show({ from, to: next ?? item.duration_ns ?? from + 1 }, side);
       },
       title: "Show from this mark to the next",
-      chosen: (row) => this.app.state.from === row["t"],
+      chosen: (row) => part !== undefined && part.from === row["t"],
     };
     return {
       content: h("div", {}, marks.length > 0 ? table("Marks", columns, rows, choose) : h("p", {}, "No marks."), caveatList(caveats)),

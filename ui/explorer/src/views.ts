@@ -234,14 +234,19 @@ function heatOnly(heat: HeatAnswer, scene: Scene, common: number | undefined, fo
   return { sheet, keys: [], xName: X_NAME, note: `${note} Most in one cell: ${count(most)}.`, spoken: `Heat map of ${name} over time.` };
 }
 
-/** All I/Os of the whole capture, for the brush. */
-export function whole(answers: readonly { name: string; answer: SeriesAnswer; marks: Mark[] }[], scene: Scene): Drawing | string {
+/** Cells of an axis that several captures share. */
+const SHARED = 1024;
+
+/** All I/Os of the whole captures, for the brush; several of them on one axis. */
+export function whole(answers: readonly { name: string; answer: SeriesAnswer }[], scene: Scene, duration: number): Drawing | string {
   const first = answers[0];
   if (!first) return "No capture.";
-  const x = cellEdges(first.answer);
+  const alone = answers.length === 1 && first.answer.from === 0;
+  const axis = alone ? first.answer : { from: 0, width_ns: duration / SHARED, cells: SHARED };
+  const x = cellEdges(axis);
   const lines = answers.map(({ name, answer }, at): Line => {
     const rate = totalRate(answer, scene.measure);
-    const y = at === 0 ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns - answer.from) / answer.width_ns)] ?? null);
+    const y = alone ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
     return { name, colour: colour(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
   });
   const sheet: Sheet = {
@@ -250,7 +255,7 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer; ma
     named: true,
     // Names of marks stand over the values.
     left: { name: unit(scene.measure), format: brief, ...(scene.marks.length > 0 ? { high: greatest(lines.flatMap((line) => line.y)) * 1.4 } : {}) },
-    tips: (at) => ({ head: head(scene, first.answer.from + at * first.answer.width_ns, first.answer.width_ns),
+    tips: (at) => ({ head: head(scene, axis.from + at * axis.width_ns, axis.width_ns),
       rows: lines.map((line) => ({ name: line.name, value: `${number(line.y[at])} ${unit(scene.measure)}`, colour: line.colour })) }),
   };
   return { sheet, keys: answers.length > 1 ? lines.map((line) => ({ name: line.name, colour: line.colour })) : [], note: "", spoken: "Rate of the whole capture.", xName: X_NAME };

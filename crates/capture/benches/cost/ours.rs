@@ -21,6 +21,9 @@ pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> 
         ring_bytes: RING_BYTES,
         source: None,
         files: None,
+        paths: false,
+        cgroups: false,
+        merges: false,
     };
     let mut capture = Capture::begin(&options)?;
     let (stop, before) = (AtomicBool::new(false), thread_time_ns());

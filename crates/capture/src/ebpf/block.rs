@@ -1,5 +1,6 @@
 //! The block layer: one record per request or bio that a device completes.
 
+use super::cgroups::Hierarchy;
 use super::plain;
 use super::programs::{Aligned, kernel_knows};
 use super::record::{BlockSettings, Bucket, KernelCounters, Wire};
@@ -27,6 +28,8 @@ struct ProgramsNeeded {
     io_start: bool,
     requests: bool,
     bios: bool,
+    /// Splits are counted.
+    splits: bool,
 }
 
 impl ProgramsNeeded {
@@ -35,6 +38,7 @@ impl ProgramsNeeded {
             io_start,
             requests: options.devices.iter().any(|device| !device.bio_based),
             bios: options.devices.iter().any(|device| device.bio_based),
+            splits: options.merges,
         }
     }
 
@@ -50,6 +54,7 @@ impl ProgramsNeeded {
             ("on_rq_issue", self.requests),
             ("on_io_start", self.requests && self.io_start),
             ("on_bio_queue", self.bios || !self.io_start),
+            ("on_split", self.splits),
         ];
         in_order.iter().filter(|(_, wanted)| *wanted).map(|(name, _)| *name).collect()
     }
@@ -69,10 +74,13 @@ impl ProgramsNeeded {
 }
 
 impl Blocks {
-    pub(crate) fn open(options: &Options) -> Result<Self, CaptureError> {
+    pub(crate) fn open(
+        options: &Options,
+        cgroups: Option<Hierarchy>,
+    ) -> Result<Self, CaptureError> {
         let io_start = kernel_knows("btf_trace_block_io_start")?;
         let needed = ProgramsNeeded::of(options, io_start);
-        let settings = BlockSettings::of(options, !io_start);
+        let settings = BlockSettings::of(options, !io_start, cgroups);
         let layer = (options, Layer::Block);
         let tap = Tap::load(&PROGRAMS.0, &needed.programs(), &settings, layer)?;
         Ok(Blocks { tap, description: needed.describe() })
@@ -121,6 +129,7 @@ impl Tapped for Blocks {
             },
             partial_completions: kernel.partial_completions,
             requeues: kernel.requeues,
+            splits: kernel.splits.to_vec(),
             ..Counters::default()
         })
     }

@@ -2,6 +2,7 @@
 //! devices' file systems, by one of two ways: their own entry points, or the
 //! system calls.
 
+use super::cgroups::Hierarchy;
 use super::file_programs::FilePrograms;
 use super::plain::{self, Plain};
 use super::programs::parameters;
@@ -12,7 +13,7 @@ use super::{calls, entries};
 use crate::error::CaptureError;
 use crate::options::{FilesWay, Options};
 use crate::source::{Counters, Source};
-use steadfast_domain::io_event::{Command, Layer, SeenInPart};
+use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN, SeenInPart};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// File systems that are told apart at most.
@@ -30,9 +31,13 @@ pub(crate) struct Files {
 impl Files {
     /// Listens the way that was asked for, or the best that works here; then
     /// with the reason where it is not the entry points.
-    pub(crate) fn open(options: &Options) -> Result<(Self, Option<String>), CaptureError> {
-        let by_entry_points = || Files::listen(options, entries::programs(options)?);
-        let by_calls = || Files::listen(options, calls::programs()?);
+    pub(crate) fn open(
+        options: &Options,
+        cgroups: Option<Hierarchy>,
+    ) -> Result<(Self, Option<String>), CaptureError> {
+        let listen = |set: FilePrograms| Files::listen(options, set, cgroups);
+        let by_entry_points = || listen(entries::programs(options)?);
+        let by_calls = || listen(calls::programs()?);
         match options.files {
             Some(FilesWay::EntryPoints) => Ok((by_entry_points()?, None)),
             Some(FilesWay::Calls) => Ok((by_calls()?, None)),
@@ -43,9 +48,13 @@ impl Files {
         }
     }
 
-    fn listen(options: &Options, set: FilePrograms) -> Result<Self, CaptureError> {
+    fn listen(
+        options: &Options,
+        set: FilePrograms,
+        cgroups: Option<Hierarchy>,
+    ) -> Result<Self, CaptureError> {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
-        let settings = FilesSettings::of(options, by_entry)?;
+        let settings = FilesSettings::of(options, by_entry, cgroups)?;
         let wanted: Vec<&str> = set.programs.iter().map(String::as_str).collect();
         let tap = Tap::load(set.file, &wanted, &settings, (options, Layer::FileSystem))?;
         let FilePrograms { description, keeps_unended, .. } = set;
@@ -116,13 +125,14 @@ impl Tapped for Files {
 #[derive(Clone, Copy)]
 pub(super) struct Wire {
     lap: u8,
-    op: u8,
-    device: u8,
-    unused: u8,
+    /// Operation | device << 4.
+    op_device: u8,
+    cgroup: u16,
     flags: u16,
     cpu: u16,
     issued_ns: u64,
-    response_ns: u64,
+    /// Response time (42 bits) | thread << 42.
+    response_thread: u64,
     offset: u64,
     inode: u64,
     bytes: u32,
@@ -136,24 +146,30 @@ unsafe impl Plain for Wire {}
 impl Record for Wire {
     /// How many calls were under way is not told; a trace's reader counts them.
     fn event(&self, began_ns: u64) -> IoEvent {
+        let response = self.response_thread & RESPONSE_LONGEST;
         IoEvent {
             issued_ns: self.issued_ns.saturating_sub(began_ns),
-            response_ns: self.response_ns,
-            queued_ns: 0,
+            response_ns: if response == RESPONSE_LONGEST { RESPONSE_UNKNOWN } else { response },
             offset: self.offset,
             bytes: self.bytes,
-            depth: 0,
             pid: self.process,
+            tid: (self.response_thread >> RESPONSE_BITS) as u32,
+            cgroup: self.cgroup,
             cpu: self.cpu,
             flags: self.flags,
-            device: u16::from(self.device),
-            op: IoOp::of_number(self.op).unwrap_or(IoOp::Other),
+            device: u16::from(self.op_device >> 4),
+            op: IoOp::of_number(self.op_device & 15).unwrap_or(IoOp::Other),
             layer: Layer::FileSystem,
             command: Command(self.command),
             inode: self.inode,
+            ..IoEvent::default()
         }
     }
 }
+
+const RESPONSE_BITS: u32 = 42;
+/// A response time that is not known, or is longer than 73 minutes.
+const RESPONSE_LONGEST: u64 = (1 << RESPONSE_BITS) - 1;
 
 /// `struct call`, up to the kernel's own: one that is under way.
 #[repr(C)]
@@ -186,6 +202,8 @@ struct FilesSettings {
     by_entry: u32,
     count: u32,
     step_ns: u64,
+    cgroups: u32,
+    unused: u32,
     number: [u32; FILE_SYSTEMS_MAX],
     device: [u32; FILE_SYSTEMS_MAX],
 }
@@ -194,13 +212,19 @@ struct FilesSettings {
 unsafe impl Plain for FilesSettings {}
 
 impl FilesSettings {
-    fn of(options: &Options, by_entry: bool) -> Result<Self, CaptureError> {
+    fn of(
+        options: &Options,
+        by_entry: bool,
+        cgroups: Option<Hierarchy>,
+    ) -> Result<Self, CaptureError> {
         let mut settings = FilesSettings {
             process: options.process.unwrap_or(0),
             commands: options.commands.into(),
             by_entry: by_entry.into(),
             count: 0,
             step_ns: options.step_ns.unwrap_or(0),
+            cgroups: Hierarchy::number(cgroups),
+            unused: 0,
             number: [0; FILE_SYSTEMS_MAX],
             device: [0; FILE_SYSTEMS_MAX],
         };
@@ -271,7 +295,7 @@ mod tests {
     #[test]
     fn the_shapes_are_as_long_as_the_programs_have_them() {
         assert_eq!(size_of::<Wire>(), 64);
-        assert_eq!(size_of::<FilesSettings>(), 24 + 2 * 4 * FILE_SYSTEMS_MAX);
+        assert_eq!(size_of::<FilesSettings>(), 32 + 2 * 4 * FILE_SYSTEMS_MAX);
         assert_eq!(size_of::<Call>(), 72);
         assert_eq!(size_of::<KernelCounters>(), 88);
     }

@@ -6,6 +6,7 @@
 
 mod block;
 mod calls;
+mod cgroups;
 mod entries;
 mod file_programs;
 mod files;
@@ -18,4 +19,5 @@ mod tap;
 mod wait;
 
 pub(crate) use block::Blocks;
+pub(crate) use cgroups::{Hierarchy, chosen as chosen_hierarchy};
 pub(crate) use files::Files;

@@ -10,6 +10,11 @@ use std::mem::size_of;
 /// padding: any bits are a valid one, and every byte of one may be read.
 pub(super) unsafe trait Plain: Copy {}
 
+// SAFETY: an integer.
+unsafe impl Plain for u32 {}
+// SAFETY: an integer.
+unsafe impl Plain for u64 {}
+
 /// The shape at the beginning of these bytes; `None` where they are too short.
 pub(super) fn read<T: Plain>(bytes: &[u8]) -> Option<T> {
     // SAFETY: long enough, read without a demand on alignment, and any bits are a

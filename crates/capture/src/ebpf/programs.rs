@@ -86,10 +86,19 @@ impl Programs {
 
     /// Shows every value of a map.
     pub(super) fn each(&self, map: &str, mut show: impl FnMut(&[u8])) -> Result<(), CaptureError> {
+        self.each_pair(map, |_, value| show(value))
+    }
+
+    /// Shows every key of a map with its value.
+    pub(super) fn each_pair(
+        &self,
+        map: &str,
+        mut show: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), CaptureError> {
         let found = self.object.maps().find(|found| found.name() == map);
         let found = found.ok_or_else(|| missing(map))?;
         let all = found.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(load_error)?;
-        all.for_each(|(_, value)| show(&value));
+        all.for_each(|(key, value)| show(&key, &value));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The shapes that bpf/block.bpf.c and this crate have in common.
 
+use super::cgroups::Hierarchy;
 use super::plain::Plain;
 use super::rings::Record;
 use crate::options::{DEVICES_MAX, Options};
@@ -9,7 +10,22 @@ use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
 /// What the kernel calls a sector, whatever the device's sectors are.
 const SECTOR_SHIFT: u32 = 9;
 
-const OP_FLUSH: u8 = 3;
+const OP_FLUSH: u32 = 3;
+
+/// Bits of a response time, of a time in the queue, and of a number of a process or
+/// a thread: `struct record` has several in a word.
+const RESPONSE_BITS: u32 = 48;
+const QUEUED_BITS: u32 = 42;
+const TASK_BITS: u32 = 22;
+
+/// Bits of a queue depth and of an operation.
+const DEPTH_BITS: u32 = 17;
+const OP_BITS: u32 = 3;
+
+/// The lowest bits of a word.
+const fn low(word: u64, bits: u32) -> u64 {
+    word & ((1 << bits) - 1)
+}
 
 /// `struct record`: one completed I/O.
 #[repr(C)]
@@ -18,11 +34,13 @@ pub(super) struct Wire {
     /// Sector << 8 | lap.
     head: u64,
     issued_ns: u64,
-    response_ns: u64,
-    queued_ns: u64,
+    /// Response time | cgroup << 48.
+    response_cgroup: u64,
+    /// Time in the queue | thread << 42.
+    queued_thread: u64,
     bytes: u32,
-    /// Outstanding at issue << 8 | operation.
-    depth_op: u32,
+    /// Outstanding at issue | operation << 17 | merged bios << 20.
+    depth_op_merged: u32,
     process: u32,
     cpu: u16,
     /// Flags (12 bits) | device << 12.
@@ -36,22 +54,27 @@ unsafe impl Plain for Wire {}
 impl Record for Wire {
     #[inline]
     fn event(&self, began_ns: u64) -> IoEvent {
-        let number = (self.depth_op & 0xff) as u8;
+        let number = self.depth_op_merged >> DEPTH_BITS & ((1 << OP_BITS) - 1);
+        let response = low(self.response_cgroup, RESPONSE_BITS);
+        let unknown = response == low(u64::MAX, RESPONSE_BITS);
         IoEvent {
             issued_ns: self.issued_ns.saturating_sub(began_ns),
-            response_ns: self.response_ns,
-            queued_ns: self.queued_ns,
+            response_ns: if unknown { RESPONSE_UNKNOWN } else { response },
+            queued_ns: low(self.queued_thread, QUEUED_BITS),
             offset: if number == OP_FLUSH { 0 } else { self.head >> 8 << SECTOR_SHIFT },
             bytes: self.bytes,
-            depth: self.depth_op >> 8,
+            depth: self.depth_op_merged & ((1 << DEPTH_BITS) - 1),
             pid: self.process,
+            tid: (self.queued_thread >> QUEUED_BITS) as u32,
+            cgroup: (self.response_cgroup >> RESPONSE_BITS) as u16,
+            merged: (self.depth_op_merged >> (DEPTH_BITS + OP_BITS)) as u16,
             cpu: self.cpu,
             flags: self.flags_device & 0xfff,
             device: self.flags_device >> 12,
             op: op(number),
             layer: Layer::Block,
             command: Command(self.command),
-            inode: 0,
+            ..IoEvent::default()
         }
     }
 }
@@ -61,21 +84,18 @@ impl Record for Wire {
 #[derive(Clone, Copy)]
 pub(super) struct Journey {
     submitted_ns: u64,
-    process: u32,
-    flags: u16,
-    wanted: u16,
+    /// Process, thread (22 bits each), flags (8), wanted (1), cgroup (11).
+    who: u64,
     command: [u8; 16],
     issued_ns: u64,
     sector: u64,
     bytes: u32,
-    depth: u32,
+    /// Depth (17 bits), merged bios (12), outstanding, before, sequential (1 each).
+    depth_and_marks: u32,
     cpu: u16,
     device: u8,
     op: u8,
-    outstanding: u8,
-    before: u8,
-    sequential: u8,
-    unused: u8,
+    unused: u32,
 }
 
 /// `struct bucket`: places for I/Os on their way.
@@ -102,34 +122,51 @@ impl Bucket {
 
 impl Journey {
     pub(super) fn sequential(&self) -> bool {
-        self.sequential != 0
+        self.mark(2)
+    }
+
+    /// Outstanding, before, sequential.
+    fn mark(&self, number: u32) -> bool {
+        self.depth_and_marks >> (29 + number) & 1 == 1
+    }
+
+    fn thread(&self) -> u64 {
+        low(self.who >> TASK_BITS, TASK_BITS)
     }
 
     /// The event of an I/O that the device still had when the capture ended;
     /// `None` of any other.
     pub(super) fn unended(&self, began_ns: u64) -> Option<IoEvent> {
-        let counts = self.outstanding == 1 && self.before == 0 && self.wanted != 0;
+        let wanted = self.who >> 52 & 1 == 1;
+        let counts = self.mark(0) && !self.mark(1) && wanted;
+        let queued = match self.submitted_ns {
+            0 => 0,
+            submitted => self.issued_ns.saturating_sub(submitted),
+        };
+        let queued = queued.min(low(u64::MAX, QUEUED_BITS));
+        let depth = self.depth_and_marks & ((1 << DEPTH_BITS) - 1);
+        let merged = self.depth_and_marks >> DEPTH_BITS & 0xfff;
+        let op = u32::from(self.op) << DEPTH_BITS;
+        let flags = low(self.who >> (2 * TASK_BITS), 8) as u16;
         let wire = Wire {
             head: self.sector << 8,
             issued_ns: self.issued_ns,
-            response_ns: RESPONSE_UNKNOWN,
-            queued_ns: match self.submitted_ns {
-                0 => 0,
-                submitted => self.issued_ns.saturating_sub(submitted),
-            },
+            response_cgroup: low(u64::MAX, RESPONSE_BITS) | self.who >> 53 << RESPONSE_BITS,
+            queued_thread: queued | self.thread() << QUEUED_BITS,
             bytes: self.bytes,
-            depth_op: self.depth << 8 | u32::from(self.op),
-            process: self.process,
+            depth_op_merged: depth | op | merged << (DEPTH_BITS + OP_BITS),
+            process: low(self.who, TASK_BITS) as u32,
             cpu: self.cpu,
-            flags_device: self.flags | u16::from(self.device) << 12,
+            flags_device: flags | u16::from(self.device) << 12,
             command: self.command,
         };
         (counts && self.issued_ns > 0).then(|| wire.event(began_ns))
     }
 }
 
-fn op(number: u8) -> steadfast_domain::IoOp {
-    steadfast_domain::IoOp::of_number(number).unwrap_or(steadfast_domain::IoOp::Other)
+fn op(number: u32) -> steadfast_domain::IoOp {
+    let number = u8::try_from(number).ok();
+    number.and_then(steadfast_domain::IoOp::of_number).unwrap_or(steadfast_domain::IoOp::Other)
 }
 
 /// `struct device`.
@@ -151,6 +188,8 @@ pub(super) struct BlockSettings {
     commands: u32,
     by_bio: u32,
     step_ns: u64,
+    cgroups: u32,
+    merges: u32,
     device: [Place; DEVICES_MAX],
 }
 
@@ -158,13 +197,15 @@ pub(super) struct BlockSettings {
 unsafe impl Plain for BlockSettings {}
 
 impl BlockSettings {
-    pub(super) fn of(options: &Options, by_bio: bool) -> Self {
+    pub(super) fn of(options: &Options, by_bio: bool, cgroups: Option<Hierarchy>) -> Self {
         let mut settings = BlockSettings {
             device_count: options.devices.len() as u32,
             process: options.process.unwrap_or(0),
             commands: options.commands.into(),
             by_bio: by_bio.into(),
             step_ns: options.step_ns.unwrap_or(0),
+            cgroups: Hierarchy::number(cgroups),
+            merges: options.merges.into(),
             device: [Place::default(); DEVICES_MAX],
         };
         for (place, device) in settings.device.iter_mut().zip(&options.devices) {
@@ -190,6 +231,7 @@ pub(super) struct KernelCounters {
     pub partial_completions: u64,
     pub requeues: u64,
     pub outstanding: [u32; DEVICES_MAX],
+    pub splits: [u64; DEVICES_MAX],
 }
 
 // SAFETY: integers, no padding.
@@ -211,7 +253,38 @@ mod tests {
         assert_eq!(size_of::<Wire>(), 64);
         assert_eq!(size_of::<Journey>(), 64);
         assert_eq!(size_of::<Bucket>(), 512);
-        assert_eq!(size_of::<BlockSettings>(), 24 + 24 * DEVICES_MAX);
-        assert_eq!(size_of::<KernelCounters>(), 48 + 4 * DEVICES_MAX);
+        assert_eq!(size_of::<BlockSettings>(), 32 + 24 * DEVICES_MAX);
+        assert_eq!(size_of::<KernelCounters>(), 48 + 12 * DEVICES_MAX);
+    }
+
+    #[test]
+    fn what_shares_a_word_is_taken_apart() {
+        let mut command = [0; 16];
+        command[..2].copy_from_slice(b"dd");
+        let journey = Journey {
+            submitted_ns: 900,
+            who: 4_194_303 | 4_194_301 << 22 | 0x81 << 44 | 1 << 52 | 1_024 << 53,
+            command,
+            issued_ns: 1_000,
+            sector: (1 << 40) + 3,
+            bytes: 4096,
+            depth_and_marks: 57_344 | 1023 << 17 | 1 << 29,
+            cpu: 511,
+            device: 15,
+            op: 4,
+            unused: 0,
+        };
+        let event = journey.unended(600).unwrap();
+        assert_eq!((event.pid, event.tid, event.cgroup), (4_194_303, 4_194_301, 1_024));
+        assert_eq!((event.flags, event.device, event.cpu), (0x81, 15, 511));
+        assert_eq!((event.depth, event.merged), (57_344, 1_023));
+        assert_eq!((event.op, event.bytes), (steadfast_domain::IoOp::Other, 4096));
+        assert_eq!((event.issued_ns, event.queued_ns), (400, 100));
+        assert_eq!((event.response_ns, event.offset), (RESPONSE_UNKNOWN, ((1 << 40) + 3) * 512));
+        assert_eq!(event.command.to_string(), "dd");
+        for (marks, why) in [(0, "not outstanding"), (3, "issued before")] {
+            let depth_and_marks = marks << 29;
+            assert_eq!(Journey { depth_and_marks, ..journey }.unended(600), None, "{why}");
+        }
     }
 }

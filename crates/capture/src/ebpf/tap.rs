@@ -1,6 +1,7 @@
 //! Programs that listen, the rings that they write to, and the source that both make
 //! at either layer.
 
+use super::cgroups;
 use super::plain::{self, Plain};
 use super::programs::{Programs, load_error, missing};
 use super::rings::{Record, Rings, Sizes};
@@ -31,7 +32,9 @@ impl Tap {
         let sizes = Sizes::sharing(options.ring_bytes)?;
         let programs = Programs::load(object, wanted, |name, map| {
             sizes.prepare(name, map)?;
-            if steps::TABLES.contains(&name) && options.step_ns.is_none() {
+            let tables = steps::TABLES.contains(&name) && options.step_ns.is_none();
+            let numbers = name == cgroups::NUMBERS && !options.cgroups;
+            if tables || numbers {
                 map.set_max_entries(1).map_err(load_error)?;
             } else if name.ends_with(".rodata") {
                 let value = map.initial_value_mut().ok_or_else(|| missing(".rodata"))?;
@@ -117,6 +120,10 @@ impl<T: Tapped> Source for T {
 
     fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
         self.tap_mut().turns.iter_mut().for_each(|turns| turns.take_responses(into));
+    }
+
+    fn cgroups(&self, show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {
+        cgroups::numbered(&self.tap().programs, show)
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {

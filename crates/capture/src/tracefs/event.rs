@@ -47,7 +47,9 @@ pub(super) struct Seen {
     pub op: IoOp,
     pub flags: u16,
     pub failed: bool,
-    /// The thread that it names; its process once that was looked up.
+    /// The thread that it names.
+    pub thread: u32,
+    /// The same; its process once that was looked up.
     pub process: u32,
     pub command: Command,
 }
@@ -108,6 +110,7 @@ impl Layout {
             op,
             flags,
             failed: self.error.and_then(|field| field.number(content)).unwrap_or(0) != 0,
+            thread: self.thread.number(content)? as u32,
             process: self.thread.number(content)? as u32,
             command: self.command.and_then(|f| f.bytes(content)).map(command).unwrap_or_default(),
         })

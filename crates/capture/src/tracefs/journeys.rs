@@ -26,7 +26,18 @@ struct Journey {
 }
 
 /// Who asked for something.
-type Asker = (u32, Command);
+#[derive(Debug, Clone, Copy)]
+struct Asker {
+    process: u32,
+    thread: u32,
+    command: Command,
+}
+
+impl Asker {
+    fn of(seen: &Seen) -> Self {
+        Asker { process: seen.process, thread: seen.thread, command: seen.command }
+    }
+}
 
 /// Who had a flush sent to a disk.
 #[derive(Debug, Clone, Copy, Default)]
@@ -138,7 +149,7 @@ impl Journeys {
     }
 
     fn ask_for_flush(&mut self, seen: &Seen) {
-        let asker = (seen.process, seen.command);
+        let asker = Asker::of(seen);
         if seen.flags & (flags::PREFLUSH | flags::FUA) == 0 {
             return;
         }
@@ -156,7 +167,7 @@ impl Journeys {
     fn asker(&mut self, seen: &Seen) -> Asker {
         let flushes = self.flushes.get_mut(&seen.device).filter(|_| seen.op == IoOp::Flush);
         let asked = flushes.and_then(|flushes| flushes.waits.take().or(flushes.after_write));
-        asked.unwrap_or((seen.process, seen.command))
+        asked.unwrap_or_else(|| Asker::of(seen))
     }
 
     /// Begins an I/O. One that the device seems to have already at this place has
@@ -175,10 +186,11 @@ impl Journeys {
     }
 
     fn journey(&mut self, device: usize, seen: &Seen) -> Journey {
-        let (process, command) = self.asker(seen);
+        let Asker { process, thread, command } = self.asker(seen);
         let written_back = seen.op == IoOp::Write && command.0.starts_with(WORKER);
         let event = IoEvent {
             pid: process,
+            tid: thread,
             command: if self.commands { command } else { Default::default() },
             device: device as u16,
             op: seen.op,
@@ -273,6 +285,9 @@ mod tests {
             ring_bytes: 1 << 20,
             source: None,
             files: None,
+            paths: false,
+            cgroups: false,
+            merges: false,
         };
         let mut journeys = Journeys::new(&options);
         journeys.begin(1_000);
@@ -290,6 +305,7 @@ mod tests {
             op: IoOp::Write,
             flags: flags::SYNC,
             failed: false,
+            thread: 43,
             process: 42,
             command: Command::new("dd"),
         }
@@ -305,6 +321,7 @@ mod tests {
         let event = journeys.follow(&seen(Kind::Completed, 9_500, 80, 8192)).unwrap();
         assert_eq!((event.issued_ns, event.queued_ns, event.response_ns), (1_500, 500, 7_000));
         assert_eq!((event.offset, event.bytes, event.depth, event.pid), (40_960, 8_192, 1, 42));
+        assert_eq!(event.tid, 43);
         assert_eq!(journeys.in_part().unended, 0);
     }
 

@@ -356,6 +356,7 @@ impl Source for Tracefs {
             unseen: Vec::new(),
             partial_completions: self.journeys.partial_completions,
             requeues: self.journeys.requeues,
+            splits: Vec::new(),
             kernel_ns: None,
             kernel_runs: 0,
         })

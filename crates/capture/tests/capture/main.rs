@@ -6,6 +6,7 @@
 mod charged;
 mod file_steps;
 mod files;
+mod who;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -99,6 +100,9 @@ fn options(device: &Device) -> Options {
         ring_bytes: 1 << 25,
         source: None,
         files: None,
+        paths: false,
+        cgroups: false,
+        merges: false,
     }
 }
 
@@ -161,7 +165,8 @@ fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
         assert_eq!(event.bytes, 4096);
         assert_eq!(event.op, if number % 3 == 0 { IoOp::Write } else { IoOp::Read });
         assert!(event.response_ns > 0 && event.depth >= 1, "{event:?}");
-        assert!(event.command.to_string().starts_with("captures"), "{event:?}");
+        assert!(event.command.to_string().starts_with("capture-"), "{event:?}");
+        assert!(event.thread.to_string().starts_with("captures"), "{event:?}");
     }
     assert_eq!((counters.lost, counters.skipped, counters.in_part.missing()), (0, 0, 0));
 }
@@ -355,6 +360,9 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         ring_bytes: 4096,
         source: None,
         files: None,
+        paths: false,
+        cgroups: false,
+        merges: false,
     };
     let error = Capture::begin(&none).err().unwrap();
     assert!(error.to_string().contains("give 1 to 16"), "{error}");

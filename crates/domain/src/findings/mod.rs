@@ -13,7 +13,7 @@ pub use caveat::{Caveat, CaveatKind};
 pub use end::EndState;
 pub use front::{Front, KeyFigure};
 pub use metric::{COMPARED, Metric, within_noise};
-pub use plot::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+pub use plot::{Axis, ClockTime, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 pub use setting::{Facts, Known, Origin, Role, Setting};
 pub use table::{Cell, Column, Row, Table};
 

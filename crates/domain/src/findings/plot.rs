@@ -98,8 +98,10 @@ pub enum PlotKind {
     Stacked,
     /// A grid of shades: one row of cells per series, from below, one cell per
     /// x; y is the value that is shaded. The plot's `y` names that value and
-    /// spreads it over the shades; the label of `y_right`, if there is one,
-    /// says what the rows are.
+    /// spreads it over the shades, or names what the values stand for where its
+    /// scale has categories: then each has a color. The label of `y_right`, if there is
+    /// one, says what the rows are. Series on the right axis are lines over the grid;
+    /// n is the middle of row n, counted from 0.
     HeatMap,
 }
 
@@ -113,17 +115,34 @@ pub struct Axis {
     /// Its values are times in this unit: its ticks are those of a clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeUnit>,
+    /// What a clock showed along an axis of time, in order; without one its ticks are times
+    /// since its beginning.
+    #[serde(default, skip_serializing_if = "<[ClockTime]>::is_empty")]
+    pub clock: Box<[ClockTime]>,
+}
+
+/// What a clock showed on a part of an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ClockTime {
+    /// The first value of the part.
+    pub from: f64,
+    /// What the clock would show at value 0: seconds since 1970, in local time.
+    pub ahead_s: f64,
 }
 
 impl Axis {
     /// An axis.
     pub fn new(label: impl Into<String>, scale: Scale) -> Self {
-        Axis { label: label.into(), scale, time: None }
+        Axis { label: label.into(), scale, time: None, clock: Box::default() }
     }
     /// An axis of time; its label ends with the unit in brackets.
     pub fn time(name: &str, unit: TimeUnit) -> Self {
         let label = format!("{name} ({})", unit.symbol());
-        Axis { label, scale: Scale::Linear, time: Some(unit) }
+        Axis { time: Some(unit), ..Axis::new(label, Scale::Linear) }
+    }
+    /// With what a clock showed.
+    pub fn by_clock(self, clock: Vec<ClockTime>) -> Self {
+        Axis { clock: clock.into(), ..self }
     }
     /// The label of an axis whose ticks name their own unit.
     pub fn bare_label(&self) -> &str {

@@ -559,9 +559,13 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Halt> {
         .map_err(|error| Halt::Ledger(error.to_string()))
 }
 
-pub(super) fn unix_ms() -> u64 {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+fn unix_ms() -> u64 {
+    unix_nanos().0 / 1_000_000
+}
+
+/// Now by the wall clock, since 1970.
+pub(super) fn unix_nanos() -> Nanos {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().into()
 }
 
 /// `rounds-1-3-rnd-4k-rw65`: a place as part of a file name.

@@ -36,6 +36,7 @@ pub(super) fn canonical(name: &str) -> &str {
 const UNDERSTOOD: &[&str] = &[
     "ba",
     "bs",
+    "bsrange",
     "bssplit",
     "buffer_compress_percentage",
     "buffer_pattern",
@@ -97,9 +98,7 @@ const IDLE: &[&str] = &[
     "disable_slat",
     "end_fsync",
     "error_dump",
-    "exitall",
     "exitall_on_error",
-    "exit_what",
     "experimental_verify",
     "fallocate",
     "file_append",
@@ -176,6 +175,8 @@ const IDLE: &[&str] = &[
 
 /// Whole matters that are not done as fio does them.
 const OTHERS: &[(&str, Fate)] = &[
+    ("exitall", Remarked("each of several jobs runs to its own end")),
+    ("exit_what", Remarked("each of several jobs runs to its own end")),
     ("filename", Remarked("the target is what --target names")),
     ("directory", Remarked("the target is what --target names")),
     ("cpumask", Remarked("threads are not bound to processors")),
@@ -223,7 +224,6 @@ const OTHERS: &[(&str, Fate)] = &[
     ("ss", OffOnly("use steadfast run iops for a test to steady state")),
     ("read_iolog", Refused("replay a log with: steadfast trace import, then replay-native")),
     ("replay_no_stall", OffOnly("replay a log with: steadfast trace import")),
-    ("bsrange", Refused("sizes drawn from a range are not applied; name them with bssplit")),
     ("iodepth_low", Refused("a depth that is refilled in batches is not applied")),
     ("wait_for", Refused("only stonewall orders jobs here")),
     ("exec_prerun", Refused("no program of a job file is started")),

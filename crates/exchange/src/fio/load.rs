@@ -70,7 +70,8 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
 }
 
 fn dimensions(options: &Options<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
-    let size = options.text("bssplit").or(options.text("bs")).unwrap_or(BLOCK_SIZE);
+    let said = ["bssplit", "bsrange", "bs"].into_iter().find_map(|name| options.text(name));
+    let size = said.unwrap_or(BLOCK_SIZE);
     [
         ("rw", options.text("rw").unwrap_or("read").to_owned()),
         ("bs", size.to_owned()),
@@ -121,7 +122,7 @@ fn manner(options: &mut Options<'_>) -> Option<Manner> {
 /// What `percentage_random` leaves of a random job's directions.
 fn random_shares(options: &mut Options<'_>) -> Option<[u32; 3]> {
     let Some(text) = options.text("percentage_random") else { return Some([100; 3]) };
-    let share = |text: &str| text.parse::<u32>().ok().filter(|share| *share <= 100);
+    let share = |text: &str| text.trim_end_matches('%').parse().ok().filter(|share| *share <= 100);
     let [reads, writes, discards] = by_direction(text).map(share);
     let shares = reads.zip(writes).zip(discards);
     if shares.is_none() {
@@ -164,13 +165,47 @@ fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
         }
         return check_sizes(options, "bssplit", parsed?);
     }
-    let text = by_direction(options.text("bs").unwrap_or(BLOCK_SIZE))[place(op)];
-    match options.bytes_in(text) {
+    let range = options.text("bsrange").map(|text| by_direction(text)[place(op)]);
+    if let Some(range) = range.filter(|range| !range.is_empty()) {
+        let drawn = drawn_sizes(range, &|text| options.bytes_in(text));
+        return match drawn {
+            Ok(sizes) => check_sizes(options, "bsrange", sizes),
+            Err(why) => {
+                options.refuse("bsrange", why);
+                None
+            }
+        };
+    }
+    // `,8k` leaves the reads their preset.
+    let text = Some(by_direction(options.text("bs").unwrap_or(BLOCK_SIZE))[place(op)]);
+    match options.bytes_in(text.filter(|text| !text.is_empty()).unwrap_or(BLOCK_SIZE)) {
         Some(size) => check_sizes(options, "bs", (vec![(size, 1)], 1)),
         None => {
             options.refuse("bs", "this is not a size");
             None
         }
+    }
+}
+
+/// The most sizes of a range.
+const RANGE_MAX: u64 = 256;
+
+/// `4k-16k`: fio draws each multiple of the smaller size up to the larger one equally often.
+fn drawn_sizes(text: &str, value: &dyn Fn(&str) -> Option<u64>) -> Result<Sizes, &'static str> {
+    let ends = text.split_once('-').or(text.split_once(':'));
+    let ends = ends.and_then(|(a, b)| Some((value(a.trim())?, value(b.trim())?)));
+    let (a, b) = ends.ok_or("this is no range of two sizes")?;
+    let (least, most) = (a.min(b), a.max(b));
+    if least == 0 || !most.is_multiple_of(least) {
+        return Err("the larger size is not a multiple of the smaller one; name the sizes with \
+                    bssplit");
+    }
+    match most / least {
+        count if count <= RANGE_MAX => {
+            let sizes = (1..=count).map(|times| (least * times, 1)).collect();
+            Ok((sizes, u32::try_from(count).unwrap_or(u32::MAX)))
+        }
+        _ => Err("the range has more than 256 sizes; name fewer with bssplit"),
     }
 }
 
@@ -214,7 +249,8 @@ fn streams(options: &mut Options<'_>, manner: &Manner) -> Option<Vec<IoStream>> 
     let each = each?;
     let several = each.iter().any(|(.., (sizes, _))| sizes.len() > 1);
     if several && !manner.random && each.len() > 1 {
-        options.refuse("bssplit", "a sequential mix of directions and of sizes is not applied");
+        let name = if options.text("bsrange").is_some() { "bsrange" } else { "bssplit" };
+        options.refuse(name, "a sequential mix of directions and of sizes is not applied");
         return None;
     }
     let mut streams = Vec::new();
@@ -356,11 +392,12 @@ fn extent(options: &mut Options<'_>) -> Extent {
 fn end(options: &mut Options<'_>) -> Option<SequenceEnd> {
     let time = options.time("runtime", SECOND).filter(|time| time.0 > 0);
     let loops = options.count("loops", 1_000_000).unwrap_or(1);
-    if options.flag("time_based") {
-        if time.is_none() {
-            options.refuse("time_based", "it has no runtime and would never end");
+    match (options.flag("time_based"), time) {
+        (true, Some(time)) => return Some(SequenceEnd::time(time)),
+        (true, None) => {
+            options.remark("time_based without runtime has no effect, as in fio");
         }
-        return time.map(SequenceEnd::time);
+        (false, _) => {}
     }
     let ios = options.number("number_ios").filter(|ios| *ios > 0);
     let both = options.text("filesize").and(options.text("size")).is_some();
@@ -426,9 +463,14 @@ fn rates(
         if own.is_empty() {
             continue;
         }
-        let rate = options.bytes_in(by_direction(text)[place(op)]).filter(|rate| *rate > 0);
+        let said = by_direction(text)[place(op)];
+        let rate = options.bytes_in(said).filter(|rate| *rate > 0);
         let Some(rate) = rate.map(u128::from) else {
-            options.refuse(name, "every direction of the job needs a rate above 0");
+            let why = match said.is_empty() || options.bytes_in(said) == Some(0) {
+                true => "every direction of the job needs a rate above 0",
+                false => "this is not a rate",
+            };
+            options.refuse(name, why);
             return None;
         };
         let weights: u128 = own.iter().map(|stream| u128::from(stream.weight)).sum();
@@ -528,7 +570,8 @@ fn repeated(text: &str) -> Option<Vec<u8>> {
         return Some(bytes[first..].to_vec());
     }
     let is_plain = text.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
-    (is_plain && !text.is_empty() && text.len() <= 512 && !text.contains(['%', '\'', '\\']))
+    let odd = ['%', '\'', '"', '\\'];
+    (is_plain && !text.is_empty() && text.len() <= 512 && !text.contains(odd))
         .then(|| text.as_bytes().to_vec())
 }
 

@@ -103,9 +103,10 @@ impl<'s> Options<'s> {
         parsed
     }
 
-    /// A count.
+    /// A count; fio's units stand behind it, too.
     pub fn number(&mut self, name: &str) -> Option<u64> {
-        self.parsed(name, "a number", |text| text.parse().ok())
+        let base = self.kb_base;
+        self.parsed(name, "a number", |text| bytes(text, base))
     }
 
     /// A count of at least one that fits.

@@ -174,9 +174,37 @@ fn jobs_at_the_same_time_are_one_load_where_they_are_alike_and_run_at_once_other
 }
 
 #[test]
+fn sizes_of_a_range_are_drawn_equally_often() {
+    let step = one("rw=randrw\nrwmixread=75\nbsrange=16k-4k,8k-16k").unwrap();
+    let shown: Vec<String> =
+        step.load.streams.iter().map(|s| format!("{s} {} {}", s.weight, s.alignment().0)).collect();
+    assert_eq!(
+        shown,
+        [
+            "RND 4K R 150 4096",
+            "RND 8K R 150 4096",
+            "RND 12K R 150 4096",
+            "RND 16K R 150 4096",
+            "RND 8K W 100 8192",
+            "RND 16K W 100 8192",
+        ]
+    );
+    let preset = one("rw=randrw\nbs=,8k\npercentage_random=100%\nnumber_ios=1k").unwrap();
+    let sizes: Vec<u64> = preset.load.streams.iter().map(|stream| stream.size.0).collect();
+    assert_eq!((sizes, preset.load.until.ios), (vec![4096, 8192], Some(1024)));
+    let over = one("rw=randread\nbs=64k\nbsrange=1k-2k").unwrap();
+    assert_eq!(over.load.streams.len(), 2, "a range counts before a size, as in fio");
+    assert!(read("[a]\nrw=read\ntime_based\nexitall\n").is_ok());
+}
+
+#[test]
 fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
     let cases = [
-        ("bsrange=1k-4k", "bssplit"),
+        ("bsrange=4k", "two sizes"),
+        ("bsrange=3k-4k", "bssplit"),
+        ("bsrange=512-1m", "256 sizes"),
+        ("bsrange=1-4k", "256 sizes"),
+        ("bsrange=0-4k", "multiple"),
         ("verify=crc32c", "verification"),
         ("zonemode=strided", "zones"),
         ("random_distribution=zipf:1.2", "zipf"),
@@ -185,7 +213,8 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("rw=randrw\nrate_iops=7,100", "time alone"),
         ("iodepht=4", "did you mean 'iodepth'"),
         ("bs=4q", "not a size"),
-        ("time_based", "never end"),
+        ("rate=1.5m", "not a rate"),
+        ("rw=randwrite\nbuffer_pattern=\"abcd\"-12", "only numbers"),
         ("ioengine=null", "engine"),
         ("rate=1m\nthinktime=1", "together"),
         ("bssplit=4k/50:8k/40", "100 %"),
@@ -196,7 +225,7 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         let why = one(&format!("rw=randread\n{options}")).unwrap_err();
         assert!(why.contains(word) && why.contains("line "), "{options}: {why}");
     }
-    let all = one("bsrange=1k-4k\nverify=crc32c").unwrap_err();
+    let all = one("rw_sequencer=identical\nverify=crc32c").unwrap_err();
     assert_eq!(all.lines().count(), 2, "each by itself: {all}");
 }
 
@@ -235,7 +264,7 @@ proptest! {
 #[test]
 fn no_mutation_makes_it_panic() {
     let text = "[global]\nioengine=libaio\ndirect=1\nbssplit=4k/30:8k/70,16k/100\nrate=1m,2m\n\
-        [a]\nrw=randrw\nrwmixread=70\nrandom_distribution=zoned:60/10:40/90\nruntime=1:30\n\
+        [r]\nbsrange=1k-4k,8k-16k\nstonewall\n[a]\nrw=randrw\nrwmixread=70\nrandom_distribution=zoned:60/10:40/90\nruntime=1:30\n\
         buffer_pattern=0xdead\npercentage_random=30\nthinktime=5ms\nnumjobs=4\nsize=90%\n[b]\nstonewall\n\
         include more.inc\nbs=${BS}\nloops=2\nio_size=10m\noffset=1m\nkb_base=1000\n";
     for bytes in mutated(text.as_bytes(), 0..MUTATIONS) {

@@ -102,8 +102,8 @@ fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> u64
 fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<Misread>) -> bool {
     let Some(value) = all.get(name) else { return preset };
     match scalar(value).as_deref() {
-        Some("Y" | "y" | "true") => true,
-        Some("N" | "n" | "false") => false,
+        Some("Y" | "y" | "true" | "True" | "1") => true,
+        Some("N" | "n" | "false" | "False" | "0") => false,
         _ => {
             wrong.push(Misread::whole(format!("'{name}' is neither \"Y\" nor \"N\"")));
             preset

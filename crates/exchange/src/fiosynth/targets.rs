@@ -42,7 +42,7 @@ pub(super) fn targets(value: &Value) -> Result<Vec<Target>, String> {
             };
             for (name, value) in values {
                 let title = format!("{kind} {direction} {name}");
-                let value = value.as_f64().filter(|value| value.is_finite() && *value >= 0.0);
+                let value = amount(value).filter(|value| value.is_finite() && *value >= 0.0);
                 let value = value.ok_or_else(|| format!("the target {title} is no number"))?;
                 let metric = metric(kind, name)
                     .ok_or_else(|| format!("the target {title} is not understood"))?;
@@ -59,11 +59,17 @@ pub(super) fn targets(value: &Value) -> Result<Vec<Target>, String> {
     Ok(found)
 }
 
+/// A number, also one in quotation marks.
+fn amount(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
 fn is_on(value: &Value) -> bool {
     match value {
         Value::Bool(is) => *is,
         Value::Object(inside) => inside.get("value").is_some_and(is_on),
-        Value::String(text) => matches!(text.as_str(), "Y" | "y" | "true"),
+        Value::String(text) => matches!(text.trim(), "Y" | "y" | "true" | "True" | "1"),
+        Value::Number(number) => number.as_u64() == Some(1),
         _ => false,
     }
 }

@@ -10,7 +10,7 @@ const SUITE: &str = r#"{
  "pre": [{"template": "fill.fio", "alias": "fill", "values": {"DEPTH": 4}}],
  "def": [{"template": "mix.fio", "alias": "mix",
           "values": {"TIME": "107", "BLKSIZE": "4k", "DEPTH": 8, "W1THINK": 1000},
-          "targets": {"throughput": {"read": {"MIN": 10}, "trim": {"MIN": 1},
+          "targets": {"throughput": {"read": {"MIN": "10"}, "trim": {"MIN": 1},
                                      "scale_by_TB": {"value": true}},
                       "iops": {"write": {"MIN": 1007}},
                       "latency": {"read": {"P99": 1500, "P99.99999": 5000, "MAX": 10007}}}}],

@@ -26,6 +26,8 @@ pub struct Test {
 /// A worker as it takes part in a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Active {
+    /// Its place among the disk workers of the file, from 0.
+    pub seat: usize,
     /// Its manager's place in the list, from 0.
     pub manager: usize,
     /// The manager's name.
@@ -99,6 +101,24 @@ pub fn tests_of(
         ));
     }
     Ok(tests)
+}
+
+impl Test {
+    /// What of it goes to one disk of the file; nothing where no active worker uses it.
+    pub fn of_disk(&self, disk: &str) -> Option<Test> {
+        let own = self.active.iter().filter_map(|active| {
+            let targets = active.targets.iter().filter(|name| is_same_disk(name, disk));
+            let targets: Vec<String> = targets.cloned().collect();
+            (!targets.is_empty()).then(|| Active { targets, ..active.clone() })
+        });
+        let active: Vec<Active> = own.collect();
+        (!active.is_empty()).then_some(Test { access: self.access, active })
+    }
+}
+
+/// Whether two names of a file mean one disk: `C:` and `c:Data` do.
+pub fn is_same_disk(a: &str, b: &str) -> bool {
+    drive(a) == drive(b)
 }
 
 /// How many targets of which seat, and how deep.
@@ -259,6 +279,9 @@ fn seats(
         seats = spawned(config, on, remarks)?;
     }
     with_targets(&mut seats, managers.is_empty(), on.disk, remarks)?;
+    for (number, seat) in seats.iter_mut().enumerate() {
+        seat.taking_part.seat = number;
+    }
     Ok(seats)
 }
 
@@ -269,6 +292,7 @@ fn seat((place, manager): (usize, &str), worker: &Worker, specs: Vec<String>) ->
     let disks = worker.targets.iter().flatten().filter(|target| target.kind.is_disk());
     let targets = disks.filter(is_first).map(|target| target.name.clone()).collect();
     let taking_part = Active {
+        seat: 0,
         manager: place,
         manager_name: manager.to_owned(),
         worker: worker.name.clone(),

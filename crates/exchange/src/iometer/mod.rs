@@ -28,11 +28,11 @@ pub use config::{
     DepthCycling, DiskArea, Display, FixedSeed, IDLE, Line, Manager, Outstanding, Recorded,
     RunTime, Setup, Spawn, StepKind, Target, TestType, UpdateType, Worker, WorkerKind,
 };
-pub use expansion::{Active, Test, tests_of};
+pub use expansion::{Active, Test, is_same_disk, tests_of};
 pub use export::{Export, Heading, export};
 pub use read::{Reading, read};
 pub use remark::Remark;
 pub use saved::findings;
-pub use sequence::{Circumstances, DIMENSIONS, Plan, loads_of_workers, plan};
+pub use sequence::{Circumstances, DIMENSIONS, Disk, Plan, loads_of_workers, plan};
 pub use version::{Dialect, Version};
 pub use write::write;

@@ -25,13 +25,32 @@ pub struct Circumstances<'a> {
     pub sector: u64,
     /// The measured time of every test, in place of the file's.
     pub time: Option<Nanos>,
-    /// Only I/Os to this disk of the file.
-    pub disk: Option<&'a str>,
+    /// Only I/Os to a disk of the file.
+    pub disk: Option<Disk<'a>>,
     /// Whether the target is a file that is made for this: it is filled first, as
     /// Iometer prepares its test file.
     pub prepare: bool,
     /// Whether the user says what is written.
     pub own_pattern: bool,
+}
+
+/// Which I/Os of a file are meant, where it is not all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disk<'a> {
+    /// As if the file had this disk alone.
+    Alone(&'a str),
+    /// Those to this disk in the tests of all disks, which other targets stand for. Steps keep
+    /// the numbers of the tests, so that those of one test begin together.
+    Among(&'a str),
+}
+
+impl<'a> Disk<'a> {
+    /// Its name in the file.
+    pub fn name(self) -> &'a str {
+        match self {
+            Disk::Alone(name) | Disk::Among(name) => name,
+        }
+    }
 }
 
 /// A configuration made ready: what is applied, and the test behind each step that
@@ -50,15 +69,17 @@ pub struct Plan {
 /// What cannot be applied to one target, with its line.
 pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Result<Plan, Misread> {
     let mut remarks = remarks;
-    let tests = tests_of(config, on.processors, on.disk, &mut remarks)?;
+    let (tests, numbers) = tests_on(config, on, &mut remarks)?;
     let setup = config.setup.clone().unwrap_or_default();
     let (time, ramp) = times(&setup, on)?;
     let mut steps = Vec::with_capacity(tests.len() + 1);
-    for test in &tests {
-        steps.push(step(config, test, (time, ramp), on)?);
+    for (test, number) in tests.iter().zip(&numbers) {
+        let step = step(config, test, (time, ramp), on)?;
+        steps.push(SequenceStep { number: *number, ..step });
     }
     if on.prepare {
-        steps.insert(0, preparation(&steps, on));
+        let number = numbers.first().copied().flatten().map(|_| PREPARATION);
+        steps.insert(0, SequenceStep { number, ..preparation(&steps, on) });
     }
     remarks.extend(differences(config, &tests, on));
     let title = setup.description.filter(|text| !text.is_empty());
@@ -66,11 +87,39 @@ pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Res
         tool: "iometer".into(),
         version: Some(config.version.to_string()),
         title: title.unwrap_or_else(|| "Iometer configuration".into()),
+        disk: on.disk.map(|disk| disk.name().to_owned()),
         steps,
         remarks: each_once(remarks),
         ..Sequence::default()
     };
     Ok(Plan { sequence, tests })
+}
+
+/// The number of the step that fills a file, where numbers are those of all disks' tests.
+const PREPARATION: u32 = 1;
+
+/// The tests, and the numbers of their steps where these are not their places.
+fn tests_on(
+    config: &Config,
+    on: Circumstances<'_>,
+    remarks: &mut Vec<Remark>,
+) -> Result<(Vec<Test>, Vec<Option<u32>>), Misread> {
+    let alone = match on.disk {
+        Some(Disk::Alone(name)) => Some(name),
+        _ => None,
+    };
+    let tests = tests_of(config, on.processors, alone, remarks)?;
+    let Some(Disk::Among(name)) = on.disk else {
+        let numbers = vec![None; tests.len()];
+        return Ok((tests, numbers));
+    };
+    let own = tests.iter().zip(PREPARATION + 1..);
+    let own = own.filter_map(|(test, number)| Some((test.of_disk(name)?, Some(number))));
+    let (tests, numbers): (Vec<Test>, Vec<Option<u32>>) = own.unzip();
+    match tests.is_empty() {
+        true => Err(Misread::whole(format!("no test uses a disk '{name}'"))),
+        false => Ok((tests, numbers)),
+    }
 }
 
 /// Everything that the tests touch is written once.

@@ -1,13 +1,13 @@
 //! Heat maps: response time, queue depth, address and part of a second over time.
 
-use crate::index::{CELLS_ENOUGH, NARROWEST_NS};
-use crate::maps::{Axis, HitMap, PARTS, RANGES, SecondMap};
+use crate::index::CELLS_ENOUGH;
+use crate::maps::{Axis, FINE_RANGES, HitMap, PARTS, RANGES, SecondMap};
+use crate::pairs::Wanted;
 use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::selection::{Selection, Wanted, axis};
+use crate::selection::{Selection, axis};
 use serde::Serialize;
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
-use steadfast_trace::{Field, Fields};
 
 const CELLS: u64 = 512;
 const CELLS_MOST: u64 = 4096;
@@ -115,17 +115,25 @@ fn of_addresses(
     let range = (query.number("low")?, query.number("high")?);
     let map = match range {
         (None, None) if is_answered_by_index(selection) => None,
+        (None, None) => match of_pairs(selection, rows) {
+            Some(map) => Some(map),
+            None => Some(of_ios(selection, range, cells, RANGES)?),
+        },
         _ => Some(of_ios(selection, range, cells, rows)?),
     };
-    let map = map.as_ref().unwrap_or(&selection.index.hits);
+    let map = map.as_ref().unwrap_or_else(|| map_of(selection, cells, rows));
     let axis = axis(selection.window_ns, cells, map.width_ns, false);
     let beside = (axis.width_ns / map.width_ns) as usize;
     let above = divisor(map.ranges, rows);
     let rows = map.ranges / above;
     let mut counts = vec![0; axis.columns * rows];
-    let first = (axis.first as usize * beside).saturating_sub(map.first as usize);
-    for column in first..(first + axis.columns * beside).min(map.columns) {
-        let at = (column - first) / beside * rows;
+    let (from, to) = selection.window_ns;
+    // Columns of the map that the window touches, as with cells.
+    let first = (from / map.width_ns).saturating_sub(map.first) as usize;
+    let end = to.div_ceil(map.width_ns).saturating_sub(map.first) as usize;
+    let begin = (axis.first as usize * beside).saturating_sub(map.first as usize);
+    for column in first..end.min(map.columns) {
+        let at = (column - begin) / beside * rows;
         for range in 0..map.ranges {
             let place = column * map.ranges + range;
             let reads = if is_wanted(IoOp::Read) { map.reads[place] } else { 0 };
@@ -146,7 +154,7 @@ fn of_addresses(
     })
 }
 
-/// Whether the map of the index is fine enough; it keeps reads and writes apart.
+/// Whether the maps of the index are enough; they keep reads and writes apart.
 fn is_answered_by_index(selection: &Selection<'_>) -> bool {
     let mut filter = selection.filter.clone();
     filter.ops.clear();
@@ -156,10 +164,22 @@ fn is_answered_by_index(selection: &Selection<'_>) -> bool {
         window_ns: selection.window_ns,
         filter,
     };
+    all.is_unfiltered() && all.is_wide()
+}
+
+/// What the index knows of the streams and processes that are asked for.
+fn of_pairs(selection: &Selection<'_>, rows: usize) -> Option<HitMap> {
+    let passing = selection.passing().filter(|_| rows <= FINE_RANGES && selection.is_long())?;
+    selection.index.by_pair.hits(passing, &selection.index.maps)
+}
+
+/// The map of the index with as many ranges as are asked for, and where it can be with as
+/// many columns.
+fn map_of<'s>(selection: &'s Selection<'_>, cells: u64, rows: usize) -> &'s HitMap {
     let (from, to) = selection.window_ns;
-    let is_narrow = (to - from) / selection.index.hits.width_ns < CELLS_ENOUGH / 32;
-    let is_finest = selection.index.hits.width_ns <= NARROWEST_NS;
-    all.is_unfiltered() && all.is_wide() && (!is_narrow || is_finest)
+    let maps = &selection.index.maps;
+    let has_few_columns = (to - from) / maps.hits.width_ns < cells;
+    if has_few_columns && rows <= FINE_RANGES { &maps.fine } else { &maps.hits }
 }
 
 fn of_ios(
@@ -168,7 +188,7 @@ fn of_ios(
     cells: u64,
     rows: usize,
 ) -> Result<HitMap, Refusal> {
-    let all = &selection.index.hits;
+    let all = &selection.index.maps.hits;
     let end = all.low.saturating_add(all.range_bytes.saturating_mul(all.ranges as u64));
     let (low, high) = (low.unwrap_or(all.low), high.unwrap_or(end));
     if low >= high {
@@ -176,10 +196,7 @@ fn of_ios(
     }
     let axis = selection.axis(cells, selection.index.cells.width_ns, true);
     let mut map = HitMap::new(axis, (low, high), rows);
-    let fields = Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Layer]);
-    selection.each(fields, |rows, row| {
-        map.take_row(rows, row);
-    })?;
+    selection.fold(selection.window_ns, &mut map)?;
     Ok(map)
 }
 
@@ -193,20 +210,21 @@ fn divisor(whole: usize, most: usize) -> usize {
 fn of_seconds(selection: &Selection<'_>, cells: u64, rows: usize) -> Result<Heat, Refusal> {
     let (from, to) = selection.window_ns;
     let whole = (from / SECOND * SECOND, to.div_ceil(SECOND).saturating_mul(SECOND));
-    let all = &selection.index.seconds;
+    let all = &selection.index.maps.seconds;
     let seconds = (whole.1 - whole.0) / SECOND;
-    let is_fine = all.seconds == 1 || seconds / all.seconds >= cells.min(CELLS_ENOUGH / 8);
-    let counted = match selection.is_unfiltered() && is_fine {
-        true => None,
-        false => {
+    let is_fine = all.seconds == 1
+        || seconds / all.seconds >= cells.min(CELLS_ENOUGH / 8)
+        || selection.has_many();
+    let of_pairs = match selection.passing() {
+        Some(passing) if selection.is_long() => selection.index.by_pair.seconds(passing),
+        _ => None,
+    };
+    let counted = match (selection.is_unfiltered() && is_fine, of_pairs) {
+        (true, _) => None,
+        (false, Some(map)) => Some(map),
+        (false, None) => {
             let mut map = SecondMap::new(whole, cells as usize, PARTS);
-            let wider = Selection {
-                capture: selection.capture,
-                index: selection.index.clone(),
-                window_ns: whole,
-                filter: selection.filter.clone(),
-            };
-            wider.each(Fields::of(&[Field::Issued]), |rows, row| map.take_row(rows, row))?;
+            selection.fold(whole, &mut map)?;
             Some(map)
         }
     };

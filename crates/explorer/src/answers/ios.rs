@@ -46,7 +46,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Listing, Refus
     }
     let limit = query.within("limit", LIMIT, LIMIT_MOST)?;
     let fields = Fields::of(&[Field::Pid, Field::Command, Field::Flags]);
-    let pass = selection.pass(selection.window_ns);
+    let pass = selection.pass(selection.span_of_passing());
     let mut ios = selection.captured()?.ios(&pass, fields)?;
     let (mut seen, mut rows) = (0, Vec::new());
     while let Some(batch) = ios.next_rows()? {

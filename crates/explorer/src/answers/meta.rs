@@ -85,7 +85,7 @@ struct LbaMeta {
 /// What there is to tell of a capture with its index.
 pub fn of_capture(capture: &Capture, index: &Index) -> CaptureMeta {
     let conditions = capture.conditions();
-    let streams = &index.cells.streams;
+    let streams = &index.cells.shares.streams;
     let bytes = streams.sums.iter().fold(0u64, |sum, part| sum.saturating_add(part.bytes));
     let device = |device: &steadfast_domain::io_event::CapturedDevice| DeviceMeta {
         name: device.name.clone(),
@@ -101,7 +101,7 @@ pub fn of_capture(capture: &Capture, index: &Index) -> CaptureMeta {
         text: caveat.text.clone(),
         remedy: caveat.remedy.clone(),
     };
-    let hits = &index.hits;
+    let hits = &index.maps.hits;
     CaptureMeta {
         begin_unix_ns: conditions.began_unix_ns,
         zone_offset_s: conditions.zone.as_ref().map(|zone| zone.offset_s),
@@ -136,7 +136,7 @@ fn busy_ns(index: &Index) -> u64 {
 }
 
 fn stream_list(index: &Index) -> Vec<StreamMeta> {
-    let streams = &index.cells.streams;
+    let streams = &index.cells.shares.streams;
     let names = streams.keys.iter().map(stream_id).chain(["others".to_owned()]);
     let all = names.zip(&streams.sums);
     let one = |(name, sum): (String, &Sum)| StreamMeta {
@@ -150,7 +150,7 @@ fn stream_list(index: &Index) -> Vec<StreamMeta> {
 
 /// By command name, the most active first; what has no series of its own stands last.
 fn processes(index: &Index) -> Vec<ProcessMeta> {
-    let processes = &index.cells.processes;
+    let processes = &index.cells.shares.processes;
     let mut by_name: BTreeMap<String, ProcessMeta> = BTreeMap::new();
     for ((pid, command), sum) in processes.keys.iter().zip(&processes.sums) {
         let key = ProcessKey { pid: *pid, command: Command(*command) };

@@ -2,13 +2,15 @@
 
 use crate::cells::{Column, Totals};
 use crate::keys::{Sum, process_id, stream_id};
+use crate::pairs::Wanted;
 use crate::query::Query;
 use crate::refusal::Refusal;
-use crate::selection::{Scoped, Selection, Wanted};
+use crate::selection::{Scoped, Selection};
 use serde::Serialize;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{CoarseHistogram, IoOp};
 use steadfast_trace::StreamKey;
+use steadfast_trace::content::{ContentTold, Contents};
 use steadfast_trace::filter::Process;
 use steadfast_trace::processes::ProcessKey;
 use steadfast_trace::steps::{CaptureStep, OpCount, StepFigures};
@@ -115,7 +117,7 @@ fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By) -> Series {
     let (mut any_response, devices) = (false, selection.devices());
     series.busy.fill(devices.map(|_| 0.0));
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
-        any_response |= column.totals.responses > 0;
+        any_response |= column.totals.times.responses > 0;
         series.busy[at] = devices.map(|n| busy_share(column.busy_ns, axis.width_ns, n));
         series.put(at, column, by);
     });
@@ -137,7 +139,7 @@ fn keys(scoped: &Scoped, by: By) -> Vec<SeriesKey> {
         By::None => vec![named("all")],
         By::Op => IoOp::ALL.iter().map(|op| named(&op.to_string())).collect(),
         By::Stream => {
-            let streams = cells.streams.keys.iter().map(|key| named(&stream_id(key)));
+            let streams = cells.shares.streams.keys.iter().map(|key| named(&stream_id(key)));
             streams.chain([named("others")]).collect()
         }
         By::Process => {
@@ -145,7 +147,7 @@ fn keys(scoped: &Scoped, by: By) -> Vec<SeriesKey> {
                 let key = ProcessKey { pid: *pid, command: Command(*command) };
                 SeriesKey { id: process_id(&key), name: key.to_string() }
             };
-            cells.processes.keys.iter().map(one).chain([named("others")]).collect()
+            cells.shares.processes.keys.iter().map(one).chain([named("others")]).collect()
         }
     }
 }
@@ -178,7 +180,7 @@ impl Series {
     }
 
     fn put_times(&mut self, at: usize, column: &Column) {
-        let totals = &column.totals;
+        let totals = &column.totals.times;
         let histogram = CoarseHistogram::from_dense(&column.responses);
         let percentile = |share| {
             histogram.supported_quantile(share).map(|time| time.0.min(totals.response_max_ns))
@@ -206,20 +208,22 @@ pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Re
     let count = query.within("cells", STEPS, MOST)?;
     let scoped = selection.scoped(count, Wanted::default())?;
     let axis = scoped.axis;
-    let mut found: Vec<(u64, CaptureStep)> = Vec::new();
+    let mut found: Vec<(u64, CaptureStep, Contents)> = Vec::new();
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
-        found.push((axis.first + at as u64, step(column)));
+        found.push((axis.first + at as u64, step(column), column.totals.times.contents));
     });
-    let any_response = found.iter().any(|(_, step)| step.responses > 0);
+    let any_response = found.iter().any(|(_, step, _)| step.responses > 0);
     let devices = selection.devices().filter(|_| any_response);
-    let figures =
-        found.iter().map(|(number, step)| StepFigures::of(*number, step, axis.width_ns, devices));
+    let told = ContentTold::of(selection.capture.conditions());
+    let figures = found.iter().map(|(number, step, contents)| {
+        StepFigures::of(*number, step, axis.width_ns, devices).with_content(contents.figures(told))
+    });
     Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })
 }
 
 fn step(column: &Column) -> CaptureStep {
     let Totals { ios, bytes, sequential, .. } = column.totals;
-    let totals = &column.totals;
+    let times = &column.totals.times;
     let op = |op: IoOp| OpCount {
         ios: ios[op as usize],
         bytes: bytes[op as usize],
@@ -227,13 +231,14 @@ fn step(column: &Column) -> CaptureStep {
     };
     CaptureStep {
         ops: IoOp::ALL.map(op),
-        responses: totals.responses,
-        response_sum_ns: totals.response_sum_ns,
-        response_max_ns: totals.response_max_ns,
+        responses: times.responses,
+        response_sum_ns: times.response_sum_ns,
+        response_max_ns: times.response_max_ns,
         histogram: CoarseHistogram::from_dense(&column.responses),
-        depth_sum: totals.depth_sum,
-        depths: totals.depths,
-        depth_max: totals.depth_max,
+        depth_sum: times.depth_sum,
+        depths: times.depths,
+        depth_max: times.depth_max,
         busy_ns: column.busy_ns,
+        queued: times.queued,
     }
 }

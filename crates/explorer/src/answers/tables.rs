@@ -6,12 +6,13 @@ use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::selection::Selection;
 use serde::Serialize;
+use std::ops::Range;
 use steadfast_domain::io_event::Share;
 use steadfast_trace::columns::Object;
 use steadfast_trace::processes::{ProcessFigures, ProcessTable};
 use steadfast_trace::streams::StreamFigures;
 use steadfast_trace::workload::{Threshold, Workload, data_pattern_seen};
-use steadfast_trace::{By, Fold, StreamTable, TraceError, WorkloadFile};
+use steadfast_trace::{By, Fold, StreamTable, WorkloadFile};
 
 /// As `steadfast trace streams --json`.
 #[derive(Serialize)]
@@ -131,37 +132,38 @@ fn threshold(query: &Query, usual: Threshold) -> Result<Threshold, Refusal> {
 /// The streams of a selection.
 pub fn stream_table(selection: &Selection<'_>) -> Result<StreamTable, Refusal> {
     let mut table = StreamTable::new();
-    gathered(selection, &mut table, |stretch, table| stretch.add_streams(table))?;
+    let whole = edges(selection, &mut table)?;
+    for tables in selection.index.stretches.tables(whole) {
+        tables.add_streams(selection.passing(), &mut table)?;
+    }
     Ok(table)
 }
 
 /// The processes of a selection.
 pub fn process_table(selection: &Selection<'_>) -> Result<ProcessTable, Refusal> {
     let mut table = ProcessTable::default();
-    gathered(selection, &mut table, |stretch, table| stretch.add_processes(table))?;
+    let whole = edges(selection, &mut table)?;
+    for tables in selection.index.stretches.tables(whole) {
+        tables.add_processes(selection.passing(), &mut table)?;
+    }
     Ok(table)
 }
 
-fn gathered<T: Fold>(
-    selection: &Selection<'_>,
-    table: &mut T,
-    add: impl Fn(&crate::index::Stretch, &mut T) -> Result<(), TraceError>,
-) -> Result<(), Refusal> {
-    let index = &selection.index;
-    let whole = match selection.is_unfiltered() {
-        true => index.stretches_within(selection.window_ns),
-        false => 0..0,
-    };
-    for stretch in &index.stretches[whole.clone()] {
-        add(stretch, table)?;
-    }
+/// Reads the parts of a window of which no table is kept; gives the stretches whose
+/// tables are.
+pub fn edges(selection: &Selection<'_>, fold: &mut dyn Fold) -> Result<Range<usize>, Refusal> {
+    let stretches = &selection.index.stretches;
     let (from, to) = selection.window_ns;
-    let edges = match whole.is_empty() {
-        true => [(from, to), (to, to)],
-        false => [(from, index.stretches[whole.start].from_ns), (index.end_of(whole.end - 1), to)],
+    let whole = stretches.within((from, to));
+    let is_told = selection.is_unfiltered()
+        || selection.passing().is_some() && stretches.tell_pairs(whole.clone());
+    let whole = if is_told { whole } else { 0..0 };
+    let edges = match stretches.span_of(&whole) {
+        None => [(from, to), (to, to)],
+        Some((first, last)) => [(from, first), (last, to)],
     };
     for edge in edges.into_iter().filter(|(from, to)| from < to) {
-        selection.captured()?.run(&selection.pass(edge), &mut [table])?;
+        selection.fold(edge, fold)?;
     }
-    Ok(())
+    Ok(whole)
 }

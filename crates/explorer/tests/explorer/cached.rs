@@ -3,11 +3,12 @@
 use super::paths::{IOS, write};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use steadfast_explorer::capture::{Capture, open_all};
 use steadfast_explorer::refusal::Refusal;
 
 fn opened(path: &Path, cache: &Path) -> Capture {
-    let capture = open_all(&[path.to_owned()]).unwrap().remove(0);
+    let capture = open_all(&[path.to_owned()], None).unwrap().remove(0);
     capture.prepare(Some(cache));
     capture
 }
@@ -72,4 +73,44 @@ fn a_file_that_changes_is_no_longer_answered_for() {
     };
     assert_eq!(status, 409);
     assert!(text.contains("was changed"), "{text}");
+}
+
+#[test]
+fn several_explorers_share_one_cache_and_what_a_killed_one_left_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, cache) = (directory.path().join("t.parquet"), directory.path().join("cache"));
+    write(&path);
+    fs::create_dir(&cache).unwrap();
+    let (old, new) = (cache.join(".index-old"), cache.join(".index-new"));
+    for left in [&old, &new] {
+        fs::write(left, b"half of an index").unwrap();
+    }
+    let long_ago = SystemTime::now() - Duration::from_secs(2 * 86_400);
+    fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    let all: Vec<Capture> = std::thread::scope(|scope| {
+        let each: Vec<_> = (0..3).map(|_| scope.spawn(|| opened(&path, &cache))).collect();
+        each.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert!(all.iter().all(|capture| capture.index().unwrap().ios == IOS));
+    assert!(!old.exists() && new.exists());
+    fs::remove_file(&new).unwrap();
+    index_file(&cache);
+    assert!(opened(&path, &cache).made().unwrap().from_cache);
+}
+
+/// The beginning of a trace: its writer was killed, or it was copied in part.
+#[test]
+fn a_trace_that_was_cut_off_is_refused_or_shown_in_part() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, cut) = (directory.path().join("t.parquet"), directory.path().join("cut.parquet"));
+    write(&path);
+    let whole = fs::read(&path).unwrap();
+    for share in [0, 1, 3, 7, 9] {
+        fs::write(&cut, &whole[..whole.len() / 10 * share]).unwrap();
+        let Ok(mut captures) = open_all(std::slice::from_ref(&cut), None) else { continue };
+        let capture = captures.remove(0);
+        capture.prepare(None);
+        let index = capture.index().unwrap();
+        assert!(index.ios < IOS && !index.caveats.is_empty(), "{share}: {:?}", index.caveats);
+    }
 }

@@ -3,12 +3,15 @@
 
 use serde_json::Value;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use steadfast_domain::io_event::{CapturedDevice, Command, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::capture::{Capture, open_all};
 use steadfast_explorer::query::Query;
+use steadfast_explorer::selection::axis;
+use steadfast_trace::crew::{Crew, Task};
 use steadfast_trace::processes::ProcessTable;
 use steadfast_trace::streams::By;
 use steadfast_trace::{Captured, Filter, Fold, Pass, StreamTable, Writer};
@@ -59,6 +62,22 @@ fn event(n: u64) -> IoEvent {
     }
 }
 
+struct Threads(usize);
+
+impl Crew for Threads {
+    fn size(&self) -> usize {
+        self.0
+    }
+    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+        std::thread::scope(|scope| tasks.into_iter().for_each(|task| drop(scope.spawn(task))));
+    }
+}
+
+fn opened(path: &PathBuf, threads: usize) -> Capture {
+    let crew: Arc<dyn Crew> = Arc::new(Threads(threads));
+    open_all(std::slice::from_ref(path), Some(&crew)).unwrap().remove(0)
+}
+
 fn ask(capture: &Capture, question: &str) -> Value {
     let (what, query) = question.split_once('?').unwrap_or((question, ""));
     let found = answer(capture, what, &Query::parse(query).unwrap());
@@ -84,13 +103,13 @@ fn every_way_leads_to_the_same_tables() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.parquet");
     write(&path);
-    let capture = open_all(std::slice::from_ref(&path)).unwrap().remove(0);
+    let capture = opened(&path, 2);
     capture.prepare(None);
     let index = capture.index().unwrap();
     assert_eq!(index.ios, IOS);
-    assert!(index.stretches.len() >= 2, "{} stretches", index.stretches.len());
+    assert!(index.stretches.all.len() >= 2, "{} stretches", index.stretches.all.len());
     let end = index.end_ns;
-    let border = index.stretches[1].from_ns;
+    let border = index.stretches.all[1].from_ns;
     // All; across a border; inside a stretch; exactly a stretch; narrow at a border.
     let windows = [
         (0, end),
@@ -112,6 +131,9 @@ fn every_way_leads_to_the_same_tables() {
     }
 }
 
+/// Everything, but a filter that the index does not answer: the I/Os are read.
+const BOTH_DEVICES: &str = "&device=sda&device=sdb";
+
 /// The sum of a series, column by column.
 fn sums(series: &Value, field: &str) -> Vec<u64> {
     let of_key = |values: &Value| -> Vec<u64> {
@@ -126,10 +148,9 @@ fn cells_of_the_index_are_those_of_the_ios() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.parquet");
     write(&path);
-    let capture = open_all(std::slice::from_ref(&path)).unwrap().remove(0);
+    let capture = opened(&path, 2);
     capture.prepare(None);
-    // Both operations are everything, but a filter the index does not answer.
-    let all = "&op=read&op=write";
+    let all = BOTH_DEVICES;
     for by in ["none", "op", "stream", "process"] {
         let question = format!("series?cells=97&by={by}");
         let (index, ios) = (ask(&capture, &question), ask(&capture, &(question + all)));
@@ -159,7 +180,7 @@ fn narrow_windows_add_up_to_wide_ones() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.parquet");
     write(&path);
-    let capture = open_all(std::slice::from_ref(&path)).unwrap().remove(0);
+    let capture = opened(&path, 2);
     capture.prepare(None);
     let width = capture.index().unwrap().cells.width_ns;
     let (from, to) = (width * 5000, width * 5064);
@@ -179,4 +200,121 @@ fn narrow_windows_add_up_to_wide_ones() {
     assert_eq!(page["total"], Value::Null);
     // The index and the I/Os know the same hot ranges.
     assert_eq!(ask(&capture, "hot"), ask(&capture, "hot?op=read&op=write"));
+    assert_eq!(ask(&capture, "hot"), ask(&capture, &format!("hot?{BOTH_DEVICES}")));
+}
+
+/// Columns of a question whose width is the same whether the index or the I/Os tell it.
+fn cells_alike(capture: &Capture, (from, to): (u64, u64)) -> u64 {
+    let index = capture.index().unwrap();
+    // Pictures have columns four times as wide.
+    let (narrow, wide) = (index.cells.width_ns, index.by_pair.width_ns().unwrap() * 4);
+    let is_alike = |cells: &u64| {
+        let of_ios = axis((from, to), *cells, narrow, true);
+        of_ios == axis((from, to), *cells, wide, false)
+    };
+    (20..500).find(is_alike).expect("some number of columns gives the same width")
+}
+
+/// Filters by operation, stream and process: what the index tells is what the I/Os tell.
+#[test]
+fn filtered_windows_of_the_index_are_those_of_the_ios() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.parquet");
+    write(&path);
+    let capture = opened(&path, 2);
+    capture.prepare(None);
+    let index = capture.index().unwrap();
+    let wide = index.by_pair.width_ns().unwrap() * 4;
+    // The whole, and a window of whole columns with more I/Os than are read.
+    let windows = [(0, index.end_ns), (wide * 3, index.end_ns / wide * wide - wide * 20)];
+    let filters = [
+        "&op=write",
+        "&stream=RND%208K%20R&stream=SEQ%204K%20R",
+        "&process=%3Cscript%3E",
+        "&pid=103&op=read",
+        "&process=writer&stream=RND%2016K%20W",
+        "&process=nobody",
+    ];
+    for (from, to) in windows {
+        let cells = cells_alike(&capture, (from, to));
+        for filter in filters {
+            let window = format!("from={from}&to={to}{filter}&cells={cells}");
+            let both = |question: &str| {
+                let question = format!("{question}{window}");
+                let read = format!("{question}{BOTH_DEVICES}");
+                (ask(&capture, &question), ask(&capture, &read), question)
+            };
+            for by in ["none", "op", "stream", "process"] {
+                let (mut index, mut ios, question) = both(&format!("series?by={by}&"));
+                let from_index = (index["from_index"].take(), ios["from_index"].take());
+                assert_eq!(from_index, (true.into(), false.into()), "{question}");
+                assert!(index == ios, "{question}");
+            }
+            for what in ["heat?kind=rt&", "heat?kind=qd&", "heat?kind=lba&", "steps?"] {
+                let (index, ios, question) = both(what);
+                assert!(index == ios, "{question}");
+            }
+            for what in ["streams?", "processes?", "cumulative?", "hot?", "ios?limit=500&"] {
+                let (index, ios, question) = both(what);
+                assert!(index == ios, "{question}");
+            }
+            let (index, ios, question) = both("heat?kind=subsecond&rows=50&");
+            assert!(index == ios, "{question}");
+        }
+    }
+}
+
+/// One thread, several, and none that was lent come to the same.
+#[test]
+fn any_number_of_threads_makes_the_same_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.parquet");
+    write(&path);
+    let alone = open_all(std::slice::from_ref(&path), None).unwrap().remove(0);
+    let several: Vec<Capture> = [2, 7].map(|threads| opened(&path, threads)).into();
+    alone.prepare(None);
+    several.iter().for_each(|capture| capture.prepare(None));
+    let width = alone.index().unwrap().cells.width_ns;
+    let narrow = format!("from={}&to={}", width * 501, width * 1009);
+    for question in ["series?by=stream", "series?by=process", "heat?kind=rt", "heat?kind=lba"] {
+        for window in ["cells=97", &narrow, "op=write", "cells=4096"] {
+            let mark = if question.contains('?') { "&" } else { "?" };
+            let question = format!("{question}{mark}{window}");
+            let wanted = ask(&alone, &question);
+            several.iter().for_each(|one| assert_eq!(ask(one, &question), wanted, "{question}"));
+        }
+    }
+    for question in ["hot", "streams", "processes", "heat?kind=qd", "steps", "ios?offset=150000"] {
+        let wanted = ask(&alone, question);
+        several.iter().for_each(|one| assert_eq!(ask(one, question), wanted, "{question}"));
+    }
+}
+
+/// A wide window with too many I/Os to be read is answered by fewer cells, exactly.
+#[test]
+fn windows_of_many_ios_are_answered_by_cells() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.parquet");
+    // All I/Os within a tenth of a second of an hour: a cell has 50 ms.
+    let conditions =
+        CaptureConditions { lasted_ns: 3_600_000_000_000, ..CaptureConditions::default() };
+    let event = |n: u64| IoEvent { issued_ns: n * 331, response_ns: 907, ..event(n) };
+    let events: Vec<IoEvent> = (0..IOS).map(event).collect();
+    let mut writer = Writer::new(File::create(&path).unwrap(), &conditions).unwrap();
+    writer.write(&events).unwrap();
+    writer.finish(conditions).unwrap();
+    let capture = opened(&path, 2);
+    capture.prepare(None);
+    let width = capture.index().unwrap().cells.width_ns;
+    let window = format!("from=0&to={}", width * 3);
+    let series = ask(&capture, &format!("series?{window}&cells=1024"));
+    assert_eq!((&series["from_index"], &series["cells"]), (&true.into(), &3.into()));
+    assert_eq!(sums(&series, "ios").iter().sum::<u64>(), IOS);
+    let hits = ask(&capture, &format!("heat?kind=lba&{window}&rows=128"));
+    let counts = hits["counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap());
+    assert!(counts.sum::<u64>() >= IOS);
+    let fewer = format!("from=0&to={}", width / 2);
+    assert_eq!(ask(&capture, &format!("series?{fewer}"))["from_index"], false);
+    let few = format!("from={}&to={}", width * 3, width * 4);
+    assert_eq!(ask(&capture, &format!("series?{few}"))["from_index"], false);
 }

@@ -2,14 +2,15 @@
 # looks the device over, holds it, keeps a fio server on a socket that only this user can
 # reach, and ends all of it when the connection ends. POSIX sh.
 #
-# Set before this text: device (the path), place (the directory to make).
+# Set before this text: device (the path), place (the directory to make), silence (after
+# how many seconds without a word from the other end everything is ended).
 # Every request is a line on standard input; its answer is lines that begin with a word,
 # ended by a line with a dot. A line that begins with "!" says why it could not be done.
 
 umask 077
 export LC_ALL=C
 PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-server= keeper=
+server= keeper= watcher=
 
 say() { printf '%s\n' "$*"; }
 refuse() { say "!$*"; say .; exit 1; }
@@ -26,7 +27,9 @@ end_group() {
 finish() {
     trap '' HUP INT TERM PIPE
     [ -z "$server" ] || end_group "$server"
-    [ -z "$keeper" ] || kill -KILL "$keeper" 2>/dev/null
+    for helper in $keeper $watcher; do
+        kill -KILL "$helper" 2>/dev/null
+    done
     cd / && rm -rf "$place"
 }
 
@@ -104,12 +107,33 @@ look() {
     say "seen yes"
 }
 
+# A host that is cut off is told nothing, and its sshd can take hours to notice: without
+# this, its part of a load would run on. Every word from the other end makes the file "pulse".
+watch() {
+    silent=0
+    while [ "$silent" -lt "$silence" ]; do
+        sleep 1
+        silent=$((silent + 1))
+        [ ! -e pulse ] || { rm -f pulse; silent=0; }
+    done
+    if [ "$(readlink /proc/$$/cwd)" = "$(readlink /proc/self/cwd)" ]; then
+        kill -TERM $$
+    else
+        finish
+    fi
+}
+
 serve() {
     command -v setsid >/dev/null 2>&1 || refuse "setsid (util-linux) is not installed"
     setsid fio --server="sock:$place/socket" </dev/null >server.log 2>&1 &
     server=$!
     for wait in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        [ ! -S socket ] || { say "serves $server"; return; }
+        if [ -S socket ]; then
+            watch </dev/null >/dev/null 2>&1 &
+            watcher=$!
+            say "serves $server"
+            return
+        fi
         kill -0 "$server" 2>/dev/null || break
         sleep 0.25 2>/dev/null || sleep 1
     done
@@ -150,7 +174,9 @@ say "here $place"
 say .
 
 while read -r request rest; do
+    : >pulse
     case $request in
+    pulse) continue ;;
     look) look ;;
     hold) hold ;;
     serve) serve ;;
@@ -158,7 +184,6 @@ while read -r request rest; do
     at) say "$rest" >at; : >began; say "at $rest" ;;
     began) sed 's/^/began /' began ;;
     counters) say "counters $(cat "$sys/stat")" ;;
-    alive) kill -0 "$server" 2>/dev/null && say "alive yes" ;;
     end) exit 0 ;;
     *) say "!unknown request" ;;
     esac

@@ -88,7 +88,7 @@ pub fn arm_hosts(
         place: Some(place.keep()),
     };
     for (mut session, sight) in sessions.into_iter().zip(sights) {
-        session.ask("serve")?;
+        session.serve()?;
         let clock = clock(&mut session)?;
         target.hosts.push(RemoteHost {
             name: session.host.clone(),
@@ -234,12 +234,21 @@ impl Reached {
             self.is_free(path)?;
         }
         match consent {
-            HostsConsent::Read => return Ok(self.sights[0].device(path)),
+            HostsConsent::Read => return Ok(self.shared(path)),
             HostsConsent::Named(given) => self.is_given_up(path, given)?,
             HostsConsent::Same(device) => self.is_the_same(path, device)?,
         }
         self.hold(path)?;
         Ok(self.sights[0].device(path))
+    }
+
+    /// A device that is only read may be in use, on any of the hosts.
+    fn shared(&self, path: &str) -> Device {
+        let both = self.sessions.iter().zip(&self.sights);
+        let uses = both.flat_map(|(session, sight)| {
+            sight.uses().into_iter().map(|how| format!("{}: {how}", session.host))
+        });
+        Device { in_use: uses.collect(), ..self.sights[0].device(path) }
     }
 
     fn is_free(&self, path: &str) -> Result<(), RemoteError> {
@@ -391,12 +400,6 @@ impl RemoteHost {
         let ours = moments.map(|there: i128| u64::try_from(there - clock).map(Nanos));
         let ours: Vec<Nanos> = ours.collect::<Result<_, _>>().ok()?;
         Some((*ours.iter().min()?, *ours.iter().max()?))
-    }
-
-    /// Whether its server is known to run no more.
-    pub fn has_ended(&mut self) -> bool {
-        let Some(session) = &mut self.session else { return false };
-        session.value("alive", "alive").is_err()
     }
 }
 

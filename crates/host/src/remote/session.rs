@@ -19,6 +19,10 @@ const ATTENDANT: &str = include_str!("attend.sh");
 /// How long a host may take to answer: logging in may wait for a name server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often a shell that keeps a server hears from us. It ends everything when it has heard
+/// nothing for [`PATIENCE`].
+const PULSE: Duration = Duration::from_secs(3);
+
 /// How long a shell may take to end its server.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -42,6 +46,9 @@ impl fmt::Display for RemoteError {
 
 impl std::error::Error for RemoteError {}
 
+/// Where a shell reads its requests; `None` once it was closed.
+type Requests = Arc<Mutex<Option<ChildStdin>>>;
+
 /// A shell on a host.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -49,8 +56,7 @@ pub(super) struct Session {
     /// Our end of the tunnel to its fio server.
     pub socket: PathBuf,
     child: Child,
-    /// `None` once it was closed.
-    requests: Option<ChildStdin>,
+    requests: Requests,
     answers: Receiver<String>,
     words: Arc<Mutex<String>>,
 }
@@ -76,7 +82,8 @@ impl Session {
         };
         let there = format!("/tmp/steadfast-{name}");
         let socket = directory.join(format!("{name}.socket"));
-        let text = format!("device={}\nplace={}\n{ATTENDANT}", quoted(device), quoted(&there));
+        let (path, place, silence) = (quoted(device), quoted(&there), PATIENCE.as_secs());
+        let text = format!("device={path}\nplace={place}\nsilence={silence}\n{ATTENDANT}");
         let mut command = command(Path::new("ssh")).map_err(failed)?;
         if let Some(config) = ssh_config {
             command.arg("-F").arg(config);
@@ -100,6 +107,7 @@ impl Session {
         }
         let answers = lines_of(child.stdout.take());
         let words = words_of(child.stderr.take());
+        let requests = Arc::new(Mutex::new(requests));
         Ok(Session { host: host.to_owned(), socket, child, requests, answers, words })
     }
 
@@ -114,12 +122,20 @@ impl Session {
         self.answer(PATIENCE)
     }
 
-    fn send(&mut self, request: &str) -> Result<(), RemoteError> {
-        let Some(pipe) = &mut self.requests else { return Err(self.lost("was closed")) };
-        if writeln!(pipe, "{request}").and_then(|()| pipe.flush()).is_err() {
-            return Err(self.lost("was lost"));
-        }
+    /// Has the host keep a fio server, for as long as this session lasts.
+    pub fn serve(&mut self) -> Result<(), RemoteError> {
+        self.ask("serve")?;
+        let requests = Arc::downgrade(&self.requests);
+        std::thread::spawn(move || {
+            while requests.upgrade().is_some_and(|requests| write_to(&requests, "pulse").is_ok()) {
+                std::thread::sleep(PULSE);
+            }
+        });
         Ok(())
+    }
+
+    fn send(&mut self, request: &str) -> Result<(), RemoteError> {
+        write_to(&self.requests, request).map_err(|_| self.lost("was lost"))
     }
 
     /// Asks something whose answer is one value.
@@ -200,7 +216,7 @@ impl Session {
 impl Drop for Session {
     /// The shell ends its server when it has no more requests.
     fn drop(&mut self) {
-        drop(self.requests.take());
+        drop(self.requests.lock().unwrap_or_else(PoisonError::into_inner).take());
         if !self.wait(FAREWELL) {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -223,6 +239,12 @@ const OPTIONS: [&str; 10] = [
     "ForwardX11=no",
     "ForwardAgent=no",
 ];
+
+fn write_to(requests: &Requests, line: &str) -> io::Result<()> {
+    let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+    let pipe = requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+    writeln!(pipe, "{line}").and_then(|()| pipe.flush())
+}
 
 /// A text as one word of a shell.
 fn quoted(text: &str) -> String {

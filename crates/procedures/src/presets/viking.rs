@@ -31,6 +31,8 @@ pub const PRECONDITIONED: &str = "Preconditioned";
 pub struct Corner {
     /// The guide's name.
     pub name: &'static str,
+    /// What it does, in the guide's words.
+    pub description: &'static str,
     /// The metric.
     pub metric: &'static str,
     /// Whether it is counted in IOPS; in MB/s otherwise.
@@ -46,6 +48,7 @@ const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
 pub const CORNERS: [Corner; 4] = [
     Corner {
         name: "128k_seq_100rd",
+        description: "128K block size, 100% read",
         metric: "Sequential read",
         in_iops: false,
         op: Op::Read,
@@ -54,6 +57,7 @@ pub const CORNERS: [Corner; 4] = [
     },
     Corner {
         name: "128k_seq_100wr",
+        description: "128K block size, 100% write",
         metric: "Sequential write",
         in_iops: false,
         op: Op::Write,
@@ -62,6 +66,7 @@ pub const CORNERS: [Corner; 4] = [
     },
     Corner {
         name: "4k_ran_100rd",
+        description: "4K block size, 100% random read",
         metric: "Random read",
         in_iops: true,
         op: Op::Read,
@@ -70,6 +75,7 @@ pub const CORNERS: [Corner; 4] = [
     },
     Corner {
         name: "4k_ran_100wr",
+        description: "4K block size, 100% random write",
         metric: "Random write",
         in_iops: true,
         op: Op::Write,

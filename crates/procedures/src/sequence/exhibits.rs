@@ -1,7 +1,7 @@
 //! What is reported of a sequence: the tool's own form first, then every step.
 
 use super::figures;
-use super::results::{Attempt, Measured, Results};
+use super::results::{Attempt, Results};
 use super::setup::{Sequenced, tool_name};
 use super::tables::{all_steps, apart, attempts, direction, loads, preparation};
 use crate::exhibits::disclosure::{self, Form};
@@ -10,7 +10,7 @@ use crate::exhibits::pages::page;
 use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Exhibit, Facts, FormHeader, KeyFigure, Origin, Page, Setting};
+use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Caveat, CaveatKind, Findings, Record, SequenceStep};
 
@@ -21,7 +21,10 @@ pub(super) fn findings(sequenced: &Sequenced, record: &Record) -> Findings {
     let (sequence, name) = (&sequenced.sequence, tool_name(&sequenced.sequence.tool));
     let all = Exhibit::Table(all_steps(sequenced, &results));
     let (mut summary, mut form_pages) = (Vec::new(), Vec::new());
-    match figures::of(sequence, &results) {
+    let key = figures::key(sequence, &results);
+    let own = figures::of(sequence, &results);
+    let plots = figures::plots(own.as_ref());
+    match own {
         Some((title, exhibits)) => {
             summary.extend(exhibits.first().cloned());
             form_pages.push(page(title, exhibits));
@@ -41,19 +44,8 @@ pub(super) fn findings(sequenced: &Sequenced, record: &Record) -> Findings {
         form_pages,
         chapters,
         long_tables: vec![every_step(&choices, record)],
-        ..frame(name, &choices, record, header(sequenced, record))
-            .fronted(key_figures(&results), [] as [&str; 0])
+        ..frame(name, &choices, record, header(sequenced, record)).fronted(key, plots)
     }
-}
-
-/// The rate of each of the first steps, as its best attempt had it.
-fn key_figures(results: &Results<'_>) -> Vec<KeyFigure> {
-    const STEPS: usize = 8;
-    let figure = |(number, measured): (usize, &Measured<'_>)| {
-        let rate = measured.best().and_then(Attempt::mb_per_second);
-        KeyFigure::new(&format!("step-{number}-rate"), &measured.step.label, rate, "MB/s")
-    };
-    (1..).zip(results.measured.iter().take(STEPS)).map(figure).collect()
 }
 
 fn ending(record: &Record, results: &Results<'_>) -> String {

@@ -1,9 +1,10 @@
 //! The exhibits that users of one tool look for.
 
-use super::results::{Figures, Results};
+use super::results::{Attempt, Figures, Measured, Results};
 use super::{atto, crystaldiskmark, iometer, viking};
 use crate::presets::viking::TOOL;
 use steadfast_domain::Sequence;
+use steadfast_domain::findings::{Exhibit, KeyFigure};
 
 /// What a tool's users look for first; nothing where the tool has no form of its own. The
 /// first exhibit stands in the summary, too.
@@ -15,4 +16,29 @@ pub(super) fn of(sequence: &Sequence, results: &Results<'_>) -> Option<Figures> 
         TOOL => Some(viking::figures(results)),
         _ => None,
     }
+}
+
+/// The numbers of page one: what the tool is known for, or the rate of each of the first steps,
+/// as its best attempt had it.
+pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> {
+    const STEPS: usize = 8;
+    if sequence.tool == TOOL {
+        return viking::key(results);
+    }
+    let figure = |(number, measured): (usize, &Measured<'_>)| {
+        let rate = measured.best().and_then(Attempt::mb_per_second);
+        KeyFigure::new(&format!("step-{number}-rate"), &measured.step.label, rate, "MB/s")
+    };
+    (1..).zip(results.measured.iter().take(STEPS)).map(figure).collect()
+}
+
+/// The ids of the plots of page one: the tool's first two.
+pub(super) fn plots(figures: Option<&Figures>) -> Vec<String> {
+    const PLOTS: usize = 2;
+    let exhibits = figures.iter().flat_map(|(_, exhibits)| exhibits);
+    let plots = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Plot(plot) => Some(plot.id.clone()),
+        _ => None,
+    });
+    plots.take(PLOTS).collect()
 }

@@ -24,7 +24,7 @@ mod tables;
 mod tests;
 mod viking;
 
-pub use setup::Sequenced;
+pub use setup::{Sequenced, numbers_of, phase_of};
 
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 

@@ -37,8 +37,8 @@ pub struct Sequenced {
 /// A step on this device.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
-    /// Its place in the sequence, from 1.
-    number: usize,
+    /// Its number among the steps of the sequence, from 1.
+    number: u32,
     /// What was asked for.
     pub step: SequenceStep,
     /// What is applied, at once where there are several; every attempt has seeds of its own.
@@ -49,8 +49,8 @@ impl Planned {
     /// The phase of an attempt, from 1: its name in the journal.
     pub fn phase(&self, attempt: u32) -> String {
         match self.step.attempts() {
-            0 | 1 => format!("step-{}", self.number),
-            _ => format!("step-{}-{attempt}", self.number),
+            0 | 1 => phase_of(self.number),
+            _ => format!("{}-{attempt}", phase_of(self.number)),
         }
     }
 
@@ -78,6 +78,17 @@ impl Planned {
             all => format!("{}, {attempt} of {all}", self.step.label),
         }
     }
+}
+
+/// The phase of a step that is applied once, by its number.
+pub fn phase_of(number: u32) -> String {
+    format!("step-{number}")
+}
+
+/// The numbers of a phase of a sequence, the step's and the attempt's: phases come in their
+/// order.
+pub fn numbers_of(phase: &str) -> Option<Vec<u32>> {
+    phase.strip_prefix("step-")?.split('-').map(|number| number.parse().ok()).collect()
 }
 
 /// How reports name a tool.
@@ -198,7 +209,7 @@ fn planned(
     sequence: &Sequence,
 ) -> Result<(Vec<Planned>, Vec<String>), Unsuitable> {
     let (mut steps, mut left_out) = (Vec::new(), Vec::new());
-    for (step, number) in sequence.steps.iter().zip(1..) {
+    for (number, step) in sequence.numbered() {
         let (capacity, sector) = (ground.geometry.capacity, ground.geometry.logical_sector);
         let stimulus = |load: &SequenceLoad| {
             let own = load.data_pattern.clone();

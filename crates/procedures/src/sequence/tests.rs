@@ -129,3 +129,20 @@ fn a_record_that_broke_off_anywhere_is_studied() {
         assert_eq!(table(&findings, "sequence").rows.len(), 3);
     }
 }
+
+#[test]
+fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
+    let mut settings = settings();
+    let steps = &mut settings.sequence.as_mut().unwrap().steps;
+    steps.iter_mut().zip([1, 4, 9, 12]).for_each(|(step, number)| step.number = Some(number));
+    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let phases: Vec<String> = sequenced.steps.iter().map(|planned| planned.phase(2)).collect();
+    assert_eq!(phases, ["step-1", "step-4-2", "step-9", "step-12"]);
+    let numbers: Vec<_> = phases.iter().map(|phase| super::numbers_of(phase).unwrap()).collect();
+    assert!(numbers.is_sorted());
+    assert_eq!(super::phase_of(9), "step-9");
+    assert_eq!(super::numbers_of("rounds"), None);
+    assert_eq!(steadfast_domain::record::version_for(&settings), 3);
+    settings.sequence = Some(Box::new(super::sample::sequence()));
+    assert_eq!(steadfast_domain::record::version_for(&settings), 2);
+}

@@ -4,16 +4,30 @@
 use super::results::{Attempt, Figures, Measured, Results};
 use crate::presets::viking::{CORNERS, Corner, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
-/// The table, then a figure for each corner, then those of fresh and preconditioned.
+/// The table, then what preconditioning does, then a figure for each corner.
 pub(super) fn figures(results: &Results<'_>) -> Figures {
     let mut exhibits = vec![Exhibit::Table(table(results))];
-    exhibits.extend(CORNERS.iter().map(|corner| Exhibit::Plot(by_depth(results, corner))));
     let fresh = CORNERS.iter().filter(|corner| !points(results, FRESH, corner, rate).is_empty());
     exhibits.extend(fresh.map(|corner| Exhibit::Plot(against(results, corner))));
+    exhibits.extend(CORNERS.iter().map(|corner| Exhibit::Plot(by_depth(results, corner))));
     ("Viking SSD Benchmarking", exhibits)
+}
+
+/// The four corners of the preconditioned drive, then the writes of the fresh one.
+pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
+    let passes = [PRECONDITIONED, FRESH].into_iter();
+    let all = passes.flat_map(|pass| CORNERS.iter().map(move |corner| (pass, corner)));
+    let measured = all.filter(|(pass, corner)| !points(results, pass, corner, rate).is_empty());
+    let figure = |(pass, corner): (&str, &Corner)| {
+        let most = best(&points(results, pass, corner, rate)).map(|(_, value)| value);
+        let id = format!("viking-{}-{}", pass.to_lowercase(), corner.name);
+        let label = format!("{}, {}", corner.metric, pass.to_lowercase());
+        KeyFigure::new(&id, &label, most, unit(corner))
+    };
+    measured.map(figure).collect()
 }
 
 type Value = fn(&Corner, &Attempt) -> Option<f64>;
@@ -61,6 +75,7 @@ fn table(results: &Results<'_>) -> Table {
         let change = fresh.zip(after).filter(|((_, fresh), _)| *fresh > 0.0);
         let change = change.map(|((_, fresh), (_, after))| (after / fresh - 1.0) * 100.0);
         let cells = [
+            Cell::text(corner.description),
             Cell::text(corner.metric),
             Cell::text(unit(corner)),
             Cell::number(fresh.map(|(_, value)| value), decimals),
@@ -72,6 +87,7 @@ fn table(results: &Results<'_>) -> Table {
     };
     Table::new("viking", "Maximum performance over queue depths 1 to 32", "Test name")
         .columns([
+            ("description", "Test description"),
             ("metric", "Metric (max)"),
             ("unit", "Unit"),
             ("fresh", "Fresh"),

@@ -95,7 +95,8 @@ pub(super) fn plot(sides: &[Side<'_>]) -> Option<Plot> {
     let names = all.iter().map(|one| one.figure.label.clone()).collect();
     let series = sides.iter().enumerate().map(|(at, side)| {
         let points = (0u32..).zip(&all).map(|(x, one)| (f64::from(x), one.percent(at)));
-        Series::new(side.name.clone(), Stroke::Measured, points.collect())
+        let letter = side.letter.to_string();
+        Series::new(letter, Stroke::Measured, points.collect()).named(side.name.clone())
     });
     let (x, y) = (Axis::new("", Scale::Categories(names)), Axis::new("% of A", Scale::Linear));
     let plot = Plot::new(PlotKind::Bars, PLOT, "Key figures, in percent of run A", x, y);

@@ -4,7 +4,7 @@
 use super::side::{Side, common_title};
 use crate::summary;
 use steadfast_domain::Findings;
-use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke};
+use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke, TimeUnit};
 
 /// The overlays of the plots that at least two runs have, at most so many: the plots that
 /// matter most first, of each its first series before the second one of any.
@@ -117,7 +117,7 @@ fn overlay(
         true => (first.id.clone(), of_all),
         false => (format!("{}-{}", first.id, number + 1), format!("{of_all} - {}", key.name)),
     };
-    let mut plot = Plot::new(kind, &id, &title, first.x.clone(), axis(first));
+    let mut plot = Plot::new(kind, &id, &title, across(first, plots), axis(first));
     for (side, of_run) in sides.iter().zip(plots) {
         let series =
             of_run.and_then(|plot| measured(plot).find(|series| alone || is_same(series, key)));
@@ -130,6 +130,15 @@ fn overlay(
     plot.caption = caption(!limits.is_empty());
     plot.series.extend(limits.into_iter().cloned());
     plot
+}
+
+/// The axis of the first; runs of other days have no clock in common.
+fn across(first: &Plot, plots: &[Option<&Plot>]) -> Axis {
+    let same = plots.iter().flatten().all(|plot| plot.x.clock == first.x.clock);
+    match same {
+        true => first.x.clone(),
+        false => Axis::time("Time since the beginning", first.x.time.unwrap_or(TimeUnit::Seconds)),
+    }
 }
 
 /// What is drawn, in the place of the runs' own captions: those tell of bands

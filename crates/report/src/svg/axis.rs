@@ -1,7 +1,8 @@
 //! From values to positions along an axis, with ticks that people read.
 
+use crate::date::civil;
 use crate::number;
-use steadfast_domain::findings::{Axis, Scale, TimeUnit};
+use steadfast_domain::findings::{Axis, ClockTime, Scale, TimeUnit};
 
 /// Values beyond this, and on a logarithmic axis below its inverse, count as
 /// missing: no measurement is so large, and arithmetic stays finite.
@@ -48,7 +49,7 @@ impl Ruler {
     pub fn across(axis: &Axis, values: &[f64]) -> Ruler {
         match (&axis.scale, axis.time.map(TimeUnit::seconds), range(values, false)) {
             (Scale::Linear, Some(unit), Some((min, max))) if max > min.min(0.0) => {
-                clock(min.min(0.0), max, unit)
+                clock((min.min(0.0), max), unit, &axis.clock)
             }
             _ => Ruler::new(&axis.scale, values),
         }
@@ -61,7 +62,7 @@ impl Ruler {
             (Scale::Log10 | Scale::Log2, _) if low > 0.0 => {
                 Ruler::build(true, (low, high), &log_labels(low, high), &[])
             }
-            (Scale::Linear, Some(unit)) => clock(low, high, unit),
+            (Scale::Linear, Some(unit)) => clock((low, high), unit, &axis.clock),
             _ => Ruler::stepped((low, high), nice_step(high - low)),
         }
     }
@@ -194,7 +195,7 @@ const CLOCK_STEPS: [f64; 19] = [
 
 /// An axis of time in a unit of so many seconds. Where the ticks are whole
 /// minutes or hours of a smaller unit, they are labeled as such.
-fn clock(low: f64, high: f64, unit: f64) -> Ruler {
+fn clock((low, high): (f64, f64), unit: f64, shown: &[ClockTime]) -> Ruler {
     let span = (high - low) * unit;
     let fits = |step: &&f64| span / **step <= 8.0;
     let step = match CLOCK_STEPS.iter().find(fits) {
@@ -202,6 +203,10 @@ fn clock(low: f64, high: f64, unit: f64) -> Ruler {
         Some(step) => *step,
         None => nice_step(span / 86400.0) * 86400.0,
     };
+    if !shown.is_empty() {
+        let labels = times_of_day((low, high), (unit, step), shown);
+        return Ruler { names_unit: true, ..Ruler::named(false, (low, high), labels, &[]) };
+    }
     let whole = |seconds: f64| step % seconds == 0.0 && unit < seconds;
     let name = |value: f64| match value * unit {
         0.0 => "0".to_owned(),
@@ -212,6 +217,45 @@ fn clock(low: f64, high: f64, unit: f64) -> Ruler {
     let labels = multiples_of(step / unit, low, high).into_iter().map(|v| (v, name(v))).collect();
     let names_unit = whole(3600.0) || whole(60.0);
     Ruler { names_unit, ..Ruler::named(false, (low, high), labels, &[]) }
+}
+
+/// What a clock showed at the multiples of a step of it: the time of day, the date at midnight.
+fn times_of_day(
+    (low, high): (f64, f64),
+    (unit, step): (f64, f64),
+    shown: &[ClockTime],
+) -> Vec<(f64, String)> {
+    let ends = shown.iter().skip(1).map(|part| part.from).chain([f64::INFINITY]);
+    let parts = shown.iter().zip(ends).flat_map(|(part, end)| {
+        let first = low.max(if part.from > 0.0 { part.from } else { low });
+        let last = if end <= high { end - step / unit * 1e-6 } else { high };
+        let at = move |value: f64| value * unit + part.ahead_s;
+        let seconds = multiples_of(step, at(first), at(last));
+        seconds.into_iter().map(move |seconds| ((seconds - part.ahead_s) / unit, seconds))
+    });
+    parts.map(|(value, seconds)| (value, clock_face(seconds, step))).collect()
+}
+
+/// `06:15`, `06:15:30`, `06:15:30.0005`; at midnight the date.
+fn clock_face(seconds: f64, step: f64) -> String {
+    let decimals = if step < 1.0 { (-step.log10() - 1e-9).ceil() as usize } else { 0 };
+    let scale = 10f64.powi(decimals as i32);
+    let ticks = (seconds * scale).round();
+    let (day, rest) = ((ticks / scale / 86_400.0).floor(), ticks % (86_400.0 * scale));
+    if rest == 0.0 && step >= 60.0 {
+        let (year, month, day, ..) = civil((day * 86_400_000.0) as u64);
+        return format!("{year:04}-{month:02}-{day:02}");
+    }
+    let whole = (rest / scale).floor() as u64;
+    let text = format!("{:02}:{:02}", whole / 3600, whole / 60 % 60);
+    match (step >= 60.0, decimals) {
+        (true, _) => text,
+        (false, 0) => format!("{text}:{:02}", whole % 60),
+        (false, decimals) => {
+            let part = (rest - whole as f64 * scale) as u64;
+            format!("{text}:{:02}.{part:0decimals$}", whole % 60)
+        }
+    }
 }
 
 /// The multiples of powers of ten from `low` to `high`.
@@ -347,6 +391,23 @@ mod tests {
         assert_eq!(across(seconds, 3.0)[1], "0.5");
         assert_eq!(across(hours, 24.0)[1], "3");
         assert_eq!(across(hours, 1e6).len(), 5);
+        let by_clock = |ahead_s: f64, high: f64| {
+            let clock = vec![ClockTime { from: 0.0, ahead_s }];
+            named(Ruler::across(&Axis::time("Time", seconds).by_clock(clock), &[0.0, high]))
+        };
+        // 2026-11-20 22:10:05 and 2026-11-20 22:10:05.25.
+        assert_eq!(by_clock(1_795_212_605.0, 14_400.0)[..3], ["22:30", "23:00", "23:30"]);
+        assert_eq!(by_clock(1_795_212_605.0, 14_400.0)[3], "2026-11-21");
+        assert_eq!(by_clock(1_795_212_605.25, 12.0)[..2], ["22:10:06", "22:10:08"]);
+        assert_eq!(by_clock(1_795_212_605.250_5, 0.004)[..2], ["22:10:05.251", "22:10:05.252"]);
+        // The hour of 2:00 comes twice.
+        let clock = vec![
+            ClockTime { from: 0.0, ahead_s: 3600.0 },
+            ClockTime { from: 7200.0, ahead_s: 0.0 },
+        ];
+        let axis = Axis::time("Time", seconds).by_clock(clock);
+        let twice = named(Ruler::across(&axis, &[0.0, 14_400.0]));
+        assert_eq!(twice[1..7], ["01:30", "02:00", "02:30", "02:00", "02:30", "03:00"]);
         let words = Axis::new("Time in minutes (min)", Scale::Linear);
         assert_eq!(named(Ruler::across(&words, &[0.0, 360.0]))[1], "100", "words say nothing");
     }

@@ -10,6 +10,10 @@ use steadfast_domain::findings::{Axis, Plot, Scale, Series, TimeUnit};
 const POINTS: usize = 3000;
 /// Significant digits that a pointer shows.
 const DIGITS: i32 = 6;
+/// The same of a cell: there are many.
+const DIGITS_OF_CELL: i32 = 4;
+/// Values of a grid, at most: of more, several columns are one.
+const CELLS: usize = 40_000;
 
 /// A drawing's axes and values.
 #[derive(Debug, Serialize)]
@@ -19,11 +23,59 @@ pub struct Chart {
     /// Whether a part of the horizontal axis may be drawn larger: its values are joined lines
     /// or points.
     zoom: bool,
+    /// Whether every value is a body of its own: there is no rectangle of values.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    solid: bool,
     x: Reach,
     y: Reach,
     #[serde(skip_serializing_if = "Option::is_none")]
     right: Option<Reach>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grid: Option<Grid>,
     series: Vec<Drawn>,
+}
+
+/// Cells under the lines: rows of the same height from the foot, columns of the same width.
+#[derive(Debug, Serialize)]
+pub struct Grid {
+    /// What the rows are.
+    label: String,
+    /// Where each row begins, as a name.
+    names: Vec<String>,
+    values: Vec<Vec<Option<f64>>>,
+    /// Columns of the drawing, and how many of them have one value together.
+    columns: usize,
+    together: usize,
+    /// Whether a value is the greatest of several.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    folded: bool,
+}
+
+impl Grid {
+    /// Of cells whose rows are these series; whether a cell is the greatest of several already.
+    pub fn of(
+        label: &str,
+        series: &[String],
+        (cells, folded): (&[Vec<Option<f64>>], bool),
+    ) -> Grid {
+        let rows = cells.len().max(1);
+        let columns = cells.first().map_or(0, Vec::len);
+        let together = (columns * rows).div_ceil(CELLS).max(1);
+        let cell = |cells: &[Option<f64>]| -> Option<f64> {
+            cells.iter().flatten().copied().reduce(f64::max).map(|v| rounded_to(v, DIGITS_OF_CELL))
+        };
+        // The first of the series that a row is made of.
+        let first = |row: usize| (row * series.len()).div_ceil(rows);
+        let name = |row: usize| series.get(first(row)).cloned().unwrap_or_default();
+        Grid {
+            label: label.to_owned(),
+            names: (0..rows).map(name).collect(),
+            values: cells.iter().map(|row| row.chunks(together).map(cell).collect()).collect(),
+            columns,
+            together,
+            folded: folded || together > 1,
+        }
+    }
 }
 
 /// An axis.
@@ -36,6 +88,9 @@ struct Reach {
     /// Seconds of its unit, where it is one of time.
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<f64>,
+    /// What a clock showed: from this value on, seconds since 1970 at value 0.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    clock: Vec<[f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     names: Vec<String>,
 }
@@ -66,6 +121,8 @@ impl Chart {
         Chart {
             area: [area.left, area.top, area.width, area.height],
             zoom: zoom && numbers,
+            solid: false,
+            grid: None,
             x: Reach::of(&plot.x, &frame.rulers.x),
             y: Reach::of(&plot.y, &frame.rulers.y),
             right: right.map(|(ruler, axis)| Reach::of(axis, ruler)),
@@ -102,6 +159,45 @@ impl Chart {
         let lines = lines.iter().map(|(series, look)| Drawn::of(plot, series, look));
         Chart { series: layers.chain(lines).collect(), ..Chart::of(plot, frame, &[], false) }
     }
+
+    /// Of cells, and lines over them that look so.
+    pub fn of_cells(
+        plot: &Plot,
+        frame: &Frame,
+        over: &[&Series],
+        looks: &[Look],
+        grid: Grid,
+    ) -> Chart {
+        let lines = over.iter().zip(looks).map(|(series, look)| Drawn::of(plot, series, look));
+        Chart {
+            series: lines.collect(),
+            grid: Some(grid),
+            right: None,
+            ..Chart::of(plot, frame, &[], false)
+        }
+    }
+
+    /// Of columns in perspective over a vertical axis.
+    pub fn of_columns(plot: &Plot, y: &Ruler, colour: impl Fn(usize) -> &'static str) -> Chart {
+        let look = |index: usize| Look {
+            colour: colour(index).to_owned(),
+            width: 0.0,
+            dash: None,
+            marker: None,
+            fill: Some(1.0),
+        };
+        let series = plot.series.iter().enumerate();
+        Chart {
+            area: [0.0; 4],
+            zoom: false,
+            solid: true,
+            x: Reach::of(&plot.x, &Ruler::new(&plot.x.scale, &[])),
+            y: Reach::of(&plot.y, y),
+            right: None,
+            grid: None,
+            series: series.map(|(index, s)| Drawn::of(plot, s, &look(index))).collect(),
+        }
+    }
 }
 
 impl Reach {
@@ -112,7 +208,9 @@ impl Reach {
             _ => Vec::new(),
         };
         let time = axis.time.map(TimeUnit::seconds);
-        Reach { label: axis.label.clone(), low, high, log, time, names }
+        let clock = axis.clock.iter().map(|part| [part.from, part.ahead_s]).collect();
+        let label = if axis.clock.is_empty() { axis.label.as_str() } else { axis.bare_label() };
+        Reach { label: label.to_owned(), low, high, log, time, clock, names }
     }
 }
 
@@ -164,10 +262,14 @@ fn envelope(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
 
 /// A number with as many digits as a pointer shows.
 fn rounded(value: f64) -> f64 {
+    rounded_to(value, DIGITS)
+}
+
+fn rounded_to(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
-    let scale = 10f64.powi(DIGITS - 1 - value.abs().log10().floor() as i32);
+    let scale = 10f64.powi(digits - 1 - value.abs().log10().floor() as i32);
     match (value * scale).round() / scale {
         tidy if tidy.is_finite() => tidy,
         _ => value,
@@ -189,6 +291,21 @@ mod tests {
             assert!(kept.contains(&points[at]), "{at}");
         }
         assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn a_large_grid_keeps_its_greatest_values() {
+        let mut cells = vec![vec![Some(1.0); 1000]; 100];
+        cells[3][999] = Some(123_456.0);
+        cells[4][0..3].fill(None);
+        let names: Vec<String> = (0..200).map(|row| format!("{row} %")).collect();
+        let grid = Grid::of("LBA", &names, (&cells, false));
+        assert!(grid.folded && grid.values[0].len() * grid.values.len() <= CELLS);
+        assert_eq!((grid.values[3].last(), grid.values[4][0]), (Some(&Some(123_500.0)), None));
+        assert_eq!((grid.names.len(), grid.names[7].as_str()), (100, "14 %"));
+        assert_eq!((grid.columns, grid.together), (1000, 3));
+        let small = Grid::of("", &["a".into()], (&[vec![Some(7.0), None]], false));
+        assert_eq!((small.folded, small.values), (false, vec![vec![Some(7.0), None]]));
     }
 
     #[test]

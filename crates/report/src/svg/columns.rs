@@ -5,23 +5,23 @@
 //! same order. Rows behind are drawn first.
 
 use super::axis::Ruler;
+use super::chart::Chart;
 use super::frame::shown;
-use super::paint::{Anchor, Drawing, GRID, INK, colour, lighten, shade};
+use super::paint::{Anchor, Drawing, GRID, INK, LETTERS, colour, lighten, shade};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
-const WIDTH: f64 = 860.0;
-const HEIGHT: f64 = 520.0;
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 445.0;
 /// The front left corner of the floor.
-const ORIGIN: (f64, f64) = (110.0, 455.0);
+const ORIGIN: (f64, f64) = (96.0, 385.0);
 /// How far the floor's front edge runs.
-const ACROSS: f64 = 470.0;
+const ACROSS: f64 = 380.0;
 /// How far the floor runs back: right and up.
-const BACK: (f64, f64) = (190.0, 135.0);
+const BACK: (f64, f64) = (135.0, 120.0);
 /// Height of the highest column.
-const RISE: f64 = 285.0;
-/// A series' name is cut beyond this many letters: the row in front has the
-/// least room.
-const NAME_MAX: usize = 24;
+const RISE: f64 = 235.0;
+/// A series' name is cut beyond this many letters: the row at the back has the least room.
+const NAME_MAX: usize = 14;
 /// Part of its field that a column fills.
 const FILL: f64 = 0.62;
 
@@ -30,7 +30,7 @@ fn project(across: f64, back: f64, up: f64) -> (f64, f64) {
     (ORIGIN.0 + across * ACROSS + back * BACK.0, ORIGIN.1 - back * BACK.1 - up * RISE)
 }
 
-pub fn draw(plot: &Plot) -> Drawing {
+pub fn draw(plot: &Plot) -> (Drawing, Option<Chart>) {
     let names: &[String] = match &plot.x.scale {
         Scale::Categories(names) => names,
         _ => &[],
@@ -54,11 +54,14 @@ pub fn draw(plot: &Plot) -> Drawing {
             }
             let across = (x + (1.0 - FILL) / 2.0) / names.len().max(1) as f64;
             let size = (FILL / names.len().max(1) as f64, FILL / depth);
+            drawing.begin_value(*index, *x);
             column(&mut drawing, (across, back), size, up.clamp(0.0, 1.0), colour(*index));
+            drawing.end();
         }
     }
     labels(&mut drawing, names, &rows, plot);
-    drawing
+    let chart = Chart::of_columns(plot, &ruler, colour);
+    (drawing, Some(chart))
 }
 
 /// The series from front to back, with the index of their color.
@@ -88,7 +91,7 @@ fn room(drawing: &mut Drawing, ruler: &Ruler, plot: &Plot) {
         drawing.line(corner(0., 0., *up), corner(0., 1., *up), GRID, 1.0);
         drawing.line(corner(0., 1., *up), corner(1., 1., *up), GRID, 1.0);
         let (x, y) = corner(0., 0., *up);
-        drawing.text((x - 8.0, y + 4.5), 13.0, Anchor::End, label);
+        drawing.text((x - 8.0, y + 4.5), LETTERS, Anchor::End, label);
     }
     let (_, middle) = corner(0., 0., 0.5);
     drawing.text_upwards((20.0, middle), 14.0, &plot.y.label);
@@ -111,15 +114,15 @@ fn labels(drawing: &mut Drawing, names: &[String], rows: &[(usize, &Series)], pl
     let every = (longest * 7.0 / (ACROSS / fields)).ceil().max(1.0) as usize;
     for (index, name) in names.iter().enumerate().step_by(every) {
         let (x, y) = project((index as f64 + 0.5) / fields, 0.0, 0.0);
-        drawing.text((x, y + 18.0), 13.0, Anchor::Middle, name);
+        drawing.text((x, y + 18.0), LETTERS, Anchor::Middle, name);
     }
     let (x, y) = project(0.5, 0.0, 0.0);
     drawing.text((x, y + 42.0), 14.0, Anchor::Middle, &plot.x.label);
     let depth = rows.len().max(1) as f64;
-    let size = (BACK.1 / depth * 0.9).clamp(5.0, 12.5);
-    for (position, (_, series)) in rows.iter().enumerate() {
+    let every = (LETTERS * depth / BACK.1).ceil().max(1.0) as usize;
+    for (position, (_, series)) in rows.iter().enumerate().step_by(every) {
         let (x, y) = project(1.0, (position as f64 + 0.5) / depth, 0.0);
         let name = shown(&series.name, NAME_MAX);
-        drawing.text((x + 9.0, y + 0.36 * size), size, Anchor::Start, &name);
+        drawing.text((x + 9.0, y + 0.36 * LETTERS), LETTERS, Anchor::Start, &name);
     }
 }

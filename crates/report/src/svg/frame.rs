@@ -2,7 +2,7 @@
 //! none of which may overlap or be clipped.
 
 use super::axis::Ruler;
-use super::paint::{Anchor, Drawing, FAINT, GRID, INK};
+use super::paint::{Anchor, Drawing, FAINT, GRID, INK, LETTERS};
 use steadfast_domain::findings::{Marker, Plot, Scale};
 
 /// How large a drawing is.
@@ -18,28 +18,44 @@ pub struct Size {
     legend_beside: usize,
 }
 
-/// A drawing as wide as a page.
-pub const FULL: Size = Size { width: 860.0, height: 358.0, left: 96.0, legend_beside: 22 };
-/// A drawing that stands beside another one.
-pub const SMALL: Size = Size { width: 430.0, height: 190.0, left: 60.0, legend_beside: 0 };
+impl Size {
+    /// Whether it stands beside another drawing.
+    pub fn is_small(&self) -> bool {
+        self.width < TALL.width
+    }
+}
+
+/// A drawing as wide as a page: 176 mm in the report, where its letters have 9 points.
+pub const FULL: Size = Size { width: 720.0, height: 280.0, left: 92.0, legend_beside: 18 };
+/// The same for a report in which many stand below one another.
+pub const LOW: Size = Size { height: 230.0, ..FULL };
+/// A drawing that stands beside another one, with letters as large.
+pub const SMALL: Size = Size { width: 350.0, height: 132.0, left: 60.0, legend_beside: 0 };
+/// One of two on a page of the report form.
+pub const TALL: Size = Size { width: 500.0, height: 330.0, left: 76.0, legend_beside: 0 };
 
 const TOP: f64 = 14.0;
-const BOTTOM: f64 = 58.0;
+const BOTTOM: f64 = 52.0;
 /// Room for a legend's line and its gap.
 const LEGEND_MARK: f64 = 34.0;
-const LEGEND_SIZE: f64 = 13.0;
+/// Where a legend below the plot begins.
+const LEGEND_LEFT: f64 = 15.0;
+const LEGEND_SIZE: f64 = LETTERS;
 const LEGEND_STEP: f64 = 16.0;
-const LABEL_SIZE: f64 = 13.0;
+const LABEL_SIZE: f64 = LETTERS;
 const TITLE_SIZE: f64 = 14.0;
 /// A generous mean width of a letter, relative to the font size.
 const LETTER: f64 = 0.56;
+/// The same in a legend beside the plot, which nothing but the drawing's edge follows: a
+/// browser may have a wider font.
+const LEGEND_LETTER: f64 = 0.62;
 /// A legend's names are cut beyond this many letters.
 const NAME_MAX: usize = 34;
-/// An upright title is cut beyond this many letters.
-const TITLE_MAX: usize = 48;
-const MARK_SIZE: f64 = 12.0;
+/// Room above and below the values that an upright title may use.
+const TITLE_BEYOND: f64 = 60.0;
+const MARK_SIZE: f64 = LETTERS;
 /// Height of a row of labels over the plot, and how many there may be.
-const MARK_STEP: f64 = 15.0;
+const MARK_STEP: f64 = 16.0;
 const MARK_ROWS: usize = 8;
 /// From one turned label to the next, in heights of a letter; and how far one reaches across,
 /// in its lengths.
@@ -110,6 +126,21 @@ struct Flag {
     label: String,
     width: f64,
     row: usize,
+    /// Its label ends at its line and does not begin there.
+    before: bool,
+}
+
+impl Flag {
+    /// From where to where its label reaches in a plot so wide.
+    fn reach(&self, width: f64) -> (f64, f64) {
+        let x = self.part * width;
+        if self.before { (x - self.width, x) } else { (x, x + self.width) }
+    }
+    /// Whether its label would stand over this place.
+    fn covers(&self, x: f64, width: f64) -> bool {
+        let (from, to) = self.reach(width);
+        (from..=to).contains(&x)
+    }
 }
 
 /// Everything around the values.
@@ -153,22 +184,35 @@ impl Frame {
         let left = size.left.max(40.0 + width_of(&rulers.y));
         let right = right_of(&rulers);
         let mut flags = flags(&plot.markers, &rulers.x);
-        let for_flags = flags
-            .iter()
-            .filter(|flag| flag.part > 0.0)
-            .map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
-        let free = size.width - left - right - room;
-        let width = for_flags.fold(free, f64::min).max(120.0);
-        let (turned, deep) = names_below(&plot.x.scale, width);
-        let width =
-            if turned { width.min(beside_turned(&plot.x.scale, size.width - left)) } else { width };
-        raise(&mut flags, width);
+        let free = (size.width - left - right - room).max(120.0);
+        let (turned, deep) = names_below(&plot.x.scale, free);
+        let most = match turned {
+            true => free.min(beside_turned(&plot.x.scale, size.width - left)),
+            false => free,
+        };
+        let width = if hung(&mut flags, most, size.width - left - 6.0) {
+            most
+        } else {
+            // Every label begins at its line: the plot is as wide as leaves room for the last.
+            flags.iter_mut().for_each(|flag| flag.before = false);
+            let last = flags.iter().filter(|flag| flag.part > 0.0);
+            let for_flags = last.map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
+            let width = for_flags.fold(most, f64::min).max(120.0);
+            let width = match names_below(&plot.x.scale, width).0 {
+                true => width.min(beside_turned(&plot.x.scale, size.width - left)),
+                false => width,
+            };
+            raise(&mut flags, width);
+            width
+        };
+        let (turned, deep) =
+            if turned { (turned, deep) } else { names_below(&plot.x.scale, width) };
         let unlabelled = flags.iter().filter(|flag| flag.row >= MARK_ROWS).count();
         let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
-        let title = |text: &str| shown(text, TITLE_MAX);
         let across = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
-        let across = title(across);
-        let right_title = plot.y_right.as_ref().map(|axis| title(&axis.label)).unwrap_or_default();
+        let across = title(across, width + left);
+        let upright = |text: &str| title(text, size.height + TITLE_BEYOND);
+        let right_title = plot.y_right.as_ref().map_or_else(String::new, |y| upright(&y.label));
         Frame {
             size,
             area: Area { left, top: TOP + above(rows, right), width, height: size.height },
@@ -176,7 +220,7 @@ impl Frame {
             legend: Vec::new(),
             flags,
             unlabelled,
-            titles: [across, title(&plot.y.label), right_title],
+            titles: [across, upright(&plot.y.label), right_title],
             turned,
             below: BOTTOM + deep,
             legend_below: false,
@@ -185,25 +229,54 @@ impl Frame {
 
     /// With other titles of the vertical axes.
     pub fn entitled(mut self, left: &str, right: &str) -> Frame {
-        self.titles[1] = shown(left, TITLE_MAX);
-        self.titles[2] = shown(right, TITLE_MAX);
+        let room = self.size.height + TITLE_BEYOND;
+        (self.titles[1], self.titles[2]) = (title(left, room), title(right, room));
         self
+    }
+
+    /// With a legend below, where there is something to explain.
+    pub fn explained(self, legend: Vec<Entry>) -> Frame {
+        Frame { legend_below: true, legend, ..self }
     }
 
     /// An empty sheet with the grid, of the height that everything needs.
     pub fn sheet(&self) -> Drawing {
-        let under = match self.legend_below {
-            true => (self.legend.len().div_ceil(self.columns()) as f64 + 0.6) * LEGEND_STEP,
+        let under = match self.legend_below && !self.legend.is_empty() {
+            true => self.legend_rows().len() as f64 * LEGEND_STEP + 4.0,
             false => 0.0,
         };
         Drawing::new(self.size.width, self.area.top + self.size.height + self.below + under)
     }
 
-    /// Columns of a legend below the plot.
-    fn columns(&self) -> usize {
-        let longest = self.legend.iter().map(|e| name_length(&e.name)).max().unwrap_or(0);
-        let width = LEGEND_MARK + 14.0 + longest as f64 * LEGEND_SIZE * LETTER;
-        ((self.size.width - 30.0) / width).floor().clamp(1.0, 6.0) as usize
+    /// The entries of a legend below the plot, row by row, each with where it begins: in columns,
+    /// or one after the other where that takes fewer rows.
+    fn legend_rows(&self) -> Vec<Vec<(f64, &Entry)>> {
+        let room = self.size.width - 2.0 * LEGEND_LEFT;
+        let widths: Vec<f64> = self.legend.iter().map(entry_width).collect();
+        let widest = widths.iter().copied().fold(1.0, f64::max);
+        let columns = (room / widest).floor().clamp(1.0, 6.0) as usize;
+        let deep = self.legend.len().div_ceil(columns).max(1);
+        let mut running: Vec<Vec<(f64, &Entry)>> = Vec::new();
+        let mut free = f64::INFINITY;
+        for (entry, width) in self.legend.iter().zip(&widths) {
+            if free + width > room {
+                running.push(Vec::new());
+                free = 0.0;
+            }
+            running.last_mut().into_iter().for_each(|row| row.push((LEGEND_LEFT + free, entry)));
+            free += width;
+        }
+        if running.len() < deep {
+            return running;
+        }
+        let step = room / columns as f64;
+        let place = |row: usize| {
+            let of_row = (0..columns).map(|column| (column, self.legend.get(column * deep + row)));
+            of_row
+                .filter_map(|(at, entry)| Some((LEGEND_LEFT + at as f64 * step, entry?)))
+                .collect()
+        };
+        (0..deep).map(place).collect()
     }
 
     /// The position of a value, against the axis on the right where that is there.
@@ -289,13 +362,14 @@ impl Frame {
             let line = [(x, area.y(0.0)), (x, area.top - head - if labelled { 8.0 } else { 0.0 })];
             drawing.path(&line, "#555555", 0.9, Some("4 2"));
             if labelled {
-                let at = (x + 3.0, area.top - head);
-                drawing.text(at, MARK_SIZE, Anchor::Start, &flag.label);
+                let (at, anchor) =
+                    if flag.before { (x - 3.0, Anchor::End) } else { (x + 3.0, Anchor::Start) };
+                drawing.text((at, area.top - head), MARK_SIZE, anchor, &flag.label);
             }
         }
         if self.unlabelled > 0 {
             let text = format!("{} marks without a label", self.unlabelled);
-            drawing.text((area.x(1.0) - 5.0, area.top + 14.0), 11.0, Anchor::End, &text);
+            drawing.text((area.x(1.0) - 5.0, area.top + 14.0), LETTERS, Anchor::End, &text);
         }
     }
 
@@ -312,14 +386,11 @@ impl Frame {
     }
 
     fn legend_below(&self, drawing: &mut Drawing) {
-        let columns = self.columns();
-        let rows = self.legend.len().div_ceil(columns);
-        let width = (self.size.width - 30.0) / columns as f64;
-        let top = self.area.y(0.0) + self.below + 4.0;
-        for (index, entry) in self.legend.iter().enumerate() {
-            let (column, row) = (index / rows, index % rows);
-            let at = (20.0 + column as f64 * width, top + row as f64 * LEGEND_STEP);
-            draw_entry(drawing, at, entry);
+        let top = self.area.y(0.0) + self.below + 2.0;
+        for (row, entries) in self.legend_rows().into_iter().enumerate() {
+            for (left, entry) in entries {
+                draw_entry(drawing, (left, top + row as f64 * LEGEND_STEP), entry);
+            }
         }
     }
 
@@ -344,7 +415,12 @@ fn right_of(rulers: &Rulers) -> f64 {
 /// The width of a legend beside the plot.
 fn beside(legend: &[Entry]) -> f64 {
     let longest = legend.iter().map(|entry| name_length(&entry.name)).max().unwrap_or(0);
-    LEGEND_MARK + 24.0 + longest as f64 * LEGEND_SIZE * LETTER
+    LEGEND_MARK + 24.0 + longest as f64 * LEGEND_SIZE * LEGEND_LETTER
+}
+
+/// The width of an entry of a legend below the plot, with the gap behind it.
+fn entry_width(entry: &Entry) -> f64 {
+    LEGEND_MARK + 14.0 + name_length(&entry.name) as f64 * LEGEND_SIZE * LETTER
 }
 
 fn name_length(name: &str) -> usize {
@@ -375,13 +451,16 @@ fn above(rows: usize, right: f64) -> f64 {
     rows as f64 * MARK_STEP + if right > 0.0 { 7.0 } else { 0.0 }
 }
 
-/// How wide a plot may be whose last category's name hangs down to the right, where so much
-/// is left for both.
+/// How wide a plot may be whose categories' names hang down to the right, where so much is left
+/// for both.
 fn beside_turned(scale: &Scale, room: f64) -> f64 {
     let Scale::Categories(names) = scale else { return room };
-    let last = names.last().map_or(0, |name| name_length(name)) as f64 * LABEL_SIZE * LETTER;
     let count = names.len().max(1) as f64;
-    ((room - 8.0 - last * TURNED_ACROSS) * count / (count - 0.5)).max(120.0)
+    let most = names.iter().enumerate().map(|(place, name)| {
+        let across = name_length(name) as f64 * LABEL_SIZE * LETTER * TURNED_ACROSS;
+        (room - 8.0 - across) * count / (place as f64 + 0.5)
+    });
+    most.fold(room, f64::min).max(120.0)
 }
 
 /// Whether the names of categories must be turned, and how much deeper they
@@ -414,11 +493,52 @@ fn flags(markers: &[Marker], x: &Ruler) -> Vec<Flag> {
             let label = shown(&marker.label, NAME_MAX);
             let width = label.chars().count() as f64 * MARK_SIZE * LETTER + 6.0;
             let part = x.place(marker.x).filter(|part| (-1e-9..=1.0 + 1e-9).contains(part))?;
-            Some(Flag { part, label, width, row: 0 })
+            Some(Flag { part, label, width, row: 0, before: false })
         })
         .collect();
     flags.sort_by(|a, b| a.part.total_cmp(&b.part));
     flags
+}
+
+/// Marks of which each label may stand on either side of its line.
+const HUNG: usize = 40;
+
+/// Chooses the sides and the rows of the labels in a plot so wide, and says whether there is
+/// room for all: a label that would reach beyond `end` stands before its line. A label stands
+/// above every line that it would cross, and beside or above the labels that it would meet.
+fn hung(flags: &mut [Flag], width: f64, end: f64) -> bool {
+    for flag in flags.iter_mut() {
+        flag.before = flag.reach(width).1 > end;
+    }
+    let fits = flags.iter().all(|flag| flag.reach(width).0 >= 0.0);
+    if flags.len() > HUNG || !fits {
+        return false;
+    }
+    let mut rows: Vec<Option<usize>> = vec![None; flags.len()];
+    for _ in 0..flags.len() {
+        let is_over = |at: &usize, other: &usize| {
+            other != at && flags[*at].covers(flags[*other].part * width, width)
+        };
+        // The next one is over none that has no row yet.
+        let next = (0..flags.len())
+            .filter(|at| rows[*at].is_none())
+            .find(|at| (0..flags.len()).all(|other| rows[other].is_some() || !is_over(at, &other)));
+        let Some(at) = next else { return false };
+        let (from, to) = flags[at].reach(width);
+        let meets = |other: usize| {
+            let (low, high) = flags[other].reach(width);
+            low <= to && from <= high
+        };
+        let over = (0..flags.len()).filter(|other| is_over(&at, other));
+        let least = over.filter_map(|other| rows[other]).map(|row| row + 1).max().unwrap_or(0);
+        let taken =
+            |row: &usize| (0..flags.len()).any(|other| rows[other] == Some(*row) && meets(other));
+        rows[at] = (least..).find(|row| !taken(row));
+    }
+    for (flag, row) in flags.iter_mut().zip(rows) {
+        flag.row = row.unwrap_or(MARK_ROWS);
+    }
+    true
 }
 
 /// Chooses the rows of the labels. A label begins at its line and reaches to
@@ -434,6 +554,11 @@ fn raise(flags: &mut [Flag], width: f64) {
     }
 }
 
+/// The title of an axis, as much of it as has room.
+fn title(text: &str, room: f64) -> String {
+    shown(text, ((room / (TITLE_SIZE * LETTER)) as usize).max(8))
+}
+
 /// A text, cut where it is longer than `letters`.
 pub fn shown(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
@@ -447,7 +572,7 @@ mod tests {
     use super::*;
 
     fn flag(part: f64, width: f64) -> Flag {
-        Flag { part, label: "x".into(), width, row: 0 }
+        Flag { part, label: "x".into(), width, row: 0, before: false }
     }
 
     /// No label meets another label of its row, or the line of a mark that
@@ -472,6 +597,11 @@ mod tests {
             assert_free(&flags, 600.0);
             assert!(flags.iter().any(|f| f.row == 0), "some label stands lowest");
         }
+        let mut near = [flag(0.2, 150.0), flag(0.9, 150.0), flag(0.95, 150.0)];
+        assert!(hung(&mut near, 300.0, 330.0), "there is room on the other side");
+        assert_eq!(near.each_ref().map(|f| f.before), [false, true, true]);
+        assert_eq!(near.map(|f| f.row), [0, 1, 2]);
+        assert!(!hung(&mut [flag(0.1, 290.0), flag(0.9, 290.0)], 300.0, 330.0), "none at all");
         let mut apart = [flag(0.0, 50.0), flag(0.5, 50.0), flag(0.55, 50.0)];
         raise(&mut apart, 600.0);
         assert_eq!(apart.map(|f| f.row), [0, 1, 0]);

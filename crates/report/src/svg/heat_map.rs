@@ -1,21 +1,25 @@
 //! A grid of shades. Each series is a row of cells, the first at the foot; the
 //! shade is the value: `y` says what it is and how it spreads, `y_right` what
-//! the rows are.
+//! the rows are. Where `y` has categories, a value is one of them and has its color.
+//! Series on the right axis are lines over the grid.
 
 use super::axis::Ruler;
-use super::frame::{Frame, Rulers, Size};
-use super::paint::{Anchor, Drawing, INK};
+use super::chart::{Chart, Grid};
+use super::frame::{Entry, Frame, Look, Rulers, Size};
+use super::lines;
+use super::paint::{Anchor, Drawing, INK, LETTERS, colour, plain_dash, rgb};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use steadfast_domain::findings::{Axis, Plot, Scale};
+use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 
 /// Cells across and up, at most; of more, several are one, which has the
 /// greatest of their values.
 const CELLS: usize = 1000;
 /// Shades, without the one for a missing value.
 const SHADES: usize = 64;
-/// Room for the scale bar.
-const ROOM: f64 = super::frame::BESIDE_TIME;
+/// Room for the scale bar, and the gap before it: as wide as a page, and in half of that.
+const ROOM: (f64, f64) = (super::frame::BESIDE_TIME, 26.0);
+const ROOM_SMALL: (f64, f64) = (118.0, 12.0);
 /// Row names that have room.
 const NAMES: usize = 18;
 /// From light to dark in one hue; in gray print it stays in order. The lightest
@@ -27,38 +31,131 @@ const STOPS: [[f64; 3]; 4] =
 struct Cells {
     columns: usize,
     values: Vec<Vec<Option<f64>>>,
-    /// Names of the rows.
+    /// Names of the series, from the foot.
     names: Vec<String>,
     /// Where the columns begin and end.
     range: (f64, f64),
+    /// Whether a cell has the greatest of several values.
+    folded: bool,
 }
 
-pub fn draw(plot: &Plot, size: Size) -> Drawing {
-    let cells = Cells::of(plot);
+/// How a cell's value shows.
+enum Shading {
+    /// As a shade between two ends.
+    Shades(Ruler),
+    /// As the color of a category.
+    Colors(Vec<String>),
+}
+
+impl Shading {
+    fn of(plot: &Plot, values: &[f64]) -> Shading {
+        match &plot.y.scale {
+            Scale::Categories(names) => Shading::Colors(names.clone()),
+            _ => Shading::Shades(shade_ruler(plot, values)),
+        }
+    }
+
+    /// The place of a value in the palette.
+    fn place(&self, value: f64) -> Option<usize> {
+        match self {
+            Shading::Shades(scale) => scale.place(value).map(|part| shade_of(part.clamp(0.0, 1.0))),
+            Shading::Colors(names) => {
+                let place = (value >= 0.0).then_some(value as usize)?;
+                (place < names.len()).then_some(place % COLORS)
+            }
+        }
+    }
+
+    fn palette(&self) -> Vec<[u8; 3]> {
+        match self {
+            Shading::Shades(_) => (0..SHADES).map(shade_color).collect(),
+            Shading::Colors(names) => {
+                (0..names.len().min(COLORS)).map(|place| rgb(colour(place))).collect()
+            }
+        }
+    }
+}
+
+/// Colors of categories, at most: a palette has no more.
+const COLORS: usize = 250;
+
+pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
+    let (over, rows): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.right);
+    let cells = Cells::of(plot, &rows);
     let values: Vec<f64> = cells.values.iter().flatten().flatten().copied().collect();
-    let scale = shade_ruler(plot, &values);
-    let shade = |value: f64| scale.place(value).map(|part| shade_of(part.clamp(0.0, 1.0)));
+    let shading = Shading::of(plot, &values);
     let x = match plot.x.scale {
         Scale::Categories(_) => Ruler::across(&plot.x, &[]),
         _ => Ruler::exact(&plot.x, cells.range.0, cells.range.1),
     };
     let rulers = Rulers { x, y: Ruler::new(&rows_axis(&cells.names).scale, &[]), right: None };
     let rows = plot.y_right.as_ref().map(|axis| axis.label.as_str()).unwrap_or_default();
-    let frame = Frame::with_room(plot, size, rulers, ROOM).entitled(rows, "");
+    let room = if size.is_small() { ROOM_SMALL } else { ROOM };
+    let frame = Frame::with_room(plot, size, rulers, room.0).entitled(rows, "");
+    let frame = frame.explained(legend(&shading, &over));
     let mut drawing = frame.sheet();
     let area = &frame.area;
-    if values.iter().any(|value| shade(*value).is_some()) {
-        if let Some(png) = picture(cells.columns, &cells.values, shade) {
+    if values.iter().any(|value| shading.place(*value).is_some()) {
+        let dots = |value| shading.place(value);
+        if let Some(png) = picture((cells.columns, &shading.palette()), &cells.values, dots) {
             let size = (area.width, area.height);
             drawing.picture((area.left, area.top), size, &STANDARD.encode(png));
         }
-        scale_bar(&mut drawing, &frame, &scale, &plot.y.label);
+        if let Shading::Shades(scale) = &shading {
+            let colors = shading.palette();
+            scale_bar(&mut drawing, &frame, room, (scale, &colors, &plot.y.label));
+        }
     } else {
         frame.no_values(&mut drawing);
     }
+    over.iter().enumerate().for_each(|(index, series)| {
+        // A white edge sets a line off from dark cells.
+        for look in [edge(), over_cells(index)] {
+            lines::draw_series(&mut drawing, &frame, series, &look, (index, over.len()));
+        }
+    });
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
-    drawing
+    frame.legend(&mut drawing);
+    let looks: Vec<Look> = (0..over.len()).map(over_cells).collect();
+    let grid = Grid::of(rows, &cells.names, (&cells.values, cells.folded));
+    let chart = Chart::of_cells(plot, &frame, &over, &looks, grid);
+    (drawing, Some(chart))
+}
+
+/// What the colors and the lines stand for.
+fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
+    let colors = match shading {
+        Shading::Shades(_) => &[][..],
+        Shading::Colors(names) => names,
+    };
+    let filled = |(place, name): (usize, &String)| Entry {
+        name: name.clone(),
+        look: Look {
+            colour: colour(place).to_owned(),
+            width: 1.0,
+            dash: None,
+            marker: None,
+            fill: Some(1.0),
+        },
+    };
+    let line = |(index, series): (usize, &&Series)| Entry {
+        name: series.name.clone(),
+        look: over_cells(index),
+    };
+    let colors = colors.iter().enumerate().map(filled);
+    colors.chain(over.iter().enumerate().map(line)).collect()
+}
+
+/// The look of a line over cells: a color that no shade has.
+fn over_cells(index: usize) -> Look {
+    const OVER: [&str; 3] = ["#d55e00", "#009e73", "#cc79a7"];
+    let colour = OVER[index % OVER.len()].to_owned();
+    Look { colour, width: 1.8, dash: plain_dash(index), marker: None, fill: None }
+}
+
+fn edge() -> Look {
+    Look { colour: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
 }
 
 /// The axis of the shades, exactly over the values.
@@ -89,9 +186,9 @@ fn rows_axis(names: &[String]) -> Axis {
 }
 
 impl Cells {
-    fn of(plot: &Plot) -> Cells {
+    fn of(plot: &Plot, series_of_rows: &[&Series]) -> Cells {
         let mut xs: Vec<f64> =
-            plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
+            series_of_rows.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
         xs.retain(|x| x.is_finite() && x.abs() < 1e18);
         xs.sort_by(f64::total_cmp);
         xs.dedup();
@@ -106,10 +203,10 @@ impl Cells {
             _ => (first, step, wanted),
         };
         let (columns, rows) =
-            (wanted.min(CELLS as f64) as usize, plot.series.len().clamp(1, CELLS));
+            (wanted.min(CELLS as f64) as usize, series_of_rows.len().clamp(1, CELLS));
         let mut values = vec![vec![None; columns]; rows];
-        for (row, series) in plot.series.iter().enumerate() {
-            let row = row * rows / plot.series.len().max(1);
+        for (row, series) in series_of_rows.iter().enumerate() {
+            let row = row * rows / series_of_rows.len().max(1);
             for (x, value) in &series.points {
                 let column = ((x - first) / step).round();
                 let inside = column.is_finite() && (0.0..wanted).contains(&column);
@@ -121,8 +218,9 @@ impl Cells {
                 *cell = Some(cell.map_or(value, |there| there.max(value)));
             }
         }
-        let names = plot.series.iter().map(|s| s.name.clone()).collect();
-        Cells { columns, values, names, range: (first, first + step * wanted) }
+        let names: Vec<String> = series_of_rows.iter().map(|s| s.name.clone()).collect();
+        let folded = wanted > CELLS as f64 || names.len() > CELLS;
+        Cells { columns, values, names, range: (first, first + step * wanted), folded }
     }
 }
 
@@ -131,7 +229,7 @@ fn shade_of(part: f64) -> usize {
 }
 
 /// The color of a shade.
-fn colour(shade: usize) -> [u8; 3] {
+fn shade_color(shade: usize) -> [u8; 3] {
     let along = shade as f64 / (SHADES - 1) as f64 * (STOPS.len() - 1) as f64;
     let stop = (along as usize).min(STOPS.len() - 2);
     let part = along - stop as f64;
@@ -141,7 +239,7 @@ fn colour(shade: usize) -> [u8; 3] {
 /// The cells as a PNG with a palette: white where there is no value. Each cell
 /// is several dots wide, so that no viewer blurs it into its neighbors.
 fn picture(
-    columns: usize,
+    (columns, colors): (usize, &[[u8; 3]]),
     rows: &[Vec<Option<f64>>],
     shade: impl Fn(f64) -> Option<usize>,
 ) -> Option<Vec<u8>> {
@@ -156,7 +254,7 @@ fn picture(
         (0..up).for_each(|_| dots.extend_from_slice(&line));
     }
     let mut palette = vec![255; 3];
-    palette.extend((0..SHADES).flat_map(colour));
+    palette.extend(colors.iter().flatten());
     let mut out = Vec::new();
     let size = ((columns * across) as u32, (rows.len() * up) as u32);
     let mut encoder = png::Encoder::new(&mut out, size.0, size.1);
@@ -172,12 +270,17 @@ fn picture(
 }
 
 /// The scale bar, with its ticks and what a white cell means.
-fn scale_bar(drawing: &mut Drawing, frame: &Frame, scale: &Ruler, label: &str) {
+fn scale_bar(
+    drawing: &mut Drawing,
+    frame: &Frame,
+    (room, gap): (f64, f64),
+    (scale, colors, label): (&Ruler, &[[u8; 3]], &str),
+) {
     let area = &frame.area;
-    let (left, width, top, height) = (area.x(1.0) + 26.0, 18.0, area.top, area.height - 34.0);
+    let (left, width, top, height) = (area.x(1.0) + gap, 18.0, area.top, area.height - 34.0);
     let y = |part: f64| top + (1.0 - part) * height;
     let shades: Vec<Vec<Option<f64>>> = (0..SHADES).map(|shade| vec![Some(shade as f64)]).collect();
-    if let Some(png) = picture(1, &shades, |shade| Some(shade as usize)) {
+    if let Some(png) = picture((1, colors), &shades, |shade| Some(shade as usize)) {
         drawing.picture((left, top), (width, height), &STANDARD.encode(png));
     }
     drawing.frame(left, top, width, height);
@@ -188,11 +291,16 @@ fn scale_bar(drawing: &mut Drawing, frame: &Frame, scale: &Ruler, label: &str) {
         }
         free = y(*part);
         drawing.line((left + width, free), (left + width + 4.0, free), INK, 1.0);
-        drawing.text((left + width + 7.0, free + 4.5), 12.0, Anchor::Start, name);
+        drawing.text((left + width + 7.0, free + 4.5), LETTERS, Anchor::Start, name);
     }
     drawing.frame(left, area.y(0.0) - 15.0, width, 15.0);
-    drawing.text((left + width + 7.0, area.y(0.0) - 3.0), 12.0, Anchor::Start, "none");
-    drawing.text_upwards((left + 116.0, y(0.5)), 14.0, &super::frame::shown(label, 44));
+    drawing.text((left + width + 7.0, area.y(0.0) - 3.0), LETTERS, Anchor::Start, "none");
+    let edge = area.x(1.0) + room - 8.0;
+    drawing.text_upwards(
+        (edge, y(0.5)),
+        14.0,
+        &super::frame::shown(label, if room < ROOM.0 { 22 } else { 34 }),
+    );
 }
 
 #[cfg(test)]
@@ -226,9 +334,11 @@ mod tests {
         let plot = Plot::new(PlotKind::HeatMap, "m", "m", axis("x"), axis("hits"))
             .with(row("foot", [Some(0.0), Some(64.0), None]))
             .with(row("head", [Some(32.0), Some(f64::NAN), Some(63.9)]));
-        let cells = Cells::of(&plot);
+        let cells = Cells::of(&plot, &plot.series.iter().collect::<Vec<_>>());
         assert_eq!((cells.columns, cells.range), (4, (10.0, 50.0)));
-        let png = picture(cells.columns, &cells.values, |v| Some(shade_of(v / 64.0))).unwrap();
+        let colors: Vec<[u8; 3]> = (0..SHADES).map(shade_color).collect();
+        let png = picture((cells.columns, &colors), &cells.values, |v| Some(shade_of(v / 64.0)));
+        let png = png.unwrap();
         // The head stands first; the column at 30 is nobody's.
         assert_eq!(decoded(&png, 4, 2), [[33, 0, 0, 64], [1, 64, 0, 0]]);
     }
@@ -236,10 +346,39 @@ mod tests {
     #[test]
     fn shades_darken_steadily() {
         let light = |shade: usize| {
-            let [r, g, b] = colour(shade).map(f64::from);
+            let [r, g, b] = shade_color(shade).map(f64::from);
             0.2126 * r + 0.7152 * g + 0.0722 * b
         };
         assert!((1..SHADES).all(|shade| light(shade) < light(shade - 1)));
         assert!((150.0..195.0).contains(&light(0)) && light(SHADES - 1) < 40.0);
+    }
+
+    #[test]
+    fn lines_lie_over_the_rows_and_categories_have_colors() {
+        let axis = |label: &str, scale| Axis::new(label, scale);
+        let row = |name: &str, values: [Option<f64>; 2]| {
+            let points = values.into_iter().zip([0.0, 1.0]).map(|(v, x)| (x, v)).collect();
+            Series::new(name, Stroke::Measured, points)
+        };
+        let names = vec!["RND 4K R".to_owned(), "others".to_owned()];
+        let of = |scale| {
+            Plot::new(PlotKind::HeatMap, "m", "m", axis("x", Scale::Linear), axis("what", scale))
+                .with(row("foot", [Some(0.0), Some(1.0)]))
+                .with(row("head", [None, Some(7.0)]))
+        };
+        let colors = of(Scale::Categories(names));
+        let cells = Cells::of(&colors, &colors.series.iter().collect::<Vec<_>>());
+        let shading = Shading::of(&colors, &[]);
+        let png = picture((2, &shading.palette()), &cells.values, |v| shading.place(v)).unwrap();
+        // 7 is no category.
+        assert_eq!(decoded(&png, 2, 2), [[0, 0], [1, 2]]);
+        let drawn = draw(&colors, super::super::frame::FULL).0.finish("");
+        assert!(drawn.contains("RND 4K R") && drawn.contains("others"));
+        // The middle of row 1 lies at three quarters of the height.
+        let line = Series::new("99 %", Stroke::Measured, vec![(0.5, Some(1.0)), (1.5, Some(1.0))]);
+        let over = of(Scale::Linear).with(line.on_right());
+        let drawn = draw(&over, super::super::frame::FULL).0.finish("");
+        let y = 14.0 + 0.25 * 280.0;
+        assert!(drawn.contains("99 %") && drawn.contains(&format!(",{y:.2}")), "{drawn}");
     }
 }

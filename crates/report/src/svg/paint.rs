@@ -3,8 +3,11 @@
 use std::fmt::Write;
 use steadfast_domain::text::acts;
 
-/// Fonts of the PDF first, then what a browser has.
-pub const FONT: &str = "Libertinus Serif, Georgia, Times New Roman, serif";
+/// Fonts of the PDF first, then what a browser has: none whose letters are much wider, since
+/// legends have room for so many letters.
+pub const FONT: &str = "Libertinus Serif, Times New Roman, Liberation Serif, Tinos, Times, serif";
+/// Height of the smallest letters of a drawing: 9 points where it is as wide as a page.
+pub const LETTERS: f64 = 13.0;
 /// Axes and labels.
 pub const INK: &str = "#222222";
 /// Grid lines.
@@ -60,6 +63,11 @@ fn channels(colour: &str) -> [f64; 3] {
 /// The color of a series.
 pub fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
+}
+
+/// Red, green and blue of a color.
+pub fn rgb(colour: &str) -> [u8; 3] {
+    channels(colour).map(|channel| channel as u8)
 }
 
 /// Text between tags.
@@ -126,6 +134,11 @@ impl Drawing {
     /// What is drawn until [`Drawing::end`] belongs to a series: a page's script finds it.
     pub fn begin(&mut self, series: usize) {
         self.add(format_args!(r#"<g data-series="{series}">"#));
+    }
+
+    /// What is drawn until [`Drawing::end`] is the value of a series at a place of its axis.
+    pub fn begin_value(&mut self, series: usize, x: f64) {
+        self.add(format_args!(r#"<g data-value="{series},{x}">"#));
     }
 
     pub fn end(&mut self) {
@@ -212,7 +225,7 @@ impl Drawing {
 
     /// A small remark.
     pub fn note(&mut self, at: (f64, f64), text: &str) {
-        self.text(at, 11.0, Anchor::Start, text);
+        self.text(at, LETTERS, Anchor::Start, text);
     }
 
     /// A text that hangs down to the right from where it begins.

@@ -62,6 +62,33 @@ fn documents_are_tagged() {
     }
 }
 
+/// Nothing is printed in smaller letters than a reader on paper reads with ease. A drawing as
+/// wide as the page is drawn with letters of 13 that come out as 9 points.
+#[test]
+fn no_letters_are_too_small() {
+    for (name, document) in documents() {
+        let least = if name == "form" { 7.5 } else { 9.0 };
+        let text = unpacked(&document);
+        // `/f0 9 Tf`: a font and its size; anything else of these letters is chance.
+        let size = |(end, _): (usize, &str)| {
+            let mut words = text[..end].rsplit(' ');
+            let size = words.next()?.parse::<f64>().ok()?;
+            words.next().filter(|name| name.contains("/f")).map(|_| size)
+        };
+        let sizes: Vec<f64> = text.match_indices(" Tf").filter_map(size).collect();
+        assert!(sizes.len() > 100, "{name}: {} texts", sizes.len());
+        let smallest = sizes.into_iter().fold(f64::INFINITY, f64::min);
+        assert!(smallest >= least, "{name}: {smallest} pt");
+    }
+    let drawing = steadfast_report::svg(&super::window());
+    let number = |text: &str| text.split('"').next().and_then(|text| text.parse::<f64>().ok());
+    let after = |name: &str| drawing.split(name).skip(1).filter_map(number).collect::<Vec<f64>>();
+    let width = after(" width=\"")[0];
+    // 176 mm in points.
+    let scale = 176.0 / 25.4 * 72.0 / width;
+    assert!(after("font-size=\"").into_iter().all(|size| size * scale >= 8.99), "{width}");
+}
+
 /// No heading is more than one level below the one before it.
 fn nested(name: &str, text: &str) {
     let has = |level: &i32| text.contains(&format!("/S/H{level}"));

@@ -1,9 +1,11 @@
 //! The page in a browser: its script runs from a file without a network, and does what it is
 //! for. Debian's Chromium, without a window.
 
+use super::pictures::heat;
 use super::{PRINTED, findings};
 use std::path::Path;
 use std::process::Command;
+use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_report::html;
 
 /// What is done in the page, and what came of it, as JSON in the root's `data-probe`.
@@ -40,13 +42,25 @@ addEventListener("load", () => {
   const table = [...document.querySelectorAll("table.values")].find((one) => one.tBodies[0].rows.length === 8);
   table.tHead.rows[1].cells[1].querySelector("button").click();
   const first = table.tBodies[0].rows[0].cells[0].textContent;
+  const tipOver = (shape, across, up) => {
+    const box = shape.getBoundingClientRect();
+    const at = { clientX: box.left + across * box.width, clientY: box.bottom - up * box.height };
+    shape.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, pointerType: "mouse", ...at }));
+    const tip = shape.closest("figure").querySelector(".tip");
+    return tip.hidden ? "" : [...tip.children].map((line) => line.textContent).join("; ");
+  };
+  const column = tipOver(document.querySelector('[data-value="6,2"] polygon'), 0.5, 0.5);
+  const floor = tipOver(document.querySelector('[data-value]').parentNode.querySelector("svg > polygon"), 0.5, 0.5);
+  const cells = figures.find((one) => one.querySelector("image")).querySelector("svg > rect:last-child");
+  const cell = tipOver(cells, 0.01, 0.01);
+  const corner = tipOver(cells, 0.99, 0.99);
   document.querySelector(".theme button").click();
   const theme = document.documentElement.dataset.theme;
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   const small = [...document.querySelectorAll("main :not(svg):not(svg *):not(script):not(style)")]
     .filter((one) => one.checkVisibility() && parseFloat(getComputedStyle(one).fontSize) < 11.9).length;
   document.documentElement.dataset.probe = JSON.stringify({
-    errors, told, cursors, hidden, zoomed, drawn, back, first, theme, wide, small,
+    errors, column, floor, cell, corner, told, cursors, hidden, zoomed, drawn, back, first, theme, wide, small,
     skip: document.querySelectorAll("a.skip").length,
     named: document.querySelectorAll('svg[role="img"][aria-label]').length === document.querySelectorAll("svg").length,
   });
@@ -84,13 +98,25 @@ fn absolute(path: &Path) -> String {
 
 #[test]
 fn the_page_answers_to_a_pointer_and_fits_a_telephone() {
-    let page = html(&findings(false), &PRINTED);
+    let mut one = findings(false);
+    one.form_pages.push(Page::new("Heat Map", vec![Exhibit::Plot(heat())]));
+    let page = html(&one, &PRINTED);
     let Some(found) = probed(&page, 1200) else { return };
     assert_eq!(found["errors"], serde_json::json!([]), "{found}");
     // The first drawing is the convergence: seven rounds, the fourth without a value.
     let told = found["told"].as_str().unwrap();
     assert!(told.starts_with("Round: ") && told.contains("RND 0.5K W: "), "{told}");
     assert!(found["cursors"].as_u64() >= Some(1), "{found}");
+    for (place, expected) in [
+        ("column", "Block size (KiB): 8; 100/0; IOPS: "),
+        ("cell", "Block size (KiB): 0.5; Read/write mix (%): 0/100; IOPS: "),
+        ("corner", "Block size (KiB): 1024; Read/write mix (%): 100/0; IOPS: "),
+    ] {
+        let text = found[place].as_str().unwrap();
+        let value = text.strip_prefix(expected).unwrap_or_else(|| panic!("{place}: {text}"));
+        assert!(value.starts_with(|c: char| c.is_ascii_digit()), "{place}: {text}");
+    }
+    assert_eq!(found["floor"], "", "the floor under the columns has no value");
     assert_eq!(found["hidden"], "none", "a series is hidden by its button");
     assert_eq!((&found["zoomed"], &found["back"]), (&"none".into(), &"".into()), "{found}");
     assert!(found["drawn"].as_u64() >= Some(8), "a line of every series: {found}");

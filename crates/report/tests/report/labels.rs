@@ -165,7 +165,9 @@ fn no_two_texts_of_a_drawing_meet_and_none_leaves_it() {
                 (-0.5..=width + 0.5).contains(x) && (-0.5..=height + 0.5).contains(y)
             });
             let (kind, text) = (plot.kind, &one.text);
-            assert!(inside, "drawing {number} ({kind:?}): '{text}' leaves {width} x {height}");
+            let corners = &one.corners;
+            let leaves = format!("'{text}' {corners:?} leaves {width} x {height}");
+            assert!(inside, "drawing {number} ({kind:?}): {leaves}");
             if let Some(other) = all[index + 1..].iter().find(|other| meet(one, other)) {
                 panic!("drawing {number} ({kind:?}): '{text}' meets '{}'", other.text);
             }

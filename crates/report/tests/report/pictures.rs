@@ -118,7 +118,7 @@ fn bars() -> Plot {
     .with(Series::new("C", Stroke::Measured, bars(0.4)))
 }
 
-fn heat() -> Plot {
+pub fn heat() -> Plot {
     let mut plot = matrix(PlotKind::Columns3d);
     plot.kind = PlotKind::HeatMap;
     plot.y.scale = Scale::Log10;

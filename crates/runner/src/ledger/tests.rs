@@ -105,12 +105,21 @@ fn a_newer_format_an_empty_directory_and_a_second_writer_are_refused() {
     let (_scratch, directory) = written();
     let exists = Ledger::create(&directory, &run_settings()).unwrap_err();
     assert!(matches!(exists, LedgerError::Exists(_)));
+    let mine = directory.with_file_name("mine");
+    fs::write(&mine, "x").unwrap();
+    let taken = Ledger::create(&mine, &run_settings()).unwrap_err().to_string();
+    assert!(taken.contains("not a directory") && !taken.contains("resume"), "{taken}");
+    fs::remove_file(&mine).unwrap();
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join("photo"), "x").unwrap();
+    let taken = Ledger::create(&mine, &run_settings()).unwrap_err().to_string();
+    assert!(taken.contains("not a run directory") && !taken.contains("resume"), "{taken}");
     let (_held, _) = Ledger::open(&directory).unwrap();
     assert!(matches!(Ledger::open(&directory).unwrap_err(), LedgerError::Locked(_)));
     let settings = directory.join(SETTINGS);
-    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 2", "\"version\": 3");
+    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 3", "\"version\": 4");
     fs::write(&settings, newer).unwrap();
-    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 3, .. }));
+    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 4, .. }));
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(Ledger::read(empty.path()).unwrap_err(), LedgerError::NotARun(_)));
 }

@@ -19,9 +19,15 @@ pub struct FoldArguments {
     /// resolution
     #[arg(long, default_value = "1min", value_parser = super::capture_step)]
     pub step: Nanos,
-    /// Do not tell processes apart: a smaller file
+    /// Do not tell processes and threads apart: a smaller file
     #[arg(long)]
     pub no_processes: bool,
+    /// Do not tell threads apart
+    #[arg(long)]
+    pub no_threads: bool,
+    /// Do not tell files apart, and keep no paths
+    #[arg(long)]
+    pub no_files: bool,
     /// Leave out files that cannot be read, and count them; default: refuse
     #[arg(long)]
     pub leave_out: bool,

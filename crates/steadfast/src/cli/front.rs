@@ -1,6 +1,7 @@
 //! The command line of other tools' tests: what all of them take, and what each has of its
 //! own.
 
+use super::hosts::HostsArguments;
 use super::{EngineName, WritingArguments, more_than_nothing};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub struct FrontArguments {
     /// none)
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
+    #[command(flatten)]
+    pub hosts: HostsArguments,
     /// Data to write, where the test leaves it open: random-unique, random-once, zero,
     /// repeating:HEX, file:PATH or entropy:RANDOM%,DUPLICATE%
     #[arg(long)]

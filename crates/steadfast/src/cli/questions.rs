@@ -8,6 +8,7 @@ use steadfast_trace::delta::Rank;
 use steadfast_trace::group_figures::Show;
 use steadfast_trace::groups::Facet;
 use steadfast_trace::streams::By;
+use steadfast_trace::totals::HitsShown;
 use steadfast_trace::workload::Threshold;
 
 /// `trace groups`.
@@ -15,12 +16,12 @@ use steadfast_trace::workload::Threshold;
 pub struct GroupsArguments {
     #[command(flatten)]
     pub selection: Selection,
-    /// What a group's I/Os have in common: host, device, process, command, stream, op, cpu; several
-    /// separated by commas
+    /// What a group's I/Os have in common: host, device, process, command, thread, cgroup, file,
+    /// stream, op, cpu; several separated by commas
     #[arg(long, value_delimiter = ',', default_value = "process,stream", value_name = "FACETS")]
     pub by: Vec<Facet>,
     /// What to show of each: counts, times (queue time beside response time), kinds (shares
-    /// of synchronous, FUA, metadata, read-ahead and writeback I/Os)
+    /// of synchronous, FUA, metadata, read-ahead and writeback I/Os; merged requests)
     #[arg(long, value_enum, default_value_t)]
     pub show: ShowName,
     /// Largest first by I/Os (count) or by bytes
@@ -44,6 +45,8 @@ pub enum ShowName {
     Times,
     /// Shares of kinds of I/Os.
     Kinds,
+    /// Compression and duplicates of what was written (capture --content-sample).
+    Content,
 }
 
 impl From<ShowName> for Show {
@@ -52,6 +55,7 @@ impl From<ShowName> for Show {
             ShowName::Counts => Show::Counts,
             ShowName::Times => Show::Times,
             ShowName::Kinds => Show::Kinds,
+            ShowName::Content => Show::Content,
         }
     }
 }
@@ -89,6 +93,44 @@ pub enum TimeAxis {
     Clock,
     /// In seconds from the start.
     Relative,
+}
+
+/// What a hit map shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum HitsName {
+    /// Hits of reads and writes.
+    #[default]
+    Count,
+    /// Bytes read and written.
+    Bytes,
+    /// The stream with the most hits.
+    Streams,
+}
+
+impl From<HitsName> for HitsShown {
+    fn from(name: HitsName) -> HitsShown {
+        match name {
+            HitsName::Count => HitsShown::Count,
+            HitsName::Bytes => HitsShown::Bytes,
+            HitsName::Streams => HitsShown::Streams,
+        }
+    }
+}
+
+/// `trace hot`.
+#[derive(Debug, Args)]
+pub struct HotArguments {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Number of LBA ranges to divide the device into: 1000 for 0.1 % each
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ranges: u32,
+    /// Print at most this many ranges of each device; JSON has as many
+    #[arg(long, default_value_t = 20)]
+    pub top: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `trace drives`.

@@ -113,7 +113,7 @@ fn name_of<T: ValueEnum>(value: &T) -> String {
 
 /// A zone as it reads back.
 fn offset(zone: &Zone) -> String {
-    Zone { offset_s: zone.offset_s, name: None }.to_string().replace("UTC", "")
+    Zone::fixed(zone.offset_s, None).to_string().replace("UTC", "")
 }
 
 /// A command line that is being put together.
@@ -144,6 +144,9 @@ impl Words {
         self.some("--zone", filter.zone.as_ref().map(offset));
         self.some("--event", filter.event.as_ref());
         self.some("--pid", filter.pid.as_ref());
+        self.some("--tid", filter.tid);
+        self.each("--cgroup", filter.cgroup.iter().cloned());
+        self.each("--file", filter.file.iter().cloned());
         self.each("--op", filter.op.iter().map(name_of));
         self.each("--device", filter.device.iter().cloned());
         self.each("--layer", filter.layer.iter().map(name_of::<LayerChoice>));
@@ -231,6 +234,9 @@ mod tests {
             "--from=90s",
             "--to=5400000000001ns",
             "--pid=-x y",
+            "--tid=43",
+            "--cgroup=/docker/a b",
+            "--file=/var/lib/x",
             "--op=read",
             "--op=discard",
             "--device=sda",

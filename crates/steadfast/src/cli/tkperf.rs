@@ -1,5 +1,6 @@
 //! TKperf's command line: its long options have one dash.
 
+use crate::cli::hosts::HostsArguments;
 use crate::cli::{EngineName, WritingArguments, more_than_nothing};
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -154,6 +155,8 @@ pub struct OurArguments {
     /// has none)
     #[arg(long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
+    #[command(flatten)]
+    pub hosts: HostsArguments,
     /// The run directory, or with --read and -xml the directory of the report;
     /// default: NAME
     #[arg(long, value_name = "DIR")]

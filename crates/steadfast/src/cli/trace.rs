@@ -2,8 +2,8 @@
 
 use super::fleet::{FoldArguments, HostsArguments, IdentifyArguments, MergeArguments};
 use super::questions::{
-    DoctorArguments, DrivesArguments, GroupsArguments, LocalityArguments, ProfileArguments,
-    RankName, ShapeArguments, TimeAxis,
+    DoctorArguments, DrivesArguments, GroupsArguments, HitsName, HotArguments, LocalityArguments,
+    ProfileArguments, RankName, ShapeArguments, TimeAxis,
 };
 use super::{Format, WritingArguments};
 use clap::{Args, Subcommand, ValueEnum};
@@ -70,9 +70,14 @@ pub enum TraceCommand {
     /// What limits the trust in a capture, and what to do about it
     #[command(after_help = "Example:\n  steadfast trace doctor monday.parquet")]
     Doctor(DoctorArguments),
-    /// Hits by LBA range over time
-    #[command(after_help = "Example:\n  steadfast trace hits monday.parquet --op write")]
+    /// Hits by LBA range over time: counted, in bytes, or the stream with the most
+    #[command(after_help = "Examples:\n  \
+        steadfast trace hits monday.parquet --op write\n  \
+        steadfast trace hits monday.parquet --show streams --ranges 1000")]
     Hits(HitsArguments),
+    /// The address ranges with the most hits, and which processes hit them
+    #[command(after_help = "Example:\n  steadfast trace hot monday.parquet --ranges 1000 --top 10")]
+    Hot(HotArguments),
     /// Before and after: what changed from one capture to another (--by); drives or layers side
     /// by side on one time axis
     #[command(after_help = "Examples:\n  \
@@ -152,6 +157,15 @@ pub struct FilterArguments {
     /// I/Os of this process number or command name
     #[arg(long, value_name = "PID|COMMAND")]
     pub pid: Option<String>,
+    /// I/Os of this thread
+    #[arg(long, value_name = "TID")]
+    pub tid: Option<u32>,
+    /// I/Os of processes in this cgroup, by its path or the last part of it (capture --cgroups)
+    #[arg(long, value_name = "CGROUP")]
+    pub cgroup: Vec<String>,
+    /// I/Os on this file, by its path (capture --paths) or its inode (layer filesystem)
+    #[arg(long, value_name = "PATH|INODE")]
+    pub file: Vec<String>,
     /// I/Os of this operation
     #[arg(long, value_name = "OP")]
     pub op: Vec<OpName>,
@@ -323,6 +337,16 @@ pub struct HitsArguments {
     /// Number of LBA ranges to divide the device into
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub ranges: u32,
+    /// What to show of each range and step: hits (count), bytes, or the stream with the most
+    /// hits (streams)
+    #[arg(long, value_enum, default_value_t)]
+    pub show: HitsName,
+    /// With --show streams: group streams with a smaller share as "others"
+    #[arg(long, default_value_t = Threshold::USUAL)]
+    pub threshold: Threshold,
+    /// Time as the clock showed it, or relative to the start
+    #[arg(long, value_enum, default_value_t)]
+    pub time: TimeAxis,
     /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
@@ -463,6 +487,13 @@ pub struct ReportArguments {
     /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
+    /// What the LBA range hit maps show: hits (count), bytes, or the stream with the most hits
+    /// (streams)
+    #[arg(long, value_enum, default_value_t)]
+    pub hit_map: HitsName,
+    /// Time as the clock showed it, or relative to the start
+    #[arg(long, value_enum, default_value_t)]
+    pub time: TimeAxis,
     /// The directory for the report; created if missing
     #[arg(long, short, value_name = "DIR")]
     pub output: PathBuf,
@@ -487,6 +518,9 @@ pub struct SelfTestArguments {
     /// Width of a capture step, 100us to 1h or whole hours; by default by the capture's length
     #[arg(long, value_parser = super::capture_step)]
     pub step: Option<Nanos>,
+    /// Time as the clock showed it, or relative to the start
+    #[arg(long, value_enum, default_value_t)]
+    pub time: TimeAxis,
     /// Write the four reports into this directory; made where it is missing
     #[arg(long, short, value_name = "DIR")]
     pub output: Option<PathBuf>,

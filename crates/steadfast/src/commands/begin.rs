@@ -2,6 +2,7 @@
 //! was asked for, the target, the run directory.
 
 use super::conduct::{Conduct, FIO_DIRECTORY, wishes};
+use super::several::refuse_taken;
 use crate::asked::{SOFTWARE, check_engine};
 use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
@@ -11,13 +12,13 @@ use crate::target::{self, Course, Mover, Named};
 use crate::terminal;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
-use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::record::version_for;
 use steadfast_domain::settings::{Geometry, HostList};
 use steadfast_domain::{Bytes, Device, Sequence, Settings, Step, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, HostsConsent, Readers};
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_runner::{Ledger, LedgerError, Rig, RunSettings};
+use steadfast_runner::{Ledger, Rig, RunSettings};
 
 /// The name of the engine that runs on other hosts.
 const FIO: &str = "fio";
@@ -86,9 +87,7 @@ impl<'a> Beginning<'a> {
         let default = || default_directory(&settings, &plain_name(foreseen));
         let out = self.out.map_or_else(default, Path::to_owned);
         let intent = self.intent(settings, std::slice::from_ref(foreseen), 0)?;
-        if out.exists() {
-            bail!(LedgerError::Exists(out));
-        }
+        refuse_taken(&out)?;
         let metrics = prometheus.map(|path| Exporter::new(path, self.group)).transpose()?;
         let stop = target::stop_on_signals()?;
         let mut armed = intent.arm(&out, std::slice::from_ref(&out), &stop)?;
@@ -161,7 +160,7 @@ impl Intent<'_> {
             rig.foresee_purge()?;
         }
         let run = RunSettings {
-            version: RECORD_VERSION,
+            version: version_for(&self.settings),
             software: SOFTWARE.to_owned(),
             began_unix_ms: rig.now_unix_ms(),
             engine: engine.to_owned(),

@@ -6,7 +6,7 @@ use crate::exit::{ExitState, misuse};
 use crate::writing::Rule;
 use crate::{target, terminal};
 use steadfast_domain::Nanos;
-use steadfast_domain::io_event::ContentSample;
+use steadfast_domain::io_event::{CapturedCgroup, ContentSample, Merging};
 use steadfast_recorder::{
     CostPerIo, FilesWay, Output, RecordError, Recorded, Recording, RecordingEvent,
     RecordingProgress, SourceName, Written, record,
@@ -51,6 +51,9 @@ fn recording(arguments: &CaptureArguments) -> anyhow::Result<Recording> {
             CaptureFiles::EntryPoints => FilesWay::EntryPoints,
             CaptureFiles::Calls => FilesWay::Calls,
         }),
+        paths: arguments.paths,
+        cgroups: arguments.cgroups,
+        merges: arguments.merges,
         output: Output {
             path: arguments.output.clone(),
             existing,
@@ -119,9 +122,32 @@ fn ending(recorded: &Recorded) -> Vec<String> {
     for (what, count) in &counters.unseen {
         lines.push(format!("Not captured: {what}: {count}."));
     }
+    lines.extend(conditions.cgroups.as_deref().map(cgroups));
+    lines.extend(conditions.paths.map(paths));
+    lines.extend(conditions.merging.as_deref().map(merging));
     lines.extend(conditions.content.as_ref().map(content));
     lines.extend(recorded.cost_per_io().as_ref().map(cost));
     lines
+}
+
+/// Whose names are in the file.
+fn cgroups(cgroups: &[CapturedCgroup]) -> String {
+    let named = cgroups.iter().filter(|cgroup| cgroup.path.is_some()).count();
+    format!("Cgroups: {named} of {} with their paths. The file contains them.", cgroups.len())
+}
+
+/// What else a reader of the file learns.
+fn paths((with, without): (u64, u64)) -> String {
+    format!(
+        "Paths: {with} known, {without} unknown. The file contains these paths: whoever \
+         may read it sees them."
+    )
+}
+
+fn merging(devices: &[Merging]) -> String {
+    let merged: u64 = devices.iter().map(|device| device.merged).sum();
+    let split: u64 = devices.iter().map(|device| device.split).sum();
+    format!("Requests: {merged} merged into others, {split} split.")
 }
 
 /// What was measured of written blocks.

@@ -3,7 +3,6 @@
 use super::front;
 use crate::cli::front::FioSynthArguments;
 use crate::exit::ExitState;
-use crate::target;
 use std::path::{Component, Path, PathBuf};
 use steadfast_exchange::fiosynth::{Drive, Suite, Templates, sequence};
 
@@ -13,7 +12,7 @@ pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     let bytes = front::read(path)?;
     let refused = |misread: Vec<_>| front::refused(path, &misread);
     let suite = Suite::read(&bytes).map_err(refused)?;
-    let device = target::foresee(front::target(&arguments.front)?, arguments.front.size)?;
+    let device = front::foresee(&arguments.front, front::target(&arguments.front)?)?;
     let drive = Drive { capacity: device.capacity, factor: arguments.capacity };
     let mut shelf = Shelf { directories: directories(arguments) };
     let mut sequence = sequence(&suite, drive, &mut shelf).map_err(refused)?;

@@ -10,10 +10,10 @@ use crate::asked::meta;
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::regular::{foreign as read, source};
-use crate::{output, target, terminal};
+use crate::{hosts, output, terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
+use steadfast_domain::{Device, Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::Misread;
 use steadfast_procedures::sequence::NAME;
 use steadfast_runner::Keeping;
@@ -65,10 +65,15 @@ pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
     }
 }
 
+/// What is seen of a target by those who load it. Nothing is touched.
+pub fn foresee(arguments: &FrontArguments, target: &str) -> anyhow::Result<Device> {
+    hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.size)
+}
+
 /// Shows a sequence, or runs it to its report.
 pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result<Conducted> {
     let target = target(arguments)?;
-    let foreseen = target::foresee(target, arguments.size)?;
+    let foreseen = foresee(arguments, target)?;
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen));
     let settings = settings(arguments, sequence, seed)?;
     if arguments.plan {
@@ -85,9 +90,11 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
 pub fn conduct_several(
     arguments: &FrontArguments,
     each: Vec<(&str, Sequence)>,
-) -> anyhow::Result<ExitState> {
-    let foresee = |(target, _): &(&str, Sequence)| target::foresee(target, arguments.size);
-    let foreseen = each.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
+) -> anyhow::Result<Conducted> {
+    let foreseen = each
+        .iter()
+        .map(|(target, _)| foresee(arguments, target))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
     let mut all = Vec::new();
     for ((target, sequence), device) in each.into_iter().zip(&foreseen) {
@@ -102,10 +109,12 @@ pub fn conduct_several(
         all.push((beginning(arguments, target), settings));
     }
     if arguments.plan {
-        return Ok(ExitState::Done);
+        return Ok(Conducted { state: ExitState::Done, directory: None });
     }
     let keeping = Keeping::Steps;
-    several::run(Several { each: all, foreseen: &foreseen, keeping, prometheus: None })
+    let all = Several { each: all, foreseen: &foreseen, keeping, prometheus: None };
+    let ended = several::run(all)?;
+    Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
 }
 
 /// Says what was understood with a difference.
@@ -134,6 +143,7 @@ fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow
         settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
     }
     settings.data_pattern = arguments.data_pattern.clone().unwrap_or_default();
+    settings.hosts = arguments.hosts.list()?.map(Box::new);
     settings.hold_c_states = arguments.hold_c_states;
     settings.command = std::env::args().collect::<Vec<_>>().join(" ");
     settings.meta = meta(&arguments.meta)?;

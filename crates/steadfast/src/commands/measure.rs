@@ -66,20 +66,26 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
     let kept = is_fio.then(|| Kept::new(arguments.keep.as_deref())).transpose()?;
-    if kept.is_some() && arguments.target.len() > 1 {
+    let alone = arguments.target.len() == 1;
+    if list.is_none() && is_fio && !alone {
         return Err(misuse("fio measures one target; name one, or use --engine uring"));
     }
     let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
     let mut all = Vec::new();
-    for target in &arguments.target {
+    for (target, at) in arguments.target.iter().zip(1u32..) {
         let rig = match (&list, &kept) {
             (Some(list), Some(kept)) => {
-                rig_of_hosts(arguments, (target, asked.alters()), list, kept.path(), &stop)?
+                let own = match alone {
+                    true => kept.path().to_owned(),
+                    false => kept.path().join(format!("{at}")),
+                };
+                rig_of_hosts(arguments, (target, asked.alters()), list, &own, &stop)?
             }
             _ => rig_here(arguments, &asked, target, (&mover, &stop))?,
         };
         all.push(ready(&asked, target, rig)?);
     }
+    refuse_same_rigs(&all)?;
     seat(&mut all);
     let applied = apply(all, asked.alters());
     let mut done = Vec::new();
@@ -131,6 +137,13 @@ fn refuse_same(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<(
     let devices = arguments.target.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
     let targets: Vec<&str> = arguments.target.iter().map(String::as_str).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
+    several::refuse_same(&targets, &devices)
+}
+
+/// Refuses a device that is named twice, once it is known what each name leads to.
+fn refuse_same_rigs(all: &[Ready]) -> anyhow::Result<()> {
+    let targets: Vec<&str> = all.iter().map(|one| one.target.as_str()).collect();
+    let devices: Vec<Device> = all.iter().map(|one| one.rig.device().clone()).collect();
     several::refuse_same(&targets, &devices)
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::printable;
 use steadfast_domain::{
-    Bytes, Device, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
+    Bytes, Device, Nanos, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
 };
 use steadfast_runner::forecast::{Outline, Stretch};
 
@@ -141,11 +141,13 @@ fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
     lines.push(format!("\n{}: {}", sequence.tool, sequence.title));
     lines.extend((1..).zip(&sequence.steps).map(|(number, step)| step_line(number, step)));
     lines.extend(sequence.remarks.iter().map(|remark| format!("Note: {remark}")));
-    let unknown = match outline.unknown_time_bytes {
-        Bytes(0) => String::new(),
-        bytes => format!(", and the time to move {bytes} (--assume RATE includes it)"),
+    let known = (outline.best_time_ns > Nanos::ZERO).then(|| outline.best_time_ns.to_string());
+    let moved = match outline.unknown_time_bytes {
+        Bytes(0) => None,
+        bytes => Some(format!("the time to move {bytes} (--assume RATE includes it)")),
     };
-    lines.push(format!("\nTotal: {}{unknown}.", outline.best_time_ns));
+    let both: Vec<String> = known.into_iter().chain(moved).collect();
+    lines.push(format!("\nTotal: {}.", both.join(", and ")));
     lines.join("\n")
 }
 
@@ -212,17 +214,8 @@ fn text(answer: &Answer, verbose: bool) -> String {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
     }
     lines.push(String::new());
-    let mut rest = outline.stretches.as_slice();
-    while let Some(first) = rest.first() {
-        let alike = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
-        let (period, times) = if verbose || alike > 0 { (1, 1) } else { repeated(rest) };
-        lines.extend(match (alike, times) {
-            (0, 1) => vec![stretch_line(first)],
-            (0, _) => repeated_lines(&rest[..period], times),
-            _ => round_lines(first, outline, verbose),
-        });
-        rest = &rest[alike.max(period * times)..];
-    }
+    let entries = entries(outline, verbose);
+    lines.extend(if verbose { entries.iter().map(Entry::line).collect() } else { brief(&entries) });
     lines.push(String::new());
     let is_purged = outline.stretches.iter().any(|stretch| stretch.phase == PURGE);
     let writes = match outline.unknown_time_bytes {
@@ -238,6 +231,106 @@ fn text(answer: &Answer, verbose: bool) -> String {
         outline.best_time_ns, outline.worst_time_ns
     ));
     lines.join("\n")
+}
+
+/// One phase of a plan: its name, and what is done in it.
+struct Entry {
+    phase: String,
+    text: String,
+}
+
+impl Entry {
+    fn line(&self) -> String {
+        format!("{:<8} {}", self.phase, self.text)
+    }
+
+    /// The name without the number at its end, and the number with its unit: `wait` and `15s`.
+    fn stem(&self) -> Option<(&str, &str)> {
+        let (stem, end) = self.phase.rsplit_once('-')?;
+        end.starts_with(|c: char| c.is_ascii_digit()).then_some((stem, end))
+    }
+
+    /// The words of its text, each with whether it is the number at the end of its name.
+    fn words(&self) -> Vec<(&str, bool)> {
+        let end = self.stem().map_or("", |(_, end)| end);
+        let number = end.trim_end_matches(|c: char| !c.is_ascii_digit());
+        self.text.split(' ').map(|word| (word, word == number)).collect()
+    }
+
+    /// Whether it is the same phase with another number.
+    fn is_alike(&self, other: &Entry) -> bool {
+        let stems = self.stem().zip(other.stem());
+        let (own, others) = (self.words(), other.words());
+        let mut pairs = own.iter().zip(&others);
+        stems.is_some_and(|(own, other)| own.0 == other.0)
+            && own.len() == others.len()
+            && pairs.all(|(own, other)| own.0 == other.0 || own.1 && other.1)
+    }
+}
+
+/// The phases of an outline in order; what repeats within a phase is one entry.
+fn entries(outline: &Outline, verbose: bool) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let mut rest = outline.stretches.as_slice();
+    while let Some(first) = rest.first() {
+        let alike = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
+        let (period, times) = if verbose || alike > 0 { (1, 1) } else { repeated(rest) };
+        let text = match (alike, times) {
+            (0, 1) => what_text(first),
+            (0, _) => repeated_text(&rest[..period], times),
+            _ => rounds_text(first, outline, verbose),
+        };
+        entries.push(Entry { phase: first.phase.clone(), text });
+        rest = &rest[alike.max(period * times)..];
+    }
+    entries
+}
+
+/// A line for each entry; phases that differ by a number only and come in turn have theirs
+/// together.
+fn brief(mut entries: &[Entry]) -> Vec<String> {
+    let mut lines = Vec::new();
+    while let Some(first) = entries.first() {
+        let (period, times) = in_turn(entries);
+        match times {
+            1 => lines.push(first.line()),
+            _ => lines.extend(turn_lines(&entries[..period * times], period)),
+        }
+        entries = &entries[period * times..];
+    }
+    lines
+}
+
+/// How many entries at the beginning come again with another number, and how often.
+fn in_turn(entries: &[Entry]) -> (usize, usize) {
+    let is_next = |first: &[Entry], next: &[Entry]| {
+        next.len() == first.len() && first.iter().zip(next).all(|(a, b)| a.is_alike(b))
+    };
+    let times = |period: usize| {
+        let first = &entries[..period];
+        entries.chunks(period).take_while(|next| is_next(first, next)).count()
+    };
+    let periods = 1..=PERIOD.min(entries.len());
+    periods.map(|period| (period, times(period))).find(|(_, times)| *times > 1).unwrap_or((1, 1))
+}
+
+/// Entries that come in turn: one line for each of the first ones, with the numbers of all.
+fn turn_lines(entries: &[Entry], period: usize) -> Vec<String> {
+    let line = |(at, entry): (usize, &Entry)| {
+        let alike: Vec<Vec<(&str, bool)>> =
+            entries.iter().skip(at).step_by(period).map(Entry::words).collect();
+        let word = |(place, (word, _)): (usize, &(&str, bool))| {
+            let all: Vec<&str> = alike.iter().map(|words| words[place].0).collect();
+            if all.iter().all(|other| other == word) { (*word).to_owned() } else { all.join("/") }
+        };
+        let words: Vec<String> = entry.words().iter().enumerate().map(word).collect();
+        let stem = entry.stem().map_or(entry.phase.as_str(), |(stem, _)| stem);
+        format!("  {stem:<8} {}", words.join(" "))
+    };
+    let ends = entries.first().zip(entries.last());
+    let (from, to) = ends.map_or(("", ""), |(from, to)| (&from.phase, &to.phase));
+    let head = format!("{from} to {to}: {} times in turn", entries.len() / period.max(1));
+    std::iter::once(head).chain(entries[..period].iter().enumerate().map(line)).collect()
 }
 
 /// Stretches that come again and again, at most so many of them in turn.
@@ -256,23 +349,23 @@ fn repeated(stretches: &[Stretch]) -> (usize, usize) {
     found.filter(|(period, _)| stretches[..*period].iter().all(outside)).unwrap_or((1, 1))
 }
 
-/// Stretches that come again, once each.
-fn repeated_lines(stretches: &[Stretch], times: usize) -> Vec<String> {
-    let each = stretches.iter().map(|stretch| format!("  {}", stretch_line(stretch)));
-    std::iter::once(format!("{times} times:")).chain(each).collect()
+/// Stretches that come again, in one line.
+fn repeated_text(stretches: &[Stretch], times: usize) -> String {
+    let each: Vec<String> = stretches.iter().map(what_text).collect();
+    format!("{times} times: {}", each.join("; "))
 }
 
-/// A stretch outside rounds.
-fn stretch_line(stretch: &Stretch) -> String {
+/// What is done in a stretch, and how long.
+fn what_text(stretch: &Stretch) -> String {
     let what = match stretch.steps.as_slice() {
         [only] => only.clone(),
         [first, ..] => format!("{} steps of {first}", stretch.steps.len()),
         [] => String::new(),
     };
     match (stretch.time_ns, stretch.bytes) {
-        (Some(time), _) => format!("{:<8} {what}: {time}", stretch.phase),
-        (None, Some(bytes)) => format!("{:<8} {what}: {bytes} ({} bytes)", stretch.phase, bytes.0),
-        (None, None) => format!("{:<8} time depends on the device", stretch.phase),
+        (Some(time), _) => format!("{what}: {time}"),
+        (None, Some(bytes)) => format!("{what}: {bytes} ({} bytes)", bytes.0),
+        (None, None) => "time depends on the device".to_owned(),
     }
 }
 
@@ -286,17 +379,23 @@ fn counted(steps: &[String]) -> Vec<String> {
     alike.map(named).collect()
 }
 
+/// Steps of a round on a line, and those that stand on the line of their phase.
+const STEPS_OF_A_LINE: usize = 8;
+const STEPS_BESIDE: usize = 3;
+
 /// The rounds of a phase, all alike.
-fn round_lines(round: &Stretch, outline: &Outline, verbose: bool) -> Vec<String> {
+fn rounds_text(round: &Stretch, outline: &Outline, verbose: bool) -> String {
     let (best, worst) = outline.rounds.get(&round.phase).copied().unwrap_or_default();
     let head = format!(
-        "{:<8} {best} to {worst} rounds of {} steps, {} each:",
-        round.phase,
+        "{best} to {worst} rounds of {} steps, {} each:",
         round.steps.len(),
         round.time_ns.unwrap_or_default()
     );
     let steps = if verbose { round.steps.clone() } else { counted(&round.steps) };
-    let rows = steps.chunks(8).map(|row| format!("           {}", row.join(", ")));
+    if steps.len() <= STEPS_BESIDE {
+        return format!("{head} {}", steps.join(", "));
+    }
+    let rows = steps.chunks(STEPS_OF_A_LINE).map(|row| format!("\n           {}", row.join(", ")));
     std::iter::once(head).chain(rows).collect()
 }
 
@@ -326,8 +425,28 @@ mod tests {
         assert_eq!(repeated(&[wait.clone(), wait.clone(), idle.clone()]), (1, 2));
         let round = stretch("rounds", 1, &["W"]);
         assert_eq!(repeated(&[round.clone(), round]), (1, 1), "rounds have lines of their own");
-        let lines = repeated_lines(&[wait, idle], 361);
-        assert_eq!(lines, ["361 times:", "  wait     W: 5 s", "  idle     idle: 5 s"]);
+        assert_eq!(repeated_text(&[wait, idle], 361), "361 times: W: 5 s; idle: 5 s");
         assert_eq!(counted(&["A", "B", "B", "B", "A"].map(str::to_owned)), ["A", "3 x B", "A"]);
+    }
+
+    #[test]
+    fn phases_that_differ_by_a_number_are_told_together() {
+        let entry = |phase: &str, text: &str| Entry { phase: phase.into(), text: text.into() };
+        let mut all = vec![entry("purge", "once")];
+        for wait in ["5", "10", "15"] {
+            all.push(entry(&format!("wait-{wait}s"), &format!("5 times: W: 5 s; idle: {wait} s")));
+            all.push(entry(&format!("baseline-{wait}s"), "360 steps of W: 30 min"));
+        }
+        let expected = [
+            "purge    once",
+            "wait-5s to baseline-15s: 3 times in turn",
+            "  wait     5 times: W: 5 s; idle: 5/10/15 s",
+            "  baseline 360 steps of W: 30 min",
+        ];
+        assert_eq!(brief(&all), expected);
+        // What differs in more than its number has a line of its own.
+        let segments =
+            [entry("segment-1", "480 steps of SEQ"), entry("segment-2", "9 steps of RND")];
+        assert_eq!(brief(&segments).len(), 2);
     }
 }

@@ -5,7 +5,7 @@ use super::several::{self, Several};
 use crate::asked::settings;
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
-use crate::{hosts, target, workloads};
+use crate::{hosts, workloads};
 use steadfast_runner::Keeping;
 
 /// Begins a run, or one for each of several targets, and conducts it.
@@ -14,11 +14,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let list = arguments.hosts.list()?;
     let own = workloads::each_target(chosen)?;
     let targets: Vec<&str> = own.iter().flat_map(|one| &one.target).map(String::as_str).collect();
-    let foreseen = targets.iter().map(|target| match &list {
-        Some(list) => hosts::foresee(list, target, chosen.size),
-        None => target::foresee(target, chosen.size),
-    });
-    let foreseen = foreseen.collect::<anyhow::Result<Vec<_>>>()?;
+    let foresee = |target: &&str| hosts::foresee_from(list.as_ref(), target, chosen.size);
+    let foreseen = targets.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
     let seed = chosen.seed.unwrap_or_else(|| default_seed(&foreseen[0]));
     let each = own.iter().zip(targets).zip(&foreseen).enumerate();
     let each = each.map(|(at, ((own, target), device))| {
@@ -52,5 +49,6 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
         (None, true) => Keeping::Phases,
         (None, false) => Keeping::Steps,
     };
-    several::run(Several { each, foreseen: &foreseen, keeping, prometheus })
+    let ended = several::run(Several { each, foreseen: &foreseen, keeping, prometheus })?;
+    Ok(ended.state)
 }

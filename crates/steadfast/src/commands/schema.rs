@@ -14,7 +14,7 @@ use steadfast_runner::ledger::Line;
 type Document = (&'static str, &'static str, fn() -> Schema);
 
 /// Every document. docs/schema has a file for each.
-const DOCUMENTS: [Document; 34] = [
+const DOCUMENTS: [Document; 35] = [
     (
         "record",
         "A record: settings and entries of a run, in one",
@@ -42,7 +42,8 @@ const DOCUMENTS: [Document; 34] = [
     ("trace-processes", "trace processes --json", trace::streams::schema_of_processes),
     ("trace-steps", "trace steps --json", trace::over_time::schema),
     ("trace-map", "trace map --json", trace::over_time::schema_of_map),
-    ("trace-hits", "trace hits --json", trace::over_time::schema_of_hits),
+    ("trace-hits", "trace hits --json", trace::hits::schema),
+    ("trace-hot", "trace hot --json", trace::hot::schema),
     ("trace-compare", "trace compare --json", trace::compare::schema),
     ("trace-deltas", "trace compare --json of two periods", trace::deltas::schema),
     ("trace-doctor", "trace doctor --json", trace::doctor::schema),

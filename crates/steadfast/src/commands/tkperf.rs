@@ -1,6 +1,7 @@
 //! `steadfast tkperf`: TKperf's command line as one of our own.
 
 use crate::asked::SOFTWARE;
+use crate::cli::hosts::HostsArguments;
 use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments};
 use crate::cli::{self, Command, Format};
 use crate::commands::{plan, run as whole_run};
@@ -160,13 +161,19 @@ fn words(
 
 /// What a run has and a plan has not.
 fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
-    let OurArguments { out, purge, purge_failed, yes_destroy, .. } = &arguments.ours;
+    let OurArguments { out, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(name));
     words.push(format!("--out={}", out.display()));
     option(words, "purge", purge);
     option(words, "purge-failed", purge_failed);
     option(words, "group", &arguments.writing.group);
     yes_destroy.iter().for_each(|serial| words.push(format!("--yes-destroy={serial}")));
+    let HostsArguments { hosts: names, hosts_plain, ssh_config } = hosts;
+    names.iter().for_each(|name| words.push(format!("--hosts={name}")));
+    if *hosts_plain {
+        words.push("--hosts-plain".to_owned());
+    }
+    option(words, "ssh-config", &ssh_config.as_ref().map(|path| path.display()));
 }
 
 fn option<T: Display>(words: &mut Vec<String>, name: &str, value: &Option<T>) {

@@ -99,8 +99,18 @@ fn an_existing_run_directory_is_never_written_into() {
     std::fs::write(scratch.path().join("run/mine"), "x").unwrap();
     let mut arguments = QUICK.to_vec();
     arguments.push("run");
-    refuse(scratch.path(), &arguments, &["already exists", "resume"]);
+    refuse(scratch.path(), &arguments, &["already exists and is not a run directory"]);
     assert_eq!(std::fs::read_dir(scratch.path().join("run")).unwrap().count(), 1);
+    std::fs::write(scratch.path().join("file"), "mine").unwrap();
+    arguments.pop();
+    arguments.push("file");
+    refuse(scratch.path(), &arguments, &["already exists and is not a directory"]);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("file")).unwrap(), "mine");
+    arguments.pop();
+    arguments.push("run");
+    std::fs::remove_dir_all(scratch.path().join("run")).unwrap();
+    run_in(scratch.path(), &arguments);
+    refuse(scratch.path(), &arguments, &["already exists", "resume it: steadfast resume run"]);
 }
 
 #[test]

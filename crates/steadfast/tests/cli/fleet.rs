@@ -31,7 +31,7 @@ fn conditions(host: &str, begin_ms: u64, lasted_ns: u64) -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1", 64), device("sda", 1)],
         began_unix_ns: Some(BEGAN + begin_ms * 1_000_000),
-        zone: Some(Zone { offset_s: 3600, name: Some("CET".into()) }),
+        zone: Some(Zone::fixed(3600, Some("CET"))),
         lasted_ns,
         lost: 3,
         ..CaptureConditions::default()
@@ -72,7 +72,7 @@ fn ios(seed: u64, count: u64) -> Vec<IoEvent> {
                 op: [IoOp::Read, IoOp::Write, IoOp::Write][draw(3) as usize],
                 layer: Layer::Block,
                 command: Command::new(name),
-                inode: 0,
+                ..IoEvent::default()
             }
         })
         .collect()
@@ -172,6 +172,53 @@ fn one_capture_and_its_fold_agree_but_for_the_axis() {
     // The axis begins with the hour: 61.007 s before the capture.
     let span = json(here, &["trace", "streams", "one.fold"])["account"]["span_ns"].clone();
     assert_eq!(span[0], 61_007_000_000u64);
+}
+
+/// Hits of each range, whenever they came.
+fn hits_by_range(found: &serde_json::Value) -> Vec<(u64, u64)> {
+    let hits = found["maps"][0]["hits"].as_array().unwrap();
+    let mut ranges = vec![(0, 0); found["maps"][0]["ranges"].as_u64().unwrap() as usize];
+    for hit in hits {
+        let range = &mut ranges[hit["range"].as_u64().unwrap() as usize];
+        range.0 += hit["reads"].as_u64().unwrap();
+        range.1 += hit["writes"].as_u64().unwrap();
+    }
+    ranges
+}
+
+/// The parts of an answer about single I/Os that do not depend on where its axis begins, nor
+/// on the device's name.
+fn without_axis(mut found: serde_json::Value) -> serde_json::Value {
+    for part in ["devices", "idle", "streams"] {
+        for row in found[part].as_array_mut().into_iter().flatten() {
+            let row = row.as_object_mut().unwrap();
+            ["device", "name", "dispersion"].iter().for_each(|key| drop(row.remove(*key)));
+        }
+    }
+    serde_json::json!([found["devices"], found["idle"], found["streams"]])
+}
+
+/// What a fold cannot answer is answered from the files of several hosts: for a device of
+/// one host the same as from that host's capture alone, though all have a device of that name.
+#[test]
+fn single_ios_of_one_host_are_not_mixed_with_those_of_others() {
+    let directory = captured();
+    let here = directory.path();
+    for (host, file) in [("db1", "3.parquet"), ("web2", "2.parquet")] {
+        let device = format!("{host}:sda");
+        let ask = |command: &str| {
+            let among = [&["trace", command], &FILES[..], &["--device", &device]].concat();
+            (json(here, &among), json(here, &["trace", command, file, "--device", "sda"]))
+        };
+        for command in ["hot", "locality", "shape"] {
+            let (among, alone) = ask(command);
+            assert_eq!(among["account"]["kept"], alone["account"]["kept"], "{command}");
+            assert_eq!(without_axis(among), without_axis(alone), "{command} of {host}");
+        }
+        let (among, alone) = ask("hits");
+        assert_eq!(hits_by_range(&among), hits_by_range(&alone));
+        assert!(hits_by_range(&alone).iter().any(|(reads, writes)| *reads > 0 && *writes > 0));
+    }
 }
 
 /// Every order and partition gives the same bytes.
@@ -281,8 +328,8 @@ fn damaged_foreign_and_newer_folds_are_refused_by_name() {
     ask(&whole[..whole.len() - 1], &["a part is missing"]);
     ask(&whole[..30], &["damaged"]);
     ask(&[&whole[..], b"x"].concat(), &["something was added"]);
-    let newer = [b"steadfast fold 2\n", &whole[b"steadfast fold 1\n".len()..]].concat();
-    ask(&newer, &["version 2", "update steadfast"]);
+    let newer = [b"steadfast fold 3\n", &whole[b"steadfast fold 2\n".len()..]].concat();
+    ask(&newer, &["version 3", "update steadfast"]);
     ask(b"steadfast fold \xff\n", &["damaged"]);
     ask(b"", &["empty"]);
 }

@@ -91,9 +91,13 @@ fn a_job_file_runs_whole_or_not_at_all() {
     let ios = |table| cell(&found, table, "mix", "ios");
     assert_eq!(ios("sequence-reads") + ios("sequence-writes"), 1009.0);
     assert_eq!(cell(&found, "sequence-writes", "fill", "ios"), 256.0);
-    write("bad.fio", "[a]\nrw=randrw\nbsrange=1k-4k\nverify=md5\n[b]\nrw=read\nnonsense=1\n");
+    write(
+        "bad.fio",
+        "[a]\nrw=randrw\nrandom_distribution=zipf:1.2\nverify=md5\n[b]\nrw=read\nnonsense=1\n",
+    );
     let bad = [&["fio", "bad.fio", "--out", "never"][..], &target].concat();
-    let parts = ["bad.fio: line 3: [a] bsrange", "line 4: [a] verify", "line 7: [b] nonsense"];
+    let parts =
+        ["bad.fio: line 3: [a] random_distribution", "line 4: [a] verify", "line 7: [b] nonsense"];
     refuse(scratch.path(), &bad, &parts);
     assert!(!scratch.path().join("never").exists());
 }

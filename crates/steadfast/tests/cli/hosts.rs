@@ -18,9 +18,9 @@ static NETWORK: AtomicU32 = AtomicU32::new(0);
 const PORT: u16 = 2207;
 
 /// Hosts that are network namespaces, each with an sshd that takes a key made for the test.
-struct Hosts {
+pub struct Hosts {
     directory: tempfile::TempDir,
-    hosts: Vec<Namespace>,
+    pub hosts: Vec<Namespace>,
     _separation: Separation,
 }
 
@@ -48,9 +48,9 @@ impl Drop for Separation {
     }
 }
 
-struct Namespace {
+pub struct Namespace {
     name: String,
-    namespace: String,
+    pub namespace: String,
     address: String,
     sshd: Option<Child>,
 }
@@ -66,7 +66,7 @@ fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
 
 impl Hosts {
     /// So many hosts named a, b, c; `None` with the reason printed where they cannot be had.
-    fn new(test: &str, count: usize) -> Option<Hosts> {
+    pub fn new(test: &str, count: usize) -> Option<Hosts> {
         match Hosts::made(count) {
             Ok(hosts) => Some(hosts),
             Err(reason) => {
@@ -100,7 +100,7 @@ impl Hosts {
         Ok(all)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
@@ -129,7 +129,7 @@ impl Hosts {
         self.start_sshd(at, "/usr/bin:/bin:/usr/sbin:/sbin")
     }
 
-    fn start_sshd(&mut self, at: usize, path: &str) -> Result<(), String> {
+    pub fn start_sshd(&mut self, at: usize, path: &str) -> Result<(), String> {
         let file = self.path(&format!("sshd{at}"));
         let user = self.path("user.pub");
         let host = &mut self.hosts[at];
@@ -161,11 +161,23 @@ impl Hosts {
         Ok(())
     }
 
-    fn stop_sshd(&mut self, at: usize) {
+    pub fn stop_sshd(&mut self, at: usize) {
         if let Some(mut sshd) = self.hosts[at].sshd.take() {
             let _ = sshd.kill();
             let _ = sshd.wait();
         }
+    }
+
+    /// Has a host's fio do something first.
+    pub fn wrap_fio(&mut self, at: usize, first: &str) {
+        let bin = self.path("bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("fio"), format!("#!/bin/sh\n{first}\nexec /usr/bin/fio \"$@\"\n"))
+            .unwrap();
+        fs::set_permissions(bin.join("fio"), fs::Permissions::from_mode(0o755)).unwrap();
+        self.stop_sshd(at);
+        let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", bin.display());
+        self.start_sshd(at, &path).unwrap();
     }
 
     fn write_config(&self) {
@@ -182,19 +194,19 @@ impl Hosts {
     }
 
     /// `--hosts a,b,c --ssh-config ...`.
-    fn options(&self) -> Vec<String> {
+    pub fn options(&self) -> Vec<String> {
         let names: Vec<&str> = self.hosts.iter().map(|host| host.name.as_str()).collect();
         let config = self.path("config").display().to_string();
         vec!["--hosts".into(), names.join(","), "--ssh-config".into(), config]
     }
 
     /// What gives a device up on every host.
-    fn consent(&self, serial: &str) -> Vec<String> {
+    pub fn consent(&self, serial: &str) -> Vec<String> {
         let each = self.hosts.iter().map(|host| format!("{}:{serial}", host.name));
         each.flat_map(|text| ["--yes-destroy".to_owned(), text]).collect()
     }
 
-    fn measure(&self, pattern: &str, device: &LoopDevice, more: &[&str]) -> Vec<String> {
+    pub fn measure(&self, pattern: &str, device: &LoopDevice, more: &[&str]) -> Vec<String> {
         let mut all = vec!["measure".to_owned(), pattern.to_owned(), "--target".to_owned()];
         all.push(device.path.clone());
         all.extend(self.options());
@@ -203,7 +215,7 @@ impl Hosts {
     }
 
     /// Processes of a host's fio server, whoever is their parent.
-    fn servers(&self, at: usize) -> Vec<i32> {
+    pub fn servers(&self, at: usize) -> Vec<i32> {
         let network = |path: String| fs::metadata(path).map(|found| found.ino()).ok();
         let own = network(format!("/var/run/netns/{}", self.hosts[at].namespace));
         let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -228,7 +240,7 @@ impl Drop for Hosts {
     }
 }
 
-fn words(all: &[String]) -> Vec<&str> {
+pub fn words(all: &[String]) -> Vec<&str> {
     all.iter().map(String::as_str).collect()
 }
 
@@ -240,7 +252,7 @@ fn counted(device: &LoopDevice) -> [u64; 4] {
 }
 
 #[track_caller]
-fn answer(output: &Output) -> serde_json::Value {
+pub fn answer(output: &Output) -> serde_json::Value {
     assert!(output.status.success(), "{}", stderr(output));
     serde_json::from_str(&stdout(output)).unwrap()
 }
@@ -296,7 +308,7 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
 
 /// No server, and no directory of one, outlives the command.
 #[track_caller]
-fn assert_nothing_left(hosts: &Hosts) {
+pub fn assert_nothing_left(hosts: &Hosts) {
     let begun = Instant::now();
     while (0..hosts.hosts.len()).any(|at| !hosts.servers(at).is_empty()) {
         assert!(begun.elapsed() < Duration::from_secs(20), "a server runs on");
@@ -423,17 +435,9 @@ fn another_version_of_fio_is_disclosed_and_an_old_one_refused() {
     let Some(mut hosts) = Hosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
     let scratch = tempfile::tempdir().unwrap();
-    let bin = hosts.path("bin");
-    fs::create_dir(&bin).unwrap();
-    let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", bin.display());
     let pretend = |hosts: &mut Hosts, version: &str| {
-        let text = format!(
-            "#!/bin/sh\ncase \"$1\" in --version) echo {version} ;; *) exec /usr/bin/fio \"$@\" ;; esac\n"
-        );
-        fs::write(bin.join("fio"), text).unwrap();
-        fs::set_permissions(bin.join("fio"), fs::Permissions::from_mode(0o755)).unwrap();
-        hosts.stop_sshd(1);
-        hosts.start_sshd(1, &path).unwrap();
+        let other = format!("case \"$1\" in --version) echo {version}; exit ;; esac");
+        hosts.wrap_fio(1, &other);
     };
     let arguments = hosts.measure("RND 4K R", &device, &["--time", "1s"]);
     pretend(&mut hosts, "fio-3.37");
@@ -521,5 +525,50 @@ fn a_procedure_runs_from_several_hosts() {
     let findings = fs::read_to_string(scratch.path().join("run/findings.json")).unwrap();
     assert!(findings.contains("hosts-load"));
     assert!(scratch.path().join("run/report.pdf").exists());
+    assert_nothing_left(&hosts);
+}
+
+/// A job file of fio and TKperf's own command line, from several hosts.
+#[test]
+fn tests_of_other_tools_run_from_several_hosts() {
+    let test = "tests_of_other_tools_run_from_several_hosts";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let job = "[global]\nioengine=libaio\ndirect=1\ntime_based\nruntime=2\n\
+               [reads]\nrw=randread\nbs=4k\niodepth=8\n\
+               [writes]\nstonewall\nrw=randwrite\nbs=8k\niodepth=4\n";
+    fs::write(scratch.path().join("two.fio"), job).unwrap();
+    let mut arguments = ["fio", "two.fio", "--out", "run", "--target"].map(str::to_owned).to_vec();
+    arguments.push(device.path.clone());
+    arguments.extend(hosts.options());
+    let output = run_in(scratch.path(), &words(&arguments));
+    assert_eq!(code(&output), 1, "{}", stdout(&output));
+    assert!(stderr(&output).contains("--yes-destroy"), "{}", stderr(&output));
+    arguments.extend(hosts.consent(device.name()));
+    let before = counted(&device);
+    let output = run_in(scratch.path(), &words(&arguments));
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let after = counted(&device);
+    let journal = fs::read_to_string(scratch.path().join("run/journal.jsonl")).unwrap();
+    let mut sums = [0; 2];
+    for line in journal.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let measured = &line["entry"]["applied"]["outcome"]["measurement"];
+        for stream in measured["streams"].as_array().into_iter().flatten() {
+            sums[usize::from(stream["op"] == "write")] += number(&stream["tally"]["ios"]);
+            assert_eq!(measured["hosts"].as_array().map(Vec::len), Some(2), "{measured}");
+        }
+    }
+    assert!(sums.iter().all(|sum| *sum > 0), "{sums:?}");
+    assert_eq!(sums, [after[0] - before[0], after[2] - before[2]]);
+
+    let mut arguments =
+        ["tkperf", "ssd", "old", &device.path, "-ssdt", "lat", "--plan", "--size", "64MiB"]
+            .map(str::to_owned)
+            .to_vec();
+    arguments.extend(hosts.options());
+    let output = run_in(scratch.path(), &words(&arguments));
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_nothing_left(&hosts);
 }

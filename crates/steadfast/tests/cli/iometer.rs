@@ -268,7 +268,29 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     let run = ["iometer", "two.icf", "--target", "F:=sim:client", "--target", "E:=sim:small"];
     let plan = succeed(path, &[&run[..], &["--plan"]].concat());
     assert!(plan.contains("sim:client:") && plan.contains("T1Q8"), "{plan}");
-    succeed(path, &[&run[..], &["--out", "both"]].concat());
+    succeed(path, &[&run[..], &["--out", "both", "-r", "both.csv"]].concat());
+    let all = rows(&path.join("both.csv"));
+    let kinds: Vec<&str> =
+        all.iter().map(|row| row[0].1.as_str()).filter(|k| *k != "PROCESSOR").collect();
+    assert_eq!(kinds[..6], ["ALL", "MANAGER", "WORKER", "DISK", "WORKER", "DISK"]);
+    assert_eq!(kinds.len(), 2 * 6, "one table for each test, whatever the number of targets");
+    let number = |row: &[(String, String)], column| cell(row, column).parse::<f64>().unwrap();
+    for test in all.chunks(all.len() / 2) {
+        let of = |kind| test.iter().filter(move |row| row[0].1 == kind);
+        let counts = ["# Managers", "# Workers", "# Disks"].map(|column| cell(&test[0], column));
+        assert_eq!(counts, ["1", "2", "2"]);
+        for column in ["Read I/Os", "Write I/Os", "Bytes Read", "Bytes Written", "Errors"] {
+            let sum = |kind| of(kind).map(|row| number(row, column)).sum::<f64>();
+            assert_eq!([sum("WORKER"), sum("DISK")], [sum("ALL"); 2], "{column}");
+        }
+        let disks: Vec<String> = of("DISK").map(|row| row[1].1.clone()).collect();
+        assert_eq!(disks, ["E:", "F:"]);
+        assert!(of("DISK").all(|row| number(row, "IOps") > 0.0));
+    }
+    succeed(path, &["iometer", "two.icf", "--from", "both", "-r", "again.csv"]);
+    let text = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(text("again.csv"), text("both.csv"));
+    succeed(path, &["compare", "both.csv", "again.csv", "-o", "compared"]);
     let members = std::fs::read_dir(path.join("both")).unwrap().flatten();
     let runs: Vec<_> = members.filter(|one| one.path().join("journal.jsonl").exists()).collect();
     assert_eq!(runs.len(), 2);
@@ -284,4 +306,51 @@ fn disks_of_a_configuration_are_targets_of_their_own() {
     refuse(path, &three, &["2 disks"]);
     let fio = ["atto", "--target", "sim:small", "--target", "sim:client"];
     refuse(path, &fio, &["--target once"]);
+}
+
+/// One worker with two disks: tests of one disk and of both, as Iometer cycles them.
+#[test]
+fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path();
+    let one = &ICF[..ICF.rfind("'Worker\r").unwrap()];
+    let (before, after) = one.split_at(one.find("'End target assignments").unwrap());
+    let second = "'Target\r\n\tF:\r\n'Target type\r\n\tDISK\r\n'End target\r\n";
+    let text = format!("{before}{second}{after}'End manager\r\n'END manager list\r\n")
+        .replace("CYCLE_OUTSTANDING_IOS", "CYCLE_OUTSTANDING_IOS_AND_TARGETS");
+    std::fs::write(path.join("cycled.icf"), text).unwrap();
+    let run = ["iometer", "cycled.icf", "--target", "sim:small", "--target", "sim:client"];
+    succeed(path, &[&run[..], &["--out", "both", "-r", "r.csv"]].concat());
+    let rows = rows(&path.join("r.csv"));
+    let disks: Vec<String> =
+        rows.iter().filter(|row| row[0].1 == "ALL").map(|row| cell(row, "# Disks")).collect();
+    assert_eq!(disks, ["1", "1", "2", "2"], "two depths on one disk, then on both");
+    let names: Vec<&str> =
+        rows.iter().filter(|row| row[0].1 == "DISK").map(|row| row[1].1.as_str()).collect();
+    assert_eq!(names, ["E:", "E:", "E:", "F:", "E:", "F:"]);
+    let settings = |run: &str| {
+        let path = path.join("both").join(run).join("settings.json");
+        serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let members = std::fs::read_to_string(path.join("both/targets.json")).unwrap();
+    let members: Value = serde_json::from_str(&members).unwrap();
+    let second = settings(members["targets"][1]["directory"].as_str().unwrap());
+    assert_eq!(second["version"], 3, "an older program would count its steps from 1");
+    assert_eq!(second["settings"]["sequence"]["steps"][0]["number"], 4);
+    succeed(path, &["report", "both/client", "--format", "text"]);
+}
+
+#[test]
+fn an_older_program_refuses_loads_at_once_and_reads_everything_else() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path();
+    std::fs::write(path.join("alike.icf"), ICF).unwrap();
+    std::fs::write(path.join("unlike.icf"), unlike()).unwrap();
+    for (name, version) in [("alike", 2), ("unlike", 3)] {
+        let file = format!("{name}.icf");
+        succeed(path, &["iometer", &file, "--target", "sim:small", "--out", name]);
+        let settings = std::fs::read(path.join(name).join("settings.json")).unwrap();
+        let settings: Value = serde_json::from_slice(&settings).unwrap();
+        assert_eq!(settings["version"], version, "{name}");
+    }
 }

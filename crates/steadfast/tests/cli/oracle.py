@@ -5,6 +5,7 @@ WINDOW = 32
 OPS = ["read", "write", "discard", "flush", "other"]
 NAMES = {0: "R", 1: "W", 2: "DISCARD", 3: "FLUSH", 4: "OTHER"}
 UNKNOWN = 2**64 - 1
+CAPACITY = 64 << 30
 
 
 def rows(path):
@@ -60,12 +61,17 @@ def tally(ios):
     known = [io["response_ns"] for io in ios if io["response_ns"] not in (None, UNKNOWN)]
     depths = [io["depth"] for io in ios if io["depth"]]
     queued = [io["queued_ns"] for io in ios if io["queued_ns"]]
+    both = [io for io in ios if io["queued_ns"] and io["response_ns"] not in (None, UNKNOWN)]
+    waited = sum(io["queued_ns"] for io in both)
+    whole = waited + sum(io["response_ns"] for io in both)
     return {
         "count": len(ios),
         "amount": sum(io["bytes"] for io in ios),
         "responses": [len(known), sum(known) // len(known) if known else None,
                       max(known, default=None)],
-        "queued": [len(queued), sum(queued) // len(queued) if queued else None],
+        "queued": [len(queued), sum(queued) // len(queued) if queued else None,
+                   max(queued, default=None)],
+        "queue_share": waited / whole if whole else None,
         "qd_mean": sum(depths) / len(depths) if depths else None,
         "qd_max": max(depths, default=None),
         "sequential": sum(1 for io in ios if io["run"]),
@@ -77,6 +83,42 @@ def grouped(ios, key):
     for io in ios:
         groups[json.dumps(key(io))].append(io)
     return {name: tally(members) for name, members in groups.items()}
+
+
+def touched(io, ranges):
+    """The ranges that an I/O touches, and how many of its bytes lie in each."""
+    range_bytes = -(-CAPACITY // ranges)
+    begin, end = io["offset"], io["offset"] + io["bytes"]
+    for at in range(begin // range_bytes, min((end - 1) // range_bytes + 1, ranges)):
+        yield at, min(end, (at + 1) * range_bytes) - max(begin, at * range_bytes)
+
+
+def moved(ios):
+    return [io for io in ios if io["op"] in (0, 1) and io["bytes"] > 0]
+
+
+def hot(ios, count):
+    ranges = collections.defaultdict(lambda: [0, 0, 0, collections.Counter()])
+    for io in moved(ios):
+        name = f"{io['command']} ({io['pid']})" if io["command"] else "unknown"
+        for at, inside in touched(io, count):
+            found = ranges[f"{io['device']} {at}"]
+            found[io["op"]] += 1
+            found[2] += inside
+            found[3][name] += 1
+    return ranges
+
+
+def hits(ios, count, step_ns):
+    cells = collections.defaultdict(lambda: [[0, 0], [0, 0], collections.Counter()])
+    for io in moved(ios):
+        for at, inside in touched(io, count):
+            begin = io["issued_ns"] // step_ns * step_ns
+            counts, amounts, streams = cells[f"{io['device']} {at} {begin}"]
+            counts[io["op"]] += 1
+            amounts[io["op"]] += inside
+            streams[stream(io)] += 1
+    return cells
 
 
 def profile(ios, began_s, zone_s):
@@ -152,6 +194,9 @@ print(json.dumps({
     "streams": grouped(ios, stream),
     "groups": grouped(ios, lambda io: [process(io), stream(io)]),
     "processes": grouped(ios, process),
+    "steps": grouped(ios, lambda io: io["issued_ns"] // step_ns),
+    "hot": hot(ios, 1000),
+    "hits": hits(ios, 50, step_ns),
     "profile": profile(ios, began_s, zone_s),
     "shape": shape(ios, step_ns),
 }))

@@ -27,7 +27,7 @@ fn conditions() -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1"), device("sda")],
         began_unix_ns: Some(BEGAN_S * SECOND),
-        zone: Some(Zone { offset_s: ZONE_S, name: None }),
+        zone: Some(Zone::fixed(ZONE_S, None)),
         lasted_ns: 30 * 3600 * SECOND,
         ..CaptureConditions::default()
     }
@@ -130,6 +130,18 @@ fn same(row: &Value, counted: &Value, what: &str) {
     for (ours, theirs) in response.into_iter().zip(counted["responses"].as_array().unwrap()) {
         assert_eq!(ours, theirs, "{what}");
     }
+    let queued = [&row["queued"]["count"], &row["queued"]["mean_ns"], &row["queued"]["max_ns"]];
+    for (ours, theirs) in queued.into_iter().zip(counted["queued"].as_array().unwrap()) {
+        assert_eq!(ours, theirs, "{what}");
+    }
+    close(&row["queue_share"], &counted["queue_share"], what);
+}
+
+/// Time in the queue of a row that tells no count of it.
+fn same_queue(row: &Value, counted: &Value, what: &str) {
+    assert_eq!(row["queue_mean_ns"], counted["queued"][1], "{what}");
+    assert_eq!(row["queue_max_ns"], counted["queued"][2], "{what}");
+    close(&row["queue_share"], &counted["queue_share"], what);
 }
 
 #[test]
@@ -155,8 +167,6 @@ fn streams_groups_processes_and_the_day_are_as_duckdb_counts_them() {
         let counted = &counted["groups"][&name];
         same(row, counted, &name);
         assert_eq!(row["sequential"], counted["sequential"], "{name}");
-        assert_eq!(row["queued"]["count"], counted["queued"][0], "{name}");
-        assert_eq!(row["queued"]["mean_ns"], counted["queued"][1], "{name}");
     }
     let processes = json(place, &["processes"]);
     let rows = processes["processes"].as_array().unwrap();
@@ -169,6 +179,15 @@ fn streams_groups_processes_and_the_day_are_as_duckdb_counts_them() {
             assert_eq!(row[field], counted[field], "{name}");
         }
         assert_eq!(row["response_mean_ns"], counted["responses"][1], "{name}");
+        same_queue(row, counted, &name);
+    }
+    let steps = json(place, &["steps", "--step", "10min"]);
+    let rows = steps["steps"].as_array().unwrap();
+    assert!(rows.len() > 30);
+    for row in rows.iter().filter(|row| row["count"] != 0) {
+        let at = (row["begin_ns"].as_u64().unwrap() / STEP_NS).to_string();
+        assert_eq!(row["count"], counted["steps"][&at]["count"], "{at}");
+        same_queue(row, &counted["steps"][&at], &at);
     }
     let profile = json(place, &["profile"]);
     for row in profile["intervals"].as_array().unwrap() {
@@ -222,4 +241,83 @@ fn the_shape_of_a_load_is_as_duckdb_counts_it() {
     for head in ["dispersion", "runs of reads", "idle for", "QD 1", "darkest"] {
         assert!(text.contains(head), "{head}: {text}");
     }
+}
+
+#[test]
+fn hit_maps_and_hot_ranges_are_as_duckdb_counts_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let test = "hit_maps_and_hot_ranges_are_as_duckdb_counts_them";
+    let Some(counted) = counted(test, place) else { return };
+    let map = |show: &str| {
+        let words = ["hits", "--ranges", "50", "--step", "10min", "--threshold", "3%", "--show"];
+        json(place, &[&words[..], &[show]].concat())
+    };
+    let [counts, amounts, streams] = ["count", "bytes", "streams"].map(map);
+    let names: Vec<&str> =
+        streams["streams"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert!(names.len() > 5 && names.last() == Some(&"others"));
+    let cells = counted["hits"].as_object().unwrap();
+    for (found, show) in [(&counts, "count"), (&amounts, "bytes"), (&streams, "streams")] {
+        let mut seen = 0;
+        for (device, map) in found["maps"].as_array().unwrap().iter().enumerate() {
+            for hit in map["hits"].as_array().unwrap() {
+                let name = format!("{device} {} {}", hit["range"], hit["begin_ns"]);
+                let cell = &cells[&name];
+                seen += 1;
+                match show {
+                    "count" => {
+                        assert_eq!([&hit["reads"], &hit["writes"]], [&cell[0][0], &cell[0][1]])
+                    }
+                    "bytes" => assert_eq!(
+                        [&hit["read_bytes"], &hit["written_bytes"]],
+                        [&cell[1][0], &cell[1][1]]
+                    ),
+                    _ => same_streams(&hit["counts"], &cell[2], &names),
+                }
+            }
+        }
+        assert_eq!(seen, cells.len(), "{show}");
+    }
+    let hot = json(place, &["hot", "--top", "1000"]);
+    let mut seen = 0;
+    for (number, device) in hot["devices"].as_array().unwrap().iter().enumerate() {
+        let hottest = device["hottest"].as_array().unwrap();
+        assert_eq!((&device["ranges"], &device["touched"]), (&1000.into(), &hottest.len().into()));
+        let hits = |range: &Value| range["count"].as_u64().unwrap();
+        assert!(hottest.windows(2).all(|pair| hits(&pair[0]) >= hits(&pair[1])));
+        let all: u64 = hottest.iter().map(hits).sum();
+        for range in hottest {
+            let cell = &counted["hot"][format!("{number} {}", range["range"])];
+            seen += 1;
+            let fields = ["reads", "writes", "amount"];
+            fields.iter().enumerate().for_each(|(at, field)| assert_eq!(range[*field], cell[at]));
+            close(&range["share"], &(hits(range) as f64 / all as f64).into(), "share");
+            let processes = range["processes"].as_array().unwrap();
+            assert_eq!(processes.len(), cell[3].as_object().unwrap().len());
+            for process in processes {
+                assert_eq!(process["count"], cell[3][process["process"].as_str().unwrap()]);
+            }
+        }
+    }
+    assert_eq!(seen, counted["hot"].as_object().unwrap().len());
+    let text = succeed(place, &["trace", "hits", "t.parquet", "--show", "streams"]);
+    assert!(text.contains("A = ") && text.contains("from 16:30:44.562"), "{text}");
+    let text =
+        succeed(place, &["trace", "hits", "t.parquet", "--show", "bytes", "--time", "relative"]);
+    assert!(text.contains("darkest: ") && !text.contains("2026-"), "{text}");
+    let text = succeed(place, &["trace", "hot", "t.parquet", "--top", "3"]);
+    assert!(text.contains("mysqld (100) ") && text.contains("of 1000 ranges"), "{text}");
+}
+
+/// Hits of every stream; those that are not told apart stand in the last.
+fn same_streams(counts: &Value, cell: &Value, names: &[&str]) {
+    let (mut rest, cell) = (0, cell.as_object().unwrap());
+    for (name, count) in cell {
+        match names.iter().position(|one| one == name) {
+            Some(at) => assert_eq!(counts[at], *count, "{name}"),
+            None => rest += count.as_u64().unwrap(),
+        }
+    }
+    assert_eq!(counts[names.len() - 1], rest);
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{
-    CapturedDevice, Command, Mark, RESPONSE_UNKNOWN, SeenInPart, flags,
+    CapturedDevice, Command, Mark, RESPONSE_UNKNOWN, SeenInPart, ZoneChange, flags,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
 use steadfast_trace::Writer;
@@ -28,7 +28,7 @@ fn conditions() -> CaptureConditions {
         layers: vec![Layer::Block],
         devices: vec![device("nvme0n1", "FAST"), device("sda", "SLOW")],
         began_unix_ns: Some(BEGAN),
-        zone: Some(Zone { offset_s: 3600, name: Some("CET".into()) }),
+        zone: Some(Zone::fixed(3600, Some("CET"))),
         lasted_ns: 50 * HOUR,
         marks: vec![Mark { at_ns: 3 * HOUR, name: "backup".into() }],
         workload: Some("shop".into()),
@@ -205,6 +205,68 @@ fn times_are_given_by_the_clock_and_by_marks() {
 }
 
 #[test]
+fn a_night_with_a_change_of_the_clock_has_its_hours() {
+    // On 2026-10-25 at 01:00 UTC the clock goes back from 03:00 to 02:00; the capture begins
+    // at noon of the day before.
+    let (directory, ios) = captured();
+    let here = directory.path();
+    let change = ZoneChange { at_unix_s: 1_792_890_000, offset_s: 3600, name: Some("CET".into()) };
+    let zone = Zone { changes: vec![change], ..Zone::fixed(7200, Some("CEST")) };
+    let began_unix_ns = Some(1_792_836_000 * SECOND);
+    write(
+        &here.join("night.parquet"),
+        CaptureConditions { began_unix_ns, zone: Some(zone), ..conditions() },
+        &ios,
+    );
+    let inside = |spans: &[(u64, u64)]| {
+        let is_inside =
+            |io: &&IoEvent| spans.iter().any(|(from, to)| (*from..*to).contains(&io.issued_ns));
+        ios.iter().filter(is_inside).count() as u64
+    };
+    let (change, half) = (15 * HOUR, HOUR / 2);
+    let spans = [
+        (change - HOUR, change - half),
+        (change, change + half),
+        (change + 24 * HOUR, change + 24 * HOUR + half),
+    ];
+    let window = ["trace", "streams", "night.parquet", "--from", "02:00", "--to", "02:30"];
+    assert_eq!(json(here, &window)["account"]["kept"], inside(&spans));
+    // Both hours of 2:00 to 3:00 of that night, and the one of the next.
+    let profile = json(here, &["trace", "profile", "night.parquet"]);
+    let hours = rows(&profile["intervals"]);
+    let two = hours.iter().find(|hour| hour["begin_ns"] == 2 * HOUR).unwrap();
+    let hours = [(change - HOUR, change + HOUR), (change + 24 * HOUR, change + 25 * HOUR)];
+    assert_eq!(two["count"], inside(&hours));
+    assert_eq!((&two["observed_ns"], &two["days"]), (&(3 * HOUR).into(), &2.into()));
+    let text = succeed(here, &["trace", "steps", "night.parquet", "--step", "1h"]);
+    let at = |time: &str| text.find(time).unwrap_or_else(|| panic!("{time}: {text}"));
+    assert!(at("2026-10-25 02:00:00 +02:00") < at("2026-10-25 02:00:00 +01:00"));
+    assert!(at("2026-10-25 02:00:00 +01:00") < at("2026-10-25 03:00:00 +01:00"));
+    // The same in the report's pictures, unless relative times are wanted.
+    let report = |name: &str, more: &[&str]| {
+        let words = ["trace", "report", "night.parquet", "--format", "json", "-o", name];
+        succeed(here, &[&words[..], more].concat());
+        let text = std::fs::read_to_string(here.join(name).join("findings.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+    };
+    let axis = report("r", &[])["form_pages"][1]["exhibits"][0]["plot"]["x"].clone();
+    let label = "Time on 2026-10-24 to 2026-10-26, CEST and CET (s)";
+    assert_eq!(axis["label"], label, "{axis}");
+    let clock = rows(&axis["clock"]);
+    assert_eq!(clock[0]["ahead_s"], 1_792_836_000.0 + 7200.0);
+    assert_eq!(
+        (&clock[1]["from"], &clock[1]["ahead_s"]),
+        (&54_000.0.into(), &1_792_839_600.0.into())
+    );
+    let axis =
+        report("q", &["--time", "relative"])["form_pages"][1]["exhibits"][0]["plot"]["x"].clone();
+    assert_eq!(
+        (&axis["label"], &axis["clock"]),
+        (&"Time since the capture began (s)".into(), &serde_json::Value::Null)
+    );
+}
+
+#[test]
 fn a_profile_of_the_day_adds_the_days_up() {
     let (directory, ios) = captured();
     let found = json(directory.path(), &["trace", "profile", "t.parquet", "--step", "30min"]);
@@ -333,7 +395,15 @@ fn a_doctor_lists_what_limits_the_trust() {
         assert!(caveats.contains(&limit), "{limit}");
     }
     let chapters = report["chapters"].to_string();
-    for table in ["drives", "process-streams", "queue-times", "kinds"] {
+    for table in [
+        "drives",
+        "process-streams",
+        "queue-times",
+        "queue-times-processes",
+        "kinds",
+        "kinds-processes",
+        "hot-0",
+    ] {
         assert!(chapters.contains(&format!("\"id\":\"{table}\"")), "{table}");
     }
 }

@@ -199,7 +199,7 @@ fn a_run_that_could_not_begin_leaves_no_directory() {
 }
 
 /// Every finished step stands once in the journal, and every gap in the report.
-fn repeats_no_step_and_tells_every_gap(run: &Path) {
+pub fn repeats_no_step_and_tells_every_gap(run: &Path) {
     let lines = Ledger::read(run).unwrap().lines;
     let mut places: Vec<_> = lines
         .iter()

@@ -90,6 +90,7 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
         ("trace-steps", ["trace", "steps"]),
         ("trace-map", ["trace", "map"]),
         ("trace-hits", ["trace", "hits"]),
+        ("trace-hot", ["trace", "hot"]),
         ("trace-locality", ["trace", "locality"]),
         ("trace-shape", ["trace", "shape"]),
         ("trace-doctor", ["trace", "doctor"]),

@@ -134,10 +134,15 @@ impl Throttle {
         Some(throttle)
     }
 
+    /// The file that takes the numbers of processes into the group.
+    pub fn procs(&self) -> PathBuf {
+        self.group.join("cgroup.procs")
+    }
+
     /// Runs a command inside the group.
     pub fn run(&self, command: &mut Command) -> Output {
         use std::os::unix::process::CommandExt;
-        let procs = self.group.join("cgroup.procs");
+        let procs = self.procs();
         // SAFETY: between fork and exec only open, write and close are called,
         // on a path that was allocated before.
         unsafe {

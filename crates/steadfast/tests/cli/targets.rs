@@ -316,3 +316,21 @@ fn runs_that_had_not_begun_are_resumed_with_the_others() {
     let after: Vec<usize> = members.iter().map(|member| journal(member).len()).collect();
     assert!(after.iter().zip(&before).all(|(after, before)| after.abs_diff(*before) < 1000));
 }
+
+/// Killed before every run directory was there: nothing was written to a target.
+#[test]
+fn a_group_without_all_of_its_runs_says_what_to_do() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path();
+    let mut run = vec!["run", "iops", "--profile", "quick", "--out", "both"];
+    run.extend(["--target", "sim:small", "--target", "sim:client"]);
+    assert!(matches!(code(&run_in(path, &run)), 0 | 3));
+    let member = |name: &str| path.join("both").join(name);
+    std::fs::remove_file(member("client").join("settings.json")).unwrap();
+    refuse(path, &["resume", "both"], &["client", "steadfast resume both/small"]);
+    std::fs::write(member("small").join("journal.jsonl"), "").unwrap();
+    std::fs::remove_dir_all(member("client")).unwrap();
+    let what = ["nothing was written to a target", "Remove both and start the run again"];
+    refuse(path, &["resume", "both"], &what);
+    refuse(path, &run, &["already exists", "steadfast resume both"]);
+}

@@ -7,15 +7,17 @@ use super::recovery::{self, Recovery};
 use super::source::{Held, Source};
 use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
-use crate::schema::{KEY_FINAL, KEY_FORMAT, KEY_START};
+use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_START};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
+use serde::de::DeserializeOwned;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::FileName;
 
 /// What a file says of itself at its end, or in its recovery blocks.
 pub(crate) struct Footer {
@@ -91,9 +93,14 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     let sums = sums::of_file(source, keys, metadata.row_groups())?;
     let mut sums = sums.into_iter().flatten();
     let group = |group: &RowGroupMetaData| FoundGroup { metadata: group.clone(), sum: sums.next() };
+    let mut conditions: Option<CaptureConditions> = value_in(keys, KEY_FINAL)?;
+    let files: Option<Vec<FileName>> = value_in(keys, KEY_FILES)?;
+    if let Some((conditions, files)) = conditions.as_mut().zip(files) {
+        conditions.files = Arc::new(files);
+    }
     Ok(Footer {
-        conditions: conditions_in(keys, KEY_FINAL)?,
-        start: conditions_in(keys, KEY_START)?,
+        conditions,
+        start: value_in(keys, KEY_START)?,
         groups: metadata.row_groups().iter().map(group).collect(),
         recovery: None,
         damaged: Vec::new(),
@@ -104,12 +111,18 @@ fn of_blocks<R: Read + Seek + Send + 'static>(
     source: &Source<R>,
 ) -> Result<Option<Footer>, TraceError> {
     let found = recovery::search(source)?;
-    Ok(found.map(|found| Footer {
-        conditions: found.conditions.or_else(|| found.start.clone()),
-        start: found.start,
-        groups: found.groups,
-        recovery: Some(found.account),
-        damaged: found.damaged,
+    Ok(found.map(|found| {
+        let mut conditions = found.conditions.or_else(|| found.start.clone());
+        if let Some(conditions) = &mut conditions {
+            conditions.files = Arc::new(found.files);
+        }
+        Footer {
+            conditions,
+            start: found.start,
+            groups: found.groups,
+            recovery: Some(found.account),
+            damaged: found.damaged,
+        }
     }))
 }
 
@@ -172,7 +185,8 @@ fn column<R: Read + Seek + Send + 'static, T: DataType>(
     Ok(values)
 }
 
-fn conditions_in(keys: &[KeyValue], key: &str) -> Result<Option<CaptureConditions>, TraceError> {
+/// What stands under a key, as JSON.
+fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Result<Option<T>, TraceError> {
     let value = keys.iter().find(|entry| entry.key == key);
     let Some(text) = value.and_then(|entry| entry.value.as_ref()) else { return Ok(None) };
     serde_json::from_str(text)

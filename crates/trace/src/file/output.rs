@@ -6,7 +6,7 @@ use super::block::{self, Kind};
 use super::sums::{FOOTER_END, GroupSum, Summing, UNSEALED};
 use crate::error::TraceError;
 use crate::schema::{
-    FORMAT_VERSION, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUM, KEY_SUMS,
+    FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUM, KEY_SUMS,
 };
 use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
@@ -15,6 +15,7 @@ use parquet::schema::types::TypePtr;
 use std::io::Write;
 use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::FileName;
 
 /// What a row group is of.
 pub(crate) struct About {
@@ -30,6 +31,8 @@ pub(crate) struct Output<W: Write + Send> {
     start: String,
     /// Conditions that no recovery block holds yet.
     news: Option<String>,
+    /// Paths of files, and how many of them recovery blocks hold.
+    files: (Arc<Vec<FileName>>, usize),
     sums: Vec<GroupSum>,
 }
 
@@ -46,12 +49,14 @@ impl<W: Write + Send> Output<W> {
         let mut parquet = parquet.map_err(TraceError::Encode)?;
         parquet.write_all(&block::encode(Kind::Conditions, start.as_bytes()))?;
         parquet.flush()?;
-        Ok(Output { parquet, start, news: None, sums: Vec::new() })
+        let files = (Arc::clone(&conditions.files), 0);
+        Ok(Output { parquet, start, news: None, files, sums: Vec::new() })
     }
 
     /// Conditions as they are known by now.
     pub(crate) fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
         self.news = Some(json(conditions)?);
+        self.files.0 = Arc::clone(&conditions.files);
         Ok(())
     }
 
@@ -85,7 +90,11 @@ impl<W: Write + Send> Output<W> {
         let Some(group) = self.parquet.flushed_row_groups().last().cloned() else { return Ok(()) };
         let news = self.news.take().map(|text| KeyValue::new(KEY_FINAL.to_owned(), text));
         let sum = KeyValue::new(KEY_SUM.to_owned(), json(sum)?);
-        let keys = news.into_iter().chain([sum]).collect();
+        let new = self.files.0.get(self.files.1..).filter(|files| !files.is_empty());
+        let files = new.map(json).transpose()?;
+        self.files.1 = self.files.0.len();
+        let files = files.map(|files| KeyValue::new(KEY_FILES.to_owned(), files));
+        let keys = news.into_iter().chain(files).chain([sum]).collect();
         let schema = group.schema_descr_ptr();
         let file = FileMetaData::new(2, group.num_rows(), None, Some(keys), schema, None);
         let metadata = ParquetMetaData::new(file, vec![group]);
@@ -105,13 +114,15 @@ impl<W: Write + Send> Output<W> {
     /// Ends the file with the final conditions and gives the sink back.
     pub(crate) fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
         // The seal comes last: see `sums::of_file`.
-        let pairs = [
+        let mut pairs = vec![
             (KEY_FORMAT, FORMAT_VERSION.to_owned()),
             (KEY_FINAL, json(conditions)?),
             (KEY_START, std::mem::take(&mut self.start)),
-            (KEY_SUMS, json(&self.sums)?),
-            (KEY_SEAL, UNSEALED.to_owned()),
         ];
+        if !conditions.files.is_empty() {
+            pairs.push((KEY_FILES, json(&*conditions.files)?));
+        }
+        pairs.extend([(KEY_SUMS, json(&self.sums)?), (KEY_SEAL, UNSEALED.to_owned())]);
         for (key, value) in pairs {
             self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
         }
@@ -122,7 +133,7 @@ impl<W: Write + Send> Output<W> {
     }
 }
 
-fn json<T: serde::Serialize>(value: &T) -> Result<String, TraceError> {
+fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String, TraceError> {
     serde_json::to_string(value)
         .map_err(|error| TraceError::Unsuitable(format!("the conditions are not JSON: {error}")))
 }

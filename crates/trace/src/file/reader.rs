@@ -8,13 +8,13 @@ use super::source::{Held, Source};
 use super::sums::{FoundGroup, GroupSum};
 use crate::batch::Batch;
 use crate::error::TraceError;
-use crate::schema::{Field, Fields, WIDE};
+use crate::schema::{Field, Fields, NARROW, WIDE};
 use crate::untold::Untold;
 use parquet::column::page::PageReader;
 use parquet::column::reader::{
     ColumnReader, ColumnReaderImpl, get_column_reader, get_typed_column_reader,
 };
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
@@ -490,42 +490,33 @@ impl OpenColumn {
     /// Appends `count` rows to the batch's column; returns how many there were.
     fn read(&mut self, count: usize, batch: &mut Batch) -> parquet::errors::Result<usize> {
         let index = self.field.index();
-        let mut levels = self.levels.take();
-        if let Some(levels) = &mut levels {
+        let absent = self.field.when_absent();
+        let levels = &mut self.levels;
+        if let Some(levels) = levels {
             levels.clear();
         }
-        let absent = self.field.when_absent();
         let (rows, values) = match &mut self.reader {
+            Reader::Wide(reader, _) if index < WIDE => {
+                append(reader, (count, levels), &mut batch.wide[index], absent.cast_signed())?
+            }
+            Reader::Narrow(reader, _) if index >= WIDE => {
+                append(reader, (count, levels), &mut batch.narrow[index - WIDE], 0)?
+            }
             Reader::Wide(reader, values) => {
-                values.clear();
-                let (rows, count, _) = reader.read_records(count, levels.as_mut(), None, values)?;
-                if index < WIDE {
-                    spread(&mut batch.wide[index], values, &levels, absent.cast_signed(), |v| *v);
-                } else {
-                    let narrow = |v: &i64| u32::try_from(*v).unwrap_or(u32::MAX).cast_signed();
-                    spread(&mut batch.narrow[index - WIDE], values, &levels, 0, narrow);
-                }
-                (rows, count)
+                let narrow = |v: &i64| u32::try_from(*v).unwrap_or(u32::MAX).cast_signed();
+                let column = &mut batch.narrow[index - WIDE];
+                converted(reader, (count, levels), values, (column, 0), narrow)?
             }
             Reader::Narrow(reader, values) => {
-                values.clear();
-                let (rows, count, _) = reader.read_records(count, levels.as_mut(), None, values)?;
-                if index < WIDE {
-                    let wide = |v: &i32| i64::from(v.cast_unsigned());
-                    spread(&mut batch.wide[index], values, &levels, absent.cast_signed(), wide);
-                } else {
-                    spread(&mut batch.narrow[index - WIDE], values, &levels, 0, |v| *v);
-                }
-                (rows, count)
+                let wide = |v: &i32| i64::from(v.cast_unsigned());
+                let column = &mut batch.wide[index];
+                converted(reader, (count, levels), values, (column, absent.cast_signed()), wide)?
             }
             Reader::Text(reader, values) => {
-                values.clear();
-                let (rows, count, _) = reader.read_records(count, levels.as_mut(), None, values)?;
-                spread(&mut batch.commands, values, &levels, Command::default(), command);
-                (rows, count)
+                let column = (&mut batch.names[index - WIDE - NARROW], Command::default());
+                converted(reader, (count, levels), values, column, command)?
             }
         };
-        self.levels = levels;
         if values < rows && self.field.indispensable() {
             let what = format!("{} rows have no value", rows - values);
             return Err(parquet::errors::ParquetError::General(what));
@@ -534,14 +525,53 @@ impl OpenColumn {
     }
 }
 
-/// Appends values, with `absent` where the level says that there is none.
-fn spread<F, T: Copy>(
-    column: &mut Vec<T>,
-    values: &[F],
-    levels: &Option<Vec<i16>>,
-    absent: T,
-    convert: impl Fn(&F) -> T,
-) {
+/// How many rows are wanted, and memory for the levels that tell which have a value.
+type Wanted<'l> = (usize, &'l mut Option<Vec<i16>>);
+
+/// Appends rows to a column of the file's type; gives how many there were, and how many
+/// of them have a value.
+fn append<T: DataType<T: Copy>>(
+    reader: &mut ColumnReaderImpl<T>,
+    (count, levels): Wanted<'_>,
+    column: &mut Vec<T::T>,
+    absent: T::T,
+) -> parquet::errors::Result<(usize, usize)> {
+    let begin = column.len();
+    let (rows, values, _) = reader.read_records(count, levels.as_mut(), None, column)?;
+    if values < rows {
+        let levels = levels.as_deref().unwrap_or_default();
+        column.resize(begin + rows, absent);
+        if values > 0 {
+            put_apart(&mut column[begin..], values, levels, absent);
+        }
+    }
+    Ok((rows, values))
+}
+
+/// Moves the values at the beginning of a column to the rows that have one.
+fn put_apart<T: Copy>(column: &mut [T], values: usize, levels: &[i16], absent: T) {
+    let mut left = values;
+    for (row, level) in levels.iter().enumerate().take(column.len()).rev() {
+        column[row] = match (level, left.checked_sub(1)) {
+            (1.., Some(last)) => {
+                left = last;
+                column[last]
+            }
+            _ => absent,
+        };
+    }
+}
+
+/// Appends rows to a column of another type.
+fn converted<T: DataType, C: Copy>(
+    reader: &mut ColumnReaderImpl<T>,
+    (count, levels): Wanted<'_>,
+    values: &mut Vec<T::T>,
+    (column, absent): (&mut Vec<C>, C),
+    convert: impl Fn(&T::T) -> C,
+) -> parquet::errors::Result<(usize, usize)> {
+    values.clear();
+    let (rows, known, _) = reader.read_records(count, levels.as_mut(), None, values)?;
     match levels {
         Some(levels) if levels.len() > values.len() => {
             let mut values = values.iter();
@@ -552,6 +582,7 @@ fn spread<F, T: Copy>(
         }
         _ => column.extend(values.iter().map(convert)),
     }
+    Ok((rows, known))
 }
 
 fn command(name: &ByteArray) -> Command {

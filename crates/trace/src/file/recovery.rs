@@ -6,10 +6,12 @@ use super::integrity::Damage;
 use super::source::Source;
 use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
-use crate::schema::KEY_FINAL;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use crate::schema::{KEY_FILES, KEY_FINAL};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use serde::de::DeserializeOwned;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::FileName;
 
 /// Bytes searched at once.
 const STRIDE: usize = 1 << 20;
@@ -27,6 +29,8 @@ pub(crate) struct Found {
     pub(crate) groups: Vec<FoundGroup>,
     pub(crate) start: Option<CaptureConditions>,
     pub(crate) conditions: Option<CaptureConditions>,
+    /// Paths of files, block after block.
+    pub(crate) files: Vec<FileName>,
     pub(crate) account: Recovery,
     /// Row groups without a block of their own.
     pub(crate) damaged: Vec<Damage>,
@@ -49,6 +53,7 @@ pub(crate) fn search<R: Read + Seek>(source: &Source<R>) -> Result<Option<Found>
         groups: Vec::new(),
         start: None,
         conditions: None,
+        files: Vec::new(),
         account: Recovery { row_groups: 0, bytes_ignored: 0 },
         damaged: Vec::new(),
         used: FIRST,
@@ -126,10 +131,8 @@ impl Found {
             return;
         }
         let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
-        let conditions = keys.iter().filter(|entry| entry.key == KEY_FINAL).find_map(|entry| {
-            entry.value.as_ref().and_then(|text| serde_json::from_str(text).ok())
-        });
-        self.conditions = conditions.or(self.conditions.take());
+        self.conditions = value_in(keys, KEY_FINAL).or(self.conditions.take());
+        self.files.extend(value_in::<Vec<FileName>>(keys, KEY_FILES).unwrap_or_default());
         let sum = sums::of_block(keys, metadata.row_groups());
         if let Some(first) = first.filter(|first| *first > self.used) {
             self.leave_out(self.used, first);
@@ -149,6 +152,13 @@ impl Found {
         let (row_group, span_ns, ios) = (None, None, None);
         self.damaged.push(Damage { file: 1, at, bytes, row_group, span_ns, ios });
     }
+}
+
+/// What stands under a key, as JSON, where it can be read.
+fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Option<T> {
+    let texts =
+        keys.iter().filter(|entry| entry.key == key).filter_map(|entry| entry.value.as_ref());
+    texts.filter_map(|text| serde_json::from_str(text).ok()).next()
 }
 
 fn first_byte(group: &RowGroupMetaData) -> Option<u64> {

@@ -2,7 +2,8 @@ use super::*;
 use crate::batch::Batch;
 use proptest::prelude::*;
 use std::io::Cursor;
-use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
+use std::sync::Arc;
+use steadfast_domain::io_event::{CapturedDevice, Command, FileName, Mark, Merging};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 
 fn conditions() -> CaptureConditions {
@@ -38,6 +39,7 @@ fn events(count: u64) -> Vec<IoEvent> {
                 layer: if x.is_multiple_of(4) { Layer::FileSystem } else { Layer::Block },
                 command: Command::new(["", "postgres", "kworker/u8:1"][(x % 3) as usize]),
                 inode: x % 5,
+                ..IoEvent::default()
             }
         })
         .collect();
@@ -101,6 +103,43 @@ fn what_is_written_is_read() {
     assert_eq!(trace.span_ns(), Some(span));
     let end = trace.end_of_range().unwrap();
     assert!(events.iter().all(|e| e.offset + u64::from(e.bytes) <= end));
+}
+
+/// What was captured beside the usual, in a file that was finished and in one that was not.
+#[test]
+fn threads_cgroups_merges_and_paths_come_back() {
+    let mut conditions = conditions();
+    conditions.threads = true;
+    conditions.cgroups = Some(Vec::new());
+    conditions.merging = Some(vec![Merging::default()]);
+    let names = ["", "a-thread", "another"];
+    let mut events = events(5003);
+    for (event, n) in events.iter_mut().zip(0u64..) {
+        let x = steadfast_domain::step::mix64(n ^ 0xabc);
+        (event.tid, event.cgroup) = ((x % 4_194_303) as u32, (x % 1025) as u16);
+        (event.merged, event.thread) = ((x % 97) as u16, Command::new(names[(x % 3) as usize]));
+    }
+    let mut writer = Writer::new(Vec::new(), &conditions).unwrap().with_rows_per_group(503);
+    let path = |n: u64| FileName { device: 0, inode: n, path: format!("/srv/\"{n}\" ü") };
+    for (part, n) in events.chunks(503).zip(1u64..) {
+        // Some blocks have no new path.
+        conditions.files = Arc::new((0..n / 2 * 2).map(path).collect());
+        writer.update(&conditions).unwrap();
+        writer.write(part).unwrap();
+    }
+    let whole = writer.finish(conditions.clone()).unwrap();
+    let trace = Trace::open(Cursor::new(whole.clone())).unwrap();
+    assert_eq!(by_issue(read_all(&trace)), by_issue(events));
+    assert_eq!(trace.conditions(), &conditions);
+    assert_eq!(trace.conditions().files.len(), 10);
+    let mut killed = whole;
+    killed.truncate(killed.len() - 100);
+    let trace = Trace::open(Cursor::new(killed)).unwrap();
+    assert!(trace.recovery().is_some());
+    assert_eq!(trace.conditions().files, conditions.files);
+    // Who did not capture them has none of the columns.
+    let usual = file(&[], 10);
+    assert!(!usual.windows(6).any(|bytes| bytes == b"cgroup"));
 }
 
 #[test]

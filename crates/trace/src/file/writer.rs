@@ -4,7 +4,7 @@ use super::names::{Names, ROWS_AT_ONCE};
 use super::output::{About, Output};
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
-use crate::schema::{Field, WIDE, schema};
+use crate::schema::{Field, NAMES, NARROW, WIDE, schema};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -29,7 +29,9 @@ pub struct Writer<W: Write + Send> {
     /// alone fits a processor's cache.
     pending: Batch,
     space: SortSpace,
-    names: Names,
+    /// Those of each column of names.
+    names: [Names; NAMES],
+    fields: Vec<Field>,
     rows_per_group: usize,
     rows: u64,
 }
@@ -40,12 +42,15 @@ impl<W: Write + Send> Writer<W> {
     /// # Errors
     /// Where the sink cannot be written.
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
-        let output = Output::begin(sink, schema()?, properties(conditions)?, conditions)?;
+        let fields = Field::of_file(conditions);
+        let schema = schema(&fields)?;
+        let output = Output::begin(sink, schema, properties(conditions)?, conditions)?;
         Ok(Writer {
             output,
             pending: Batch::default(),
             space: SortSpace::default(),
-            names: Names::default(),
+            names: Default::default(),
+            fields,
             rows_per_group: ROWS_PER_GROUP,
             rows: 0,
         })
@@ -96,9 +101,10 @@ impl<W: Write + Send> Writer<W> {
         self.pending.sort(&mut self.space);
         let ios = self.pending.len() as u64;
         let span_ns = (self.pending.issued_ns(0), self.pending.issued_ns(self.pending.len() - 1));
-        let (pending, names) = (&self.pending, &mut self.names);
-        self.output
-            .row_group(About { span_ns, ios }, |group| write_columns(group, pending, names))?;
+        let (pending, names, fields) = (&self.pending, &mut self.names, &self.fields);
+        self.output.row_group(About { span_ns, ios }, |group| {
+            write_columns(group, (pending, fields), names)
+        })?;
         self.rows += ios;
         self.pending.clear();
         Ok(())
@@ -126,13 +132,16 @@ impl<W: Write + Send> Writer<W> {
 
 fn write_columns<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    pending: &Batch,
-    names: &mut Names,
+    (pending, fields): (&Batch, &[Field]),
+    names: &mut [Names; NAMES],
 ) -> parquet::errors::Result<()> {
-    for field in Field::ALL {
+    for field in fields {
         let Some(mut column) = group.next_column()? else { break };
         match field.bits() {
-            0 => names.write(&pending.commands, column.typed::<ByteArrayType>())?,
+            0 => {
+                let at = field.index() - WIDE - NARROW;
+                names[at].write(&pending.names[at], column.typed::<ByteArrayType>())?;
+            }
             64 => {
                 let values = &pending.wide[field.index()];
                 let absent = field.when_absent().cast_signed();

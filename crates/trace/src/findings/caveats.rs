@@ -65,14 +65,24 @@ fn layers_mixed(study: &Study) -> Option<Caveat> {
 }
 
 fn unlisted(study: &Study) -> Option<Caveat> {
-    let ios = study.totals.streams.unlisted().ios;
-    let text = format!(
-        "{ios} I/Os belong to streams beyond the {} that are listed separately (whole sectors and \
-         smaller sizes first); only the totals include them.",
+    let of_streams = study.totals.streams.unlisted().ios;
+    let of_groups = study.single_ios.as_ref().map_or(0, |s| s.process_streams.unlisted().total());
+    let streams = format!(
+        "{of_streams} I/Os belong to streams beyond the {} that are listed separately (whole \
+         sectors and smaller sizes first); only the totals include them.",
         crate::streams::STREAMS_MAX
     );
+    let groups = format!(
+        "{of_groups} I/Os belong to pairs of process and stream beyond the {} that are listed \
+         separately; the tables of processes by stream, kinds of I/Os and queue times omit them.",
+        crate::groups::GROUPS_MAX
+    );
+    let parts = [(of_streams, streams), (of_groups, groups)];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(ios, _)| *ios > 0).map(|(_, text)| text).collect();
     let remedy = "Filter by operation or process.";
-    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::STREAMS_UNLISTED, text, remedy))
+    let caveat = |text| Caveat::new(CaveatKind::Deviation, ids::STREAMS_UNLISTED, text, remedy);
+    (!parts.is_empty()).then(|| caveat(parts.join(" ")))
 }
 
 /// Which exhibits do not show every device.

@@ -16,6 +16,7 @@ use steadfast_domain::findings::{
     Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Origin, Page, Setting, Subject, Table,
 };
 use steadfast_domain::io_event::{ContentSample, Share};
+use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
 
 /// Devices named at the head of a page.
@@ -130,6 +131,7 @@ fn chapters(study: &Study) -> Vec<Page> {
     pages.push(use_of_device(study));
     pages.extend(singles.map(|singles| shape(study, singles)));
     pages.push(sizes(study));
+    pages.extend(content(study));
     pages.extend(singles.and_then(|singles| working_sets(study, singles)));
     if study.sides.len() > 1 {
         let sides = plots::sides(study).into_iter().map(Exhibit::Plot).collect();
@@ -146,13 +148,16 @@ fn processes(study: &Study, singles: &SingleIos) -> Page {
             Exhibit::Table(tables::processes(singles, 25)),
             Exhibit::Table(tables::process_streams(study, singles)),
             Exhibit::Table(tables::kinds(study, singles)),
+            Exhibit::Table(tables::kinds_of_processes(study, singles)),
         ],
     )
 }
 
 fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
     let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
-    let maps: Vec<Exhibit> = maps.collect();
+    let mut maps: Vec<Exhibit> = maps.collect();
+    let hot = singles.hot.iter().filter(|ranges| ranges.touched() > 0);
+    maps.extend(hot.map(|ranges| Exhibit::Table(tables::hot_ranges(study, ranges))));
     (!maps.is_empty()).then(|| Page::new("LBA range hit map", maps))
 }
 
@@ -174,8 +179,11 @@ fn sizes(study: &Study) -> Page {
     let histogram = Exhibit::Plot(plots::response_histogram(study));
     let percentiles = Exhibit::Table(tables::response_times(study));
     let mut exhibits = vec![sizes, histogram, percentiles];
-    let queue_times = study.single_ios.as_ref().map(|singles| tables::queue_times(study, singles));
-    exhibits.extend(queue_times.map(Exhibit::Table));
+    if let Some(singles) = &study.single_ios {
+        let queue_times =
+            [tables::queue_times(study, singles), tables::queue_times_of_processes(study, singles)];
+        exhibits.extend(queue_times.map(Exhibit::Table));
+    }
     Page::new("Sizes and response times", exhibits)
 }
 
@@ -188,7 +196,7 @@ fn windows(study: &Study) -> Option<Page> {
          steps lists every step.",
         Nanos(study.totals.step_ns)
     );
-    let plots = study.windows.iter().zip(0..).map(|(window, at)| plots::window(window, at));
+    let plots = study.windows.iter().zip(0..).map(|(window, at)| plots::window(study, window, at));
     let exhibits = std::iter::once(Exhibit::Text(text)).chain(plots.map(Exhibit::Plot)).collect();
     Some(Page::new(format!("Steps of {fine}"), exhibits))
 }
@@ -200,6 +208,13 @@ fn shape(study: &Study, singles: &SingleIos) -> Page {
     exhibits.push(Exhibit::Table(tables::runs(singles)));
     exhibits.extend(tables::idle(study, singles).into_iter().map(Exhibit::Table));
     Page::new("Shape of the load", exhibits)
+}
+
+/// Compression and duplicates over time, where content was sampled.
+fn content(study: &Study) -> Option<Page> {
+    let plots = [plots::compression(study), plots::duplicates(study)];
+    let page = || Page::new("Compression and duplicates", plots.map(Exhibit::Plot).to_vec());
+    (!study.contents.is_empty()).then(page)
 }
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
@@ -230,19 +245,24 @@ fn headline(study: &Study) -> String {
     )
 }
 
+/// A count with its thousands separated.
+fn grouped(count: u64) -> String {
+    number(count as f64, 0)
+}
+
 fn ending(study: &Study) -> String {
     let workload = &study.totals.workload;
     let (count, amount) = workload.selected();
     let part = match study.totals.options.by {
-        By::Count => format!("{count} of {} I/Os", workload.total_count),
+        By::Count => format!("{} of {} I/Os", grouped(count), grouped(workload.total_count)),
         By::Bytes => {
             format!("{} of {}", Bytes(amount), Bytes(workload.total_amount))
         }
     };
     format!(
         "{} I/O streams; {} of them reach the threshold of {} and hold {:.1} % ({part}).",
-        study.totals.streams.len(),
-        workload.streams.len(),
+        grouped(study.totals.streams.len() as u64),
+        grouped(workload.streams.len() as u64),
         study.totals.options.threshold,
         workload.coverage() * 100.0
     )
@@ -335,7 +355,7 @@ fn analysis_rows(study: &Study) -> Vec<Setting> {
         Setting::new("capture-step", "Capture Step", step, origin(!asked)),
         Setting::new("threshold", "Threshold", by, origin(threshold)),
         Setting::new("sequential", "Sequential", within, origin(window)),
-        Setting::outcome("I/Os", totals.streams.total().ios.to_string()),
+        Setting::outcome("I/Os", grouped(totals.streams.total().ios)),
     ];
     let filter = totals.filter_told();
     rows.extend(filter.map(|told| Setting::new("filter", "Only", told, Origin::Chosen)));
@@ -354,18 +374,18 @@ fn capture_facts(study: &Study) -> Facts {
     let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
     let processes = singles.map(|found| found.processes.iter().count().to_string());
     Facts::new("Capture")
-        .with(Setting::outcome("I/Os", total.ios.to_string()))
+        .with(Setting::outcome("I/Os", grouped(total.ios)))
         .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
         .with(Setting::outcome(between, Nanos(lasted).to_string()))
-        .with(Setting::outcome("I/O streams", study.totals.streams.len().to_string()))
+        .with(Setting::outcome("I/O streams", grouped(study.totals.streams.len() as u64)))
         .rows(processes.map(|count| Setting::outcome("Processes", count)))
         .with(Setting::outcome("Average response time", time(figures.mean_ns)))
         .rows(five_nines)
         .with(Setting::outcome("Maximum response time", time(figures.max_ns)))
         .rows(queue_depths(&total))
         .rows(contents(conditions))
-        .with(Setting::outcome("Failed I/Os", total.failed.to_string()))
-        .with(Setting::outcome("Lost events", conditions.lost.to_string()))
+        .with(Setting::outcome("Failed I/Os", grouped(total.failed)))
+        .with(Setting::outcome("Lost events", grouped(conditions.lost)))
         .rows(incomplete(conditions))
 }
 
@@ -388,7 +408,7 @@ fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
 
 /// I/Os seen only in part, by the reason where it is known.
 fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
-    let row = |label: &str, count: u64| Setting::outcome(label, count.to_string());
+    let row = |label: &str, count: u64| Setting::outcome(label, grouped(count));
     let Some(part) = conditions.in_part else {
         return vec![
             row("Incomplete I/Os, omitted", conditions.unfinished)

@@ -2,6 +2,7 @@
 //! Target Server Self-Test.
 
 use crate::compare::device_name;
+use crate::content::ContentTold;
 use crate::hits::HitMap;
 use crate::series::{Cell, SeriesOverTime};
 use crate::shape::DEPTH_CLASSES;
@@ -9,51 +10,52 @@ use crate::shape_figures::{depth_name, response_classes};
 use crate::steps::CaptureStep;
 use crate::streams::By;
 use crate::study::{SingleIos, Study, Window};
+use crate::totals::HitsShown;
 use std::collections::BTreeMap;
 use steadfast_domain::findings::{
-    Axis, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
+    Axis, ClockTime, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
 };
+use steadfast_domain::io_event::Share;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{Histogram, IoOp, Nanos};
 
 type Point = (f64, Option<f64>);
 
 /// The axis of time and what a step number is on it.
-struct Clock {
+struct Timeline {
     first: u64,
     last: u64,
     origin: u64,
     seconds: f64,
+    axis: Axis,
 }
 
-impl Clock {
-    fn of(study: &Study) -> Clock {
-        let (first, last) = (
-            study.totals.span_ns.0 / study.totals.step_ns,
-            study.totals.span_ns.1 / study.totals.step_ns,
-        );
+impl Timeline {
+    fn of(study: &Study) -> Timeline {
+        let width_ns = study.totals.step_ns;
+        let (first, last) = (study.totals.span_ns.0 / width_ns, study.totals.span_ns.1 / width_ns);
         // A whole capture begins at 0; a part of it where it begins.
         let origin = if study.totals.options.pass.filter.spans_ns.is_empty() { 0 } else { first };
-        Clock {
+        let last_ns = study.totals.span_ns.1;
+        Timeline {
             first: first.min(last).max(origin),
             last,
             origin,
-            seconds: study.totals.step_ns as f64 / 1e9,
+            seconds: width_ns as f64 / 1e9,
+            axis: axis_from(study, origin.saturating_mul(width_ns), last_ns),
         }
     }
     fn axis(&self) -> Axis {
-        let label = match self.origin {
-            0 => "Time since the capture began".to_owned(),
-            origin => {
-                let begin = Nanos((origin as f64 * self.seconds * 1e9) as u64);
-                format!("Time since {begin} into the capture")
-            }
-        };
-        Axis::time(&label, TimeUnit::Seconds)
+        self.axis.clone()
     }
     /// One point per step, those without an I/O included.
     fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
         (self.first..=self.last).map(|step| (self.middle(step), value(step))).collect()
+    }
+    /// One cell per step, which reaches from its beginning to the next one's.
+    fn cells(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
+        let begin = |step: u64| (step - self.origin) as f64 * self.seconds;
+        (self.first..=self.last).map(|step| (begin(step), value(step))).collect()
     }
     fn middle(&self, step: u64) -> f64 {
         ((step - self.origin) as f64 + 0.5) * self.seconds
@@ -61,6 +63,35 @@ impl Clock {
     fn marks(&self, study: &Study) -> Vec<Marker> {
         markers(study, self.origin.saturating_mul(study.totals.step_ns))
     }
+}
+
+/// An axis of seconds from a moment of the capture, as a clock showed them where it is known.
+fn axis_from(study: &Study, origin_ns: u64, last_ns: u64) -> Axis {
+    let Some(clock) = &study.totals.options.clock else {
+        let label = match origin_ns {
+            0 => "Time since the capture began".to_owned(),
+            origin => format!("Time since {} into the capture", Nanos(origin)),
+        };
+        return Axis::time(&label, TimeUnit::Seconds);
+    };
+    let (first, last) = (clock.date(origin_ns), clock.date(last_ns.max(origin_ns)));
+    let day = if first == last { first } else { format!("{first} to {last}") };
+    let [zone, then] = [origin_ns, last_ns].map(|at| {
+        let zone = clock.zone(at);
+        zone.name.clone().unwrap_or_else(|| zone.to_string())
+    });
+    let zone = if zone == then { zone } else { format!("{zone} and {then}") };
+    let label = format!("Time on {day}, {zone}");
+    let shown = clock.spells().iter().filter(|spell| spell.from_ns <= last_ns);
+    let shown: Vec<ClockTime> = shown
+        .map(|spell| ClockTime {
+            from: spell.from_ns.saturating_sub(origin_ns) as f64 / 1e9,
+            ahead_s: spell.ahead_ns.saturating_add(origin_ns) as f64 / 1e9,
+        })
+        .collect();
+    // Of those that begin at or before the axis the last holds.
+    let before = shown.iter().filter(|part| part.from == 0.0).count().saturating_sub(1);
+    Axis::time(&label, TimeUnit::Seconds).by_clock(shown[before..].to_vec())
 }
 
 /// The event marks inside the pictures.
@@ -72,14 +103,21 @@ fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
         .collect()
 }
 
-fn over_time(study: &Study, clock: &Clock, kind: PlotKind, id: &str, title: &str, y: &str) -> Plot {
+fn over_time(
+    study: &Study,
+    clock: &Timeline,
+    kind: PlotKind,
+    id: &str,
+    title: &str,
+    y: &str,
+) -> Plot {
     let mut plot = Plot::new(kind, id, title, clock.axis(), Axis::new(y, Scale::Linear));
     plot.markers = clock.marks(study);
     plot
 }
 
 fn line(
-    clock: &Clock,
+    clock: &Timeline,
     steps: &BTreeMap<u64, CaptureStep>,
     name: &str,
     value: impl Fn(&CaptureStep) -> Option<f64>,
@@ -90,7 +128,7 @@ fn line(
 
 /// A rate: 0 in a step without an I/O, because the capture listened to it.
 fn rate(
-    clock: &Clock,
+    clock: &Timeline,
     steps: &BTreeMap<u64, CaptureStep>,
     name: &str,
     value: impl Fn(&CaptureStep) -> f64,
@@ -106,7 +144,7 @@ fn response_ms(time: Option<Nanos>) -> Option<f64> {
 /// Stacked series, one per choice and one for the rest where it is not empty.
 fn stack(
     plot: Plot,
-    clock: &Clock,
+    clock: &Timeline,
     series: &SeriesOverTime,
     names: &[String],
     value: impl Fn(&Cell) -> f64,
@@ -126,7 +164,7 @@ fn stream_names(study: &Study) -> Vec<String> {
 
 /// Share of each stream in each segment.
 pub(super) fn distribution(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let (title, y) = match study.totals.options.by {
         By::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
         By::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
@@ -151,7 +189,7 @@ pub(super) fn distribution(study: &Study) -> Plot {
 
 /// IOPS and throughput.
 pub(super) fn rates(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "IOPS and throughput v time";
     let mut plot = over_time(study, &clock, PlotKind::Lines, "iops-v-time", title, "IOPS");
     plot.y_right = Some(Axis::new("Throughput (MB/s)", Scale::Linear));
@@ -161,7 +199,7 @@ pub(super) fn rates(study: &Study) -> Plot {
 
 /// Average, 99 % where it is known, and maximum response time.
 pub(super) fn response_times(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "Response time v time";
     let mut plot =
         over_time(study, &clock, PlotKind::Lines, "response-v-time", title, "Response time (ms)");
@@ -173,12 +211,16 @@ pub(super) fn response_times(study: &Study) -> Plot {
     if study.single_ios.is_some() || study.is_of_fold {
         plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
     }
+    if study.steps.values().any(|step| step.queued.count > 0) {
+        plot =
+            plot.with(measured("In the queue, average", |step| step.queued.mean_ns().map(Nanos)));
+    }
     plot.with(measured("Maximum", CaptureStep::response_max))
 }
 
 /// Average and maximum queue depth.
 pub(super) fn outstanding(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "Outstanding I/Os (OIO) v time";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
@@ -192,7 +234,7 @@ pub(super) fn outstanding(study: &Study) -> Plot {
 
 /// The IO Stream Map by frequency, with response times.
 pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "IO Stream Map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
     let per_second = |cell: &Cell| cell.ios as f64 / clock.seconds;
@@ -210,7 +252,7 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
 
 /// The IO Stream Map by amount transferred, with queue depths.
 pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "IO Stream Map by amount transferred";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
     let per_second = |cell: &Cell| Bytes(cell.bytes).as_mb() / clock.seconds;
@@ -226,7 +268,7 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
 
 /// Which process did how many I/Os when.
 pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "Process map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
     let names: Vec<String> = singles.processes_shown.iter().map(ToString::to_string).collect();
@@ -234,32 +276,64 @@ pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
     stack(plot, &clock, &singles.processes_over_time, &names, per_second)
 }
 
-/// Hit maps of a device: reads and writes.
+/// Hit maps of a device: of reads and of writes, or of streams.
 pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
-    [IoOp::Read, IoOp::Write]
-        .into_iter()
-        .filter_map(|op| hit_map(study, *device, map, op))
-        .map(Exhibit::Plot)
-        .collect()
+    let name = device_name(&study.totals.conditions, *device);
+    let plots = match study.totals.options.hits {
+        HitsShown::Streams => vec![stream_hits(study, (*device, &name), map)],
+        HitsShown::Count => vec![
+            hit_map(study, (*device, &name), map, (IoOp::Read, "Hits")),
+            hit_map(study, (*device, &name), map, (IoOp::Write, "Hits")),
+        ],
+        HitsShown::Bytes => vec![
+            hit_map(study, (*device, &name), map, (IoOp::Read, "Bytes")),
+            hit_map(study, (*device, &name), map, (IoOp::Write, "Bytes")),
+        ],
+    };
+    plots.into_iter().flatten().map(Exhibit::Plot).collect()
 }
 
-fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
-    let name = device_name(&study.totals.conditions, device);
-    let origin =
-        if study.totals.options.pass.filter.spans_ns.is_empty() { 0 } else { map.begin_ns };
+fn hit_map(
+    study: &Study,
+    (device, name): (u16, &str),
+    map: &HitMap,
+    (op, measure): (IoOp, &str),
+) -> Option<Plot> {
+    let value = |range, step| Some(map.hits(op, range, step)).filter(|hits| *hits > 0);
+    let shades = Axis::new(measure, Scale::Log10);
+    let title = format!("LBA range hit map of {name}: {op}s");
+    ranges_over_time(study, map, (&format!("hits-{device}-{op}"), title, shades), |range, step| {
+        value(range, step).map(|hits| hits as f64)
+    })
+}
+
+/// Which stream hit each range most.
+fn stream_hits(study: &Study, (device, name): (u16, &str), map: &HitMap) -> Option<Plot> {
+    let streams = stream_names(study).into_iter().chain(["others".to_owned()]);
+    let colors = Axis::new("I/O stream", Scale::Categories(streams.collect()));
+    let title = format!("LBA range map of {name}: the stream with the most hits");
+    ranges_over_time(
+        study,
+        map,
+        (&format!("hits-{device}-streams"), title, colors),
+        |range, step| map.strongest(range, step).map(|stream| stream as f64),
+    )
+}
+
+/// A grid of LBA ranges over time; `None` where nothing was hit.
+fn ranges_over_time(
+    study: &Study,
+    map: &HitMap,
+    (id, title, values): (&str, String, Axis),
+    value: impl Fn(usize, usize) -> Option<f64>,
+) -> Option<Plot> {
+    let clock = Timeline::of(study);
+    let origin_ns = clock.origin.saturating_mul(study.totals.step_ns);
     let at = |step: usize| {
         let time = map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64));
-        time.saturating_sub(origin) as f64 / 1e9
+        (time as f64 - origin_ns as f64) / 1e9
     };
-    let clock = Clock::of(study);
-    let mut plot = Plot::new(
-        PlotKind::HeatMap,
-        &format!("hits-{device}-{op}"),
-        format!("LBA range hit map of {name}: {op}s"),
-        clock.axis(),
-        Axis::new("Hits", Scale::Log10),
-    )
-    .caption(format!(
+    let mut plot = Plot::new(PlotKind::HeatMap, id, title, clock.axis(), values).caption(format!(
         "{} ranges of {}, steps of {}. A diagonal is a sequential access.",
         map.ranges,
         Bytes(map.range_bytes),
@@ -269,10 +343,9 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
     plot.markers = clock.marks(study);
     let mut any = false;
     for range in 0..map.ranges {
-        let hits = |step: usize| Some(map.hits(op, range, step)).filter(|hits| *hits > 0);
         let points: Vec<Point> =
-            (0..map.steps).map(|step| (at(step), hits(step).map(f64::from))).collect();
-        any |= points.iter().any(|(_, hits)| hits.is_some());
+            (0..map.steps).map(|step| (at(step), value(range, step))).collect();
+        any |= points.iter().any(|(_, value)| value.is_some());
         let percent = range as f64 * 100.0 / map.ranges as f64;
         plot = plot.with(Series::new(format!("{percent:.1} %"), Stroke::Measured, points));
     }
@@ -280,7 +353,7 @@ fn hit_map(study: &Study, device: u16, map: &HitMap, op: IoOp) -> Option<Plot> {
 }
 
 /// A part of the capture in narrow steps.
-pub(super) fn window(window: &Window, number: usize) -> Plot {
+pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
     let begin = window.first.saturating_mul(window.width_ns);
     let seconds = window.width_ns as f64 / 1e9;
     let numbers = window.first..window.first + window.count;
@@ -293,7 +366,7 @@ pub(super) fn window(window: &Window, number: usize) -> Plot {
         PlotKind::Lines,
         &format!("window-{number}"),
         format!("Around {}, steps of {}", window.what, Nanos(window.width_ns)),
-        Axis::time(&format!("Time since {} into the capture", Nanos(begin)), TimeUnit::Seconds),
+        axis_from(study, begin, begin.saturating_add(window.width_ns.saturating_mul(window.count))),
         Axis::new("IOPS", Scale::Linear),
     );
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
@@ -303,10 +376,9 @@ pub(super) fn window(window: &Window, number: usize) -> Plot {
         .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
 }
 
-/// Response times as shades over time; percentiles over time stand in the plot of
-/// response times.
+/// Response times as shades over time, with percentiles as lines.
 pub(super) fn response_heat(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let classes: BTreeMap<u64, BTreeMap<u32, u64>> =
         study.steps.iter().map(|(at, step)| (*at, response_classes(step))).collect();
     let used = || classes.values().flat_map(BTreeMap::keys).copied();
@@ -319,19 +391,35 @@ pub(super) fn response_heat(study: &Study) -> Plot {
         clock.axis(),
         Axis::new("I/Os", Scale::Log10),
     )
-    .caption("Each row holds the I/Os from its response time to twice that.");
+    .caption(
+        "Each row holds the I/Os from its response time to twice that. A line has no point in a \
+         step with less than ten I/Os beyond it.",
+    );
     plot.y_right = Some(Axis::new("Response time, from", Scale::Linear));
     plot.markers = clock.marks(study);
-    (least..=most).fold(plot, |plot, class| {
+    plot = (least..=most).fold(plot, |plot, class| {
         let ios = |step: u64| Some(*classes.get(&step)?.get(&class)? as f64);
         let name = Nanos(1 << class).to_string();
-        plot.with(Series::new(name, Stroke::Measured, clock.points(ios)))
+        plot.with(Series::new(name, Stroke::Measured, clock.cells(ios)))
+    });
+    PERCENTILES.into_iter().fold(plot, |plot, (name, fraction)| {
+        // The middle of row n is n: a row reaches from its class to the next.
+        let row = |step: &CaptureStep| {
+            let time = step.percentile(fraction)?.0.max(1) as f64;
+            Some(time.log2() - f64::from(least) - 0.5)
+        };
+        let line = line(&clock, &study.steps, name, row);
+        let is_told = line.points.iter().any(|(_, row)| row.is_some());
+        if is_told { plot.with(line.on_right()) } else { plot }
     })
 }
 
+/// The percentiles over a picture of response times.
+const PERCENTILES: [(&str, f64); 3] = [("50 %", 0.5), ("99 %", 0.99), ("99.9 %", 0.999)];
+
 /// Shares of queue depths over time.
 pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plot> {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let depths = singles.shape.depths();
     let last =
         (0..DEPTH_CLASSES).rev().find(|class| depths.values().any(|counts| counts[*class] > 0))?;
@@ -348,7 +436,7 @@ pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plo
 
 /// Time with at least one I/O outstanding.
 pub(super) fn utilisation(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "Disk utilization";
     let plot = over_time(study, &clock, PlotKind::Lines, "utilisation", title, "Busy (%)")
         .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
@@ -361,7 +449,7 @@ pub(super) fn utilisation(study: &Study) -> Plot {
 
 /// Share of sequential reads and writes.
 pub(super) fn sequentiality(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "I/O sequentiality";
     let plot =
         over_time(study, &clock, PlotKind::Lines, "sequentiality", title, "Sequential I/Os (%)");
@@ -379,9 +467,39 @@ pub(super) fn sequentiality(study: &Study) -> Plot {
     ))
 }
 
+/// How well what was written could be compressed.
+pub(super) fn compression(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Compression of written data";
+    let plot = over_time(study, &clock, PlotKind::Lines, "compression", title, "Ratio")
+        .caption("Bytes of the blocks that were read back, over their bytes compressed by zstd.");
+    let ratio = clock.points(|step| study.content_of(step).ratio);
+    plot.with(Series::new("Ratio", Stroke::Measured, ratio))
+}
+
+/// How much of what was written was there already.
+pub(super) fn duplicates(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Duplicates in written data";
+    let caption = match ContentTold::of(&study.totals.conditions) {
+        ContentTold::Exactly => "Blocks equal to one that was written before in the capture.",
+        ContentTold::InPart => {
+            "Blocks equal to one that was read back before: a lower bound, because not every block \
+             was read back."
+        }
+    };
+    let plot = over_time(study, &clock, PlotKind::Lines, "duplicates", title, "Duplicates (%)")
+        .caption(caption);
+    let share = clock.points(|step| {
+        let (Share::Exact(share) | Share::AtLeast(share)) = study.content_of(step).duplicates?;
+        Some(share * 100.0)
+    });
+    plot.with(Series::new("Duplicates", Stroke::Measured, share))
+}
+
 /// Operations over time.
 pub(super) fn operations(study: &Study) -> Plot {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     let title = "Reads and writes";
     let plot = over_time(study, &clock, PlotKind::Stacked, "operations", title, "IOPS");
     let used = |op: &IoOp| study.steps.values().any(|step| step.ops[*op as usize].ios > 0);
@@ -471,7 +589,7 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
 
 /// IOPS, MB/s and response times of each device and layer on one time axis.
 pub(super) fn sides(study: &Study) -> Vec<Plot> {
-    let clock = Clock::of(study);
+    let clock = Timeline::of(study);
     type Value = fn(&CaptureStep) -> Option<f64>;
     let measures: [(&str, &str, &str, Value); 4] = [
         ("sides-iops", "IOPS", "IOPS", |step| Some(step.ios() as f64)),

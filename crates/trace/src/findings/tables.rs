@@ -1,9 +1,11 @@
 //! The tables of a study.
 
 use crate::columns::{Column, cells, heads, table_row};
+use crate::compare::device_name;
 use crate::drives::DriveFigures;
 use crate::group_figures::{GroupFigures, Show};
 use crate::groups::{Facet, Groups};
+use crate::hot::{HotRange, HotRanges};
 use crate::processes::ProcessFigures;
 use crate::shape_figures::{self, IdleShape, RunShape, StreamShape};
 use crate::steps::StepFigures;
@@ -13,6 +15,8 @@ use crate::totals::Totals;
 use crate::workload::WorkloadStream;
 use steadfast_domain::findings::{Cell, Row, Table};
 
+/// Ranges of a report's table.
+const RANGES_SHOWN: usize = 20;
 /// Groups of a report's table.
 const GROUPS_SHOWN: usize = 25;
 
@@ -103,18 +107,31 @@ pub(super) fn process_streams(study: &Study, singles: &SingleIos) -> Table {
 /// Response times of streams beside their times in the queue.
 pub(super) fn queue_times(study: &Study, singles: &SingleIos) -> Table {
     let names = ["queue-times", "Queue time beside response time, ms", "I/O stream"];
-    groups(names, &by_stream(singles), study, Show::Times)
+    groups(names, &by(singles, Facet::Stream), study, Show::Times)
+}
+
+/// Response times of processes beside their times in the queue.
+pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Table {
+    let names =
+        ["queue-times-processes", "Queue time beside response time by process, ms", "Process"];
+    groups(names, &by(singles, Facet::Process), study, Show::Times)
 }
 
 /// What the kernel noted of the I/Os of streams.
 pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
-    groups(names, &by_stream(singles), study, Show::Kinds)
+    groups(names, &by(singles, Facet::Stream), study, Show::Kinds)
 }
 
-/// The same by stream alone.
-fn by_stream(singles: &SingleIos) -> Groups {
-    singles.process_streams.regrouped(&[Facet::Stream])
+/// What the kernel noted of the I/Os of processes.
+pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
+    groups(names, &by(singles, Facet::Process), study, Show::Kinds)
+}
+
+/// Which process did which streams, by one of both alone.
+fn by(singles: &SingleIos, facet: Facet) -> Groups {
+    singles.process_streams.regrouped(&[facet])
 }
 
 /// Times between the I/Os of streams.
@@ -136,6 +153,15 @@ pub(super) fn runs(singles: &SingleIos) -> Table {
     let rows = shape_figures::runs(&singles.shape).into_iter().map(|run| (name(&run), run));
     let names = ["runs", "Sequential runs by their number of sequential I/Os", "I/Os"];
     table(names, &RunShape::TABLE[2..], rows)
+}
+
+/// The ranges of a device with the most hits, and which processes hit them.
+pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
+    let name = device_name(&study.totals.conditions, ranges.device());
+    let rows = ranges.hottest(RANGES_SHOWN).into_iter();
+    let rows = rows.map(|range| (range.place(ranges), range));
+    let (id, title) = (format!("hot-{}", ranges.device()), format!("Hottest ranges of {name}"));
+    table([&id, &title, "Range, % of the device"], &HotRange::OF_REPORT, rows)
 }
 
 /// Idle periods of each device by their lengths.
@@ -177,5 +203,7 @@ fn process_table(id: &str, singles: &SingleIos, most: usize) -> Table {
 pub(super) fn steps(study: &Study) -> Table {
     let title = "Capture steps with I/Os issued or outstanding";
     let rows = study.step_figures().map(|step| (step.begin(), step));
-    table(["steps", title, "Begin s"], &StepFigures::OF_REPORT, rows)
+    let content: &[_] = if study.contents.is_empty() { &[] } else { &StepFigures::OF_CONTENT };
+    let columns = [&StepFigures::OF_REPORT[..], content].concat();
+    table(["steps", title, "Begin s"], &columns, rows)
 }

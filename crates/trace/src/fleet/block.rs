@@ -3,7 +3,8 @@
 //! the clock, so that the steps of all captures lie on one grid.
 
 use super::numbers::{impossible, put, take, take_as};
-use crate::cells::{BusyInStep, Cell, FLAGS, Times};
+use crate::cells::{BusyInStep, Cell, FLAGS, Times, Who};
+use crate::content::Contents;
 use std::io::{self, Read};
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{FineHistogram, IoOp, Layer};
@@ -31,12 +32,11 @@ pub(super) fn put_busy(to: &mut Vec<u8>, busy: &[(u64, u16, Layer, u64)]) {
 
 fn put_cell(to: &mut Vec<u8>, begin_ns: u64, cell: &Cell) {
     let kind = cell.op as u64 | u64::from(cell.sequential) << 3 | (cell.layer as u64) << 4;
-    let name = cell.command.to_bytes();
-    for number in [u64::from(cell.device), kind, u64::from(cell.bytes), u64::from(cell.pid)] {
+    let who = &cell.who;
+    for number in [u64::from(cell.device), kind, u64::from(cell.bytes), u64::from(who.pid)] {
         put(to, number);
     }
-    put(to, name.len() as u64);
-    to.extend_from_slice(name);
+    put_command(to, &who.command);
     let first = cell.span_ns.0.saturating_sub(begin_ns);
     let lasted = cell.span_ns.1.saturating_sub(cell.span_ns.0);
     for number in [cell.ios, first, lasted] {
@@ -59,6 +59,22 @@ fn put_cell(to: &mut Vec<u8>, begin_ns: u64, cell: &Cell) {
         put(to, number);
     }
     cell.flags.iter().filter(|count| **count > 0).for_each(|count| put(to, *count));
+    put(to, u64::from(who.tid));
+    put_command(to, &who.thread);
+    for number in [u64::from(who.cgroup), who.inode, cell.merged] {
+        put(to, number);
+    }
+    let Contents { blocks, duplicates, bytes, compressed_bytes } = cell.contents;
+    put(to, blocks);
+    if blocks > 0 {
+        [duplicates, bytes, compressed_bytes].into_iter().for_each(|number| put(to, number));
+    }
+}
+
+fn put_command(to: &mut Vec<u8>, command: &Command) {
+    let name = command.to_bytes();
+    put(to, name.len() as u64);
+    to.extend_from_slice(name);
 }
 
 fn put_times(to: &mut Vec<u8>, times: &Times) {
@@ -89,13 +105,14 @@ impl Name for Command {
     }
 }
 
-/// Reads a block and hands out its cells, some at a time, and its busy time at the end.
+/// Reads a block and hands out its cells, some at a time, and its busy time at the end:
+/// in steps of a width, of cells that tell threads, cgroups, files and merges or do not.
 ///
 /// # Errors
 /// Where the medium fails, the block is damaged, or the receiver refuses.
 pub(super) fn read<E: From<io::Error>>(
     mut from: impl Read,
-    step_ns: u64,
+    (step_ns, tells_who): (u64, bool),
     mut cells_of: impl FnMut(Vec<Cell>) -> Result<(), E>,
     busy_of: impl FnOnce(Vec<BusyInStep>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -108,7 +125,11 @@ pub(super) fn read<E: From<io::Error>>(
         let begin_ns = take(&mut from)?.checked_mul(step_ns);
         let begin_ns = begin_ns.ok_or_else(|| impossible("an impossible step"))?;
         for _ in 0..count {
-            some.push(take_cell(&mut from, begin_ns)?);
+            let mut cell = take_cell(&mut from, begin_ns)?;
+            if tells_who {
+                take_who(&mut from, &mut cell)?;
+            }
+            some.push(cell);
             if some.len() >= STRIDE {
                 cells_of(std::mem::take(&mut some))?;
             }
@@ -146,8 +167,7 @@ fn take_cell(from: &mut impl Read, begin_ns: u64) -> io::Result<Cell> {
         op,
         sequential: kind & 8 != 0,
         bytes,
-        pid,
-        command,
+        who: Who { pid, command, ..Who::default() },
         ios,
         span_ns,
         responses,
@@ -160,6 +180,8 @@ fn take_cell(from: &mut impl Read, begin_ns: u64) -> io::Result<Cell> {
         offsets: take(from)?,
         beyond: take(from)?,
         flags: [0; FLAGS],
+        merged: 0,
+        contents: Contents::default(),
     };
     let mask = take(from)?;
     for (bit, count) in cell.flags.iter_mut().enumerate() {
@@ -168,6 +190,21 @@ fn take_cell(from: &mut impl Read, begin_ns: u64) -> io::Result<Cell> {
         }
     }
     Ok(cell)
+}
+
+/// What follows in a cell that tells thread, cgroup, file, merges and content.
+fn take_who(from: &mut impl Read, cell: &mut Cell) -> io::Result<()> {
+    cell.who.tid = take_as(from)?;
+    cell.who.thread = take_command(from)?;
+    cell.who.cgroup = take_as(from)?;
+    cell.who.inode = take(from)?;
+    cell.merged = take(from)?;
+    let blocks = take(from)?;
+    if blocks > 0 {
+        let (duplicates, bytes, compressed_bytes) = (take(from)?, take(from)?, take(from)?);
+        cell.contents = Contents { blocks, duplicates, bytes, compressed_bytes };
+    }
+    Ok(())
 }
 
 fn take_command(from: &mut impl Read) -> io::Result<Command> {
@@ -221,8 +258,14 @@ mod tests {
             op: IoOp::Other,
             sequential: true,
             bytes: u32::MAX,
-            pid: 4_194_304,
-            command: Command::new("a-name-of-15-by"),
+            who: Who {
+                pid: 4_194_304,
+                command: Command::new("a-name-of-15-by"),
+                tid: 4_194_305,
+                thread: Command::new("thread"),
+                cgroup: u16::MAX,
+                inode: u64::MAX,
+            },
             ios: 11,
             span_ns: (3 * STEP_NS + 5, 4 * STEP_NS - 1),
             responses: times(11, vec![(0, 1), (1, 2), (4607, 8)]),
@@ -235,6 +278,8 @@ mod tests {
             offsets: u64::MAX,
             flags: [0, 1, 0, 0, 2, 0, 0, 0, 3],
             beyond: 1,
+            merged: 1023,
+            contents: Contents { blocks: 3, duplicates: 1, bytes: 9000, compressed_bytes: 77 },
         };
         let begin_ns = full.begin_ns;
         vec![Cell { begin_ns, span_ns: (begin_ns, begin_ns), ios: 1, ..Cell::default() }, full]
@@ -253,7 +298,7 @@ mod tests {
             all.extend(cells);
             Ok::<(), io::Error>(())
         };
-        read(block, STEP_NS, take, |found| {
+        read(block, (STEP_NS, true), take, |found| {
             busy = found;
             Ok(())
         })?;

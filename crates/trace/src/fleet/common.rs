@@ -5,7 +5,10 @@ use crate::compare::UNKNOWN_HOST;
 use crate::error::TraceError;
 use crate::place::Place;
 use std::collections::{BTreeMap, BTreeSet};
-use steadfast_domain::io_event::{CapturedDevice, ContentSample, SeenInPart};
+use std::sync::Arc;
+use steadfast_domain::io_event::{
+    CapturedCgroup, CapturedDevice, ContentSample, FileName, Merging, SeenInPart,
+};
 use steadfast_domain::{CaptureConditions, Layer};
 
 /// Remarks that are kept at most.
@@ -37,16 +40,22 @@ impl Common {
             let at = devices.binary_search_by_key(&identity(device), identity).ok();
             at.and_then(|at| u16::try_from(at).ok()).filter(|at| *at < u16::MAX)
         };
+        let cgroups = cgroups(all);
         let place = |one: &&CaptureConditions| {
             let began = one.began_unix_ns.zip(axis);
             let own = of_host(one).iter().map(number).collect::<Option<_>>();
             let devices = own.ok_or_else(|| {
                 TraceError::TooFine("more than 65,534 devices; fold fewer hosts together".into())
             })?;
-            Ok(Place { shift_ns: began.map_or(0, |(began, axis)| began - axis), devices })
+            let cgroups = cgroups_of_host(one).map(|cgroup| place_of(&cgroups, &cgroup)).collect();
+            let shift_ns = began.map_or(0, |(began, axis)| began - axis);
+            Ok(Place { shift_ns, devices, cgroups })
         };
         let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
-        let conditions = conditions(all, &places, axis, named(devices));
+        let mut conditions = conditions(all, &places, axis, named(devices));
+        conditions.files = Arc::new(files(all, &places));
+        // Where one capture does not know its cgroups, those of the others still stand.
+        conditions.cgroups = all.iter().any(|one| one.cgroups.is_some()).then_some(cgroups);
         Ok(Common { conditions, places })
     }
 }
@@ -77,6 +86,65 @@ fn of_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
 fn identity(device: &CapturedDevice) -> (Option<String>, String, Option<String>, Option<u64>) {
     let CapturedDevice { host, name, serial, capacity, .. } = device;
     (host.clone(), name.clone(), serial.clone(), capacity.map(|size| size.0))
+}
+
+/// A capture's cgroups, each with its host.
+fn cgroups_of_host(conditions: &CaptureConditions) -> impl Iterator<Item = CapturedCgroup> {
+    let with_host = |cgroup: &CapturedCgroup| {
+        let host = cgroup.host.clone().or_else(|| Some(host_of(conditions)));
+        CapturedCgroup { host, ..cgroup.clone() }
+    };
+    conditions.cgroups.iter().flatten().map(with_host)
+}
+
+/// The cgroups of all, each once: as many as can be told apart.
+fn cgroups(all: &[&CaptureConditions]) -> Vec<CapturedCgroup> {
+    let mut sorted: Vec<CapturedCgroup> = all.iter().flat_map(|one| cgroups_of_host(one)).collect();
+    sorted.sort_by(|a, b| order(a).cmp(&order(b)));
+    sorted.dedup();
+    sorted.truncate(usize::from(u16::MAX));
+    sorted
+}
+
+fn order(cgroup: &CapturedCgroup) -> (&Option<String>, &Option<String>, u64) {
+    (&cgroup.host, &cgroup.path, cgroup.id)
+}
+
+/// The place of a cgroup among those of all, from 1; 0 where it has none.
+fn place_of(all: &[CapturedCgroup], one: &CapturedCgroup) -> u16 {
+    let at = all.binary_search_by(|other| order(other).cmp(&order(one))).ok();
+    at.and_then(|at| u16::try_from(at + 1).ok()).unwrap_or(0)
+}
+
+/// The paths of all, with the devices' numbers among all.
+fn files(all: &[&CaptureConditions], places: &[Place]) -> Vec<FileName> {
+    let each = all.iter().zip(places).flat_map(|(one, place)| {
+        let placed =
+            |file: &FileName| FileName { device: place.device(file.device), ..file.clone() };
+        one.files.iter().map(placed)
+    });
+    each.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Merged and split requests, where every capture counted them.
+fn merging(all: &[&CaptureConditions], places: &[Place], devices: usize) -> Option<Vec<Merging>> {
+    let mut sums = vec![Merging::default(); devices];
+    for (one, place) in all.iter().zip(places) {
+        for (own, counted) in (0u16..).zip(one.merging.as_ref()?) {
+            if let Some(sum) = sums.get_mut(usize::from(place.device(own))) {
+                sum.merged = sum.merged.saturating_add(counted.merged);
+                sum.split = sum.split.saturating_add(counted.split);
+            }
+        }
+    }
+    Some(sums)
+}
+
+/// Files with a path and without, where every capture has them.
+fn paths(all: &[&CaptureConditions]) -> Option<(u64, u64)> {
+    let each: Option<Vec<(u64, u64)>> = all.iter().map(|one| one.paths).collect();
+    let add = |a: (u64, u64), b: (u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
+    each?.into_iter().reduce(add)
 }
 
 /// The devices of all, each once, by host and name.
@@ -128,6 +196,11 @@ fn conditions(
         host: Some(listed(hosts)),
         operating_system: alike(all, |one| one.operating_system.clone()),
         kernel: alike(all, |one| one.kernel.clone()),
+        threads: all.iter().any(|one| one.threads),
+        cgroups: None,
+        merging: merging(all, places, devices.len()),
+        paths: paths(all),
+        files: Arc::default(),
         devices,
         began_unix_ns: axis,
         zone: alike(all, |one| one.zone.clone()),
@@ -219,6 +292,7 @@ fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
         duplicates: sum(|one| one.duplicates),
         passed_over: sum(|one| one.passed_over),
         unreadable: sum(|one| one.unreadable),
+        late: sum(|one| one.late),
     })
 }
 

@@ -6,19 +6,23 @@
 //! order, so the same captures give the same bytes, however they came together.
 
 use super::block;
-use crate::cells::{BusyInStep, Cell};
+use crate::cells::{BusyInStep, Cell, Told};
 use crate::error::TraceError;
 use crate::file::{Integrity, LeftOut, Recovery, Source};
 use crate::pass::PassAccount;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufReader, Read, Seek, Write};
+use std::sync::Arc;
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::FileName;
 
 /// What a fold file begins with, before its version.
 const MAGIC: &str = "steadfast fold ";
-/// The version that this program writes and reads.
-const VERSION: &str = "1";
+/// The version whose cells tell no threads, cgroups, files and merges.
+const WITHOUT_WHO: u32 = 1;
+/// The version that this program writes, unless it merges files of an earlier one.
+const VERSION: u32 = 2;
 /// Longest head of a file: magic, version, length and digest.
 const HEAD_MAX: usize = 256;
 
@@ -31,6 +35,41 @@ pub struct FoldOptions {
     pub processes: bool,
     /// I/Os looked back at for sequentiality.
     pub window: usize,
+    /// Whether threads were told apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub threads: bool,
+    /// Whether files were told apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub files: bool,
+    /// The version of the cells.
+    #[serde(default = "without_who", skip_serializing_if = "is_without_who")]
+    pub version: u32,
+}
+
+const fn without_who() -> u32 {
+    WITHOUT_WHO
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_without_who(version: &u32) -> bool {
+    *version == WITHOUT_WHO
+}
+
+impl FoldOptions {
+    /// The version of cells that this program makes.
+    pub const VERSION: u32 = VERSION;
+
+    /// What the cells tell.
+    pub(crate) fn told(&self) -> Told {
+        let tells_who = self.version > WITHOUT_WHO;
+        Told {
+            processes: self.processes,
+            threads: tells_who && self.processes && self.threads,
+            cgroups: tells_who,
+            files: tells_who && self.files,
+            merges: tells_who,
+        }
+    }
 }
 
 /// A file that was folded.
@@ -51,6 +90,9 @@ pub struct Member {
     pub files: Vec<FileIdentity>,
     /// How it came about.
     pub conditions: CaptureConditions,
+    /// Paths of its files, where files were told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<FileName>,
     /// Which of its I/Os were folded; `None` where all were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
@@ -125,16 +167,17 @@ impl<R: Read + Seek> FoldFile<R> {
         let first = lines.next().unwrap_or_default();
         let version = std::str::from_utf8(first).ok().and_then(|line| line.strip_prefix(MAGIC));
         let version = version.and_then(|version| version.strip_suffix('\n'));
-        match version {
-            Some(VERSION) => {}
+        let version = match version {
+            Some("1") => WITHOUT_WHO,
+            Some("2") => VERSION,
             Some(other) if other.chars().all(|c| c.is_ascii_alphanumeric()) => {
                 return Err(TraceError::Unsuitable(format!(
-                    "the fold file has version {other}, and this program reads version {VERSION}; \
+                    "the fold file has version {other}, and this program reads versions 1 to {VERSION}; \
                      update steadfast, or fold the traces again"
                 )));
             }
             _ => return Err(damaged("its first line")),
-        }
+        };
         let second = lines.next().unwrap_or_default();
         let told =
             std::str::from_utf8(second).ok().and_then(|line| line.trim_end().split_once(' '));
@@ -147,8 +190,14 @@ impl<R: Read + Seek> FoldFile<R> {
         if hex(&Sha256::digest(&text)) != sum {
             return Err(damaged("the description of its captures"));
         }
-        let contents: Contents = serde_json::from_slice(&text)
+        let mut contents: Contents = serde_json::from_slice(&text)
             .map_err(|error| damaged(&format!("the description of its captures ({error})")))?;
+        if contents.options.version != version {
+            return Err(damaged("its version"));
+        }
+        for capture in &mut contents.captures {
+            capture.conditions.files = Arc::new(capture.paths.clone());
+        }
         Self::with(source, contents, end)
     }
 
@@ -198,8 +247,9 @@ impl<R: Read + Seek> FoldFile<R> {
     ) -> Result<(), TraceError> {
         let packed = self.block(number)?;
         let unpacked = zstd::stream::read::Decoder::with_buffer(packed.as_slice())?;
-        let step_ns = self.contents.options.step_ns;
-        block::read(BufReader::new(unpacked), step_ns, cells_of, busy_of)
+        let FoldOptions { step_ns, version, .. } = self.contents.options;
+        let how = (step_ns, version > WITHOUT_WHO);
+        block::read(BufReader::new(unpacked), how, cells_of, busy_of)
     }
 }
 
@@ -216,7 +266,7 @@ pub(super) fn step_fits(step_ns: u64) -> bool {
 pub(super) fn write_head(sink: &mut impl Write, contents: &Contents) -> Result<(), TraceError> {
     let mut text = serde_json::to_vec(contents).map_err(io::Error::from)?;
     text.push(b'\n');
-    writeln!(sink, "{MAGIC}{VERSION}")?;
+    writeln!(sink, "{MAGIC}{}", contents.options.version)?;
     writeln!(sink, "{} {}", text.len(), hex(&Sha256::digest(&text)))?;
     sink.write_all(&text)?;
     Ok(())

@@ -53,7 +53,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     let conditions = captured.conditions();
     let phase_ns = conditions.began_unix_ns.unwrap_or(0) % step_ns;
     let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
-    let mut gathering = Gathering::new(step_ns, phase_ns, options.processes, sizes.collect());
+    let mut gathering = Gathering::new(phase_ns, options, sizes.collect());
     let account = captured.run(pass, &mut [&mut gathering])?;
     let gathered = gathering.finish(account.span_ns.map_or(0, |(_, last)| last))?;
     let block = zstd::stream::encode_all(gathered.block.as_slice(), LEVEL)?;
@@ -61,6 +61,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     let member = Member {
         files,
         conditions: conditions.clone(),
+        paths: if options.files { conditions.files.to_vec() } else { Vec::new() },
         filter: pass.filter.told(conditions),
         account,
         integrity: captured.integrity(),

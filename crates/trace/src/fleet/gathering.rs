@@ -1,13 +1,16 @@
 //! The fold that makes the cells of a fold file of single I/Os.
 
 use super::block::{put_busy, put_step};
-use crate::cells::{Cell, FLAGS};
+use super::file::FoldOptions;
+use crate::batch::Batch;
+use crate::cells::{Cell, FLAGS, Told, Who};
 use crate::error::TraceError;
 use crate::file::Fields;
 use crate::fold::{Fold, FoldSums, Rows};
+use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::untold::Untold;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoOp, Layer, Nanos};
 
@@ -22,8 +25,8 @@ const OVERHANG_NS: u64 = 3_600_000_000_000;
 /// The same in steps.
 const OVERHANG_STEPS: u64 = 1000;
 
-/// Device, layer, operation, order, size, process and its name.
-type Key = (u16, Layer, IoOp, bool, u32, u32, Command);
+/// Device, layer, operation, order, size, and who it was.
+type Key = (u16, Layer, IoOp, bool, u32, Who);
 
 /// A cell that is being filled.
 #[derive(Default)]
@@ -38,11 +41,12 @@ pub(super) struct Gathering {
     step_ns: u64,
     /// How far into a step of the clock the capture began.
     phase_ns: u64,
-    processes: bool,
+    /// What its cells tell.
+    told: Told,
     /// Sizes of the devices.
     sizes: Vec<Option<u64>>,
     step: u64,
-    open: HashMap<Key, Open>,
+    open: QuickMap<Key, Open>,
     /// Busy time that may go on, by device and layer.
     carried: BTreeMap<(u16, Layer), (u64, u64)>,
     busy: BTreeMap<(u64, u16, Layer), u64>,
@@ -59,15 +63,15 @@ pub(super) struct Gathered {
 }
 
 impl Gathering {
-    /// Cells in steps of a width, of a capture that began so far into such a step.
-    pub fn new(step_ns: u64, phase_ns: u64, processes: bool, sizes: Vec<Option<u64>>) -> Self {
+    /// Cells of a capture that began so far into a step.
+    pub fn new(phase_ns: u64, options: &FoldOptions, sizes: Vec<Option<u64>>) -> Self {
         Gathering {
-            step_ns,
+            step_ns: options.step_ns,
             phase_ns,
-            processes,
+            told: options.told(),
             sizes,
             step: 0,
-            open: HashMap::new(),
+            open: QuickMap::default(),
             carried: BTreeMap::new(),
             busy: BTreeMap::new(),
             block: Vec::new(),
@@ -98,12 +102,23 @@ impl Gathering {
 
     fn key(&self, rows: &Rows<'_>, row: usize) -> Key {
         let batch = rows.batch;
-        let (pid, command) = match self.processes {
+        let (op, bytes, sequential) = (batch.op(row), batch.bytes(row), rows.sequential[row]);
+        (batch.device(row), batch.layer(row), op, sequential, bytes, self.who(batch, row))
+    }
+
+    /// Who did an I/O, as far as the cells tell.
+    fn who(&self, batch: &Batch, row: usize) -> Who {
+        let (pid, command) = match self.told.processes {
             true => (batch.pid(row), batch.command(row)),
             false => (0, Command::default()),
         };
-        let (op, bytes, sequential) = (batch.op(row), batch.bytes(row), rows.sequential[row]);
-        (batch.device(row), batch.layer(row), op, sequential, bytes, pid, command)
+        let (tid, thread) = match self.told.threads {
+            true => (batch.tid(row), batch.thread(row)),
+            false => (0, Command::default()),
+        };
+        let is_of_file = self.told.files && batch.layer(row) == Layer::FileSystem;
+        let inode = if is_of_file { batch.inode(row) } else { 0 };
+        Who { pid, command, tid, thread, cgroup: batch.cgroup(row), inode }
     }
 
     fn is_beyond(&self, rows: &Rows<'_>, row: usize) -> bool {
@@ -122,8 +137,9 @@ impl Gathering {
         let (key, is_beyond) = (self.key(rows, row), self.is_beyond(rows, row));
         if self.open.len() >= CELLS_MAX && !self.open.contains_key(&key) {
             let what = format!(
-                "a step of {} has more than {CELLS_MAX} streams and processes; choose narrower \
-                 steps, or leave processes out with --no-processes",
+                "a step of {} has more than {CELLS_MAX} streams of files, threads and processes; \
+                 choose narrower steps, or leave some out with --no-files, --no-threads or \
+                 --no-processes",
                 Nanos(self.step_ns)
             );
             return Err(TraceError::TooFine(what));
@@ -206,6 +222,8 @@ impl Open {
         cell.depth_max = cell.depth_max.max(depth);
         cell.offsets |= batch.offset(row);
         cell.beyond += u64::from(is_beyond);
+        cell.merged += u64::from(batch.merged(row));
+        cell.contents.add(batch, row);
         let bits = batch.flags(row);
         for bit in 0..FLAGS {
             cell.flags[bit] += u64::from(bits >> bit & 1);
@@ -213,16 +231,16 @@ impl Open {
     }
 
     fn cell(self, key: Key) -> Cell {
-        let (device, layer, op, sequential, bytes, pid, command) = key;
+        let (device, layer, op, sequential, bytes, who) = key;
         let (responses, queued) = (self.responses.times(), self.queued.times());
-        let named = Cell { device, layer, op, sequential, bytes, pid, command, ..self.cell };
+        let named = Cell { device, layer, op, sequential, bytes, who, ..self.cell };
         Cell { responses, queued, ..named }
     }
 }
 
 impl Fold for Gathering {
     fn fields(&self) -> Fields {
-        Fields::ALL
+        Fields::ALL.and(Fields::BUSY)
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         rows.iter().try_for_each(|row| self.take_row(rows, row))

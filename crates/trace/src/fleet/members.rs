@@ -2,7 +2,7 @@
 
 use super::common::{Common, host_of};
 use super::file::FoldFile;
-use crate::cells::{BusyInStep, Cell, Cells};
+use crate::cells::{BusyInStep, Cell, Cells, Told};
 use crate::crew::Crew;
 use crate::error::TraceError;
 use crate::file::{Integrity, LeftOut, Recovery, Trace};
@@ -187,7 +187,9 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
             {
                 Ok(())
             }
-            (Of::Folded(file, _), Untold::Processes) if file.contents().options.processes => Ok(()),
+            (Of::Folded(file, _), Untold::Processes) => {
+                file.contents().options.told().check(Told { processes: true, ..Told::default() })
+            }
             (Of::Folded(..), _) => Err(not_in_a_fold(what)),
         })
     }
@@ -292,20 +294,18 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
         }
         let asks_processes =
             |fold: &mut &mut dyn Fold| matches!(fold.of_sums(), Err(Untold::Processes));
-        if !options.processes
-            && (pass.filter.process.is_some() || folds.iter_mut().any(asks_processes))
-        {
-            return Err(not_in_a_fold(Untold::Processes));
-        }
+        let (told, asked) = (options.told(), pass.filter.asked());
+        let processes = asked.processes || folds.iter_mut().any(asks_processes);
+        told.check(Told { processes, ..asked })?;
         let folds = folds.iter_mut().map(|fold| fold.of_cells().map_err(not_in_a_fold));
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
-        let (step_ns, processes) = (options.step_ns, options.processes);
+        let step_ns = options.step_ns;
         let phase_ns = member.conditions.began_unix_ns.unwrap_or(0) % step_ns;
         // The first step of the clock in which the capture listened, on the common axis.
         let base_ns = self.place.shift_ns.saturating_sub(phase_ns);
         let mut found = PassAccount { kept: 0, span_ns: None, ..member.account };
         let mut show = |cells: &[Cell], busy: &[BusyInStep]| {
-            let cells = Cells { step_ns, processes, cells, busy };
+            let cells = Cells { step_ns, told, cells, busy };
             folds.iter_mut().try_for_each(|fold: &mut &mut dyn FoldCells| fold.take_cells(&cells))
         };
         let mut busy = Vec::new();
@@ -338,6 +338,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
 
     fn place_cell(&self, cell: &mut Cell, base_ns: u64) {
         cell.device = self.place.device(cell.device);
+        cell.who.cgroup = self.place.cgroup(cell.who.cgroup);
         cell.begin_ns = cell.begin_ns.saturating_add(base_ns);
         let (first, last) = cell.span_ns;
         cell.span_ns = (first.saturating_add(base_ns), last.saturating_add(base_ns));
@@ -347,7 +348,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
 /// What all cells add up to: where these sums have room, all that is made of some of the
 /// cells has.
 #[derive(Default)]
-struct Totals([u64; 8]);
+struct Totals([u64; 11]);
 
 impl Totals {
     fn see(&mut self, cell: &Cell) -> Result<(), TraceError> {
@@ -367,6 +368,9 @@ impl Totals {
             Some(cell.queued.sum_ns),
             cell.depth_sum.checked_add(cell.depths),
             flagged,
+            Some(cell.merged),
+            Some(cell.contents.blocks.max(cell.contents.duplicates)),
+            Some(cell.contents.bytes.max(cell.contents.compressed_bytes)),
         ];
         for (sum, value) in self.0.iter_mut().zip(of_cell) {
             let value = value.ok_or_else(impossible)?;
@@ -392,9 +396,6 @@ fn not_in_a_fold(what: Untold) -> TraceError {
             the trace files instead"
                 .into()
         }
-        Untold::Processes => "the fold was made without processes (--no-processes), so it cannot \
-            report them; name the trace files instead, or fold them again"
-            .into(),
         _ => format!(
             "a fold file holds sums, no single I/Os, so it cannot report {what}; name the trace \
              files instead"

@@ -100,9 +100,16 @@ impl<R: Read + Seek> Merge<R> {
             return Ok(());
         }
         let told = |options: &FoldOptions| {
-            let processes = if options.processes { "with" } else { "without" };
-            let step = steadfast_domain::Nanos(options.step_ns);
-            format!("steps of {step}, {processes} processes, window {}", options.window)
+            let with = |is: bool| if is { "with" } else { "without" };
+            let (step, told) = (steadfast_domain::Nanos(options.step_ns), options.told());
+            format!(
+                "version {}, steps of {step}, {} processes, {} threads, {} files, window {}",
+                options.version,
+                with(told.processes),
+                with(told.threads),
+                with(told.files),
+                options.window
+            )
         };
         Err(TraceError::Unsuitable(format!(
             "folds made with different options cannot be merged: {} and {}; fold the traces again \

@@ -458,6 +458,7 @@ fn begins_inside(filter: &Filter, at_ns: u64) -> bool {
 fn only_streams_and_times(filter: &Filter, source: &str) -> Result<(), ReplayError> {
     let asked = [
         (filter.process.is_some(), "processes; omit --pid"),
+        (filter.asks_single_ios(), "threads, cgroups and files; omit --tid, --cgroup and --file"),
         (!filter.devices.is_empty(), "devices; omit --device"),
         (filter.layer.is_some(), "layers; omit --layer"),
     ];

@@ -62,7 +62,7 @@ fn streams(file: &Alone, filter: &Filter) -> StreamTable {
 }
 
 fn steps(file: &Alone, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
-    file.steps(&Pass::default(), Some(width_ns)).unwrap().found.steps
+    file.steps(&Pass::default(), Some(width_ns)).unwrap().found.steps.iter().collect()
 }
 
 #[test]

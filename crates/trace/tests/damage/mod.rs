@@ -1,6 +1,8 @@
 //! Damage to files: whatever bit is flipped and wherever a file is cut, its I/Os
 //! are the ones that were written, or something says that they are not.
 
+mod asked;
+
 use super::steps_alone::Kept;
 use std::collections::HashSet;
 use std::io::Cursor;

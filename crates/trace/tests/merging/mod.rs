@@ -11,6 +11,7 @@ use steadfast_trace::day_profile::DayProfile;
 use steadfast_trace::drives::Drives;
 use steadfast_trace::groups::{Facet, Groups};
 use steadfast_trace::hits::{Ends, HitMap, HitSteps};
+use steadfast_trace::hot::HotRanges;
 use steadfast_trace::locality::Locality;
 use steadfast_trace::processes::ProcessTable;
 use steadfast_trace::quality::Quality;
@@ -19,7 +20,7 @@ use steadfast_trace::sequence::{After, Sequencer};
 use steadfast_trace::series::{SeriesOf, SeriesOverTime};
 use steadfast_trace::shape::Shape;
 use steadfast_trace::steps::Steps;
-use steadfast_trace::{Batch, Fold, Rows, StreamTable, Sums};
+use steadfast_trace::{Batch, By, Fold, Rows, StreamKey, StreamTable, Sums};
 
 const STEP_NS: u64 = 200_000;
 
@@ -47,6 +48,11 @@ fn any_io() -> impl Strategy<Value = IoEvent> {
         device,
         pid,
         command: Command::new(["a", "b"][pid as usize % 2]),
+        tid: pid + place as u32 % 3,
+        thread: Command::new(["", "c"][place as usize % 2]),
+        cgroup: device % 3,
+        merged: op as u16,
+        inode: place % 5,
         layer: if place == 7 { Layer::FileSystem } else { Layer::Block },
         flags: (place % 2) as u16 * 64 + (place % 5) as u16,
         queued_ns: response % 7 * 1000,
@@ -133,6 +139,8 @@ impl Parts {
             busy: &sequencer.busy,
             kept: &kept,
             after: &after,
+            stretch: 0,
+            place: None,
         };
         fold.take(&rows).unwrap();
         if let Ok(sums) = fold.of_sums() {
@@ -200,8 +208,8 @@ proptest! {
     }
 
     #[test]
-    fn groups(parts in any_parts(), most in 0usize..40, chosen in 0usize..6) {
-        let facets = [Facet::ALL[chosen], Facet::ALL[(chosen + 1) % 6]];
+    fn groups(parts in any_parts(), most in 0usize..40, chosen in 0usize..10) {
+        let facets = [Facet::ALL[chosen], Facet::ALL[(chosen + 1) % 10]];
         merges!(parts, Groups::keeping(most, &facets), |groups| groups);
     }
 
@@ -227,7 +235,7 @@ proptest! {
             ..Default::default()
         };
         let clock = Clock::of(&conditions, None).unwrap();
-        let new = || DayProfile::new(clock, STEP_NS * 5).unwrap();
+        let new = || DayProfile::new(clock.clone(), STEP_NS * 5).unwrap();
         merges!(parts, new(), |days| days);
     }
 
@@ -256,6 +264,11 @@ proptest! {
     fn hit_maps_and_working_sets(parts in any_parts(), device in 0u16..4) {
         let steps = HitSteps::over((0, 5_000_000), 11);
         merges!(parts, HitMap::new(device, 140_000, 13, steps), |map| map);
+        let streams = [StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }];
+        let map = || HitMap::new(device, 140_000, 13, steps).by(By::Bytes).of_streams(&streams);
+        merges!(parts, map(), |map| map);
+        merges!(parts, HotRanges::new(device, 140_000, 13), |ranges| ranges);
+        merges!(parts, HotRanges::keeping(3, device, 140_000, 13), |ranges| ranges);
         merges!(parts, Ends::default(), |ends| ends);
         merges!(parts, Reach::new(device, 1 << 30), |reach| reach);
     }
@@ -293,7 +306,16 @@ fn of_too_many_streams_the_same_are_kept_in_any_order() {
         let (no, none) = (vec![false; events.len()], vec![0; events.len()]);
         let (busy, kept) = (vec![(0, 0); events.len()], vec![true; events.len()]);
         let (batch, sequential, depth) = (&batch, &no[..], &none[..]);
-        let rows = Rows { batch, sequential, depth, busy: &busy, kept: &kept, after: &[] };
+        let rows = Rows {
+            batch,
+            sequential,
+            depth,
+            busy: &busy,
+            kept: &kept,
+            after: &[],
+            stretch: 0,
+            place: None,
+        };
         table.take(&rows).unwrap();
         table
     };

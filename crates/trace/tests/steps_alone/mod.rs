@@ -176,7 +176,12 @@ fn in_steps(seconds: u64) -> StudyOptions {
 
 /// What is left of a step without single I/Os.
 fn without_single_ios(step: &CaptureStep) -> CaptureStep {
-    CaptureStep { histogram: Default::default(), busy_ns: 0, ..step.clone() }
+    CaptureStep {
+        histogram: Default::default(),
+        busy_ns: 0,
+        queued: Default::default(),
+        ..step.clone()
+    }
 }
 
 fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {
@@ -256,13 +261,17 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "hits-0-read",
             "hits-0-write",
             "hits-1-write",
+            "hot-0",
+            "hot-1",
             "idle-0",
             "idle-1",
             "kinds",
+            "kinds-processes",
             "process-map",
             "process-streams",
             "processes",
             "queue-times",
+            "queue-times-processes",
             "response-heat",
             "response-histogram",
             "response-times",

@@ -10,7 +10,7 @@ mod merged;
 mod share;
 
 use super::expression::{Expression, TargetFacts};
-use super::running::{slug, unix_ms};
+use super::running::{slug, unix_nanos};
 use super::{files, version};
 use crate::engine::Engine;
 use crate::prepared::{Prepared, Refusal};
@@ -22,7 +22,7 @@ use share::Shares;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use steadfast_domain::measurement::{HostPart, Interval};
+use steadfast_domain::measurement::{CommonStart, HostPart, Interval};
 use steadfast_domain::{
     Caveat, CaveatKind, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats,
 };
@@ -164,6 +164,15 @@ impl FioHosts {
                 "Use ssh (omit --hosts-plain).",
             ));
         }
+        let uses = &self.target.device().in_use;
+        if !uses.is_empty() {
+            found.push(Caveat::new(
+                CaveatKind::Deviation,
+                caveats::HOSTS_USE,
+                format!("The device was in use while it was read ({}).", uses.join("; ")),
+                "Other I/O to the device changes every number; measure it while nothing uses it.",
+            ));
+        }
         self.caveats = found;
     }
 
@@ -210,12 +219,13 @@ impl FioHosts {
         }
     }
 
-    /// Has every host that can be told begin at one moment; `None` where one cannot.
+    /// Has every host that can be told begin at one moment, [`LEAD`] after the one that
+    /// several targets have agreed on; `None` where one cannot be told.
     fn agree(&mut self, begins: Option<Nanos>) -> Result<Option<Nanos>, Halt> {
-        let now = Nanos(unix_ms() * 1_000_000);
-        // Several targets agree by our monotonic clock, and not before we are ready.
-        let ahead = begins.map(|at| at.saturating_sub(steadfast_host::monotonic()));
-        let moment = now + LEAD.max(ahead.unwrap_or_default());
+        let now = unix_nanos() + LEAD;
+        // Several targets agree by our monotonic clock.
+        let moment = begins
+            .map_or(now, |at| Nanos((now + at).0.saturating_sub(steadfast_host::monotonic().0)));
         let mut all = true;
         for host in &mut self.target.hosts {
             all &= host.begin_at(moment).map_err(|error| Halt::Refused(error.to_string()))?;
@@ -283,11 +293,8 @@ impl FioHosts {
 
     /// Who lagged, and who began late.
     fn judge(&mut self, step: &Step, parts: &[HostPart]) {
-        let mut rates: Vec<f64> = parts.iter().filter_map(HostPart::iops).collect();
-        rates.sort_by(f64::total_cmp);
-        let median = rates.get(rates.len() / 2).copied().unwrap_or(0.0);
-        for part in parts {
-            let Some(rate) = part.iops().filter(|rate| *rate < median * LAGGING) else { continue };
+        let median = median_iops(parts);
+        for (part, rate) in lagging(parts, median) {
             let text = format!(
                 "Host {} lagged in {}: {rate:.0} IOPS, where the median host did {median:.0}.",
                 part.host, step.place
@@ -311,6 +318,25 @@ impl FioHosts {
             self.caveats.push(Caveat::new(CaveatKind::Remark, id, text, remedy));
         }
     }
+}
+
+/// How long after a moment the first host began; `None` where that is not known of all.
+fn late(all: &[Share], moment: Option<Nanos>) -> Option<Nanos> {
+    let began: Option<Vec<Nanos>> = all.iter().map(|share| share.began).collect();
+    Some(began?.into_iter().min()?.saturating_sub(moment?))
+}
+
+/// What the median host did; of an even number, the faster of the two in the middle.
+fn median_iops(parts: &[HostPart]) -> f64 {
+    let mut rates: Vec<f64> = parts.iter().filter_map(HostPart::iops).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Hosts that did far less than the median host, and how much they did.
+fn lagging(parts: &[HostPart], median: f64) -> impl Iterator<Item = (&HostPart, f64)> {
+    let rates = parts.iter().filter_map(|part| Some((part, part.iops()?)));
+    rates.filter(move |(_, rate)| *rate < median * LAGGING)
 }
 
 /// The halt to report where hosts failed: the first that is more than a consequence of
@@ -358,7 +384,7 @@ impl Engine for FioHosts {
         let reported = if ramp > Nanos::ZERO { ramp + REPORT } else { ramp };
         let expressions = shares.expressions(&starts, reported, step.cut);
         let moment = self.agree(start.begins)?;
-        let began_unix_ms = moment.map_or_else(unix_ms, |moment| moment.0 / 1_000_000);
+        let began_unix_ms = moment.unwrap_or_else(unix_nanos).0 / 1_000_000;
         let results = self.carry_out(&step, &expressions, number);
         let mut done = Vec::new();
         let mut halts = Vec::new();
@@ -378,6 +404,11 @@ impl Engine for FioHosts {
         measurement.began_unix_ms = began_unix_ms;
         measurement.complete = ended;
         measurement.seed = Some(start.seed(stimulus.seed)).filter(|seed| *seed != stimulus.seed);
+        measurement.common_start = start.begins.map(|at| CommonStart {
+            agreed: at + LEAD,
+            late: late(&all, moment),
+            ..CommonStart::default()
+        });
         measurement.intervals.iter().for_each(watch);
         self.judge(&step, &measurement.hosts);
         let cursors: Vec<_> = all.into_iter().map(|share| share.cursors).collect();
@@ -413,5 +444,45 @@ impl FioHosts {
             self.once(caveats::FIO_SAID, &text.clone(), text, "Read the files next to fio's jobs.");
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(host: &str, ios: u64, seconds: u64) -> HostPart {
+        HostPart {
+            host: host.to_owned(),
+            ios,
+            elapsed: Nanos::from_secs(seconds),
+            ..HostPart::default()
+        }
+    }
+
+    fn laggards(parts: &[HostPart]) -> Vec<&str> {
+        lagging(parts, median_iops(parts)).map(|(part, _)| part.host.as_str()).collect()
+    }
+
+    #[test]
+    fn a_host_that_does_less_than_four_fifths_of_the_median_lags() {
+        // Rates: 1000, 799, 800, 9000; the median of an even number is the upper one.
+        let parts = [part("a", 1000, 1), part("b", 799, 1), part("c", 1600, 2), part("d", 9000, 1)];
+        assert_eq!(laggards(&parts), ["b"]);
+        assert_eq!(laggards(&[part("a", 1000, 1), part("b", 799, 1)]), ["b"]);
+        assert_eq!(laggards(&[part("a", 1000, 1), part("b", 800, 1)]), [""; 0]);
+        assert_eq!(laggards(&[part("a", 1, 1)]), [""; 0]);
+        assert_eq!(laggards(&[]), [""; 0]);
+        // The same number of I/Os in twice the time is half the rate.
+        assert_eq!(laggards(&[part("a", 1000, 1), part("b", 1000, 2)]), ["b"]);
+    }
+
+    #[test]
+    fn what_failed_is_told_and_not_who_was_stopped_for_it() {
+        let refused = Halt::Refused("host b died".to_owned());
+        let of = |halts: &[Halt]| failure(halts.to_vec());
+        assert_eq!(of(&[Halt::Stopped, refused.clone(), Halt::Stopped]), Some(refused));
+        assert_eq!(of(&[Halt::Stopped, Halt::Stopped]), Some(Halt::Stopped));
+        assert_eq!(of(&[]), None);
     }
 }

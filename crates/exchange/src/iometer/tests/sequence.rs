@@ -2,7 +2,7 @@
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::read::read;
-use crate::iometer::sequence::{Circumstances, Plan, plan};
+use crate::iometer::sequence::{Circumstances, Disk, Plan, plan};
 use steadfast_domain::sequence::{Amount, SequenceEnd};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{Bytes, Demand, Nanos};
@@ -147,6 +147,26 @@ fn workers_that_do_the_same_are_threads_and_others_are_loads_at_once() {
     let disk = two_workers(|text| text.replace("SCRATCH DISK 7", "SCRATCH DISK 11"));
     let said = format!("{:?}", planned(&disk, HERE).unwrap().sequence.remarks);
     assert!(said.contains("all stand for the one target"), "{said}");
-    let one = Circumstances { disk: Some("1: \"SCRATCH DISK 7\""), ..HERE };
+    let one = Circumstances { disk: Some(Disk::Alone("1: \"SCRATCH DISK 7\"")), ..HERE };
     assert_eq!(planned(&disk, one).unwrap().sequence.steps[1].load.demand, Demand::new(2, 4));
+}
+
+#[test]
+fn a_disk_among_others_has_the_numbers_of_all_tests() {
+    let among = |name| Circumstances { disk: Some(Disk::Among(name)), ..HERE };
+    let all = planned(&without_delay(), HERE).unwrap();
+    let disk = &all.tests[0].active[0].targets[0];
+    let own = planned(&without_delay(), Circumstances { prepare: true, ..among(disk) }).unwrap();
+    let numbers: Vec<Option<u32>> = own.sequence.steps.iter().map(|step| step.number).collect();
+    assert_eq!(numbers, [Some(1), Some(2), Some(3)], "the preparation is the first");
+    assert_eq!(own.sequence.disk.as_deref(), Some(disk.as_str()));
+    let places: Vec<u32> = own.sequence.numbered().map(|(number, _)| number).collect();
+    assert_eq!(places, [1, 2, 3]);
+    assert_eq!(all.sequence.numbered().map(|(number, _)| number).collect::<Vec<_>>(), [1, 2]);
+    let why = planned(&without_delay(), among("9: none")).unwrap_err();
+    assert!(why.contains("no test uses a disk '9: none'"), "{why}");
+    assert!(all.tests[0].of_disk(disk).is_some() && all.tests[0].of_disk("9: none").is_none());
+    assert!(
+        crate::iometer::is_same_disk("C:", "c:Data") && !crate::iometer::is_same_disk("C:", "D:")
+    );
 }

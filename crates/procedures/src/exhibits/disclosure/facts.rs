@@ -9,9 +9,10 @@ use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::origin::{given, said};
 use crate::parameters;
 use crate::words::{number, own};
+use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::record::version_for;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{
     Class, Conditions, Criteria, Demand, Device, Entry, Profile, Purge, ReadBack, Record,
@@ -34,7 +35,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
         .with(choices.pattern_row("Data pattern", s.data_pattern.to_string()))
         .with(Setting::identity("Run seed", s.seed.to_string()).by(seed))
         .with(Setting::new("verify", "Verification of data", verified, verify_origin(s)))
-        .with(Setting::identity("Record version", RECORD_VERSION.to_string()).by(Origin::Default));
+        .with(Setting::identity("Record version", version_for(s).to_string()).by(Origin::Default));
     let gap = s.sim_gap.map(|gap| format!("before step {}, {}", gap.before, gap.lasts));
     let gap = gap.map(|gap| Setting::new("sim-gap", "Simulated gap", gap, Origin::Chosen));
     let told = |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);
@@ -224,11 +225,15 @@ pub fn conditions_facts(record: &Record) -> Facts {
     let read_again = record.entries.iter().filter_map(|entry| match entry {
         Entry::Resettled { got, when } => {
             let when = when.map_or("on resume".to_owned(), |when| when.to_string());
-            Some(Setting::outcome(&format!("Write cache, read back {when}"), cache(got)))
+            Some((format!("Write cache, read back {when}"), cache(got)))
         }
         _ => None,
     });
-    facts.rows(read_again).rows(record.purge().into_iter().flat_map(purge_rows))
+    // Every part of a suite reads it again: once for each moment and value.
+    let mut seen = BTreeSet::new();
+    let each = read_again.filter(|read| seen.insert(read.clone()));
+    let rows: Vec<Setting> = each.map(|(label, value)| Setting::outcome(&label, value)).collect();
+    facts.rows(rows).rows(record.purge().into_iter().flat_map(purge_rows))
 }
 
 fn purge_rows(purge: &Purge) -> Rows {

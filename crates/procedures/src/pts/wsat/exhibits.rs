@@ -248,10 +248,18 @@ fn figures(wsat: &Wsat, results: &Results<'_>) -> Vec<KeyFigure> {
     let sustained = sustained.or_else(|| results.last_minutes(LAST_MINUTES).filter(|_| several));
     let share = sustained.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(s, f)| s / f * 100.0);
     let last = results.minutes.last();
+    // A run too short for a sustained rate shows at least how far it fell.
+    let fallen = last.filter(|_| sustained.is_none() && results.minutes.len() > 1);
     let name = &wsat.workload;
     vec![
         KeyFigure::new("fresh-iops", format!("{name}, first step"), fresh, "IOPS"),
         KeyFigure::new("sustained-iops", format!("{name}, sustained"), sustained, "IOPS"),
+        KeyFigure::new(
+            "last-iops",
+            format!("{name}, last step"),
+            fallen.and_then(|minute| minute.iops),
+            "IOPS",
+        ),
         KeyFigure::new("sustained-share", "Sustained share of fresh", share, "%"),
         KeyFigure::new("sustained-mean", "Mean, last step", last.and_then(|m| m.art), "ms"),
         KeyFigure::new("five-nines", "99.999 %, last step", last.and_then(|m| m.five_nines), "ms")

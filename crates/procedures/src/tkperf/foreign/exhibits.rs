@@ -6,7 +6,8 @@ use crate::exhibits::pages::page;
 use crate::exhibits::tkperf::{self, Content, SaturatedMinute, Shown, ZoneCurve, write_saturation};
 use crate::ground::secondary::mean;
 use crate::words::mix_name;
-use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
+use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Page, Row, Table};
+use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured};
 
 /// Minutes over which the end of a saturation is averaged, as in our summary.
@@ -27,6 +28,49 @@ pub(super) fn summary(studied: &Studied<'_>) -> Vec<Exhibit> {
     };
     let steady = studied.verdict.as_ref().map(|v| tracking_table("steady-state", v));
     std::iter::once(table).chain(steady).map(Exhibit::Table).collect()
+}
+
+/// The numbers of page one, by the ids of our runs where they mean the same.
+pub(super) fn key(studied: &Studied<'_>) -> Vec<KeyFigure> {
+    let kind = studied.test.kind;
+    let of = |id: &str, label: &str, mix: u8| {
+        let pattern = AccessPattern::random(Bytes::kib(4), mix);
+        let point = studied.points.iter().find(|point| point.pattern == pattern);
+        KeyFigure::new(id, label, point.and_then(|point| point.mean), unit(kind))
+    };
+    match kind {
+        ForeignKind::Iops => vec![
+            of("rnd-4k-read-iops", "RND 4K read", 100),
+            of("rnd-4k-write-iops", "RND 4K write", 0),
+            of("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
+        ],
+        ForeignKind::Latency => vec![
+            of("rnd-4k-read-mean", "RND 4K read, mean", 100),
+            of("rnd-4k-write-mean", "RND 4K write, mean", 0),
+        ],
+        ForeignKind::Throughput => {
+            let large =
+                studied.points.iter().filter(|point| point.pattern.size == Bytes::kib(1024));
+            let figure = |point: &Shown| {
+                let direction = if point.pattern.read_percent == 100 { "read" } else { "write" };
+                let id = format!("seq-1024k-{direction}-rate");
+                let label = format!("SEQ 1024K {direction}");
+                KeyFigure::new(&id, label, point.mean, unit(kind))
+            };
+            large.map(figure).collect()
+        }
+        ForeignKind::WriteSaturation => {
+            let values = || studied.test.values.iter().map(|value| value.measured.iops);
+            let first = values().next().flatten();
+            let last = mean(values().rev().take(LAST_MINUTES));
+            // The same blocks in every round: not what a drive sustains.
+            vec![
+                KeyFigure::new("fresh-iops", "RND 4K W, first step", first, unit(kind)),
+                KeyFigure::new("last-steps-iops", "RND 4K W, last 5 steps", last, unit(kind)),
+            ]
+        }
+        ForeignKind::ZoneIops | ForeignKind::ZoneThroughput => Vec::new(),
+    }
 }
 
 /// The sections of TKperf's report.

@@ -44,7 +44,7 @@ pub fn findings(run: &ForeignRun, software: &str) -> Findings {
         software: software.to_owned(),
         ending: format!("Read from a log of TKperf: {}.", titles.join(", ")),
         caveats,
-        chapters: vec![worth::page(run), setup_information(run)],
+        chapters: vec![worth::page(run), setup_information(run), general_information()],
         parts,
         ..Findings::new("TKperf", header(run, "TKperf Test Report", Vec::new()))
     }
@@ -75,7 +75,8 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         summary: exhibits::summary(&studied),
         chapters: exhibits::chapters(&studied),
         ..Findings::new(title, header(run, title, vec![parameters(test)]))
-    };
+    }
+    .fronted(exhibits::key(&studied), [] as [&str; 0]);
     findings.judged(studied.verdict.clone())
 }
 
@@ -269,10 +270,36 @@ fn setup_information(run: &ForeignRun) -> Page {
         Setting::identity("TKperf version", &run.version),
         Setting::identity("Fio version", run.tests.iter().find_map(|test| test.engine.clone())),
         Setting::identity("Date of test run", &run.date),
+        Setting::identity("Number of jobs (-nj)", of_all(run, |test| test.jobs)),
+        Setting::identity("Number of outstanding IOs (-iod)", of_all(run, |test| test.depth)),
+        Setting::identity("Seconds of a step (-rt)", of_all(run, |test| test.step_seconds)),
     ])));
     exhibits.push(Exhibit::Facts(Facts::new("Operating System").rows([
         Setting::identity("Kernel", &run.kernel),
         Setting::identity("Description", line(&run.distribution)),
     ])));
     page("Setup Information", exhibits)
+}
+
+/// A number of the command line as the tests have it; the latency test has its own.
+fn of_all<N: ToString>(run: &ForeignRun, of: impl Fn(&ForeignTest) -> Option<N>) -> Option<String> {
+    let others = || run.tests.iter().filter(|test| test.kind != ForeignKind::Latency);
+    let found = others().chain(&run.tests).find_map(of);
+    found.map(|number| number.to_string())
+}
+
+/// TKperf's words, and its rule of steady state.
+fn general_information() -> Page {
+    let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
+    let words = Facts::new("Words").rows([
+        word("Workloads", "percent of the I/Os that are reads / writes; 95/5 is 95 % reads"),
+        word("Block size", "transfer size of fio's I/Os in KiB (1,024 bytes)"),
+        word("Measurement window", "the rounds in which the dependent variable became stable"),
+        word("Dependent variable", "the value of each round that is checked for steady state"),
+    ]);
+    let rule = "Steady state is reached when, in 5 consecutive rounds, the largest and the smallest \
+                value differ by no more than 20 % of the average, and the line of best fit rises or \
+                falls by no more than 10 % of the average. TKperf calls this window 4, the number of \
+                its intervals. At most 25 rounds are run.";
+    page("General Information", vec![Exhibit::Facts(words), Exhibit::Text(rule.to_owned())])
 }

@@ -10,8 +10,8 @@ use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf::{ZoneCurve, zones};
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, FormHeader, Origin, Page, Plot, PlotKind, Row, Scale, Series, Setting,
-    Stroke, Table,
+    Axis, Cell, Exhibit, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale, Series,
+    Setting, Stroke, Table,
 };
 use steadfast_domain::{Caveat, Findings, Record};
 
@@ -28,7 +28,24 @@ pub fn findings(test: &Zones, record: &Record, results: &Results) -> Findings {
         chapters,
         long_tables: vec![zones_table(test, results), every_step(&choices, record)],
         ..frame(title(test.kind), &choices, record, header(test, record))
+            .fronted(figures(test.kind, results), [] as [&str; 0])
     }
+}
+
+/// The mean over all zones of what data sheets state.
+fn figures(kind: Kind, results: &Results) -> Vec<KeyFigure> {
+    let wanted = match kind {
+        Kind::Iops => ["RND 4K R", "RND 4K W"],
+        Kind::Throughput => ["SEQ 1024K R", "SEQ 1024K W"],
+    };
+    let of = |point: &Point| {
+        let pattern = point.pattern.to_string();
+        let mean = point.spread().map(|spread| spread.mean);
+        let id = format!("mean-{}", pattern.to_lowercase().replace(' ', "-"));
+        KeyFigure::new(&id, format!("{pattern}, mean of the zones"), mean, unit(kind))
+    };
+    let points = results.points.iter();
+    points.filter(|point| wanted.contains(&point.pattern.to_string().as_str())).map(of).collect()
 }
 
 fn title(kind: Kind) -> &'static str {

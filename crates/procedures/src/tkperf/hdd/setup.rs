@@ -151,8 +151,9 @@ fn zones(range: ActiveRange, count: u32) -> Result<Vec<ActiveRange>, Unsuitable>
     let length = Bytes(range.length.0 / u64::from(count)).round_down(UNIT);
     if length.0 == 0 {
         return Err(Unsuitable(format!(
-            "{} zones of {} are smaller than 1 MiB each; choose fewer with --set zones=N",
-            count, range.length
+            "{count} zones of {} are smaller than 1 MiB each; test a target of at least {count} MiB, \
+             or fewer zones with: steadfast run tkperf --set zones=N",
+            range.length
         )));
     }
     let zone =

@@ -115,7 +115,7 @@ fn too_many_zones_and_rounds_are_refused() {
     assert!(why(&settings("hdd-iops", "1")).contains("2 to 1024"));
     let mut small = settings("hdd-iops", "1024");
     small.active_range_percent = Some(50);
-    assert!(why(&small).contains("choose fewer"), "512 MiB in 1024 zones");
+    assert!(why(&small).contains("or fewer zones"), "512 MiB in 1024 zones");
     let mut rounds = settings("hdd-iops", "5");
     rounds.rounds_max = Some(3);
     assert!(why(&rounds).contains("last zone"));

@@ -5,7 +5,7 @@ mod runs;
 use crate::cli::explore::ExploreArguments;
 use crate::exit::{ExitState, misuse};
 use crate::writing::Rule;
-use crate::{signals, terminal};
+use crate::{crew, signals, terminal};
 use anyhow::{Context, bail};
 use runs::Run;
 use std::io;
@@ -46,7 +46,7 @@ fn shown(paths: &[PathBuf]) -> anyhow::Result<Shown> {
             return Err(misuse(format!("{} is named twice", run.display())));
         }
     }
-    let captures = open_all(&files)?;
+    let captures = open_all(&files, Some(&crew::of_all_processors()))?;
     let mut items: Vec<Item> =
         captures.into_iter().map(|capture| Item::Capture(Box::new(capture))).collect();
     for run in runs {

@@ -5,18 +5,21 @@ mod ready;
 mod results;
 
 use super::front::{self, Conducted};
+use super::several::Group;
 use crate::cli::Format;
 use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
 use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf, Text};
-use crate::{output, target, terminal};
+use crate::{output, terminal};
 use anyhow::bail;
 use ready::Ready;
-use std::path::Path;
+use results::Taken;
+use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::StepRole;
-use steadfast_domain::{Device, Transport};
+use steadfast_domain::{Device, Record, Sequence, Transport};
+use steadfast_exchange::iometer::{Disk, is_same_disk};
 use steadfast_procedures::presets::Viking;
 use steadfast_runner::Ledger;
 
@@ -66,7 +69,7 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
     let result = result(arguments)?;
     let conducted = front::conduct(&arguments.front, ready.plan.sequence.clone())?;
     if let Some(result) = result {
-        keep(&ready, &conducted, result)?;
+        keep(&[ready], &conducted, result)?;
     }
     Ok(conducted.state)
 }
@@ -77,23 +80,23 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
     if arguments.disk.is_some() {
         return Err(misuse("--disk is for one target; name disks as --target DISK=TARGET"));
     }
-    if arguments.result.is_some() {
-        return Err(misuse(format!(
-            "--result is for one target; after the run: steadfast iometer {} --disk DISK --from \
-             RUN_DIR/TARGET -r results.csv",
-            file.display()
-        )));
-    }
     let all = Ready::of_disk(arguments, file, (SECTOR, false), None)?.disks();
+    let mut readies = Vec::new();
     let mut each = Vec::new();
     for (disk, target) in assigned(&arguments.front.target, &all, file)? {
-        let device = target::foresee(target, arguments.front.size)?;
+        let device = front::foresee(&arguments.front, target)?;
         let sector = u64::from(device.logical_sector);
         let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-        let ready = Ready::of_disk(arguments, file, (sector, is_new), Some(disk))?;
-        each.push((target, ready.plan.sequence));
+        let ready = Ready::of_disk(arguments, file, (sector, is_new), Some(Disk::Among(disk)))?;
+        each.push((target, ready.plan.sequence.clone()));
+        readies.push(ready);
     }
-    front::conduct_several(&arguments.front, each)
+    let result = result(arguments)?;
+    let conducted = front::conduct_several(&arguments.front, each)?;
+    if let Some(result) = result {
+        keep(&readies, &conducted, result)?;
+    }
+    Ok(conducted.state)
 }
 
 /// The smallest sector: which disks a file has does not depend on it.
@@ -109,7 +112,10 @@ fn assigned<'a>(
     let of_disk = |text: &'a String| {
         let (name, target) = text.rsplit_once('=')?;
         let name = name.trim().trim_matches('"');
-        let disk = disks.iter().find(|disk| disk.trim_matches('"').eq_ignore_ascii_case(name))?;
+        let is_meant = |disk: &&String| {
+            disk.trim_matches('"').eq_ignore_ascii_case(name) || is_same_disk(disk, name)
+        };
+        let disk = disks.iter().find(is_meant)?;
         Some((disk.as_str(), target))
     };
     let named: Vec<_> = targets.iter().filter_map(of_disk).collect();
@@ -132,7 +138,7 @@ fn assigned<'a>(
 }
 
 fn foreseen(arguments: &IometerArguments) -> anyhow::Result<Device> {
-    target::foresee(front::target(&arguments.front)?, arguments.front.size)
+    front::foresee(&arguments.front, front::target(&arguments.front)?)
 }
 
 /// The file of results: what makes it impossible is said before the work.
@@ -141,53 +147,81 @@ fn result(arguments: &IometerArguments) -> anyhow::Result<Option<Text>> {
     Ok(arguments.result.as_ref().map(|path| rule.begin_text(path)).transpose()?)
 }
 
-/// Only a run that came to its end has results.
-fn keep(ready: &Ready, conducted: &Conducted, result: Text) -> anyhow::Result<()> {
+/// Only runs that came to their end have results: those of all targets, in their order.
+fn keep(readies: &[Ready], conducted: &Conducted, result: Text) -> anyhow::Result<()> {
     let Some(directory) = conducted.directory.as_deref() else { return Ok(()) };
-    let contents = Ledger::read(directory)?;
-    let record = contents.into_record();
-    match record.has_ended() {
-        true => result.hold(results::of(ready, &record).as_bytes()),
-        false => Ok(()),
+    let mut records = Vec::new();
+    for run in runs_in(directory)? {
+        records.push(Ledger::read(&run)?.into_record());
     }
+    if !records.iter().all(Record::has_ended) {
+        return Ok(());
+    }
+    hold(readies, &records, result)
 }
 
-/// The results of a run that was finished before, resumed perhaps.
+fn hold(readies: &[Ready], records: &[Record], result: Text) -> anyhow::Result<()> {
+    let taken = readies.iter().zip(records).map(|(ready, record)| Taken { ready, record });
+    result.hold(results::of(&taken.collect::<Vec<_>>()).as_bytes())
+}
+
+/// The run directories of all targets; the directory itself where there is one target.
+fn runs_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    Ok(match Group::find(directory)? {
+        Some(group) => group.members.iter().map(|member| group.directory_of(member)).collect(),
+        None => vec![directory.to_owned()],
+    })
+}
+
+/// The results of runs that were finished before, resumed perhaps.
 fn from_run(
     arguments: &IometerArguments,
     file: &Path,
     directory: &Path,
 ) -> anyhow::Result<ExitState> {
-    let contents = Ledger::read(directory)?;
-    let sector = u64::from(contents.settings.geometry().logical_sector);
-    let record = contents.into_record();
-    let prepared = record.settings.sequence.as_deref().and_then(|sequence| sequence.steps.first());
-    let prepared = prepared.is_some_and(|first| first.role == StepRole::Prepare);
-    let ready = Ready::of(arguments, file, sector, prepared)?;
-    let labels = |sequence: &steadfast_domain::Sequence| -> Vec<String> {
-        sequence.steps.iter().map(|step| step.label.clone()).collect()
-    };
-    let ours = ready.plan.sequence.clone().with_distinct_labels();
-    let is_same = record.settings.sequence.as_deref().is_some_and(|theirs| {
-        theirs.source.as_ref().map(|source| &source.sha256)
-            == ours.source.as_ref().map(|source| &source.sha256)
-            && labels(theirs) == labels(&ours)
-    });
-    if !is_same {
-        bail!(
-            "{} is not a run of {}, or of another disk of it",
-            directory.display(),
-            file.display()
-        );
-    }
-    if !record.has_ended() {
-        let shown = directory.display();
-        bail!("{shown}: the run is not finished; finish it with: steadfast resume {shown}");
+    let (mut readies, mut records) = (Vec::new(), Vec::new());
+    for run in runs_in(directory)? {
+        let contents = Ledger::read(&run)?;
+        let sector = u64::from(contents.settings.geometry().logical_sector);
+        let record = contents.into_record();
+        readies.push(ready_again(arguments, file, &run, (&record, sector))?);
+        if !record.has_ended() {
+            let (run, all) = (run.display(), directory.display());
+            bail!("{run}: the run is not finished; finish it with: steadfast resume {all}");
+        }
+        records.push(record);
     }
     if let Some(result) = result(arguments)? {
-        result.hold(results::of(&ready, &record).as_bytes())?;
+        hold(&readies, &records, result)?;
     }
     Ok(ExitState::Done)
+}
+
+/// The configuration as it was made ready for a run.
+fn ready_again(
+    arguments: &IometerArguments,
+    file: &Path,
+    run: &Path,
+    (record, sector): (&Record, u64),
+) -> anyhow::Result<Ready> {
+    let is_other = || {
+        let (run, file) = (run.display(), file.display());
+        anyhow::anyhow!("{run} is not a run of {file}, or of another disk of it")
+    };
+    let theirs = record.settings.sequence.as_deref().ok_or_else(is_other)?;
+    let is_prepared = theirs.steps.first().is_some_and(|first| first.role == StepRole::Prepare);
+    let disk = match (theirs.disk.as_deref(), arguments.disk.as_deref()) {
+        (Some(own), asked) if asked.is_none_or(|asked| is_same_disk(own, asked)) => {
+            Some(if theirs.is_numbered() { Disk::Among(own) } else { Disk::Alone(own) })
+        }
+        (_, asked) => asked.map(Disk::Alone),
+    };
+    let ready = Ready::of_disk(arguments, file, (sector, is_prepared), disk)?;
+    let ours = ready.plan.sequence.clone().with_distinct_labels();
+    let sum = |sequence: &Sequence| sequence.source.as_ref().map(|source| source.sha256.clone());
+    let is_same = sum(theirs) == sum(&ours)
+        && theirs.steps.iter().map(|step| &step.label).eq(ours.steps.iter().map(|own| &own.label));
+    if is_same { Ok(ready) } else { Err(is_other()) }
 }
 
 fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
@@ -202,7 +236,7 @@ fn viking(arguments: &IometerArguments) -> anyhow::Result<ExitState> {
     let result = result(arguments)?;
     let conducted = front::conduct(&arguments.front, sequence.clone())?;
     if let Some(result) = result {
-        keep(&ready::of_viking(&sequence, &device.name), &conducted, result)?;
+        keep(&[ready::of_viking(&sequence, &device.name)], &conducted, result)?;
     }
     Ok(conducted.state)
 }

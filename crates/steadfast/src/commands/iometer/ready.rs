@@ -6,8 +6,8 @@ use std::path::Path;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};
 use steadfast_exchange::iometer::{
-    self, AccessLine, AccessSpec, Active, Assignment, Circumstances, Config, Line, Plan, Setup,
-    Test, Version,
+    self, AccessLine, AccessSpec, Active, Assignment, Circumstances, Config, Disk, Line, Plan,
+    Setup, Test, Version,
 };
 
 /// A configuration, made ready for a target.
@@ -26,7 +26,8 @@ impl Ready {
         sector: u64,
         prepare: bool,
     ) -> anyhow::Result<Self> {
-        Ready::of_disk(arguments, file, (sector, prepare), arguments.disk.as_deref())
+        let disk = arguments.disk.as_deref().map(Disk::Alone);
+        Ready::of_disk(arguments, file, (sector, prepare), disk)
     }
 
     /// The same of the I/Os that go to one disk of the file.
@@ -34,7 +35,7 @@ impl Ready {
         arguments: &IometerArguments,
         file: &Path,
         (sector, prepare): (u64, bool),
-        disk: Option<&str>,
+        disk: Option<Disk<'_>>,
     ) -> anyhow::Result<Self> {
         let bytes = front::read(file)?;
         let refused = |why| front::refused(file, &[why]);
@@ -60,7 +61,7 @@ impl Ready {
         let mut disks: Vec<String> = Vec::new();
         let active = self.plan.tests.iter().flat_map(|test| &test.active);
         for name in active.flat_map(|active| &active.targets) {
-            if !disks.contains(name) {
+            if !disks.iter().any(|known| iometer::is_same_disk(known, name)) {
                 disks.push(name.clone());
             }
         }
@@ -81,6 +82,7 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> Ready {
             specs.len() - 1
         });
         let active = Active {
+            seat: 0,
             manager: 0,
             manager_name: "localhost".into(),
             worker: "Worker 1".into(),

@@ -1,10 +1,12 @@
-//! A finished run as Iometer's file of results.
+//! Finished runs as Iometer's file of results.
 //!
 //! A load is measured as a whole: what a single worker or disk of several that share one
 //! did is not known, and its row has no such numbers. Workers that differ have loads of
-//! their own.
+//! their own, and disks that are targets of their own have runs of their own: the file
+//! has the rows of all of them.
 
 use super::ready::Ready;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
@@ -14,44 +16,90 @@ use steadfast_exchange::iometer::results::{
 use steadfast_exchange::iometer::{
     AccessSpec, Active, Dialect, Recorded, Test, TestType, loads_of_workers,
 };
+use steadfast_procedures::sequence::phase_of;
 
-/// The text of the file.
-pub fn of(ready: &Ready, record: &Record) -> String {
-    let setup = ready.config.setup.clone().unwrap_or_default();
+/// The run of a target, and what of the configuration it is a run of: all of it, or what
+/// goes to one of the disks.
+pub struct Taken<'a> {
+    /// The configuration and the plan of this target.
+    pub ready: &'a Ready,
+    /// What was measured.
+    pub record: &'a Record,
+}
+
+/// The text of the file; of several targets, whose runs are of the same configuration.
+pub fn of(taken: &[Taken<'_>]) -> String {
+    let Some(Taken { ready: first, record }) = taken.first() else { return String::new() };
+    let setup = first.config.setup.clone().unwrap_or_default();
     let recorded = match setup.record.unwrap_or(Recorded::All) {
         // Who names a file of results wants them.
         Recorded::Nothing => Recorded::All,
         recorded => recorded,
     };
-    let version = ready.config.version.clone();
+    let version = first.config.version.clone();
     let dialect = version.dialect();
     let cpus = record.opening().and_then(|(_, host, ..)| host.cpus).unwrap_or(0);
     let mut parts: Vec<(usize, Part)> = Vec::new();
-    let steps = (1..).zip(&ready.plan.sequence.steps);
-    let measured = steps.filter(|(_, step)| step.role == StepRole::Measure);
-    for (test, (number, _)) in ready.plan.tests.iter().zip(measured) {
-        if parts.last().is_none_or(|(access, _)| *access != test.access) {
-            parts.push((test.access, Part { specs: specs(ready, test), tables: Vec::new() }));
+    for shares in tests(taken).into_values() {
+        let made = Made { active: active(&shares), shares: &shares, dialect, cpus };
+        let access = shares.first().map_or(0, |share| share.test.access);
+        if parts.last().is_none_or(|(last, _)| *last != access) {
+            parts.push((access, Part { specs: specs(first, &made.active), tables: Vec::new() }));
         }
-        let phase = format!("step-{number}");
-        let steps = record.steps().filter(|(step, _)| step.place.phase == phase);
-        let measured: Vec<&Measurement> = steps.map(|(_, outcome)| &outcome.measurement).collect();
-        let loads = loads_of_workers(&ready.config, test);
-        let made = Made { test, loads: &loads, dialect, cpus, measured: &measured };
         let mut table = made.table();
         table.rows.retain(|row| is_recorded(recorded, &row.kind));
         if let Some((_, part)) = parts.last_mut() {
             part.tables.push(table);
         }
     }
+    let began = taken.iter().map(|taken| taken.record.began_unix_ms).min();
     write(&Run {
         test_type: setup.test_type.unwrap_or(TestType::Normal),
         description: setup.description.unwrap_or_default(),
-        began: stamp(record.began_unix_ms),
+        began: stamp(began.unwrap_or(0)),
         parts: parts.into_iter().map(|(_, part)| part).collect(),
         ending: if dialect == Dialect::V1_1 { Ending::Complete } else { Ending::Untold },
         version,
     })
+}
+
+/// What one target did in a test, in one or several pieces.
+struct Share<'a> {
+    test: &'a Test,
+    /// Which of its loads each active worker is part of.
+    loads: Vec<usize>,
+    measured: Vec<&'a Measurement>,
+}
+
+/// The tests by their numbers, with the share of each target that takes part.
+fn tests<'a>(taken: &[Taken<'a>]) -> BTreeMap<u32, Vec<Share<'a>>> {
+    let mut tests: BTreeMap<u32, Vec<Share<'a>>> = BTreeMap::new();
+    for Taken { ready, record } in taken {
+        let steps = ready.plan.sequence.numbered();
+        let measured = steps.filter(|(_, step)| step.role == StepRole::Measure);
+        for (test, (number, _)) in ready.plan.tests.iter().zip(measured) {
+            let phase = phase_of(number);
+            let steps = record.steps().filter(|(step, _)| step.place.phase == phase);
+            let measured = steps.map(|(_, outcome)| &outcome.measurement).collect();
+            let loads = loads_of_workers(&ready.config, test);
+            tests.entry(number).or_default().push(Share { test, loads, measured });
+        }
+    }
+    tests
+}
+
+/// The active workers of a test, each with the disks that it has on any target.
+fn active(shares: &[Share<'_>]) -> Vec<Active> {
+    let mut all: BTreeMap<usize, Active> = BTreeMap::new();
+    for own in shares.iter().flat_map(|share| &share.test.active) {
+        match all.get_mut(&own.seat) {
+            Some(active) => active.targets.extend(own.targets.iter().cloned()),
+            None => {
+                all.insert(own.seat, own.clone());
+            }
+        }
+    }
+    all.into_values().collect()
 }
 
 fn is_recorded(recorded: Recorded, kind: &RowKind) -> bool {
@@ -64,9 +112,9 @@ fn is_recorded(recorded: Recorded, kind: &RowKind) -> bool {
 }
 
 /// The access specifications of a test, each once.
-fn specs(ready: &Ready, test: &Test) -> Vec<AccessSpec> {
+fn specs(ready: &Ready, active: &[Active]) -> Vec<AccessSpec> {
     let mut specs: Vec<AccessSpec> = Vec::new();
-    for active in &test.active {
+    for active in active {
         if let Some(spec) = ready.config.spec(&active.spec).filter(|spec| !specs.contains(spec)) {
             specs.push(spec.clone());
         }
@@ -90,136 +138,179 @@ fn stamp(unix_ms: u64) -> String {
     )
 }
 
-/// A test and what was measured of it, in one or several pieces.
+/// A test and what was measured of it.
 struct Made<'a> {
-    test: &'a Test,
-    /// Which of the test's loads each active worker is part of.
-    loads: &'a [usize],
+    /// The active workers of all targets.
+    active: Vec<Active>,
+    shares: &'a [Share<'a>],
     dialect: Dialect,
     cpus: u32,
-    measured: &'a [&'a Measurement],
 }
 
 impl Made<'_> {
     fn table(&self) -> Table {
-        let whole = self.figures();
         let common = self.common_spec();
-        let mut rows = vec![self.row(RowKind::All, "All", &common, &whole)];
+        let mut rows = vec![self.row(RowKind::All, "All", &common, &self.of_workers(|_| true))];
         let mut managers: Vec<(usize, &str)> = Vec::new();
-        for active in &self.test.active {
+        for active in &self.active {
             if !managers.iter().any(|(place, _)| *place == active.manager) {
                 managers.push((active.manager, &active.manager_name));
             }
         }
-        for (place, name) in managers {
-            self.manager_rows(&mut rows, (place, name), &whole);
+        for manager in managers {
+            self.manager_rows(&mut rows, manager);
         }
-        let end = self.measured.last().map_or(0, |m| m.began_unix_ms + m.elapsed.0 / 1_000_000);
-        Table { rows, at: stamp(end) }
+        let pieces = self.shares.iter().flat_map(|share| &share.measured);
+        let end = pieces.map(|piece| piece.began_unix_ms + piece.elapsed.0 / 1_000_000).max();
+        Table { rows, at: stamp(end.unwrap_or(0)) }
     }
 
     fn row(&self, kind: RowKind, name: &str, spec: &str, figures: &Figures) -> Row {
         Row::of(kind, name, spec, self.dialect, figures)
     }
 
-    fn manager_rows(&self, rows: &mut Vec<Row>, (place, name): (usize, &str), whole: &Figures) {
-        let workers: Vec<&Active> =
-            self.test.active.iter().filter(|active| active.manager == place).collect();
-        let disks: usize = workers.iter().map(|worker| worker.targets.len()).sum();
-        let of_manager = Figures {
-            workers: workers.len() as u64,
-            disks: disks as u64,
-            ..self.part_of(whole, |active| active.manager == place)
-        };
+    fn manager_rows(&self, rows: &mut Vec<Row>, (place, name): (usize, &str)) {
+        let of_manager = self.of_workers(|active| active.manager == place);
         rows.push(self.row(RowKind::Manager, name, &self.common_spec(), &of_manager));
         rows.extend((0..self.cpus).map(|cpu| Row::processor(&format!("CPU {cpu}"))));
-        for worker in workers {
-            let disks = worker.targets.len() as u64;
-            let own = self.part_of(whole, |active| std::ptr::eq(active, worker));
-            let (start, sectors) = (worker.area.1, worker.area.0);
-            let own = Figures { disks, start, sectors, depth: u64::from(worker.depth), ..own };
+        for worker in self.active.iter().filter(|active| active.manager == place) {
+            let own = self.of_workers(|active| active.seat == worker.seat);
             rows.push(self.row(RowKind::Worker, &worker.worker, &worker.spec, &own));
-            let of_disk = match disks {
-                1 => own,
-                _ => Figures { sides: None, bins: None, ..own },
+            let disk = |name: &String| {
+                let figures = self.of_disk(worker.seat, name, &own);
+                self.row(RowKind::Disk, name, "", &figures)
             };
-            let disk = |name: &String| self.row(RowKind::Disk, name, "", &of_disk);
             rows.extend(worker.targets.iter().map(disk));
         }
     }
 
-    /// What is known of some workers: everything where they are all of the test, or all of
-    /// the workers of some of its loads.
-    fn part_of(&self, whole: &Figures, are_meant: impl Fn(&Active) -> bool) -> Figures {
-        let meant: Vec<bool> = self.test.active.iter().map(are_meant).collect();
-        if meant.iter().all(|meant| *meant) {
-            return whole.clone();
-        }
-        let loads = || self.loads.iter().zip(&meant);
-        let is_shared = |load: usize| loads().any(|(other, meant)| *other == load && !*meant);
-        let own: BTreeSet<usize> =
-            loads().filter(|(_, meant)| **meant).map(|(load, _)| *load).collect();
-        let unknown = Figures { sides: None, bins: None, ..whole.clone() };
-        // Which load an error belongs to is not kept.
-        let has_errors = self.measured.iter().any(|piece| piece.fault_count > 0);
-        if has_errors || own.iter().any(|load| is_shared(*load)) {
-            return unknown;
-        }
-        let (mut read, mut write) = (Tally::default(), Tally::default());
-        for piece in self.measured {
-            let parts = piece.apart().enumerate().filter(|(load, _)| own.contains(load));
-            for stream in parts.flat_map(|(_, (streams, _))| streams) {
-                match stream.op {
-                    Op::Read => read.merge(&stream.tally),
-                    Op::Write => write.merge(&stream.tally),
-                    Op::Discard | Op::Flush => {}
-                }
-            }
-        }
-        let sides = Some((side(&read, 0), side(&write, 0)));
-        Figures { sides, bins: Some(bins(&read, &write)), ..unknown }
+    /// What some of the workers did, on all targets.
+    fn of_workers(&self, are_meant: impl Fn(&Active) -> bool) -> Figures {
+        let meant: Vec<&Active> = self.active.iter().filter(|active| are_meant(active)).collect();
+        let managers: BTreeSet<usize> = meant.iter().map(|active| active.manager).collect();
+        let first = meant.first();
+        let place = Figures {
+            managers: managers.len() as u64,
+            workers: meant.len() as u64,
+            disks: meant.iter().map(|active| active.targets.len() as u64).sum(),
+            start: first.map_or(0, |active| active.area.1),
+            sectors: first.map_or(0, |active| active.area.0),
+            depth: first.map_or(0, |active| u64::from(active.depth)),
+            processors: self.shares.iter().find_map(Share::processors),
+            ..Figures::default()
+        };
+        let shares = self.shares.iter();
+        let counted: Option<Vec<Counted>> = shares.map(|share| share.counted(&are_meant)).collect();
+        figures(place, counted)
+    }
+
+    /// What a worker did on one of its disks: known where the disk is a target of its own, or
+    /// the worker's only one.
+    fn of_disk(&self, seat: usize, disk: &String, worker: &Figures) -> Figures {
+        let holds = |active: &&Active| active.seat == seat && active.targets.contains(disk);
+        let found = self.shares.iter().find_map(|share| {
+            share.test.active.iter().find(holds).map(|active| (share, active.targets.len()))
+        });
+        let counted = match found {
+            Some((share, 1)) => share.counted(&|active: &Active| active.seat == seat),
+            _ => None,
+        };
+        figures(worker.clone(), counted.map(|counted| vec![counted]))
     }
 
     /// The access specification of all workers, where they have one.
     fn common_spec(&self) -> String {
-        let mut names = self.test.active.iter().map(|active| active.spec.as_str());
+        let mut names = self.active.iter().map(|active| active.spec.as_str());
         let first = names.next().unwrap_or_default();
         if names.all(|name| name == first) { first.to_owned() } else { String::new() }
     }
+}
 
-    fn figures(&self) -> Figures {
-        let active = &self.test.active;
-        let (mut read, mut write) = (Tally::default(), Tally::default());
-        let mut errors = (0, 0);
-        let mut elapsed = Nanos::ZERO;
-        for piece in self.measured {
-            read.merge(&piece.direction(Op::Read));
-            write.merge(&piece.direction(Op::Write));
+/// What some workers did on a target.
+#[derive(Default)]
+struct Counted {
+    read: Tally,
+    write: Tally,
+    /// Errors of reads and of writes.
+    errors: (u64, u64),
+    elapsed: Nanos,
+}
+
+/// A row's figures: without numbers where any of them is not known.
+fn figures(place: Figures, counted: Option<Vec<Counted>>) -> Figures {
+    let Some(counted) = counted else {
+        return Figures { sides: None, bins: None, ..place };
+    };
+    let mut all = Counted::default();
+    for one in &counted {
+        all.read.merge(&one.read);
+        all.write.merge(&one.write);
+        all.errors = (all.errors.0 + one.errors.0, all.errors.1 + one.errors.1);
+        // Targets are tested at the same time.
+        all.elapsed = all.elapsed.max(one.elapsed);
+    }
+    Figures {
+        bins: Some(bins(&all.read, &all.write)),
+        sides: Some((side(&all.read, all.errors.0), side(&all.write, all.errors.1))),
+        elapsed_ns: all.elapsed.0,
+        ..place
+    }
+}
+
+impl Share<'_> {
+    /// What some workers did here: known where they are all, or all the workers of some of
+    /// its loads.
+    fn counted(&self, are_meant: &impl Fn(&Active) -> bool) -> Option<Counted> {
+        let meant: Vec<bool> = self.test.active.iter().map(are_meant).collect();
+        if !meant.contains(&true) {
+            return Some(Counted::default());
+        }
+        if !meant.contains(&false) {
+            return Some(self.whole());
+        }
+        let loads = || self.loads.iter().zip(&meant);
+        let own: BTreeSet<usize> =
+            loads().filter(|(_, meant)| **meant).map(|(load, _)| *load).collect();
+        let is_shared = loads().any(|(load, meant)| !*meant && own.contains(load));
+        // Which load an error belongs to is not kept.
+        let has_errors = self.measured.iter().any(|piece| piece.fault_count > 0);
+        if is_shared || has_errors {
+            return None;
+        }
+        let mut counted = Counted { elapsed: self.elapsed(), ..Counted::default() };
+        for piece in &self.measured {
+            let parts = piece.apart().enumerate().filter(|(load, _)| own.contains(load));
+            for stream in parts.flat_map(|(_, (streams, _))| streams) {
+                match stream.op {
+                    Op::Read => counted.read.merge(&stream.tally),
+                    Op::Write => counted.write.merge(&stream.tally),
+                    Op::Discard | Op::Flush => {}
+                }
+            }
+        }
+        Some(counted)
+    }
+
+    fn whole(&self) -> Counted {
+        let mut counted = Counted { elapsed: self.elapsed(), ..Counted::default() };
+        for piece in &self.measured {
+            counted.read.merge(&piece.direction(Op::Read));
+            counted.write.merge(&piece.direction(Op::Write));
             let of_reads = piece.faults.iter().filter(|fault| fault.op == Op::Read).count() as u64;
-            errors.0 += of_reads;
-            errors.1 += piece.fault_count.saturating_sub(of_reads);
-            elapsed += piece.elapsed;
+            counted.errors.0 += of_reads;
+            counted.errors.1 += piece.fault_count.saturating_sub(of_reads);
         }
-        let managers: BTreeSet<usize> = active.iter().map(|active| active.manager).collect();
-        let first = active.first();
-        Figures {
-            managers: managers.len() as u64,
-            workers: active.len() as u64,
-            disks: active.iter().map(|active| active.targets.len() as u64).sum(),
-            bins: Some(bins(&read, &write)),
-            sides: Some((side(&read, errors.0), side(&write, errors.1))),
-            elapsed_ns: elapsed.0,
-            start: first.map_or(0, |active| active.area.1),
-            sectors: first.map_or(0, |active| active.area.0),
-            depth: first.map_or(0, |active| u64::from(active.depth)),
-            processors: self.processors(),
-        }
+        counted
+    }
+
+    fn elapsed(&self) -> Nanos {
+        Nanos(self.measured.iter().map(|piece| piece.elapsed.0).sum())
     }
 
     /// The mean over the pieces that observed the processors, by their lengths.
     fn processors(&self) -> Option<Processors> {
         let mut sum = (0.0, 0.0, 0.0);
-        for piece in self.measured {
+        for piece in &self.measured {
             if let Some(cpu) = piece.sensed.host_cpu {
                 let seconds = piece.elapsed.as_secs_f64();
                 sum = (sum.0 + cpu.user * seconds, sum.1 + cpu.system * seconds, sum.2 + seconds);

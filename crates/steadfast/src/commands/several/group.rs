@@ -10,8 +10,8 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
-use steadfast_host::{Existing, NewFile, Readers};
-use steadfast_runner::{Keeping, Ledger};
+use steadfast_host::{Directory, Existing, NewFile, Readers};
+use steadfast_runner::{Keeping, Ledger, LedgerError};
 
 /// The file that tells a directory of several runs from any other.
 const FILE: &str = "targets.json";
@@ -79,12 +79,21 @@ impl Group {
         Ok(Some(Group { place: place.to_owned(), ..group }))
     }
 
-    /// Writes `targets.json`, for this group of users.
+    /// Makes the directory with `targets.json`, for this group of users: before any run
+    /// directory, so that no run is without the others.
     pub fn write(&self, readers: Option<&str>) -> anyhow::Result<()> {
         let readers = readers.map(Readers::of_group).transpose()?.unwrap_or_default();
         let text = serde_json::to_vec_pretty(self)?;
+        Directory::make(&self.place, readers)?;
         NewFile::create(&self.place.join(FILE), Existing::Keep, readers)?.hold(&text)?;
         Ok(())
+    }
+
+    /// Takes away what was written a moment ago, as far as it can be: the error that led here
+    /// is what the user must hear of.
+    pub fn withdraw(&self) {
+        let _ = fs::remove_file(self.place.join(FILE));
+        let _ = fs::remove_dir(&self.place);
     }
 
     /// Reports over all runs may be read by who may read the list of them.
@@ -110,13 +119,48 @@ impl Group {
 
     /// Each member's device, as its run found it.
     pub fn devices(&self) -> anyhow::Result<Vec<Device>> {
+        self.refuse_missing()?;
         let device = |member| Ok(Ledger::read(&self.directory_of(member))?.settings.device);
         self.members.iter().map(device).collect()
+    }
+
+    /// Refuses a group that lacks a run. All are made before any begins.
+    fn refuse_missing(&self) -> anyhow::Result<()> {
+        let place = self.place.display();
+        let read = |member: &Member| Ledger::read(&self.directory_of(member));
+        let is_missing = |member: &&Member| matches!(read(member), Err(LedgerError::NotARun(_)));
+        let Some(missing) = self.members.iter().find(is_missing) else { return Ok(()) };
+        let has_begun =
+            |member: &&Member| read(member).is_ok_and(|contents| contents.opening().is_some());
+        let missing = self.directory_of(missing);
+        match self.members.iter().find(has_begun) {
+            None => bail!(
+                "{place}: the runs of these targets were not set up when the process ended, and \
+                 nothing was written to a target. Remove {place} and start the run again"
+            ),
+            Some(other) => bail!(
+                "{}: this run directory of the group is missing or incomplete. Resume each other \
+                 run by its own directory: steadfast resume {}",
+                missing.display(),
+                self.directory_of(other).display()
+            ),
+        }
     }
 
     /// Whether a member's run has come to its end.
     pub fn has_ended(&self, member: &Member) -> anyhow::Result<bool> {
         Ok(output::study(&self.directory_of(member))?.end.is_final())
+    }
+}
+
+/// Refuses a place that is taken, and says what to do about it.
+pub fn refuse_taken(out: &Path) -> anyhow::Result<()> {
+    if out.join(FILE).exists() {
+        bail!(LedgerError::Exists(out.to_owned()));
+    }
+    match out.symlink_metadata() {
+        Ok(_) => bail!(LedgerError::taken(out)),
+        Err(_) => Ok(()),
     }
 }
 

@@ -9,7 +9,7 @@ mod combined;
 mod group;
 mod threads;
 
-use super::begin::{Armed, Beginning, Intent, default_directory, plain_name};
+use super::begin::{Armed, Beginning, Ended, Intent, default_directory, plain_name};
 use super::conduct::{state, unfinished, write_report};
 use super::resume::{self, Again};
 use crate::cli::ResumeArguments;
@@ -18,8 +18,8 @@ use crate::prometheus::Exporter;
 use crate::writing::Shelf;
 use crate::{output, target, terminal};
 use anyhow::{Context, bail};
-pub use group::Group;
 use group::Member;
+pub use group::{Group, refuse_taken};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, caveats};
@@ -42,9 +42,9 @@ pub struct Several<'a> {
 }
 
 /// Begins a run on each target and conducts them together.
-pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
+pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
     let Several { each, foreseen, keeping, prometheus } = several;
-    let Some((first, settings)) = each.first() else { return Ok(ExitState::Done) };
+    let Some((first, settings)) = each.first() else { bail!("name a target: --target") };
     let (first, seed) = (*first, settings.seed);
     let usual = || default_directory(settings, &format!("{}-targets", each.len()));
     let out = first.out.map_or_else(usual, Path::to_owned);
@@ -54,9 +54,7 @@ pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
     let each = each.into_iter().enumerate();
     let intents = each.map(|(at, (beginning, settings))| beginning.intent(settings, foreseen, at));
     let intents = intents.collect::<anyhow::Result<Vec<Intent<'_>>>>()?;
-    if out.exists() {
-        bail!("{} already exists; choose another --out", out.display());
-    }
+    refuse_taken(&out)?;
     let metrics = prometheus.map(|path| Exporter::new(path, first.group)).transpose()?;
     let stop = target::stop_on_signals()?;
     let mut armed = Vec::new();
@@ -66,11 +64,8 @@ pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
         armed
             .push(intent.arm(&directory, std::slice::from_ref(&out), &stop).with_context(refused)?);
     }
-    let ledgers = ledgers(&armed)?;
-    if let Err(error) = group.write(first.group) {
-        ledgers.into_iter().for_each(Ledger::withdraw);
-        return Err(error);
-    }
+    group.write(first.group)?;
+    let ledgers = ledgers(&armed).inspect_err(|_| group.withdraw())?;
     terminal::tell(&format!("Directory of {} runs: {} (seed {seed})", armed.len(), out.display()));
     let begun = armed.into_iter().zip(ledgers).zip(&group.members);
     let runs = begun.map(|((armed, ledger), member)| Run {
@@ -82,7 +77,8 @@ pub fn run(several: Several<'_>) -> anyhow::Result<ExitState> {
         directory: group.directory_of(member),
     });
     let runs = together(runs.collect(), &group)?;
-    finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)
+    let state = finish(&group, threads::conduct(runs, metrics.as_ref(), &stop), first.json)?;
+    Ok(Ended { state, directory: out })
 }
 
 /// Takes up all runs of a group that have not ended.
@@ -159,8 +155,7 @@ fn ledgers(armed: &[Armed]) -> anyhow::Result<Vec<Ledger>> {
 
 /// Gives every run a seat and a caveat that says what it shares.
 fn together(mut runs: Vec<Run>, group: &Group) -> anyhow::Result<Vec<Run>> {
-    let Some(first) = runs.first() else { return Ok(runs) };
-    let phases = threads::phases(first)?;
+    let phases = threads::phases(&runs)?;
     let seated = runs.iter_mut().filter(|run| !run.rig.device().is_simulated());
     let seated: Vec<&mut Run> = seated.collect();
     if seated.len() < 2 {

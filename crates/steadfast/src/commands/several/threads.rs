@@ -8,6 +8,7 @@ use indicatif::MultiProgress;
 use std::path::PathBuf;
 use steadfast_domain::{Caveat, Entry, Halt, Note};
 use steadfast_engine::Stop;
+use steadfast_procedures::sequence::numbers_of;
 use steadfast_runner::ledger::Line;
 use steadfast_runner::run::{self, Ending, amendments};
 use steadfast_runner::{Ledger, Outline, Rig, RunSettings};
@@ -74,14 +75,21 @@ fn conduct_one(
     ending
 }
 
-/// The phases of a run's procedure in their order.
-pub fn phases(run: &Run) -> anyhow::Result<Vec<String>> {
-    let procedure = resume::procedure(&run.settings, &run.lines)?;
+/// The phases of all runs' procedures in their order. Runs of one sequence need not have the
+/// same steps: the numbers of these say which comes first.
+pub fn phases(runs: &[Run]) -> anyhow::Result<Vec<String>> {
     let mut phases: Vec<String> = Vec::new();
-    for stretch in Outline::of(procedure.as_ref(), None)?.stretches {
-        if !phases.contains(&stretch.phase) {
-            phases.push(stretch.phase);
+    for run in runs {
+        let procedure = resume::procedure(&run.settings, &run.lines)?;
+        for stretch in Outline::of(procedure.as_ref(), None)?.stretches {
+            if !phases.contains(&stretch.phase) {
+                phases.push(stretch.phase);
+            }
         }
+    }
+    let numbers: Option<Vec<Vec<u32>>> = phases.iter().map(|phase| numbers_of(phase)).collect();
+    if numbers.is_some() {
+        phases.sort_by_key(|phase| numbers_of(phase));
     }
     Ok(phases)
 }

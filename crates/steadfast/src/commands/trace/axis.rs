@@ -5,6 +5,15 @@ use crate::cli::trace::FilterArguments;
 use steadfast_domain::CaptureConditions;
 use steadfast_trace::clock::Clock;
 
+/// The clock that was asked for, where the capture has one.
+pub fn clock(
+    conditions: &CaptureConditions,
+    filter: &FilterArguments,
+    asked: TimeAxis,
+) -> Option<Clock> {
+    Clock::of(conditions, filter.zone.as_ref()).filter(|_| asked == TimeAxis::Clock)
+}
+
 /// How a table over time names its rows.
 pub struct Axis {
     clock: Option<Clock>,
@@ -20,8 +29,7 @@ impl Axis {
         asked: TimeAxis,
         (step_ns, span_ns): (u64, (u64, u64)),
     ) -> Self {
-        let clock = Clock::of(conditions, filter.zone.as_ref());
-        Axis { clock: clock.filter(|_| asked == TimeAxis::Clock), step_ns, span_ns }
+        Axis { clock: clock(conditions, filter, asked), step_ns, span_ns }
     }
 
     /// The width of its steps.

@@ -1,6 +1,6 @@
 //! Rows of text with aligned columns.
 
-pub use steadfast_report::text_table::aligned;
+pub use steadfast_report::text_table::{aligned, aligned_lines};
 use steadfast_trace::columns::{Column, heads};
 
 /// A table with a head and a line for each row.

@@ -190,7 +190,7 @@ fn say_unlisted(capture: &Selected, answer: &Answer<SidesFound>) {
 impl SideFigures {
     fn of(capture: &Selected, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
         // Busy parts are shares of one device's time: the side's.
-        let devices = capture.captured.tells_busy_time(&capture.pass, steps).then_some(1);
+        let devices = capture.captured.tells_busy_time(&capture.pass, steps.values()).then_some(1);
         let figures = steps.iter().map(|(at, step)| {
             let mut figures = StepFigures::of(*at, step, width, devices);
             figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);

@@ -108,7 +108,7 @@ pub fn drives(arguments: &DrivesArguments) -> anyhow::Result<ExitState> {
     terminal::print(&format!(
         "{}{}",
         said.collect::<String>(),
-        listed(&DriveFigures::TABLE, &content.drives)
+        listed(DriveFigures::table(conditions), &content.drives)
     ))?;
     Ok(selected.ending())
 }

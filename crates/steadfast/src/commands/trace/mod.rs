@@ -9,7 +9,9 @@ pub mod derive;
 pub mod doctor;
 pub mod fold;
 pub mod groups;
+pub mod hits;
 pub mod hosts;
+pub mod hot;
 pub mod identify;
 pub mod import;
 pub mod locality;
@@ -38,7 +40,8 @@ pub fn run(arguments: &TraceArguments) -> anyhow::Result<ExitState> {
         TraceCommand::Locality(arguments) => locality::run(arguments),
         TraceCommand::Shape(arguments) => shape::run(arguments),
         TraceCommand::Doctor(arguments) => doctor::run(arguments),
-        TraceCommand::Hits(arguments) => over_time::hits(arguments),
+        TraceCommand::Hits(arguments) => hits::run(arguments),
+        TraceCommand::Hot(arguments) => hot::run(arguments),
         TraceCommand::Compare(arguments) => compare::run(arguments),
         TraceCommand::Report(arguments) => report::run(arguments),
         TraceCommand::SelfTest(arguments) => self_test::run(arguments),

@@ -1,19 +1,24 @@
 //! `trace report`.
 
+use super::axis;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
 use crate::selected::Selected;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
-use steadfast_trace::{Study, findings};
+use steadfast_trace::{Study, StudyOptions, findings};
 
 /// Writes the report.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
     let shelf = Shelf::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;
     let selected = Selected::open(&arguments.selection)?;
-    let options = selected.options(arguments.by, arguments.threshold, arguments.step);
+    let options = StudyOptions {
+        hits: arguments.hit_map.into(),
+        clock: axis::clock(selected.conditions(), &arguments.selection.filter, arguments.time),
+        ..selected.options(arguments.by, arguments.threshold, arguments.step)
+    };
     let study = selected.ask(|captured, _| Study::of(captured, &options))?;
     let findings = findings(&study, SOFTWARE);
     for file in output::write(&shelf, &findings, &arguments.format)? {

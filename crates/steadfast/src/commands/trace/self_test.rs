@@ -1,6 +1,7 @@
 //! `trace self-test`: the Target Server Self-Test of RWSW PTS, a pseudo-test. What it
 //! reports was measured while the server worked; nothing is applied to a device.
 
+use super::axis;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::SelfTestArguments;
 use crate::exit::ExitState;
@@ -8,7 +9,7 @@ use crate::selected::Selected;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use steadfast_domain::Findings;
-use steadfast_trace::{Study, findings};
+use steadfast_trace::{Study, StudyOptions, findings};
 
 /// Prints the four reports, or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
@@ -17,7 +18,10 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let selected = Selected::open(&arguments.selection)?;
-    let options = selected.options(arguments.by, arguments.threshold, arguments.step);
+    let options = StudyOptions {
+        clock: axis::clock(selected.conditions(), &arguments.selection.filter, arguments.time),
+        ..selected.options(arguments.by, arguments.threshold, arguments.step)
+    };
     let study = selected.ask(|captured, _| Study::of(captured, &options))?;
     let findings = only_reports(findings(&study, SOFTWARE));
     if arguments.json {

@@ -57,7 +57,7 @@ impl StreamsContent {
         let shown: u64 = self.streams.iter().map(|stream| stream.count).sum();
         format!(
             "{}\n{} of {} streams, {shown} of {} I/Os, {} moved",
-            listed(&StreamFigures::TABLE, &self.streams),
+            listed(&StreamFigures::table(self.total.row.queued.count > 0), &self.streams),
             self.streams.len(),
             self.streams_in_all,
             self.total.row.count,
@@ -92,7 +92,11 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
         ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().total() };
     match arguments.json {
         true => selected.print(account, content)?,
-        false => terminal::print(&listed(&ProcessFigures::TABLE, &content.processes))?,
+        false => {
+            let tells_queue = content.processes.iter().any(|process| process.queued.count > 0);
+            let columns = ProcessFigures::table(tells_queue);
+            terminal::print(&listed(&columns, &content.processes))?;
+        }
     }
     Ok(selected.ending())
 }

@@ -1,0 +1,144 @@
+//! Which cgroups are told: those of one hierarchy, where a host has several, and by
+//! which small numbers the programs know them (bpf/cgroups.h).
+
+use super::plain;
+use super::programs::Programs;
+use crate::error::CaptureError;
+use crate::tree;
+use std::fs;
+use std::path::PathBuf;
+
+/// Cgroups that are counted when a hierarchy is chosen.
+const COUNTED: usize = 1 << 14;
+
+/// The programs' map of numbers.
+pub(super) const NUMBERS: &str = "cgroup_numbers";
+
+/// A hierarchy of cgroups: that of version 2, or a controller's own (version 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Hierarchy {
+    Unified = 1,
+    Blkio,
+    Memory,
+    Pids,
+    Cpu,
+    Cpuset,
+    Devices,
+    Freezer,
+}
+
+impl Hierarchy {
+    const ALL: [Hierarchy; 8] = [
+        Hierarchy::Unified,
+        Hierarchy::Blkio,
+        Hierarchy::Memory,
+        Hierarchy::Pids,
+        Hierarchy::Cpu,
+        Hierarchy::Cpuset,
+        Hierarchy::Devices,
+        Hierarchy::Freezer,
+    ];
+
+    /// As the programs know it.
+    pub(super) fn number(chosen: Option<Hierarchy>) -> u32 {
+        chosen.map_or(0, |hierarchy| hierarchy as u32)
+    }
+
+    /// The controller's name; `None` of version 2.
+    fn controller(self) -> Option<&'static str> {
+        match self {
+            Hierarchy::Unified => None,
+            Hierarchy::Blkio => Some("blkio"),
+            Hierarchy::Memory => Some("memory"),
+            Hierarchy::Pids => Some("pids"),
+            Hierarchy::Cpu => Some("cpu"),
+            Hierarchy::Cpuset => Some("cpuset"),
+            Hierarchy::Devices => Some("devices"),
+            Hierarchy::Freezer => Some("freezer"),
+        }
+    }
+
+    /// `v2`, `v1, memory`.
+    pub(crate) fn describe(self) -> String {
+        match self.controller() {
+            None => "v2".to_owned(),
+            Some(controller) => format!("v1, {controller}"),
+        }
+    }
+}
+
+/// The hierarchy with the most cgroups, and where it is mounted: containers and
+/// services are in each that is used, and a host that uses version 1 may have version 2
+/// mounted beside it, with one cgroup in it. Directories are counted: the kernel's own
+/// count (/proc/cgroups) includes those that were removed and are not yet free.
+pub(crate) fn chosen() -> Option<(Hierarchy, PathBuf)> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mut best: Option<(usize, Hierarchy, PathBuf)> = None;
+    for hierarchy in Hierarchy::ALL {
+        let Some(place) = mounted(&mounts, hierarchy) else { continue };
+        let count = tree::directories(&place).take(COUNTED).count();
+        if best.as_ref().is_none_or(|(most, ..)| count > *most) {
+            best = Some((count, hierarchy, place));
+        }
+    }
+    best.map(|(_, hierarchy, place)| (hierarchy, place))
+}
+
+/// Where a hierarchy is mounted as a whole, by the lines of /proc/PID/mountinfo.
+fn mounted(mounts: &str, hierarchy: Hierarchy) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut place = place.split(' ').skip(3);
+        let (root, point) = (place.next()?, place.next()?);
+        let mut kind = kind.split(' ');
+        let (name, options) = (kind.next()?, kind.nth(1)?);
+        let is_it = match hierarchy.controller() {
+            None => name == "cgroup2",
+            Some(controller) => name == "cgroup" && options.split(',').any(|o| o == controller),
+        };
+        (is_it && root == "/").then(|| PathBuf::from(point))
+    })
+}
+
+/// Shows every cgroup that was numbered: its small number, and the kernel's.
+pub(super) fn numbered(
+    programs: &Programs,
+    show: &mut dyn FnMut(u16, u64),
+) -> Result<(), CaptureError> {
+    programs.each_pair(NUMBERS, |id, number| {
+        let (id, number) = (plain::read::<u64>(id), plain::read::<u32>(number));
+        if let (Some(id), Some(Ok(number))) = (id, number.map(u16::try_from)) {
+            show(number, id);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+31 23 0:27 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
+33 23 0:29 /docker/x /mnt/part rw - cgroup cgroup rw,pids
+34 23 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+32 23 0:28 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup2 rw
+";
+
+    #[test]
+    fn a_hierarchy_is_found_where_all_of_it_is_mounted() {
+        let found = |hierarchy| mounted(MOUNTS, hierarchy);
+        assert_eq!(found(Hierarchy::Unified), Some("/sys/fs/cgroup/unified".into()));
+        assert_eq!(found(Hierarchy::Memory), Some("/sys/fs/cgroup/memory".into()));
+        assert_eq!(found(Hierarchy::Cpu), Some("/sys/fs/cgroup/cpu,cpuacct".into()));
+        assert_eq!(found(Hierarchy::Pids), None, "a part of it is mounted");
+        assert_eq!(found(Hierarchy::Blkio), None);
+    }
+
+    #[test]
+    fn programs_know_a_hierarchy_by_its_number() {
+        assert_eq!(Hierarchy::number(None), 0);
+        assert_eq!(Hierarchy::number(Some(Hierarchy::Freezer)), 8);
+        assert_eq!(Hierarchy::Memory.describe(), "v1, memory");
+    }
+}

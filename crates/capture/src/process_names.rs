@@ -1,0 +1,96 @@
+//! Names of processes, where a thread has one of its own. The kernel tells the name of
+//! the thread that does an I/O; that of its process is asked for in /proc.
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+use steadfast_domain::IoEvent;
+use steadfast_domain::io_event::Command;
+
+/// How long a name counts: a process may take another one, and its number may become
+/// another process's.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Processes that are remembered.
+const KEPT: usize = 1 << 16;
+
+/// Names of processes with several threads.
+#[derive(Default)]
+pub(crate) struct ProcessNames {
+    known: HashMap<u32, (Command, Instant)>,
+}
+
+impl ProcessNames {
+    /// Gives each event the name of its process, and where its thread has another one
+    /// that of the thread beside it.
+    pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
+        let now = Instant::now();
+        let mut last = (0, Command::default());
+        for event in events.iter_mut().filter(|event| event.tid != event.pid) {
+            if event.command.is_empty() || event.tid == 0 {
+                continue;
+            }
+            if last.0 != event.pid {
+                last = (event.pid, self.name(event.pid, now));
+            }
+            if !last.1.is_empty() && last.1 != event.command {
+                event.thread = std::mem::replace(&mut event.command, last.1);
+            }
+        }
+    }
+
+    /// A process's name; empty where it ended before it was asked for.
+    fn name(&mut self, pid: u32, now: Instant) -> Command {
+        let known = self.known.get(&pid).copied();
+        if let Some((name, _)) = known.filter(|(_, asked)| now.duration_since(*asked) < FRESH) {
+            return name;
+        }
+        let name = asked(pid).or(known.map(|(name, _)| name)).unwrap_or_default();
+        if self.known.len() >= KEPT {
+            self.known.clear();
+        }
+        self.known.insert(pid, (name, now));
+        name
+    }
+}
+
+fn asked(pid: u32) -> Option<Command> {
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(Command::new(&String::from_utf8_lossy(name.trim_ascii_end())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_with_a_name_of_its_own_stands_beside_its_process() {
+        let own = std::process::id();
+        let process = asked(own).unwrap();
+        let event = |tid, command| IoEvent { pid: own, tid, command, ..IoEvent::default() };
+        let worker = Command::new("a-worker");
+        let mut events = [
+            event(own, process),
+            event(own + 1, worker),
+            event(own + 2, process),
+            event(own + 3, Command::default()),
+            event(0, worker),
+            // None runs with this number.
+            IoEvent { pid: 1 << 23, ..event(1 << 24, worker) },
+        ];
+        ProcessNames::default().complete(&mut events);
+        let names = events.map(|event| (event.command, event.thread));
+        let none = Command::default();
+        assert_eq!(
+            names,
+            [
+                (process, none),
+                (process, worker),
+                (process, none),
+                (none, none),
+                (worker, none),
+                (worker, none)
+            ]
+        );
+    }
+}

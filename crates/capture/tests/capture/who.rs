@@ -1,0 +1,275 @@
+//! Who did what, and to which file: threads beside their processes, cgroups, paths of
+//! files, requests that the kernel merged and split.
+
+use super::files::{Mounted, open};
+use super::{Device, direct, options, rest, skip};
+use io_uring::{IoUring, opcode, types};
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use steadfast_capture::{Capture, Options, SourceName};
+use steadfast_domain::{IoEvent, IoOp, Layer};
+
+/// Captures while `act` runs; `None` with the reason printed where that cannot be.
+fn captured(test: &str, options: &Options, act: impl FnOnce()) -> Option<(Capture, Vec<IoEvent>)> {
+    captured_with(test, options, |_| act())
+}
+
+/// As `captured`; `act` is shown the capture that has begun.
+fn captured_with(
+    test: &str,
+    options: &Options,
+    act: impl FnOnce(&Capture),
+) -> Option<(Capture, Vec<IoEvent>)> {
+    let mut capture = match Capture::begin(options) {
+        Ok(capture) => capture,
+        Err(error) => {
+            skip(test, &error.to_string());
+            return None;
+        }
+    };
+    let mut events = Vec::new();
+    act(&capture);
+    rest(&mut capture, &mut events);
+    capture.end(&mut events).unwrap();
+    Some((capture, events))
+}
+
+fn own_name() -> String {
+    fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned()
+}
+
+/// Number and name of each thread, and how many writes each did.
+fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
+    let writer = |number: usize| {
+        let path = path.to_owned();
+        let name = format!("writer-{number}");
+        let writes = 101 + 100 * number;
+        let write = move || {
+            let file = direct(&path);
+            let block = Box::new(super::Block([3; 4096]));
+            for at in 0..writes as u64 {
+                file.write_all_at(&block.0, (at * 8 + number as u64) * 4096).unwrap();
+            }
+            // SAFETY: asks for a number.
+            (unsafe { libc::gettid() }) as u32
+        };
+        let thread = std::thread::Builder::new().name(name.clone()).spawn(write).unwrap();
+        (thread, name, writes)
+    };
+    let threads: Vec<_> = (0..3).map(writer).collect();
+    threads.into_iter().map(|(one, name, writes)| (one.join().unwrap(), name, writes)).collect()
+}
+
+fn threads_stand_beside_their_process(test: &str, source: SourceName) {
+    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
+    let asked = Options { source: Some(source), ..options(&device) };
+    let mut threads = Vec::new();
+    let act = || threads = writes_of_threads(&device.path);
+    let Some((_, events)) = captured(test, &asked, act) else { return };
+    for (tid, name, writes) in threads {
+        let of_thread: Vec<&IoEvent> = events.iter().filter(|event| event.tid == tid).collect();
+        let written = of_thread.iter().filter(|event| event.op == IoOp::Write);
+        assert_eq!(written.count(), writes, "{name}");
+        for event in of_thread {
+            assert_eq!(event.pid, std::process::id());
+            assert_eq!(event.command.to_string(), own_name());
+            assert_eq!(event.thread.to_string(), name);
+        }
+    }
+}
+
+#[test]
+fn threads_stand_beside_their_process_with_ebpf() {
+    threads_stand_beside_their_process("threads, ebpf", SourceName::Ebpf);
+}
+
+#[test]
+fn threads_stand_beside_their_process_with_tracefs() {
+    threads_stand_beside_their_process("threads, tracefs", SourceName::Tracefs);
+}
+
+/// A cgroup of the test's own.
+struct Cgroup(PathBuf);
+
+impl Cgroup {
+    /// In the hierarchy whose cgroups the capture tells.
+    fn of(capture: &Capture) -> Option<Cgroup> {
+        let words = |remark: &String| {
+            let (place, _) = remark.strip_prefix("The cgroups are those of ")?.split_once(" (")?;
+            Some(PathBuf::from(place))
+        };
+        let place = capture.remarks().iter().find_map(words).unwrap();
+        let path = place.join(format!("steadfast-test-{}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        Some(Cgroup(path))
+    }
+
+    fn holds(&self, process: u32) -> bool {
+        fs::write(self.0.join("cgroup.procs"), process.to_string()).is_ok()
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        for _ in 0..50 {
+            if fs::remove_dir(&self.0).is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn a_process_in_a_cgroup_is_captured_with_its_path() {
+    let test = "cgroups";
+    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
+    let asked = Options { cgroups: true, ..options(&device) };
+    let (mut pid, mut cgroup) = (0, None);
+    let act = |capture: &Capture| {
+        let mut child = Command::new("sh")
+            .arg("-c")
+            .arg(format!(
+                "read line; exec dd if=/dev/zero of={} bs=4096 count=211 oflag=direct status=none",
+                device.path.display()
+            ))
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        pid = child.id();
+        cgroup = Cgroup::of(capture).filter(|cgroup| cgroup.holds(pid));
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"go\n").unwrap();
+        assert!(child.wait().unwrap().success());
+        super::apply(&direct(&device.path));
+    };
+    let Some((capture, events)) = captured_with(test, &asked, act) else { return };
+    let Some(cgroup) = cgroup else {
+        return skip(test, "no process can be put into a cgroup of its own");
+    };
+    let cgroups = capture.cgroups().unwrap();
+    let path_of = |event: &IoEvent| {
+        let at = usize::from(event.cgroup).checked_sub(1).unwrap();
+        cgroups[at].path.clone().unwrap()
+    };
+    let written = events.iter().filter(|event| event.pid == pid && event.op == IoOp::Write);
+    let paths: Vec<String> = written.map(path_of).collect();
+    assert_eq!(paths.len(), 211);
+    let name = cgroup.0.file_name().unwrap().to_str().unwrap();
+    assert!(paths.iter().all(|path| path.ends_with(name)), "{name}: {cgroups:?}");
+    let own = events.iter().find(|event| event.pid == std::process::id()).unwrap();
+    assert!(!path_of(own).ends_with(name), "{}", path_of(own));
+}
+
+#[test]
+fn files_have_their_paths_where_these_were_asked_for() {
+    let test = "paths of files";
+    let Some(mounted) = Mounted::new(test) else { return };
+    fs::create_dir(mounted.path("a directory")).unwrap();
+    let names = ["a directory/first", "second"];
+    let files = names.map(|name| open(&mounted.path(name)));
+    for (asked_for, expected) in [(true, 2), (false, 0)] {
+        let layers = vec![Layer::FileSystem];
+        let asked = Options { layers, paths: asked_for, ..options(&mounted.device) };
+        let act = || {
+            for file in &files {
+                file.write_all_at(&[1; 8192], 0).unwrap();
+                file.sync_all().unwrap();
+            }
+            // Closed and gone before anybody looks.
+            drop(open(&mounted.path("gone")));
+            fs::write(mounted.path("gone"), [0; 511]).unwrap();
+            fs::remove_file(mounted.path("gone")).unwrap();
+        };
+        let Some((capture, events)) = captured(test, &asked, act) else { return };
+        let found = capture.files().cloned().unwrap_or_default();
+        for (file, name) in files.iter().zip(names).take(expected) {
+            let inode = file.metadata().unwrap().ino();
+            assert!(events.iter().any(|event| event.inode == inode));
+            let path = found.iter().find(|file| file.inode == inode).map(|file| file.path.clone());
+            assert_eq!(path, Some(mounted.path(name).display().to_string()));
+        }
+        assert_eq!(capture.paths().is_some(), asked_for);
+        if !asked_for {
+            assert!(found.is_empty());
+        }
+    }
+}
+
+/// Columns of `/sys/block/NAME/stat`: merged reads and merged writes.
+fn merged_by_kernel(device: &Device) -> u64 {
+    let name = device.path.file_name().unwrap().to_str().unwrap();
+    let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+    let columns: Vec<u64> = text.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    columns[1] + columns[5]
+}
+
+#[test]
+fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
+    let test = "merges and splits";
+    let Some(device) = Device::looped() else { return skip(test, "no loop device") };
+    let name = device.path.file_name().unwrap().to_str().unwrap();
+    // A megabyte crosses it.
+    let set = |setting, value| fs::write(format!("/sys/block/{name}/queue/{setting}"), value);
+    // Whoever had this loop device before may have left merges off.
+    if set("max_sectors_kb", "256").and(set("nomerges", "0")).is_err() {
+        return skip(test, "the queue's settings cannot be set");
+    }
+    let asked = Options { merges: true, ..options(&device) };
+    let before = merged_by_kernel(&device);
+    let file = direct(&device.path);
+    let act = || {
+        let mut ring = IoUring::new(64).unwrap();
+        let block = Box::new(super::Block([9; 4096]));
+        for group in 0..101u64 {
+            for part in 0..16 {
+                let at = (group * 64 + part) * 4096;
+                let write = opcode::Write::new(types::Fd(file.as_raw_fd()), block.0.as_ptr(), 4096);
+                // SAFETY: the block outlives the requests, which are waited for.
+                unsafe { ring.submission().push(&write.offset(at).build()).unwrap() };
+            }
+            ring.submit_and_wait(16).unwrap();
+            assert!(ring.completion().all(|entry| entry.result() == 4096));
+        }
+        let layout = std::alloc::Layout::from_size_align(1 << 20, 4096).unwrap();
+        // SAFETY: of that size and alignment, zeroed, given back below.
+        let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+        // SAFETY: as above.
+        let megabyte = unsafe { std::slice::from_raw_parts(memory, 1 << 20) };
+        file.write_all_at(megabyte, 32 << 20).unwrap();
+        // SAFETY: from above, used no more.
+        unsafe { std::alloc::dealloc(memory, layout) };
+    };
+    let Some((mut capture, events)) = captured(test, &asked, act) else { return };
+    let counters = capture.counters().unwrap();
+    let counted = capture.merging(&counters).unwrap()[0];
+    let of_ios: u64 = events.iter().map(|event| u64::from(event.merged)).sum();
+    assert_eq!(of_ios, counted.merged);
+    assert_eq!(counted.merged, merged_by_kernel(&device) - before);
+    assert!(counted.merged >= 101, "{counted:?}");
+    assert_eq!(counted.split, 3, "a megabyte in pieces of 256 KiB");
+    // Nothing of it is counted unasked.
+    let act = || file.write_all_at(&Box::new(super::Block([9; 4096])).0, 0).unwrap();
+    let Some((mut capture, events)) = captured(test, &options(&device), act) else { return };
+    let counters = capture.counters().unwrap();
+    assert_eq!(capture.merging(&counters), None);
+    assert!(events.iter().all(|event| event.merged == 0));
+}
+
+#[test]
+fn what_a_source_or_a_layer_cannot_tell_is_refused() {
+    let Some(device) = Device::looped() else { return skip("refusals", "no loop device") };
+    let refused = |asked: Options| Capture::begin(&asked).err().unwrap().to_string();
+    let paths = Options { paths: true, ..options(&device) };
+    assert!(refused(paths.clone()).contains("--layer block,filesystem"));
+    let cgroups = Options { cgroups: true, ..options(&device) };
+    let tracefs = Options { source: Some(SourceName::Tracefs), ..cgroups.clone() };
+    assert!(refused(tracefs).contains("tracefs does not report cgroups"));
+    let steps = Options { step_ns: Some(100_000_000), ..cgroups };
+    assert!(refused(steps).contains("keeps no paths, cgroups or merges"));
+    let layers = vec![Layer::FileSystem];
+    let merges = Options { layers, merges: true, ..options(&device) };
+    assert!(refused(merges).contains("at the block layer alone"));
+}

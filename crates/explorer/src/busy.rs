@@ -1,0 +1,82 @@
+//! [`BusyTime`]: for how long in each cell a device had an I/O outstanding.
+
+use std::mem;
+use steadfast_domain::Layer;
+use steadfast_trace::Rows;
+use steadfast_trace::sequence::Busy;
+
+/// A device at a layer.
+type Side = (u16, Layer);
+
+/// Busy time of cells of equal width.
+#[derive(Debug, Clone)]
+pub struct BusyTime {
+    width_ns: u64,
+    first: u64,
+    cells: Vec<u64>,
+    /// Busy time that was not yet shared out.
+    carried: Vec<(Side, Busy)>,
+    /// The side that was seen last.
+    last: usize,
+}
+
+impl BusyTime {
+    /// None yet, of so many cells.
+    pub fn new((width_ns, first, count): (u64, u64, usize)) -> Self {
+        let (cells, carried) = (vec![0; count], Vec::new());
+        BusyTime { width_ns: width_ns.max(1), first, cells, carried, last: 0 }
+    }
+
+    /// Takes the rows that passed.
+    pub fn take(&mut self, rows: &Rows<'_>) {
+        for row in rows.iter() {
+            let busy = rows.busy[row];
+            if busy.1 > busy.0 {
+                self.carry((rows.batch.device(row), rows.batch.layer(row)), busy);
+            }
+        }
+    }
+
+    /// Keeps busy time until it is known where it ends.
+    #[inline]
+    fn carry(&mut self, side: Side, busy: Busy) {
+        if self.carried.get(self.last).is_none_or(|(last, _)| *last != side) {
+            let found = self.carried.iter().position(|(known, _)| *known == side);
+            self.last = found.unwrap_or(self.carried.len());
+        }
+        match self.carried.get_mut(self.last) {
+            Some((_, carried)) if carried.1 == busy.0 => carried.1 = busy.1,
+            Some((_, carried)) => {
+                let done = mem::replace(carried, busy);
+                self.share_out(done);
+            }
+            None => self.carried.push((side, busy)),
+        }
+    }
+
+    fn share_out(&mut self, (from, to): Busy) {
+        let end = self.first.saturating_add(self.cells.len() as u64);
+        let mut from = from.max(self.first.saturating_mul(self.width_ns));
+        let to = to.min(end.saturating_mul(self.width_ns));
+        while from < to {
+            let cell = from / self.width_ns;
+            let until = (cell + 1).saturating_mul(self.width_ns).min(to);
+            if let Some(busy) = self.cells.get_mut((cell - self.first) as usize) {
+                *busy += until - from;
+            }
+            from = until;
+        }
+    }
+
+    /// Adds that of another part of the I/Os.
+    pub fn join(&mut self, other: BusyTime) {
+        let theirs = other.finish();
+        self.cells.iter_mut().zip(&theirs).for_each(|(ours, theirs)| *ours += theirs);
+    }
+
+    /// The busy time of each cell.
+    pub fn finish(mut self) -> Vec<u64> {
+        mem::take(&mut self.carried).into_iter().for_each(|(_, busy)| self.share_out(busy));
+        self.cells
+    }
+}

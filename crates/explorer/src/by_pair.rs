@@ -1,0 +1,491 @@
+//! [`ByPair`]: what each stream of each process did, in few columns of time, so that a
+//! window that is filtered by operations, streams or processes is answered without
+//! reading its I/Os. Only what occurs takes room; where that is too much, columns become
+//! wider, and where that is not enough the windows are read.
+
+use crate::cells::{Added, Cells, CellsWanted, Filling, Times};
+use crate::keys::ProcessKeyKept;
+use crate::maps::{FINE_RANGES, HitMap, Maps, PARTS, RANGES, SecondMap, Touched};
+use crate::pairs::{Io, PairKey, Pairs, Passing, Wanted, kept, process};
+use crate::sparse::{Dense, Place, Sparse, later};
+use serde::{Deserialize, Serialize};
+use std::mem;
+use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
+use steadfast_trace::StreamKey;
+
+/// Columns with response times and depths, at most.
+const COLUMNS: u64 = 4096;
+/// Columns of pictures, at most.
+const PICTURE_COLUMNS: u64 = 1024;
+/// Below so many columns nothing is told any more.
+const COLUMNS_LEAST: u64 = 64;
+/// Pairs that are told apart; with more nothing is told.
+const PAIRS_MAX: u32 = 4096;
+/// Memory of one kind of columns.
+const BYTES_MAX: usize = 16 << 20;
+const SECOND: u64 = 1_000_000_000;
+
+/// The I/Os of a pair in a column.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Piece {
+    column: u32,
+    pair: u32,
+    ios: u32,
+    times: Times,
+    /// Two histograms, or one.
+    histograms: [Place; 2],
+}
+
+/// Columns of equal width.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Columns {
+    width_ns: u64,
+    pieces: Vec<Piece>,
+    counts: Sparse,
+}
+
+/// Everything by pair.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ByPair {
+    end_ns: u64,
+    /// By their number; `None` of what none of the I/Os has.
+    pairs: Vec<Option<(StreamKey, ProcessKeyKept)>>,
+    /// Response times and depths.
+    times: Columns,
+    /// Address ranges.
+    hits: Columns,
+    /// Parts of seconds.
+    seconds: Columns,
+}
+
+impl ByPair {
+    /// Width of the columns of response times; `None` where nothing is told by pair.
+    pub fn width_ns(&self) -> Option<u64> {
+        (self.times.width_ns > 0).then_some(self.times.width_ns)
+    }
+
+    fn passing(&self, passing: Passing<'_>) -> Vec<Option<PairKey>> {
+        let key = |(stream, who): (StreamKey, ProcessKeyKept)| (stream, process(who));
+        let keys = self.pairs.iter().map(|pair| pair.map(key));
+        keys.map(|key| key.filter(|key| passing.lets(key))).collect()
+    }
+
+    /// Cells of a window with the I/Os that pass, beginning with the capture.
+    pub fn cells(&self, window_ns: (u64, u64), passing: Passing<'_>, by: Wanted) -> Cells {
+        let (passing, width_ns) = (self.passing(passing), self.times.width_ns.max(1));
+        let count = self.end_ns.div_ceil(width_ns).max(1) as usize;
+        let mut filling = Filling::new(CellsWanted { width_ns, first: 0, count, by });
+        let mut pairs = Pairs::default();
+        for piece in self.times.of(window_ns) {
+            let Some(Some(key)) = passing.get(piece.pair as usize) else { continue };
+            let [responses, depths] = &piece.histograms;
+            let added = Added {
+                ios: piece.ios,
+                times: &piece.times,
+                histograms: [responses, depths],
+                counts: &self.times.counts,
+            };
+            filling.add(piece.column, (*key, &added), &mut pairs);
+        }
+        filling.finish(&mut pairs)
+    }
+
+    /// Hits by address of the I/Os that pass; `None` where they are not told.
+    pub fn hits(&self, passing: Passing<'_>, all: &Maps) -> Option<HitMap> {
+        let mut map = all.fine.of_columns(self.hits.width_ns, self.end_ns)?;
+        let passing = self.passing(passing);
+        for piece in &self.hits.pieces {
+            let Some(Some((stream, _))) = passing.get(piece.pair as usize) else { continue };
+            let begin = piece.column as usize * map.ranges;
+            let is_read = stream.op == IoOp::Read;
+            let hits = if is_read { &mut map.reads } else { &mut map.writes };
+            let hits = hits.get_mut(begin..begin + map.ranges).unwrap_or_default();
+            self.hits.counts.add_to_narrow(&piece.histograms[0], hits);
+        }
+        Some(map)
+    }
+
+    /// Parts of seconds of the I/Os that pass; `None` where they are not told.
+    pub fn seconds(&self, passing: Passing<'_>) -> Option<SecondMap> {
+        let seconds = self.seconds.width_ns / SECOND;
+        let mut map = SecondMap::of_seconds(seconds, self.end_ns)?;
+        let passing = self.passing(passing);
+        for piece in &self.seconds.pieces {
+            if let Some(Some(_)) = passing.get(piece.pair as usize) {
+                let begin = piece.column as usize * map.parts;
+                let counts = map.counts.get_mut(begin..begin + map.parts).unwrap_or_default();
+                self.seconds.counts.add_to_narrow(&piece.histograms[0], counts);
+            }
+        }
+        Some(map)
+    }
+
+    /// When the first passing I/O of a window may be, and when the last is over: whole
+    /// columns; `None` where none passes.
+    pub fn span_of(&self, window_ns: (u64, u64), passing: Passing<'_>) -> Option<(u64, u64)> {
+        let passing = self.passing(passing);
+        let passes = |piece: &&Piece| matches!(passing.get(piece.pair as usize), Some(Some(_)));
+        let mut found = self.times.of(window_ns).iter().filter(passes);
+        let first = found.next()?;
+        let last = found.next_back().unwrap_or(first);
+        let begin = |column: u32| u64::from(column).saturating_mul(self.times.width_ns);
+        Some((begin(first.column).max(window_ns.0), begin(last.column + 1).min(window_ns.1)))
+    }
+}
+
+impl Columns {
+    /// The pieces of a part of the time, of whole columns.
+    fn of(&self, (from, to): (u64, u64)) -> &[Piece] {
+        let width_ns = self.width_ns.max(1);
+        let (first, end) = (from / width_ns, to.div_ceil(width_ns));
+        let before = |column: u64| self.pieces.partition_point(|p| u64::from(p.column) < column);
+        &self.pieces[before(first)..before(end).max(before(first))]
+    }
+
+    fn bytes(&self) -> usize {
+        self.pieces.len() * size_of::<Piece>() + self.counts.bytes()
+    }
+}
+
+/// A pair in the column that is open.
+#[derive(Debug)]
+struct Open {
+    ios: u32,
+    times: Times,
+    histograms: [Dense; 2],
+}
+
+/// Columns that are filled.
+#[derive(Debug)]
+struct Growing {
+    column: u32,
+    /// When the open column begins and how long it lasts; 0 where none is open.
+    begin_ns: u64,
+    lasts_ns: u64,
+    /// Buckets of the two histograms.
+    buckets: [usize; 2],
+    end_ns: u64,
+    open: Vec<Option<Box<Open>>>,
+    touched: Vec<u32>,
+    done: Columns,
+}
+
+impl Growing {
+    fn new(width_ns: u64, end_ns: u64, buckets: [usize; 2]) -> Self {
+        Growing {
+            column: 0,
+            begin_ns: 0,
+            lasts_ns: 0,
+            buckets,
+            end_ns,
+            open: Vec::new(),
+            touched: Vec::new(),
+            done: Columns { width_ns, ..Columns::default() },
+        }
+    }
+
+    fn alike(&self, width_ns: u64) -> Self {
+        Growing::new(width_ns, self.end_ns, self.buckets)
+    }
+
+    /// What is counted of a pair at a time; `None` where nothing is any more.
+    #[inline]
+    fn at(&mut self, time_ns: u64, pair: u32) -> Option<&mut Open> {
+        if time_ns.wrapping_sub(self.begin_ns) >= self.lasts_ns {
+            self.turn_to(time_ns)?;
+        }
+        Some(self.of_pair(pair))
+    }
+
+    #[inline]
+    fn of_pair(&mut self, pair: u32) -> &mut Open {
+        let at = pair as usize;
+        if at >= self.open.len() {
+            self.open.resize_with(at + 1, || None);
+        }
+        let buckets = self.buckets;
+        let open = self.open[at].get_or_insert_with(|| {
+            let histograms = buckets.map(Dense::new);
+            Box::new(Open { ios: 0, times: Times::default(), histograms })
+        });
+        if open.ios == 0 {
+            self.touched.push(pair);
+        }
+        open
+    }
+
+    fn turn_to(&mut self, time_ns: u64) -> Option<()> {
+        self.close();
+        let column = time_ns.checked_div(self.done.width_ns)?;
+        self.column = column as u32;
+        self.lasts_ns = self.done.width_ns;
+        self.begin_ns = column.saturating_mul(self.lasts_ns);
+        Some(())
+    }
+
+    fn close(&mut self) {
+        self.keep();
+        while self.done.bytes() > BYTES_MAX && self.done.width_ns > 0 {
+            self.widen();
+        }
+    }
+
+    /// Keeps the column that is open.
+    fn keep(&mut self) {
+        self.touched.sort_unstable();
+        for pair in mem::take(&mut self.touched) {
+            let Some(open) = &mut self.open[pair as usize] else { continue };
+            let [one, other] = &mut open.histograms;
+            let histograms = [self.done.counts.keep(one), self.done.counts.keep(other)];
+            let (ios, times) = (mem::take(&mut open.ios), mem::take(&mut open.times));
+            self.done.pieces.push(Piece { column: self.column, pair, ios, times, histograms });
+        }
+    }
+
+    /// Puts two columns beside one another together, everywhere.
+    fn widen(&mut self) {
+        let mut old = mem::take(&mut self.done);
+        old.pieces.sort_by_key(|piece| (piece.column, piece.pair));
+        let width_ns = old.width_ns.saturating_mul(2);
+        self.lasts_ns = 0;
+        if self.end_ns.div_ceil(width_ns) < COLUMNS_LEAST {
+            return;
+        }
+        let mut wider = self.alike(width_ns);
+        wider.add_all(&old);
+        self.done = wider.done;
+    }
+
+    /// Adds columns of the same width or half of it, in their order.
+    fn add_all(&mut self, columns: &Columns) {
+        let beside = (self.done.width_ns / columns.width_ns.max(1)).max(1) as u32;
+        for piece in &columns.pieces {
+            self.turn_to_kept(piece.column / beside);
+            let open = self.of_pair(piece.pair);
+            open.ios = open.ios.saturating_add(piece.ios);
+            open.times.add(&piece.times);
+            for (dense, place) in open.histograms.iter_mut().zip(&piece.histograms) {
+                columns.counts.of(place).for_each(|(at, count)| dense.add(at, count));
+            }
+        }
+        self.keep();
+    }
+
+    fn turn_to_kept(&mut self, column: u32) {
+        if column != self.column {
+            self.keep();
+            self.column = column;
+        }
+    }
+
+    /// Takes in those of another part of the I/Os, whose pairs have these numbers here.
+    fn join(&mut self, mut other: Growing, numbers: &[u32]) {
+        self.keep();
+        other.keep();
+        while self.done.width_ns != other.done.width_ns {
+            if self.done.width_ns == 0 || other.done.width_ns == 0 {
+                self.done = Columns::default();
+                return;
+            }
+            let narrower =
+                if self.done.width_ns < other.done.width_ns { &mut *self } else { &mut other };
+            narrower.widen();
+        }
+        let begin = self.done.counts.append(other.done.counts);
+        self.done.pieces.extend(other.done.pieces.into_iter().map(|piece| Piece {
+            pair: numbers[piece.pair as usize],
+            histograms: piece.histograms.map(|place| later(&place, begin)),
+            ..piece
+        }));
+    }
+
+    fn finish(mut self) -> Columns {
+        self.close();
+        self.done.pieces.sort_by_key(|piece| (piece.column, piece.pair));
+        self.done.pieces.shrink_to_fit();
+        self.done.counts.shrink();
+        self.done
+    }
+}
+
+/// Everything by pair, while it is counted.
+#[derive(Debug)]
+pub struct Filled {
+    end_ns: u64,
+    times: Growing,
+    hits: Growing,
+    seconds: Growing,
+    /// Whether all pairs are told apart.
+    is_whole: bool,
+}
+
+impl Filled {
+    /// Nothing yet of a capture whose cells have this width.
+    pub fn new(cell_ns: u64, end_ns: u64) -> Self {
+        let width = |base_ns: u64, most: u64| {
+            let mut width_ns = base_ns;
+            while end_ns.div_ceil(width_ns) > most {
+                width_ns = width_ns.saturating_mul(2);
+            }
+            width_ns
+        };
+        let buckets = [CoarseHistogram::LEN, QuarterHistogram::LEN];
+        Filled {
+            end_ns,
+            times: Growing::new(width(cell_ns, COLUMNS), end_ns, buckets),
+            hits: Growing::new(width(cell_ns, PICTURE_COLUMNS), end_ns, [FINE_RANGES, 0]),
+            seconds: Growing::new(width(SECOND, PICTURE_COLUMNS), end_ns, [PARTS, 0]),
+            is_whole: true,
+        }
+    }
+
+    /// Takes I/Os with the first and the last address range that each touches.
+    pub fn take(&mut self, ios: &[Io], touched: &[Touched]) {
+        self.is_whole &= ios.iter().all(|io| io.pair < PAIRS_MAX);
+        if self.is_whole {
+            self.take_times(ios);
+            self.take_touched(ios, touched);
+            self.take_seconds(ios);
+        }
+    }
+
+    fn take_times(&mut self, ios: &[Io]) {
+        for io in ios {
+            let Some(open) = self.times.at(io.issued_ns, io.pair) else { return };
+            open.ios += 1;
+            open.times.count(io);
+            if let Some(response) = io.response_ns() {
+                open.histograms[0].count(CoarseHistogram::index(response));
+            }
+            if io.depth > 0 {
+                open.histograms[1].count(QuarterHistogram::index(u64::from(io.depth)));
+            }
+        }
+    }
+
+    fn take_touched(&mut self, ios: &[Io], touched: &[Touched]) {
+        for (io, touched) in ios.iter().zip(touched) {
+            let Some((first, last)) = *touched else { continue };
+            let Some(open) = self.hits.at(io.issued_ns, io.pair) else { return };
+            open.ios += 1;
+            for range in first..=last {
+                open.histograms[0].count(usize::from(range) * FINE_RANGES / RANGES);
+            }
+        }
+    }
+
+    fn take_seconds(&mut self, ios: &[Io]) {
+        for io in ios {
+            let Some(open) = self.seconds.at(io.issued_ns, io.pair) else { return };
+            open.ios += 1;
+            open.histograms[0].count(SecondMap::part(io.issued_ns, PARTS));
+        }
+    }
+
+    /// Takes in those of another part of the I/Os, whose pairs have these numbers here.
+    pub fn join(&mut self, other: Filled, numbers: &[u32]) {
+        self.is_whole &= other.is_whole;
+        if self.is_whole {
+            self.times.join(other.times, numbers);
+            self.hits.join(other.hits, numbers);
+            self.seconds.join(other.seconds, numbers);
+        }
+    }
+
+    /// What was counted; nothing where not all pairs are told apart.
+    pub fn finish(self, pairs: &Pairs) -> ByPair {
+        let (times, hits, seconds) =
+            (self.times.finish(), self.hits.finish(), self.seconds.finish());
+        let all = 0..pairs.all().len() as u32;
+        let key = |number: u32| pairs.key(number).map(|(stream, who)| (stream, kept(&who)));
+        let keys: Vec<_> = all.map(key).collect();
+        let is_known = |piece: &Piece| keys.get(piece.pair as usize).is_some_and(Option::is_some);
+        match self.is_whole && times.pieces.iter().all(is_known) {
+            true => ByPair { end_ns: self.end_ns, pairs: keys, times, hits, seconds },
+            false => ByPair::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::io_event::{Command, Content};
+    use steadfast_trace::Filter;
+    use steadfast_trace::processes::ProcessKey;
+
+    const CELL: u64 = 100_000;
+
+    fn key(n: u32) -> PairKey {
+        let stream =
+            StreamKey { op: IoOp::Read, sequential: n.is_multiple_of(2), bytes: 512 * (n % 3 + 1) };
+        (stream, ProcessKey { pid: n % 5 + 1, command: Command::new("x") })
+    }
+
+    fn io(n: u32, pairs: &mut Pairs) -> Io {
+        let (stream, who) = key(n);
+        Io {
+            row: 0,
+            pair: pairs.number((stream, who)),
+            issued_ns: u64::from(n) * CELL / 3,
+            response_ns: 1000 + u64::from(n % 100) * 1000,
+            queued_ns: u64::from(n % 3),
+            content: Content::default(),
+            bytes: stream.bytes,
+            depth: n % 7,
+            op: stream.op,
+            sequential: stream.sequential,
+        }
+    }
+
+    /// I/Os and the sums of histograms of each column that holds some.
+    fn told(by_pair: &ByPair, wide: usize) -> Vec<(usize, u64, u64, u64)> {
+        let filter = Filter::default();
+        let passing = Passing::of(&filter, &filter).unwrap();
+        let cells = by_pair.cells((0, by_pair.end_ns), passing, Wanted::default());
+        let mut found = Vec::new();
+        cells.columns(0..cells.count, wide, |at, column| {
+            let depths = column.depths.iter().sum();
+            found.push((at, column.totals.all_ios(), column.responses.iter().sum(), depths));
+        });
+        found
+    }
+
+    #[test]
+    fn wider_columns_hold_the_same() {
+        let count = 12_000;
+        let end_ns = u64::from(count) * CELL / 3;
+        let (mut pairs, mut one, mut other) =
+            (Pairs::default(), Filled::new(CELL, end_ns), Filled::new(CELL, end_ns));
+        let mut all = Filled::new(CELL, end_ns);
+        for n in 0..count {
+            let (io, touched) = (io(n, &mut pairs), Some((n as u16 % 1000, n as u16 % 1000 + 3)));
+            let part = if n / 1000 % 2 == 0 { &mut one } else { &mut other };
+            part.take(&[io], &[touched]);
+            all.take(&[io], &[touched]);
+        }
+        other.times.keep();
+        other.times.widen();
+        let numbers: Vec<u32> = (0..pairs.all().len() as u32).collect();
+        one.join(other, &numbers);
+        let (joined, all) = (one.finish(&pairs), all.finish(&pairs));
+        assert_eq!(joined.width_ns(), all.width_ns().map(|width| width * 2));
+        assert_eq!(told(&joined, 4), told(&all, 8));
+        assert_eq!(told(&all, 1).iter().map(|column| column.1).sum::<u64>(), u64::from(count));
+    }
+
+    #[test]
+    fn with_too_many_pairs_nothing_is_told() {
+        let (mut pairs, mut filled) = (Pairs::default(), Filled::new(CELL, 7 * CELL));
+        let wide = (IoOp::Read, 1 << 20);
+        for pid in 0..=PAIRS_MAX {
+            let stream = StreamKey { op: wide.0, sequential: false, bytes: wide.1 };
+            let process = ProcessKey { pid, command: Command::default() };
+            filled.take(
+                &[Io { pair: pairs.number((stream, process)), ..io(0, &mut Pairs::default()) }],
+                &[None],
+            );
+        }
+        assert_eq!(filled.finish(&pairs).width_ns(), None);
+    }
+}

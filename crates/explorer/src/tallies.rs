@@ -1,0 +1,347 @@
+//! [`Tallies`]: the tables of a stretch of time, by stream, by process and by address
+//! range, all from one count for each stream of each process; and what is kept of them,
+//! packed.
+
+use crate::keys::ProcessKeyKept;
+use crate::maps::{RANGES, Touched};
+use crate::pairs::{Io, PairKey, Pairs, Passing, kept, process};
+use crate::sparse::Dense;
+use crate::touches::{self, Counts, Touches};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::mem;
+use steadfast_trace::processes::{ProcessKey, ProcessTable, ProcessTally};
+use steadfast_trace::streams::StreamTally;
+use steadfast_trace::{Fold, Rows, StreamKey, StreamTable, TraceError};
+
+/// Pairs that are told apart in a stretch; the rest is counted by stream and by process.
+const PAIRS_MAX: usize = 1024;
+const ZSTD_LEVEL: i32 = 1;
+
+/// What the I/Os of a pair add up to.
+#[derive(Debug)]
+struct Tally {
+    pair: u32,
+    sums: StreamTally,
+    span_ns: (u64, u64),
+    touches: Dense,
+}
+
+/// Tables that are filled.
+#[derive(Debug, Default)]
+pub struct Tallies {
+    /// Of every pair, one more than its place among the tallies; 0 where it has none.
+    places: Vec<u32>,
+    all: Vec<Tally>,
+    rest: Rest,
+    /// Rows of the rest that are not counted yet.
+    rest_rows: Vec<usize>,
+}
+
+/// I/Os that are not told apart by pair.
+#[derive(Debug, Default)]
+struct Rest {
+    streams: StreamTable,
+    processes: ProcessTable,
+    touches: Touches,
+}
+
+/// Tables, packed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Packed {
+    tallies: Vec<u8>,
+    touches: Vec<u8>,
+    /// Empty where all I/Os are told apart by pair.
+    rest: Vec<u8>,
+}
+
+type KeptKey = (StreamKey, ProcessKeyKept);
+type KeptTallies = Vec<(KeptKey, StreamTally, (u64, u64))>;
+type KeptTouches = Vec<(KeptKey, Counts)>;
+type KeptStreams = (Vec<(StreamKey, StreamTally)>, StreamTally);
+type KeptProcesses = (Vec<(ProcessKeyKept, ProcessTally)>, ProcessTally);
+type KeptRest = (KeptStreams, KeptProcesses, touches::Kept);
+
+impl Tallies {
+    /// Takes I/Os of some rows with the ranges that they touch.
+    ///
+    /// # Errors
+    /// Where there is no room for them.
+    pub fn take(
+        &mut self,
+        rows: &Rows<'_>,
+        (ios, touched): (&[Io], &[Touched]),
+        pairs: &Pairs,
+    ) -> Result<(), TraceError> {
+        for (io, touched) in ios.iter().zip(touched) {
+            match self.tally(io, pairs) {
+                Some(tally) => tally.count(rows, io, *touched),
+                None => self.put_with_rest(rows, io.row, *touched),
+            }
+        }
+        self.count_rest(rows)
+    }
+
+    #[inline]
+    fn tally(&mut self, io: &Io, pairs: &Pairs) -> Option<&mut Tally> {
+        let place = self.places.get(io.pair as usize).copied().unwrap_or(0) as usize;
+        match place {
+            0 => self.new_tally(io, pairs),
+            place => self.all.get_mut(place - 1),
+        }
+    }
+
+    #[cold]
+    fn new_tally(&mut self, io: &Io, pairs: &Pairs) -> Option<&mut Tally> {
+        if self.all.len() == PAIRS_MAX || pairs.key(io.pair).is_none() {
+            return None;
+        }
+        self.all.push(Tally {
+            pair: io.pair,
+            sums: StreamTally::default(),
+            span_ns: (io.issued_ns, io.issued_ns),
+            touches: Dense::new(RANGES),
+        });
+        let (at, place) = (io.pair as usize, self.all.len() as u32);
+        self.places.resize(self.places.len().max(at + 1), 0);
+        self.places[at] = place;
+        self.all.last_mut()
+    }
+
+    #[cold]
+    fn put_with_rest(&mut self, rows: &Rows<'_>, row: usize, touched: Touched) {
+        self.rest_rows.push(row);
+        if let Some((first, last)) = touched {
+            let key = ProcessKey { pid: rows.batch.pid(row), command: rows.batch.command(row) };
+            self.rest.touches.count(key, (first.into(), last.into()));
+        }
+    }
+
+    fn count_rest(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        if self.rest_rows.is_empty() {
+            return Ok(());
+        }
+        let mut chosen = vec![false; rows.kept.len()];
+        self.rest_rows.drain(..).for_each(|row| chosen[row] = true);
+        let rows = Rows { kept: &chosen, ..*rows };
+        self.rest.streams.take(&rows)?;
+        self.rest.processes.take(&rows)
+    }
+
+    /// Packs everything, and empties it.
+    ///
+    /// # Errors
+    /// Where it cannot be packed.
+    pub fn close(&mut self, pairs: &Pairs) -> Result<Packed, TraceError> {
+        let mut unpacked = Unpacked { rest: mem::take(&mut self.rest), ..Unpacked::default() };
+        for tally in mem::take(&mut self.all) {
+            self.places[tally.pair as usize] = 0;
+            let Some((stream, who)) = pairs.key(tally.pair) else { continue };
+            let key = (stream, kept(&who));
+            let touches = tally.touches.filled().map(|(range, count)| (range as u16, count));
+            unpacked.touches.insert(key, touches.collect());
+            unpacked.tallies.insert(key, (tally.sums, tally.span_ns));
+        }
+        unpacked.packed()
+    }
+}
+
+impl Tally {
+    #[inline]
+    fn count(&mut self, rows: &Rows<'_>, io: &Io, touched: Touched) {
+        self.sums.add(rows, io.row);
+        let (from, to) = self.span_ns;
+        self.span_ns = (from.min(io.issued_ns), to.max(io.issued_ns));
+        if let Some((first, last)) = touched {
+            (first..=last).for_each(|range| self.touches.count(range.into()));
+        }
+    }
+}
+
+/// Tables of several stretches that are put together.
+#[derive(Debug, Default)]
+struct Unpacked {
+    tallies: BTreeMap<KeptKey, (StreamTally, (u64, u64))>,
+    touches: BTreeMap<KeptKey, BTreeMap<u16, u32>>,
+    rest: Rest,
+}
+
+impl Unpacked {
+    fn add(&mut self, packed: &Packed) -> Result<(), TraceError> {
+        for (key, sums, span) in unpacked::<KeptTallies>(&packed.tallies)? {
+            let ours = self.tallies.entry(key).or_insert((StreamTally::default(), span));
+            ours.0.merge(&sums);
+            ours.1 = (ours.1.0.min(span.0), ours.1.1.max(span.1));
+        }
+        for (key, counts) in unpacked::<KeptTouches>(&packed.touches)? {
+            let ours = self.touches.entry(key).or_default();
+            for (range, count) in counts {
+                let sum = ours.entry(range).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+        packed.add_rest(&mut self.rest)
+    }
+
+    fn packed(&self) -> Result<Packed, TraceError> {
+        let tallies = self.tallies.iter().map(|(key, (sums, span))| (key, sums, span));
+        let counts = |counts: &BTreeMap<u16, u32>| -> Counts {
+            counts.iter().map(|(range, count)| (*range, *count)).collect()
+        };
+        let touches = self.touches.iter().map(|(key, ranges)| (key, counts(ranges)));
+        Ok(Packed {
+            tallies: packed(&tallies.collect::<Vec<_>>())?,
+            touches: packed(&touches.collect::<Vec<_>>())?,
+            rest: if self.rest.is_empty() { Vec::new() } else { packed(&self.rest.kept())? },
+        })
+    }
+}
+
+impl Rest {
+    fn is_empty(&self) -> bool {
+        let has_none = self.streams.is_empty() && self.streams.unlisted().ios == 0;
+        has_none && self.touches.is_empty()
+    }
+
+    fn kept(&self) -> KeptRest {
+        let mut streams: Vec<(StreamKey, StreamTally)> =
+            self.streams.iter().map(|(key, tally)| (key, tally.clone())).collect();
+        streams.sort_by_key(|(key, _)| *key);
+        let mut processes: Vec<(ProcessKeyKept, ProcessTally)> =
+            self.processes.iter().map(|(key, tally)| (kept(key), *tally)).collect();
+        processes.sort_by_key(|(key, _)| *key);
+        let streams = (streams, self.streams.unlisted().clone());
+        (streams, (processes, *self.processes.unlisted()), self.touches.kept())
+    }
+}
+
+impl Packed {
+    /// The tables of all of them together.
+    ///
+    /// # Errors
+    /// Where they cannot be unpacked or packed.
+    pub fn together<'p>(all: impl Iterator<Item = &'p Packed>) -> Result<Self, TraceError> {
+        let mut together = Unpacked::default();
+        for packed in all {
+            together.add(packed)?;
+        }
+        together.packed()
+    }
+
+    /// Whether all I/Os are told apart by pair.
+    pub fn tells_pairs(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Adds the I/Os by stream to a table; of a filter those that pass.
+    ///
+    /// # Errors
+    /// Where the index is damaged.
+    pub fn add_streams(
+        &self,
+        passing: Option<Passing<'_>>,
+        table: &mut StreamTable,
+    ) -> Result<(), TraceError> {
+        for ((stream, who), sums, _) in unpacked::<KeptTallies>(&self.tallies)? {
+            if is_let(passing, &(stream, process(who))) {
+                table.add(stream, &sums);
+            }
+        }
+        let Some(((streams, unlisted), _, _)) = self.rest()? else { return Ok(()) };
+        streams.iter().for_each(|(key, tally)| table.add(*key, tally));
+        table.add_unlisted(&unlisted);
+        Ok(())
+    }
+
+    /// The same by process.
+    ///
+    /// # Errors
+    /// Where the index is damaged.
+    pub fn add_processes(
+        &self,
+        passing: Option<Passing<'_>>,
+        table: &mut ProcessTable,
+    ) -> Result<(), TraceError> {
+        for ((stream, who), sums, span) in unpacked::<KeptTallies>(&self.tallies)? {
+            let key = (stream, process(who));
+            if is_let(passing, &key) {
+                table.add(key.1, &of_process(stream, &sums, span));
+            }
+        }
+        let Some((_, (processes, unlisted), _)) = self.rest()? else { return Ok(()) };
+        processes.iter().for_each(|(key, tally)| table.add(process(*key), tally));
+        table.add_unlisted(&unlisted);
+        Ok(())
+    }
+
+    /// Adds the touches by process.
+    ///
+    /// # Errors
+    /// Where the index is damaged.
+    pub fn add_touches(
+        &self,
+        passing: Option<Passing<'_>>,
+        touches: &mut Touches,
+    ) -> Result<(), TraceError> {
+        for ((stream, who), counts) in unpacked::<KeptTouches>(&self.touches)? {
+            let key = (stream, process(who));
+            if is_let(passing, &key) {
+                touches.add(Some(key.1), &counts);
+            }
+        }
+        if let Some((_, _, of_rest)) = self.rest()? {
+            touches.add_kept(&of_rest);
+        }
+        Ok(())
+    }
+
+    fn rest(&self) -> Result<Option<KeptRest>, TraceError> {
+        if self.rest.is_empty() { Ok(None) } else { unpacked(&self.rest).map(Some) }
+    }
+
+    fn add_rest(&self, rest: &mut Rest) -> Result<(), TraceError> {
+        let Some(((streams, unlisted), (processes, others), touches)) = self.rest()? else {
+            return Ok(());
+        };
+        streams.iter().for_each(|(key, tally)| rest.streams.add(*key, tally));
+        rest.streams.add_unlisted(&unlisted);
+        processes.iter().for_each(|(key, tally)| rest.processes.add(process(*key), tally));
+        rest.processes.add_unlisted(&others);
+        rest.touches.add_kept(&touches);
+        Ok(())
+    }
+}
+
+fn is_let(passing: Option<Passing<'_>>, key: &PairKey) -> bool {
+    passing.is_none_or(|passing| passing.lets(key))
+}
+
+/// The I/Os of one stream of a process, as the table of processes counts them.
+fn of_process(stream: StreamKey, sums: &StreamTally, span_ns: (u64, u64)) -> ProcessTally {
+    let mut tally = ProcessTally {
+        sequential: if stream.sequential { sums.ios } else { 0 },
+        response_sum_ns: sums.responses.sum_ns,
+        responses: sums.responses.count,
+        response_max_ns: sums.responses.max_ns,
+        queued: sums.queued,
+        span_ns: Some(span_ns),
+        ..ProcessTally::default()
+    };
+    let op = stream.op as usize;
+    (tally.ios[op], tally.bytes[op]) = (sums.ios, sums.amount());
+    tally
+}
+
+fn packed<T: Serialize>(value: &T) -> Result<Vec<u8>, TraceError> {
+    let plain = postcard::to_stdvec(value).map_err(unreadable)?;
+    zstd::bulk::compress(&plain, ZSTD_LEVEL).map_err(unreadable)
+}
+
+fn unpacked<T: for<'de> Deserialize<'de>>(bytes: &[u8]) -> Result<T, TraceError> {
+    let plain = zstd::decode_all(bytes).map_err(unreadable)?;
+    postcard::from_bytes(&plain).map_err(unreadable)
+}
+
+fn unreadable(error: impl std::fmt::Display) -> TraceError {
+    TraceError::Unsuitable(format!("the index is damaged ({error}); remove it and start again"))
+}

@@ -1,0 +1,190 @@
+//! [`Touches`]: which process touched which address range how often.
+
+use crate::keys::ProcessKeyKept;
+use crate::maps::{HitMap, RANGES};
+use crate::pairs;
+use std::collections::HashMap;
+use steadfast_trace::processes::ProcessKey;
+use steadfast_trace::{Alike, Field, Fields, Fold, FoldSums, InParts, Rows, TraceError, Untold};
+
+/// Processes that are told apart; all others count together.
+const PROCESSES_MAX: usize = 4096;
+/// Processes whose number is at hand.
+const AT_HAND: usize = 64;
+
+/// Touches of address ranges by process.
+#[derive(Debug, Default)]
+pub struct Touches {
+    numbers: HashMap<Option<ProcessKey>, usize>,
+    /// Those seen lately, where their numbers say.
+    at_hand: Vec<Option<(ProcessKey, usize)>>,
+    /// Of every process, the touches of every range.
+    counts: Vec<Vec<u32>>,
+}
+
+/// Ranges with their counts.
+pub type Counts = Vec<(u16, u32)>;
+
+/// The touches of processes; `None` for all others.
+pub type Kept = Vec<(Option<ProcessKeyKept>, Counts)>;
+
+impl Touches {
+    /// Counts a touch of every range from the first to the last.
+    #[inline]
+    pub fn count(&mut self, key: ProcessKey, (first, last): (usize, usize)) {
+        let place = (key.pid as usize ^ usize::from(key.command.0[0])) % AT_HAND;
+        let number = match self.at_hand.get(place) {
+            Some(Some((known, number))) if *known == key => *number,
+            _ => {
+                let number = self.number(Some(key));
+                self.at_hand.resize(AT_HAND, None);
+                self.at_hand[place] = Some((key, number));
+                number
+            }
+        };
+        for count in &mut self.counts[number][first..=last] {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    fn number(&mut self, key: Option<ProcessKey>) -> usize {
+        let is_full = self.numbers.len() >= PROCESSES_MAX && !self.numbers.contains_key(&key);
+        let key = if is_full { None } else { key };
+        let next = self.numbers.len();
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == self.counts.len() {
+            self.counts.push(vec![0; RANGES]);
+        }
+        number
+    }
+
+    /// What is kept of them.
+    pub fn kept(&self) -> Kept {
+        let mut kept: Kept = Vec::new();
+        for (key, number) in &self.numbers {
+            let counts = (0u16..).zip(&self.counts[*number]).filter(|(_, count)| **count > 0);
+            let key = key.map(|key| pairs::kept(&key));
+            kept.push((key, counts.map(|(range, count)| (range, *count)).collect()));
+        }
+        kept.sort();
+        kept
+    }
+
+    /// Adds what was kept.
+    pub fn add_kept(&mut self, kept: &Kept) {
+        for (key, counts) in kept {
+            self.add(key.map(pairs::process), counts);
+        }
+    }
+
+    /// Adds touches of a process.
+    pub fn add(&mut self, key: Option<ProcessKey>, counts: &Counts) {
+        let number = self.number(key);
+        for (range, count) in counts {
+            if let Some(ours) = self.counts[number].get_mut(usize::from(*range)) {
+                *ours = ours.saturating_add(*count);
+            }
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// All touches of every range.
+    pub fn by_range(&self) -> Vec<u64> {
+        let mut all = vec![0; RANGES];
+        for counts in &self.counts {
+            all.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u64::from(*count));
+        }
+        all
+    }
+
+    /// Who touched a range, and how often.
+    pub fn of(&self, range: usize) -> Vec<(Option<ProcessKey>, u64)> {
+        let touches = self.numbers.iter().map(|(key, at)| (*key, self.counts[*at][range].into()));
+        touches.filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+/// Counts the touches of I/Os.
+pub struct Touching {
+    /// What was counted.
+    pub touches: Touches,
+    map: HitMap,
+}
+
+impl Touching {
+    /// None yet, of the ranges of a map without columns.
+    pub fn new(map: HitMap) -> Self {
+        Touching { touches: Touches::default(), map }
+    }
+}
+
+impl Alike for Touching {
+    fn alike(&self) -> Self {
+        Touching::new(self.map.clone())
+    }
+}
+
+impl Fold for Touching {
+    fn fields(&self) -> Fields {
+        self.map.fields().and(Fields::of(&[Field::Pid, Field::Command]))
+    }
+
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter() {
+            if let Some(ranges) = self.map.touched(rows, row) {
+                let (pid, command) = (rows.batch.pid(row), rows.batch.command(row));
+                self.touches.count(ProcessKey { pid, command }, ranges);
+            }
+        }
+        Ok(())
+    }
+
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::SingleIos)
+    }
+
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.touches.add_kept(&other.touches.kept());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::io_event::Command;
+
+    #[test]
+    fn what_is_kept_gives_back_every_touch() {
+        let key = |pid| ProcessKey { pid, command: Command::new("x") };
+        let mut touches = Touches::default();
+        for n in 0..10_007u32 {
+            let range = n as usize * 31 % (RANGES - 1);
+            touches.count(key(n % 7), (range, range + usize::from(n % 2 == 0)));
+        }
+        let mut again = Touches::default();
+        again.add_kept(&touches.kept());
+        again.add_kept(&touches.kept());
+        let twice = touches.by_range().iter().map(|count| count * 2).collect::<Vec<_>>();
+        assert_eq!(again.by_range(), twice);
+        assert_eq!(again.of(31).iter().map(|(_, count)| count).sum::<u64>(), twice[31]);
+    }
+
+    #[test]
+    fn processes_beyond_the_bound_count_together() {
+        let mut touches = Touches::default();
+        for pid in 0..PROCESSES_MAX as u32 + 503 {
+            touches.count(ProcessKey { pid, command: Command::default() }, (3, 3));
+        }
+        assert_eq!(touches.by_range()[3], PROCESSES_MAX as u64 + 503);
+        assert!(touches.of(3).contains(&(None, 503)));
+    }
+}

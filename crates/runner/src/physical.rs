@@ -1,0 +1,118 @@
+//! What the rigs of physical devices do alike: leave the device alone in real time, and read
+//! what kernels have counted once they have counted everything.
+
+use std::time::{Duration, Instant};
+use steadfast_domain::measurement::KernelCounters;
+use steadfast_domain::{Halt, Measurement, Nanos, Op};
+use steadfast_engine::Stop;
+use steadfast_host::counters_since;
+
+/// How often a waiting rig looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How often the kernel's counts are read after a step, at most.
+const READS: u32 = 10;
+
+/// Waits; the device is left alone.
+pub(crate) fn idle(time: Nanos, stop: &Stop) -> Result<(), Halt> {
+    let end = Instant::now() + time.to_duration();
+    loop {
+        if stop.is_requested() {
+            return Err(Halt::Stopped);
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+}
+
+/// What was counted during a step since `before`; `read` returns the counts of now. A kernel
+/// counts an I/O's bytes, and then the I/O, a moment after it was told to be done, so counts
+/// that fall short are read again after `pause`.
+pub(crate) fn counted_since(
+    before: &KernelCounters,
+    done: &Measurement,
+    pause: Duration,
+    mut read: impl FnMut() -> Option<KernelCounters>,
+) -> Option<KernelCounters> {
+    let ours = moved(done);
+    let mut reads = 0;
+    loop {
+        let counted = counters_since(before, &read()?);
+        reads += 1;
+        if has_counted(&counted, ours) || reads == READS {
+            return Some(counted);
+        }
+        std::thread::sleep(pause);
+    }
+}
+
+/// I/Os and bytes read and written, in and outside the measured time.
+fn moved(done: &Measurement) -> (u64, u64) {
+    let both = [Op::Read, Op::Write];
+    let measured = both.iter().map(|op| done.direction(*op)).map(|all| (all.ios, all.bytes.0));
+    let outside = done.unmeasured.iter().filter(|part| both.contains(&part.op));
+    let all = measured.chain(outside.map(|part| (part.ios, part.bytes.0)));
+    all.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+}
+
+/// Whether the kernel has counted all of them: it may count more I/Os, where it
+/// splits some, and fewer, where it merges some.
+fn has_counted(kernel: &KernelCounters, (ios, bytes): (u64, u64)) -> bool {
+    let merges = kernel.read_merges + kernel.write_merges;
+    kernel.reads + kernel.writes + merges >= ios
+        && kernel.read_bytes.0 + kernel.write_bytes.0 >= bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Bytes;
+    use steadfast_domain::measurement::Unmeasured;
+
+    fn counts(reads: u64, read_merges: u64) -> KernelCounters {
+        let read_bytes = Bytes((reads + read_merges) * 4096);
+        KernelCounters { reads, read_merges, read_bytes, ..KernelCounters::default() }
+    }
+
+    /// 10 I/Os outside the measured time, which the kernel counts too.
+    fn done() -> Measurement {
+        let outside = Unmeasured { op: Op::Read, ios: 10, bytes: Bytes(40_960) };
+        Measurement { unmeasured: vec![outside], ..Measurement::default() }
+    }
+
+    #[test]
+    fn counts_that_fall_short_are_read_again_and_not_for_ever() {
+        let mut later = [7 + 3, 7 + 9, 7 + 10, 7 + 99].into_iter();
+        let read = || later.next().map(|reads| counts(reads, 0));
+        let counted = counted_since(&counts(7, 0), &done(), Duration::ZERO, read);
+        assert_eq!(counted, Some(counts(10, 0)));
+        let mut reads = 0;
+        let never = || {
+            reads += 1;
+            Some(counts(0, 0))
+        };
+        assert_eq!(
+            counted_since(&counts(0, 0), &done(), Duration::ZERO, never),
+            Some(counts(0, 0))
+        );
+        assert_eq!(reads, READS);
+        assert_eq!(counted_since(&counts(0, 0), &done(), Duration::ZERO, || None), None);
+    }
+
+    #[test]
+    fn merged_ios_are_counted_ios() {
+        let counted = counted_since(&counts(0, 0), &done(), Duration::ZERO, || Some(counts(4, 6)));
+        assert_eq!(counted, Some(counts(4, 6)));
+    }
+
+    #[test]
+    fn a_stop_ends_the_wait() {
+        let stop = Stop::default();
+        assert_eq!(idle(Nanos(1), &stop), Ok(()));
+        stop.request();
+        assert_eq!(idle(Nanos::from_secs(3600), &stop), Err(Halt::Stopped));
+    }
+}

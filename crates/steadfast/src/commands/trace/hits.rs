@@ -1,0 +1,244 @@
+//! `trace hits`: which LBA ranges were hit when, by how much or by which stream.
+
+use super::axis::Axis;
+use crate::cli::trace::HitsArguments;
+use crate::exit::ExitState;
+use crate::selected::{self, Selected};
+use crate::terminal;
+use anyhow::bail;
+use serde::Serialize;
+use steadfast_domain::text::printable;
+use steadfast_domain::units::Bytes;
+use steadfast_domain::{IoOp, Nanos};
+use steadfast_trace::captured::Answer;
+use steadfast_trace::compare::device_name;
+use steadfast_trace::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
+use steadfast_trace::streams::StreamKey;
+use steadfast_trace::totals::HitsShown;
+use steadfast_trace::workload::Workload;
+use steadfast_trace::{By, Fold, StreamTable};
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct HitsContent {
+    step_ns: u64,
+    /// With --show streams: the streams that are counted apart; the last holds all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streams: Option<Vec<String>>,
+    maps: Vec<DeviceHits>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct DeviceHits {
+    device: String,
+    ranges: usize,
+    range_bytes: u64,
+    outside: u64,
+    /// Only what was hit.
+    hits: Vec<Hit>,
+}
+
+/// A range in a step.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Hit {
+    range: usize,
+    begin_ns: u64,
+    #[serde(flatten)]
+    value: HitValue,
+}
+
+/// What is told of it.
+#[derive(Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+enum HitValue {
+    Count {
+        reads: u64,
+        writes: u64,
+    },
+    Bytes {
+        read_bytes: u64,
+        written_bytes: u64,
+    },
+    /// Hits of each stream.
+    Streams {
+        counts: Vec<u64>,
+    },
+}
+
+/// Steps that may be asked for: one more where the first begins before the span.
+const HIT_STEPS_MAX: u64 = SIDE_MAX as u64 - 2;
+/// Cells of all planes of all maps together, of 8 bytes each.
+const HIT_CELLS_MAX: usize = 1 << 25;
+/// Rows of a terminal's picture.
+const ROWS: usize = 25;
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<HitsContent>()
+}
+
+/// Hits by LBA range over time.
+pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let empty = Empty::of(&selected, arguments)?;
+    let (steps, streams) = (empty.steps, empty.streams.clone());
+    let Answer { found: maps, account } = selected.answer(|captured, pass| {
+        let mut maps = empty.maps;
+        let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        folds.extend(maps.iter_mut().map(|map| map as &mut dyn Fold));
+        let account = captured.run(pass, &mut folds)?;
+        Ok(Answer { found: maps, account })
+    })?;
+    let conditions = selected.conditions();
+    let name = |map: &HitMap| device_name(conditions, map.device());
+    let shown: HitsShown = arguments.show.into();
+    if arguments.json {
+        let maps = maps.iter().map(|map| device_hits(name(map), map, shown)).collect();
+        selected.print(account, HitsContent { step_ns: steps.width_ns, streams, maps })?;
+        return Ok(selected.ending());
+    }
+    let over = (steps.width_ns, account.span_ns.unwrap_or_default());
+    let axis = Axis::of(conditions, &arguments.selection.filter, arguments.time, over);
+    for map in &maps {
+        let name = printable(&name(map)).into_owned();
+        let picture = match &streams {
+            Some(streams) => drawn_in_letters(&name, map, streams),
+            None => drawn_in_shades(&name, map, shown),
+        };
+        terminal::print(&format!("{picture}{}\n", foot(map, &axis)))?;
+    }
+    if maps.is_empty() {
+        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+    }
+    Ok(selected.ending())
+}
+
+/// A map for every device with reads or writes.
+struct Empty {
+    steps: HitSteps,
+    streams: Option<Vec<String>>,
+    maps: Vec<HitMap>,
+}
+
+impl Empty {
+    fn of(selected: &Selected, arguments: &HitsArguments) -> anyhow::Result<Empty> {
+        let (mut ends, mut table) = (Ends::default(), StreamTable::new());
+        let shown: HitsShown = arguments.show.into();
+        let span = selected.ask(|captured, pass| {
+            let mut folds: Vec<&mut dyn Fold> = vec![&mut ends];
+            if shown == HitsShown::Streams {
+                folds.push(&mut table);
+            }
+            let account = captured.run(pass, &mut folds)?;
+            captured.span_of(pass, &account)
+        })?;
+        let keys = Workload::of(&table, By::Count, arguments.threshold).keys();
+        let steps = match arguments.step {
+            None => HitSteps::over(span, 60),
+            Some(asked) => {
+                let width = selected.captured.width(Some(asked.0), span, HIT_STEPS_MAX)?;
+                HitSteps::of_width(span, width)
+            }
+        };
+        let ranges = usize::try_from(arguments.ranges)?;
+        let planes = if shown == HitsShown::Streams { keys.len() + 1 } else { 2 };
+        let devices = ends.devices().count();
+        let cells = devices.saturating_mul(ranges * planes).saturating_mul(steps.count);
+        if cells > HIT_CELLS_MAX {
+            bail!(
+                "{}: the maps of {devices} devices need too much memory; choose devices with \
+                 --device, fewer --ranges, a wider --step or a higher --threshold",
+                selected.name
+            );
+        }
+        let new = |device| {
+            let end = ends.of(device, selected.conditions());
+            let map = HitMap::new(device, end, ranges, steps);
+            match shown {
+                HitsShown::Count => map,
+                HitsShown::Bytes => map.by(By::Bytes),
+                HitsShown::Streams => map.of_streams(&keys),
+            }
+        };
+        let names = keys.iter().map(StreamKey::to_string).chain(["others".to_owned()]);
+        let streams = (shown == HitsShown::Streams).then(|| names.collect());
+        Ok(Empty { steps, streams, maps: ends.devices().map(new).collect() })
+    }
+}
+
+fn device_hits(device: String, map: &HitMap, shown: HitsShown) -> DeviceHits {
+    let value = |range: usize, step: usize| {
+        let [reads, writes] = [IoOp::Read, IoOp::Write].map(|op| map.hits(op, range, step));
+        match shown {
+            HitsShown::Count => HitValue::Count { reads, writes },
+            HitsShown::Bytes => HitValue::Bytes { read_bytes: reads, written_bytes: writes },
+            HitsShown::Streams => HitValue::Streams {
+                counts: (0..map.planes()).map(|plane| map.of_plane(plane, range, step)).collect(),
+            },
+        }
+    };
+    let places = (0..map.ranges).flat_map(|range| (0..map.steps).map(move |step| (range, step)));
+    let is_hit = |(range, step): &(usize, usize)| map.strongest(*range, *step).is_some();
+    let hit = |(range, step): (usize, usize)| Hit {
+        range,
+        begin_ns: map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64)),
+        value: value(range, step),
+    };
+    let hits = places.filter(is_hit).map(hit).collect();
+    let (ranges, range_bytes) = (map.ranges, map.range_bytes);
+    DeviceHits { device, ranges, range_bytes, outside: map.outside, hits }
+}
+
+/// The map with characters for shades, the highest LBA on top.
+fn drawn_in_shades(name: &str, map: &HitMap, shown: HitsShown) -> String {
+    const SHADES: &[u8] = b" .:-=+*#%@";
+    let rows = map.rows(ROWS);
+    let most = rows.iter().flatten().copied().max().unwrap_or(0).max(1);
+    let shade = |hits: &u64| {
+        let part = ((hits + 1) as f64).ln() / ((most + 1) as f64).ln();
+        char::from(SHADES[((part * 9.0).ceil() as usize).min(SHADES.len() - 1)])
+    };
+    let (what, darkest) = match shown {
+        HitsShown::Bytes => ("bytes", Bytes(most).to_string()),
+        HitsShown::Count | HitsShown::Streams => ("hits", format!("{most} hits")),
+    };
+    let picture = drawn(&rows, shade);
+    format!("{name}: {what} by LBA range (up) and time (across)\n{picture}darkest: {darkest}; ")
+}
+
+/// The map with a letter for the stream with the most hits.
+fn drawn_in_letters(name: &str, map: &HitMap, streams: &[String]) -> String {
+    let letter = |stream: usize| char::from_u32('A' as u32 + stream as u32).filter(|c| *c <= 'Z');
+    let letter = |stream: usize| letter(stream).unwrap_or('*');
+    let rows = map.strongest_rows(ROWS);
+    let picture = drawn(&rows, |cell| cell.map_or(' ', letter));
+    let seen = |stream: &usize| rows.iter().flatten().any(|cell| *cell == Some(*stream));
+    let names = (0..streams.len()).filter(seen);
+    let names = names.map(|stream| format!("{} = {}\n", letter(stream), streams[stream]));
+    let names: String = names.collect();
+    format!(
+        "{name}: the stream with the most hits by LBA range (up) and time (across)\n{picture}{names}"
+    )
+}
+
+/// Rows of cells, the highest on top.
+fn drawn<T>(rows: &[Vec<T>], character: impl Fn(&T) -> char) -> String {
+    let mut text = String::new();
+    for (row, cells) in rows.iter().enumerate().rev() {
+        let percent = row as f64 * 100.0 / rows.len() as f64;
+        let cells: String = cells.iter().map(&character).collect();
+        text.push_str(&format!("{percent:>5.1}% |{}\n", cells.trim_end()));
+    }
+    text
+}
+
+/// What the rows and columns are.
+fn foot(map: &HitMap, axis: &Axis) -> String {
+    format!(
+        "{} ranges of {}, from {} in steps of {}; outside: {}",
+        map.ranges,
+        Bytes(map.range_bytes),
+        axis.text(map.begin_ns),
+        Nanos(map.width_ns),
+        map.outside
+    )
+}

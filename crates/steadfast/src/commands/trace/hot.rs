@@ -1,0 +1,99 @@
+//! `trace hot`: the address ranges with the most hits, and which processes hit them.
+
+use super::columns::listed;
+use crate::cli::questions::HotArguments;
+use crate::exit::ExitState;
+use crate::selected::{self, Selected};
+use crate::terminal;
+use serde::Serialize;
+use steadfast_domain::text::printable;
+use steadfast_domain::units::Bytes;
+use steadfast_trace::Fold;
+use steadfast_trace::captured::Answer;
+use steadfast_trace::compare::device_name;
+use steadfast_trace::hits::Ends;
+use steadfast_trace::hot::{HotProcess, HotRange, HotRanges};
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct HotContent {
+    devices: Vec<DeviceHot>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct DeviceHot {
+    device: String,
+    ranges: usize,
+    range_bytes: u64,
+    /// Ranges with a hit.
+    touched: usize,
+    /// The most hits first.
+    hottest: Vec<Hot>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Hot {
+    #[serde(flatten)]
+    range: HotRange,
+    /// Which processes hit it most; at most five.
+    processes: Vec<HotProcess>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    selected::schema_of::<HotContent>()
+}
+
+/// The hottest ranges of every device with reads or writes.
+pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
+    let selected = Selected::open(&arguments.selection)?;
+    let mut ends = Ends::default();
+    selected.ask(|captured, pass| captured.run(pass, &mut [&mut ends]))?;
+    let (conditions, ranges) = (selected.conditions(), usize::try_from(arguments.ranges)?);
+    let new = |device| HotRanges::new(device, ends.of(device, conditions), ranges);
+    let Answer { found, account } = selected.answer(|captured, pass| {
+        let mut found: Vec<HotRanges> = ends.devices().map(new).collect();
+        let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        folds.extend(found.iter_mut().map(|ranges| ranges as &mut dyn Fold));
+        let account = captured.run(pass, &mut folds)?;
+        captured.span_of(pass, &account)?;
+        Ok(Answer { found, account })
+    })?;
+    let device = |ranges: &HotRanges| DeviceHot {
+        device: device_name(conditions, ranges.device()),
+        ranges: ranges.ranges(),
+        range_bytes: ranges.range_bytes(),
+        touched: ranges.touched(),
+        hottest: ranges.hottest(arguments.top).into_iter().map(Hot::of).collect(),
+    };
+    let content = HotContent { devices: found.iter().map(device).collect() };
+    if arguments.json {
+        selected.print(account, content)?;
+        return Ok(selected.ending());
+    }
+    for device in &content.devices {
+        terminal::print(&device.lines())?;
+    }
+    if content.devices.is_empty() {
+        terminal::complain(&format!("{}: no reads or writes of a block device", selected.name));
+    }
+    Ok(selected.ending())
+}
+
+impl Hot {
+    fn of(range: HotRange) -> Self {
+        Hot { processes: range.processes.clone(), range }
+    }
+}
+
+impl DeviceHot {
+    fn lines(&self) -> String {
+        format!(
+            "{}: {} of {} ranges of {} were hit\n{}\n",
+            printable(&self.device),
+            self.touched,
+            self.ranges,
+            Bytes(self.range_bytes),
+            listed(&HotRange::TABLE, self.hottest.iter().map(|hot| &hot.range))
+        )
+    }
+}

@@ -1,0 +1,184 @@
+//! Compression and duplicates of what was written, by step, process and device: beside
+//! DuckDB's sums of the same file, and of a capture whose content is known.
+
+use super::scratch::{LoopDevice, python, skip, steadfast, succeed};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use steadfast_domain::io_event::{CapturedDevice, Command, Content, ContentSample};
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
+use steadfast_trace::Writer;
+
+const STEP_NS: u64 = 10_000_000_000;
+
+/// 10,007 I/Os, some of whose blocks were measured; nothing was measured in the first step.
+fn write(path: &Path, every: u64) {
+    let device = |name: &str| CapturedDevice { name: name.into(), ..CapturedDevice::default() };
+    let conditions = CaptureConditions {
+        layers: vec![Layer::Block],
+        devices: vec![device("nvme0n1"), device("sda")],
+        lasted_ns: 101_000_000_000,
+        content: Some(ContentSample { every, blocks: 10, ..ContentSample::default() }),
+        ..CaptureConditions::default()
+    };
+    let event = |n: u64| {
+        let op = if n.is_multiple_of(3) { IoOp::Read } else { IoOp::Write };
+        let is_measured = op == IoOp::Write && n % 7 == 2 && n > 1000;
+        let blocks = 1 + (n % 5) as u16;
+        let bytes = u32::from(blocks) * 4096;
+        let compressed_bytes = bytes / (1 + (n % 4) as u32);
+        let content = Content { blocks, duplicates: (n % 2) as u16, bytes, compressed_bytes };
+        IoEvent {
+            issued_ns: n * 10_000_019,
+            response_ns: 1000,
+            bytes: 65_536,
+            offset: n % 101 * 65_536,
+            pid: 100 + (n % 3) as u32,
+            command: Command::new("db"),
+            device: (n % 2) as u16,
+            content: if is_measured { content } else { Content::default() },
+            op,
+            ..IoEvent::default()
+        }
+    };
+    let mut writer =
+        Writer::new(File::create(path).unwrap(), &conditions).unwrap().with_rows_per_group(997);
+    writer.write(&(0..10_007).map(event).collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap();
+}
+
+fn answer(here: &Path, words: &[&str]) -> Value {
+    let words = [&["trace"], words, &["--json"]].concat();
+    serde_json::from_str(&succeed(here, &words)).unwrap()
+}
+
+/// What is told of one row, beside the sums that it must come from.
+fn same(row: &Value, sums: Option<&Value>, what: &str) {
+    let content = &row["content"];
+    let told = json!([
+        content["blocks"],
+        content["bytes"],
+        content["compressed_bytes"],
+        content["duplicates"]
+    ]);
+    let Some(sums) = sums else {
+        assert_eq!(told, json!([0, 0, 0, 0]), "{what}");
+        assert!(content["compression_ratio"].is_null(), "{what}");
+        assert!(content["duplicate_share"].is_null(), "{what}");
+        return;
+    };
+    assert_eq!(told, *sums, "{what}");
+    let number = |at: usize| sums[at].as_f64().unwrap();
+    let ratio = content["compression_ratio"].as_f64().unwrap();
+    assert!((ratio - number(1) / number(2)).abs() < 1e-12, "{what}");
+    let share = content["duplicate_share"].as_f64().unwrap();
+    assert!((share - number(3) / number(0)).abs() < 1e-12, "{what}");
+}
+
+#[test]
+fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
+    let test = "content_is_told_by_step_process_and_device_as_duckdb_adds_it_up";
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), 1);
+    fs::write(here.join("content.py"), include_str!("content.py")).unwrap();
+    let step = STEP_NS.to_string();
+    let arguments = ["content.py", "t.parquet", &step];
+    let Some(output) = python(test, &["duckdb"], &arguments, here) else { return };
+    let sums: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let steps = answer(here, &["steps", "t.parquet", "--step", "10s"]);
+    let steps = steps["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 11);
+    for step in steps {
+        let at = (step["begin_ns"].as_u64().unwrap() / STEP_NS).to_string();
+        same(step, sums["steps"].get(&at), &at);
+    }
+    assert!(sums["steps"].get("0").is_none(), "one step has none");
+    let processes = answer(here, &["groups", "t.parquet", "--by", "process"]);
+    for group in processes["groups"].as_array().unwrap() {
+        let pid = group["pid"].to_string();
+        same(group, sums["processes"].get(&pid), &pid);
+    }
+    let devices = answer(here, &["groups", "t.parquet", "--by", "device"]);
+    for group in devices["groups"].as_array().unwrap() {
+        let number = if group["device"].as_str().unwrap().starts_with("sda") { "1" } else { "0" };
+        same(group, sums["devices"].get(number), number);
+    }
+    let text = succeed(here, &["trace", "steps", "t.parquet", "--step", "10s"]);
+    assert!(text.contains("compression") && text.contains("duplicates"), "{text}");
+    let words = ["trace", "groups", "t.parquet", "--by", "process", "--show", "content"];
+    assert!(succeed(here, &words).contains("compression"));
+    succeed(here, &["trace", "report", "t.parquet", "-o", "r", "--format", "json,csv"]);
+    let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
+    assert!(findings.contains("Compression of written data"));
+    assert!(findings.contains("Duplicates in written data"));
+    succeed(here, &["trace", "recover", "t.parquet", "-o", "again.parquet"]);
+    let of = |file: &str| answer(here, &["steps", file, "--step", "10s"])["steps"].clone();
+    assert_eq!(of("again.parquet"), of("t.parquet"));
+}
+
+#[test]
+fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), 100);
+    let steps = answer(here, &["steps", "t.parquet", "--step", "10s"]);
+    assert!(steps["steps"][3]["content"]["duplicate_share"].is_null());
+    assert!(steps["steps"][3]["content"]["compression_ratio"].is_number());
+    let text = succeed(here, &["trace", "steps", "t.parquet", "--step", "10s"]);
+    assert!(text.contains(">= ") && text.contains('–'), "{text}");
+}
+
+/// Zeros, then random bytes, each through a device of its own.
+#[test]
+fn a_capture_tells_the_content_of_each_process() {
+    let test = "a_capture_tells_the_content_of_each_process";
+    let Some(device) = LoopDevice::new(test, 16) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let mut child = steadfast()
+        .current_dir(here)
+        .args(["capture", "--device", &device.path, "--content-sample", "1"])
+        .args(["-o", "t.parquet", "--duration", "4s"])
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("Capturing with") && stderr.read_line(&mut said).unwrap() > 0 {}
+    let copy = |from: &str, program: &str| {
+        let [from, to] = [format!("if={from}"), format!("of={}", device.path)];
+        let size = ["bs=4k", "count=101", "oflag=direct", "conv=notrunc"];
+        let run = std::process::Command::new("dd").arg(from).arg(to).args(size).output();
+        assert!(run.unwrap().status.success(), "{program}");
+    };
+    copy("/dev/zero", "zeros");
+    copy("/dev/urandom", "random bytes");
+    stderr.read_to_string(&mut said).unwrap();
+    if !child.wait().unwrap().success() {
+        return skip(test, said.trim());
+    }
+    let found = answer(here, &["groups", "t.parquet", "--by", "process", "--op", "write"]);
+    let mut groups: Vec<&Value> = found["groups"].as_array().unwrap().iter().collect();
+    groups.retain(|group| group["command"] == "dd");
+    groups.sort_by_key(|group| group["pid"].as_u64());
+    assert_eq!(groups.len(), 2, "{found:#}");
+    let sum = |field: &str| -> u64 {
+        groups.iter().map(|group| group["content"][field].as_u64().unwrap()).sum()
+    };
+    let all = &found["conditions"]["content"];
+    let number = |field: &str| all[field].as_u64().unwrap();
+    assert_eq!(sum("blocks") + number("late"), number("blocks"), "{all}");
+    assert_eq!(number("passed_over") + number("unreadable"), 0, "{all}");
+    // A block that was read too late is in the capture's sums alone.
+    if number("late") == 0 {
+        let content = |at: usize| &groups[at]["content"];
+        let (first, second) = (content(0)["duplicates"].clone(), content(1)["duplicates"].clone());
+        assert_eq!((sum("blocks"), sum("bytes")), (202, 202 * 4096));
+        // What is written over before it is read back is measured as it is then.
+        assert!(first.as_u64().unwrap() + second.as_u64().unwrap() <= 201);
+        assert!(content(1)["compression_ratio"].as_f64().unwrap() < 1.1, "{found:#}");
+    }
+}

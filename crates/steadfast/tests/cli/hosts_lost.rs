@@ -1,0 +1,284 @@
+//! Hosts that are lost while they load a device, at every phase of a step: they are named,
+//! nothing of theirs runs on, and the run is resumed.
+
+use super::hosts::{Hosts, answer, assert_nothing_left, words};
+use super::resume::repeats_no_step_and_tells_every_gap;
+use super::scratch::{LoopDevice, Throttle, code, refuse, run_in, stderr, steadfast};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[track_caller]
+fn wait_until(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + patience;
+    while !holds() {
+        assert!(Instant::now() < end, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn signal(process: i32, signal: i32) {
+    // SAFETY: kill takes any number; these processes are the test's own.
+    unsafe { libc::kill(process, signal) };
+}
+
+fn begin(here: &Path, arguments: &[String]) -> Child {
+    let mut command = steadfast();
+    command.current_dir(here).args(words(arguments));
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn steps(here: &Path) -> usize {
+    let journal = std::fs::read_to_string(here.join("run/journal.jsonl")).unwrap_or_default();
+    journal.matches("\"applied\"").count()
+}
+
+/// Whether nobody holds the device for himself.
+fn is_free(device: &LoopDevice) -> bool {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).custom_flags(libc::O_EXCL).open(&device.path).is_ok()
+}
+
+/// A run from all hosts, of a minute if nothing stops it.
+fn long_run(hosts: &Hosts, device: &LoopDevice) -> Vec<String> {
+    let run = ["run", "wsat", "--profile", "quick", "--steady-state", "time:10s", "--step-time"];
+    let mut all: Vec<String> = run.map(str::to_owned).to_vec();
+    all.extend(["1s", "--purge", "none", "--out", "run", "--target"].map(str::to_owned));
+    all.push(device.path.clone());
+    all.extend(hosts.options());
+    all.extend(hosts.consent(device.name()));
+    all
+}
+
+/// Stopped, killed and cut off from a host, a run repeats no step and comes to its end; what
+/// the kernel calls its own is confirmed again each time.
+#[test]
+fn a_run_from_hosts_is_resumed_whatever_ended_it() {
+    let test = "a_run_from_hosts_is_resumed_whatever_ended_it";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let consent = hosts.consent(device.name());
+    let mut next = long_run(&hosts, &device);
+    for ending in ["SIGINT", "SIGKILL", "server"] {
+        let before = steps(here);
+        let mut run = begin(here, &next);
+        let patience = Duration::from_secs(60);
+        wait_until("a step", patience, || {
+            steps(here) >= before + 2 || run.try_wait().unwrap().is_some()
+        });
+        let child = i32::try_from(run.id()).unwrap();
+        match ending {
+            "SIGINT" => {
+                // The hosts hold the device: no other run gets it, purges least of all.
+                let mut other = vec!["run", "iops", "--profile", "quick", "--out", "other"];
+                other.extend(["--target", &device.path, "--yes-destroy", device.name()]);
+                refuse(here, &other, &[&device.path, "open for writing"]);
+                signal(child, libc::SIGINT);
+            }
+            "SIGKILL" => signal(child, libc::SIGKILL),
+            _ => hosts.servers(1).into_iter().for_each(|server| signal(server, libc::SIGKILL)),
+        }
+        let ended = run.wait_with_output().unwrap();
+        let said = stderr(&ended);
+        match ending {
+            "SIGINT" => assert_eq!(code(&ended), 4, "{said}"),
+            "SIGKILL" => assert_eq!(code(&ended), -1),
+            _ => assert!(code(&ended) == 4 && said.contains("host b"), "{ended:?}"),
+        }
+        assert_nothing_left(&hosts);
+        wait_until("the end of the hosts' hold", patience, || is_free(&device));
+        // A loop device has no identity by which it could be known again.
+        refuse(here, &["resume", "run"], &["confirm it again: --yes-destroy 'a:loop"]);
+        next = [&["resume".to_owned(), "run".to_owned()][..], &consent].concat();
+    }
+    let ended = run_in(here, &words(&next));
+    assert!(matches!(code(&ended), 0 | 3), "{}", stderr(&ended));
+    repeats_no_step_and_tells_every_gap(&here.join("run"));
+    assert_nothing_left(&hosts);
+}
+
+/// Reads for a minute from all hosts, and lets `act` once so many processes serve host b.
+fn lost(hosts: &Hosts, device: &LoopDevice, processes: usize, act: impl Fn(&[i32])) -> String {
+    let begun = Instant::now();
+    let arguments = hosts.measure("RND 4K R", device, &["--time", "60s"]);
+    let run = begin(Path::new("/"), &arguments);
+    let mut servers = Vec::new();
+    wait_until("the server", Duration::from_secs(40), || {
+        servers = hosts.servers(1);
+        servers.len() >= processes
+    });
+    act(&servers);
+    let ended = run.wait_with_output().unwrap();
+    let said = stderr(&ended);
+    assert_eq!(code(&ended), 1, "{said}");
+    assert!(said.contains("host b"), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(55), "the others ran on: {said}");
+    said
+}
+
+/// The server, without its load, the load, or the server alone: the host is named each time.
+#[test]
+fn a_host_that_dies_in_any_phase_is_named() {
+    let test = "a_host_that_dies_in_any_phase_is_named";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let kill = |servers: &[i32]| servers.iter().for_each(|server| signal(*server, libc::SIGKILL));
+    // Before the load: the server alone is there.
+    lost(&hosts, &device, 1, kill);
+    // The server, its worker for our client, and the worker's job, which dies alone.
+    let said = lost(&hosts, &device, 3, |servers| {
+        std::thread::sleep(Duration::from_secs(2));
+        kill(&servers[2..]);
+    });
+    assert!(said.contains("void"), "{said}");
+    // Its shell is ended, as when the host is shut down.
+    lost(&hosts, &device, 3, |servers| {
+        let shell = parent(servers[0]);
+        signal(shell, libc::SIGTERM);
+    });
+    assert_nothing_left(&hosts);
+}
+
+fn parent(process: i32) -> i32 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    line.trim().parse().unwrap()
+}
+
+/// The server's first process is killed; its worker goes on, and is ended with the group.
+#[test]
+fn a_worker_that_lost_its_server_does_not_run_on() {
+    let test = "a_worker_that_lost_its_server_does_not_run_on";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let run = begin(Path::new("/"), &hosts.measure("RND 4K R", &device, &["--time", "60s"]));
+    let mut servers = Vec::new();
+    wait_until("the load", Duration::from_secs(40), || {
+        servers = hosts.servers(1);
+        servers.len() >= 3
+    });
+    let first = servers.iter().find(|server| !servers.contains(&parent(**server))).unwrap();
+    signal(*first, libc::SIGKILL);
+    std::thread::sleep(Duration::from_secs(1));
+    signal(i32::try_from(run.id()).unwrap(), libc::SIGINT);
+    let ended = run.wait_with_output().unwrap();
+    assert_ne!(code(&ended), 0);
+    assert_nothing_left(&hosts);
+}
+
+/// The cable is pulled: nobody is told, and the host is named all the same.
+#[test]
+fn a_host_that_is_cut_off_is_named() {
+    let test = "a_host_that_is_cut_off_is_named";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    lost(&hosts, &device, 3, |_| {
+        std::thread::sleep(Duration::from_secs(2));
+        let cable = format!("{}o", hosts.hosts[1].namespace);
+        let pulled = Command::new("ip").args(["link", "set", &cable, "down"]).status();
+        assert!(pulled.unwrap().success());
+    });
+    // Its shell hears nothing any more and ends its server in time; this test does not wait.
+    hosts.servers(1).into_iter().for_each(|server| signal(server, libc::SIGKILL));
+}
+
+/// What hosts run, with less patience: silent for so long, or killed, it leaves nothing.
+#[test]
+fn a_shell_that_hears_nothing_ends_its_server() {
+    let test = "a_shell_that_hears_nothing_ends_its_server";
+    let Some(device) = LoopDevice::new(test, 8) else { return };
+    if Command::new("fio").arg("--version").output().is_err() {
+        return super::scratch::skip(test, "fio is not installed");
+    }
+    let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/src/remote/attend.sh");
+    let text = std::fs::read_to_string(text).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    for ending in ["silent", "killed"] {
+        let place = scratch.path().join(ending);
+        let text = format!("device={}\nplace={}\nsilence=3\n{text}", device.path, place.display());
+        let mut shell = Command::new("sh")
+            .args(["-c", &text])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut requests = shell.stdin.take().unwrap();
+        let mut answers =
+            BufReader::new(shell.stdout.take().unwrap()).lines().map_while(Result::ok);
+        requests.write_all(b"serve\n").unwrap();
+        let served = answers.find_map(|line| line.strip_prefix("serves ")?.parse().ok());
+        let server: i32 = served.expect("a server");
+        let is_there = || Path::new(&format!("/proc/{server}")).exists();
+        // As long as it hears something, it goes on.
+        for _ in 0..5 {
+            std::thread::sleep(Duration::from_secs(1));
+            requests.write_all(b"pulse\n").unwrap();
+            assert!(is_there());
+        }
+        if ending == "killed" {
+            signal(i32::try_from(shell.id()).unwrap(), libc::SIGKILL);
+            shell.wait().unwrap();
+        }
+        wait_until("the end", Duration::from_secs(20), || !is_there() && !place.exists());
+        drop(requests);
+        shell.wait().unwrap();
+    }
+}
+
+/// One host may do less than the others: the throttle is its fio's alone.
+#[test]
+fn a_host_that_lags_is_named() {
+    let test = "a_host_that_lags_is_named";
+    let Some(mut hosts) = Hosts::new(test, 3) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let Some(throttle) = Throttle::new(test, &device, 307) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    // A network namespace of `ip` has a /sys of its own, without cgroups.
+    let procs = throttle.procs();
+    let group = procs.strip_prefix("/sys/fs/cgroup/blkio").unwrap().display();
+    let place = scratch.path().display();
+    hosts.wrap_fio(
+        1,
+        &format!(
+            "mountpoint -q {place} || mount -t cgroup -o blkio cgroup {place}; echo $$ >{place}/{group}"
+        ),
+    );
+    let output =
+        run_in(scratch.path(), &words(&hosts.measure("RND 4K R", &device, &["--time", "3s"])));
+    let said = stderr(&output);
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(said.contains("Host b lagged in") && !said.contains("Host a lagged"), "{said}");
+}
+
+/// Two devices, each loaded from two hosts: all four loads begin at one moment.
+#[test]
+fn several_targets_of_several_hosts_begin_together() {
+    let test = "several_targets_of_several_hosts_begin_together";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(one) = LoopDevice::new(test, 64) else { return };
+    let Some(other) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mut arguments = hosts.measure("RND 4K RW65", &one, &["--time", "2s", "--json"]);
+    arguments.extend(["--target".to_owned(), other.path.clone()]);
+    for device in [&one, &other] {
+        arguments.extend(hosts.consent(device.name()));
+    }
+    let answer = answer(&run_in(scratch.path(), &words(&arguments)));
+    let targets = answer["targets"].as_array().unwrap();
+    let starts = targets.iter().map(|target| &target["measurement"]["common_start"]);
+    let starts: Vec<_> = starts.collect();
+    assert_eq!(starts.len(), 2);
+    assert_eq!(starts[0]["agreed"], starts[1]["agreed"]);
+    // How late they were is the machine's affair; that it is known is not.
+    assert!(starts.iter().all(|start| start["late"].is_u64()), "{starts:?}");
+    for target in targets {
+        assert_eq!(target["measurement"]["hosts"].as_array().unwrap().len(), 2);
+    }
+    let twice = hosts.measure("RND 4K R", &one, &["--time", "1s", "--target", &one.path]);
+    refuse(scratch.path(), &words(&twice), &["are the same device"]);
+    assert_nothing_left(&hosts);
+}

@@ -1,0 +1,161 @@
+//! What was measured of written blocks, added up: how well they can be compressed, and
+//! how many were there already. A capture measures some blocks and keeps what it found
+//! with the I/O that wrote them, so it is known of any choice of I/Os.
+
+use crate::batch::Batch;
+use crate::columns::{Column, Print};
+use crate::file::{Field, Fields};
+use serde::{Deserialize, Serialize};
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::{Content, Share};
+
+/// Blocks that were measured, added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// How many.
+    pub blocks: u64,
+    /// Those equal to one that had been read before.
+    pub duplicates: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their bytes, each block compressed.
+    pub compressed_bytes: u64,
+}
+
+impl Contents {
+    /// The columns that it reads.
+    pub const FIELDS: Fields = Fields::of(&[
+        Field::SampledBlocks,
+        Field::DuplicateBlocks,
+        Field::SampledBytes,
+        Field::CompressedBytes,
+    ]);
+
+    /// Adds those of an I/O.
+    #[inline]
+    pub fn add(&mut self, batch: &Batch, row: usize) {
+        if batch.sampled_blocks(row) > 0 {
+            self.count(batch.content(row));
+        }
+    }
+
+    /// Counts what was measured of an I/O's blocks.
+    pub fn count(&mut self, content: Content) {
+        self.merge(Contents {
+            blocks: content.blocks.into(),
+            duplicates: content.duplicates.into(),
+            bytes: content.bytes.into(),
+            compressed_bytes: content.compressed_bytes.into(),
+        });
+    }
+
+    /// Adds other ones.
+    pub fn merge(&mut self, other: Contents) {
+        self.blocks = self.blocks.saturating_add(other.blocks);
+        self.duplicates = self.duplicates.saturating_add(other.duplicates);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.compressed_bytes = self.compressed_bytes.saturating_add(other.compressed_bytes);
+    }
+
+    /// What is told of them; nothing where there is none.
+    pub fn figures(self, told: ContentTold) -> ContentFigures {
+        let share = |share: f64| match told {
+            ContentTold::Exactly => Share::Exact(share),
+            ContentTold::InPart => Share::AtLeast(share),
+        };
+        let duplicates = self.duplicates as f64 / self.blocks as f64;
+        ContentFigures {
+            ratio: (self.compressed_bytes > 0)
+                .then(|| self.bytes as f64 / self.compressed_bytes as f64),
+            duplicates: (self.blocks > 0).then(|| share(duplicates)),
+            contents: self,
+        }
+    }
+}
+
+/// How well the duplicates of a capture are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentTold {
+    /// Every block was compared with every other one.
+    Exactly,
+    /// A duplicate shows only where both of a pair were read.
+    InPart,
+}
+
+impl ContentTold {
+    /// How well those of a capture are known.
+    pub fn of(conditions: &CaptureConditions) -> Self {
+        match conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
+            true => ContentTold::Exactly,
+            false => ContentTold::InPart,
+        }
+    }
+}
+
+/// What is told of measured blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ContentFigures {
+    contents: Contents,
+    /// How many times shorter they become.
+    pub ratio: Option<f64>,
+    /// The share of duplicates among them.
+    pub duplicates: Option<Share>,
+}
+
+/// Something of whose blocks some were measured.
+pub trait OfContent {
+    /// What is told of them.
+    fn content(&self) -> &ContentFigures;
+}
+
+/// Columns of what is told of measured blocks, as JSON has them.
+pub(crate) const fn all<T: OfContent>() -> [Column<T>; 6] {
+    [
+        Column::new("content.blocks", "blocks read", Print::Plain(0), |one| {
+            one.content().contents.blocks.into()
+        }),
+        Column::new("content.bytes", "bytes read", Print::Plain(0), |one| {
+            one.content().contents.bytes.into()
+        }),
+        Column::new("content.compressed_bytes", "compressed", Print::Plain(0), |one| {
+            one.content().contents.compressed_bytes.into()
+        }),
+        Column::new("content.duplicates", "duplicates", Print::Plain(0), |one| {
+            one.content().contents.duplicates.into()
+        }),
+        Column::new("content.compression_ratio", "compression", Print::Plain(2), |one| {
+            one.content().ratio.into()
+        }),
+        Column::new("content.duplicate_share", "duplicates %", Print::Percent(1), |one| {
+            one.content().duplicates.and_then(Share::exact).into()
+        }),
+    ]
+}
+
+/// The same for a table: how many blocks, their ratio, and the share or its lower bound.
+pub(crate) const fn table<T: OfContent>() -> [Column<T>; 3] {
+    let [blocks, .., ratio, _] = all::<T>();
+    [
+        blocks,
+        ratio,
+        Column::new("content.duplicate_share", "duplicates", Print::Plain(0), |one| {
+            one.content().duplicates.map(|share| share.to_string()).into()
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_measured_is_not_told() {
+        let none = Contents::default().figures(ContentTold::Exactly);
+        assert_eq!((none.ratio, none.duplicates), (None, None));
+        let mut some = Contents::default();
+        some.count(Content { blocks: 4, duplicates: 1, bytes: 16_384, compressed_bytes: 8192 });
+        let exact = some.figures(ContentTold::Exactly);
+        assert_eq!((exact.ratio, exact.duplicates), (Some(2.0), Some(Share::Exact(0.25))));
+        assert_eq!(some.figures(ContentTold::InPart).duplicates, Some(Share::AtLeast(0.25)));
+    }
+}

@@ -1,0 +1,80 @@
+//! Compression and duplicates over time: measured blocks by the capture step in which
+//! they were written.
+
+use crate::cells::Cells;
+use crate::content::Contents;
+use crate::error::TraceError;
+use crate::file::{Field, Fields};
+use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows};
+use crate::untold::Untold;
+use crate::widths::made_of;
+use std::collections::BTreeMap;
+use steadfast_domain::CaptureConditions;
+
+/// Measured blocks by the capture step in which they were written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentSteps {
+    width_ns: u64,
+    /// By the number of the step; steps without a measured block are not there.
+    pub steps: BTreeMap<u64, Contents>,
+}
+
+impl ContentSteps {
+    /// Over steps of a width in nanoseconds.
+    pub fn new(width_ns: u64) -> Self {
+        ContentSteps { width_ns: width_ns.max(1), steps: BTreeMap::new() }
+    }
+
+    /// The same of a capture, where it sampled content.
+    pub(crate) fn of(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
+        conditions.content.map(|_| Self::new(width_ns))
+    }
+
+    fn at(&mut self, time_ns: u64) -> &mut Contents {
+        self.steps.entry(time_ns / self.width_ns).or_default()
+    }
+}
+
+impl Alike for ContentSteps {
+    fn alike(&self) -> Self {
+        ContentSteps::new(self.width_ns)
+    }
+}
+
+impl Fold for ContentSteps {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Issued]).and(Contents::FIELDS)
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter().filter(|row| rows.batch.sampled_blocks(*row) > 0) {
+            self.at(rows.batch.issued_ns(row)).add(rows.batch, row);
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+    /// A capture of steps samples no content.
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::SingleIos)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for (step, contents) in other.steps {
+            self.steps.entry(step).or_default().merge(contents);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for ContentSteps {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells.iter().filter(|cell| cell.contents.blocks > 0) {
+            self.at(cell.begin_ns).merge(cell.contents);
+        }
+        Ok(())
+    }
+}
