@@ -3,6 +3,7 @@
 use super::scratch::{
     LoopDevice, Throttle, code, refuse, run_in, skip, stderr, stdout, steadfast, succeed,
 };
+use std::path::Path;
 use std::process::Command;
 use steadfast_domain::Entry;
 use steadfast_runner::Ledger;
@@ -19,7 +20,7 @@ fn has_fio(test: &str) -> bool {
 }
 
 /// Steps of a run, and how many of them have a job file and an answer.
-fn steps_with_files(run: &std::path::Path) -> (usize, usize, usize) {
+fn steps_with_files(run: &Path) -> (usize, usize, usize) {
     let contents = Ledger::read(&run.join("run")).unwrap();
     assert_eq!(contents.settings.engine, "fio");
     let steps =
@@ -146,28 +147,57 @@ fn jobs_at_once_share_a_throttled_device_as_fio_has_it() {
         device.path
     );
     std::fs::write(scratch.path().join("job.fio"), job).unwrap();
+    // By 12 and 4 outstanding. fio's processes do not begin at one moment, and a busy machine
+    // may starve one attempt of either, not three.
+    let theirs = || share_of_the_first(&fio_counts(&throttle, scratch.path()));
+    assert_in_one_of_three("fio's share", 0.6..0.85, theirs);
+    let mut runs = 0;
+    assert_in_one_of_three("our share", 0.65..0.8, || {
+        runs += 1;
+        share_of_the_first(&our_counts(&throttle, &device, scratch.path(), &format!("run{runs}")))
+    });
+}
+
+fn share_of_the_first(ios: &[f64]) -> f64 {
+    ios[0] / (ios[0] + ios[1])
+}
+
+fn assert_in_one_of_three(what: &str, range: std::ops::Range<f64>, mut share: impl FnMut() -> f64) {
+    let mut seen = Vec::new();
+    while seen.len() < 3 {
+        seen.push(share());
+        if seen.last().is_some_and(|share| range.contains(share)) {
+            return;
+        }
+    }
+    panic!("{what} is {seen:?}, not in {range:?}");
+}
+
+/// The I/Os of each job of `job.fio` by fio itself.
+fn fio_counts(throttle: &Throttle, directory: &Path) -> Vec<f64> {
     let mut fio = Command::new("fio");
-    fio.args(["--output-format=json", "job.fio"]).current_dir(scratch.path());
-    let told: serde_json::Value = serde_json::from_str(&stdout(&throttle.run(&mut fio))).unwrap();
+    fio.args(["--output-format=json", "job.fio"]).current_dir(directory);
+    let output = throttle.run(&mut fio);
+    let told: serde_json::Value = serde_json::from_str(&stdout(&output))
+        .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(&output), stderr(&output)));
     let jobs = told["jobs"].as_array().unwrap();
-    let theirs: Vec<f64> =
-        jobs.iter().map(|job| job["read"]["total_ios"].as_f64().unwrap()).collect();
+    jobs.iter().map(|job| job["read"]["total_ios"].as_f64().unwrap()).collect()
+}
+
+/// The I/Os of each job of `job.fio` by us; the kernel's count is their sum.
+fn our_counts(throttle: &Throttle, device: &LoopDevice, directory: &Path, run: &str) -> Vec<f64> {
     let mut steadfast = steadfast();
-    steadfast.args(["fio", "job.fio", "--target", &device.path, "--out", "run"]);
-    let output = throttle.run(steadfast.current_dir(scratch.path()));
+    steadfast.args(["fio", "job.fio", "--target", &device.path, "--out", run]);
+    let output = throttle.run(steadfast.current_dir(directory));
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    let lines = Ledger::read(&directory.join(run)).unwrap().lines;
     let measurement = lines.iter().find_map(|line| match &line.entry {
         Entry::Applied { outcome, .. } => Some(outcome.measurement.clone()),
         _ => None,
     });
     let measurement = measurement.unwrap();
-    let ours: Vec<f64> =
-        measurement.apart().map(|(streams, _)| streams[0].tally.ios as f64).collect();
-    // By 12 and 4 outstanding; fio's processes do not begin at one moment.
-    let [theirs, ours] = [theirs, ours].map(|ios| ios[0] / (ios[0] + ios[1]));
-    assert!((0.6..0.85).contains(&theirs) && (0.65..0.8).contains(&ours), "{theirs} {ours}");
-    let kernel = measurement.kernel.unwrap();
+    let kernel = measurement.kernel.as_ref().unwrap();
     let outside: u64 = measurement.unmeasured.iter().map(|part| part.ios).sum();
     assert_eq!(kernel.reads, measurement.total().ios + outside, "the kernel counts the sum");
+    measurement.apart().map(|(streams, _)| streams[0].tally.ios as f64).collect()
 }
