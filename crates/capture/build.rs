@@ -1,5 +1,6 @@
 //! Compiles the BPF programs with clang where the feature `ebpf` is on.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,10 +22,22 @@ fn compile(name: &str) {
         Ok("aarch64") => "-D__TARGET_ARCH_arm64",
         _ => "-D__TARGET_ARCH_x86",
     };
+    // What is said of sources for debugging is in the program: no place of this machine, so that
+    // the same sources give the same bytes wherever they are built.
+    let place = |path: &Path, name: &str| {
+        let mut option = OsString::from("-ffile-prefix-map=");
+        option.push(path);
+        option.push("=");
+        option.push(name);
+        option
+    };
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let status = Command::new(std::env::var_os("CLANG").unwrap_or_else(|| "clang".into()))
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", architecture])
+        .arg("-fdebug-compilation-dir=/steadfast")
+        .args([place(Path::new(&headers), "/libbpf"), place(Path::new(&here), "/steadfast")])
         .arg("-I")
-        .arg(headers)
+        .arg(&headers)
         .arg("-c")
         .arg(Path::new("bpf").join(format!("{name}.bpf.c")))
         .arg("-o")
