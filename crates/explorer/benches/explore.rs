@@ -6,9 +6,12 @@
 //! none; `cache=DIRECTORY` keeps the index there.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
+#[path = "../../trace/benches/drives/mod.rs"]
+mod drives;
 #[path = "../../trace/tests/synthetic/mod.rs"]
 mod synthetic;
 
+use drives::Drives;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -107,10 +110,9 @@ fn trace(word: &str, directory: &Path) -> Fallible<PathBuf> {
 }
 
 fn written(path: &Path, millions: u64) -> Fallible<()> {
-    // As many I/Os as the made-up drives can do: with more, queues grow for ever.
     let rate = 20_000;
     let seconds = millions * 1_000_000 / rate;
-    let mut server = Server::new(seconds, rate);
+    let mut server = Server::new(seconds, rate).map(Drives::default().serving());
     let mut writer = Writer::new(BufWriter::new(File::create(path)?), &conditions(seconds))?;
     loop {
         let events: Vec<IoEvent> = by_completion(server.by_ref().take(STRIDE));
@@ -125,15 +127,18 @@ fn written(path: &Path, millions: u64) -> Fallible<()> {
 
 fn indexed(path: &Path, cache: &Path) -> Fallible<Capture> {
     let capture = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
-    let begin = Instant::now();
+    let (begin, processor) = (Instant::now(), process_seconds());
     capture.prepare(Some(cache));
-    let took = begin.elapsed();
+    let (all, processor) = (begin.elapsed(), process_seconds() - processor);
     let index = capture.index()?;
+    let took = capture.made().map_or(all, |made| made.took);
     let bytes = capture.made().and_then(|made| made.bytes).unwrap_or(0);
     println!(
-        "{} I/Os: index in {:.2} s, {:.1} M I/Os/s, {:.1} MB; peak memory {} MB",
+        "{} I/Os: index in {:.2} s ({:.2} s until it is kept, processors {processor:.2} s), \
+         {:.1} M I/Os/s, {:.1} MB; peak memory {} MB",
         index.events,
         took.as_secs_f64(),
+        all.as_secs_f64(),
         index.events as f64 / took.as_secs_f64() / 1e6,
         bytes as f64 / 1e6,
         peak_memory_mb()
@@ -186,6 +191,14 @@ fn asked(
     let begin = Instant::now();
     answer(capture, what, &query)?;
     Ok(begin.elapsed())
+}
+
+/// Processor time of all threads of this process, those that have ended included.
+fn process_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks = fields.iter().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }
 
 /// Lets the system count the peak anew; where it does not, the peak is that of all.

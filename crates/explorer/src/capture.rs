@@ -197,14 +197,15 @@ impl Capture {
             let _ = self.index.set(Ok(Arc::new(index)));
             return;
         }
-        let made = self.make();
+        let made = self.make().map(Arc::new);
         let took = began.elapsed();
+        // It answers while it is being written.
+        let _ = self.index.set(made.clone());
         let bytes = match (&made, path) {
             (Ok(index), Some(path)) => cache::write(&path, index).ok(),
             _ => None,
         };
         let _ = self.made.set(Making { from_cache: false, took, bytes });
-        let _ = self.index.set(made.map(Arc::new));
     }
 
     fn make(&self) -> Result<Index, String> {

@@ -48,14 +48,9 @@ impl Maps {
 
     /// Takes I/Os with the ranges of [`Self::hits`] that they touch.
     pub fn take(&mut self, ios: &[Io], touched: &[Touched]) {
-        for (io, touched) in ios.iter().zip(touched) {
-            self.seconds.count(io.issued_ns);
-            if let Some((first, last)) = *touched {
-                let ranges = (usize::from(first), usize::from(last));
-                self.hits.count(io.issued_ns, io.op, ranges);
-                self.fine.count(io.issued_ns, io.op, ranges);
-            }
-        }
+        self.hits.count(ios, touched);
+        self.fine.count(ios, touched);
+        self.seconds.count(ios.iter().map(|io| io.issued_ns));
     }
 }
 
@@ -133,17 +128,22 @@ impl HitMap {
     }
 
     /// Counts a touch of each of [`RANGES`] from the first to the last.
-    #[inline]
-    fn count(&mut self, time: u64, op: IoOp, (first, last): (usize, usize)) {
-        let column = (time / self.width_ns).saturating_sub(self.first) as usize;
-        let hits = if op == IoOp::Read { &mut self.reads } else { &mut self.writes };
-        let Some(hits) = hits.get_mut(column * self.ranges..(column + 1) * self.ranges) else {
-            return;
-        };
-        let above = RANGES / self.ranges.max(1);
-        for range in first..=last {
-            let hit = &mut hits[range / above.max(1)];
-            *hit = hit.saturating_add(1);
+    fn count(&mut self, ios: &[Io], touched: &[Touched]) {
+        let together = (RANGES / self.ranges.max(1)).max(1).ilog2();
+        let mut open = OpenColumn::new(self.width_ns);
+        for (io, touched) in ios.iter().zip(touched) {
+            let Some((first, last)) = *touched else { continue };
+            let column = open.of(io.issued_ns).saturating_sub(self.first);
+            if column >= self.columns as u64 {
+                continue;
+            }
+            let begin = column as usize * self.ranges;
+            let hits = if io.op == IoOp::Read { &mut self.reads } else { &mut self.writes };
+            for range in first..=last {
+                if let Some(hit) = hits.get_mut(begin + usize::from(range >> together)) {
+                    *hit = hit.saturating_add(1);
+                }
+            }
         }
     }
 
@@ -171,8 +171,12 @@ impl HitMap {
             return None;
         }
         let begin = batch.offset(row);
-        let last = begin.saturating_add(bytes - 1).checked_sub(self.low)? / self.range_bytes;
-        let first = begin.saturating_sub(self.low) / self.range_bytes;
+        let end = begin.saturating_add(bytes - 1).checked_sub(self.low)?;
+        let begin = begin.saturating_sub(self.low);
+        let first = begin / self.range_bytes;
+        // Most touch one range, which saves the second division.
+        let is_one = end - first * self.range_bytes < self.range_bytes;
+        let last = if is_one { first } else { end / self.range_bytes };
         let first = usize::try_from(first).ok().filter(|first| *first < self.ranges)?;
         let last = usize::try_from(last).unwrap_or(usize::MAX).min(self.ranges - 1);
         Some((first, last))
@@ -224,16 +228,44 @@ impl SecondMap {
         (time_ns % SECOND) as usize * parts / SECOND as usize
     }
 
-    /// Counts an I/O.
-    #[inline]
-    fn count(&mut self, time_ns: u64) {
-        let Some(second) = (time_ns / SECOND).checked_sub(self.first) else { return };
-        let column = (second / self.seconds) as usize;
-        if column < self.columns {
-            let part = Self::part(time_ns, self.parts);
-            let count = &mut self.counts[column * self.parts + part];
-            *count = count.saturating_add(1);
+    /// Counts I/Os that were issued at these times.
+    fn count(&mut self, times_ns: impl Iterator<Item = u64>) {
+        let mut open = OpenColumn::new(self.seconds.saturating_mul(SECOND));
+        let first = self.first / self.seconds.max(1);
+        for time_ns in times_ns {
+            let Some(column) = open.of(time_ns).checked_sub(first) else { continue };
+            if column < self.columns as u64 {
+                let part = Self::part(time_ns, self.parts);
+                let count = &mut self.counts[column as usize * self.parts + part];
+                *count = count.saturating_add(1);
+            }
         }
+    }
+}
+
+/// The column of the I/O before: nearly always that of the next one, which saves a division.
+struct OpenColumn {
+    column: u64,
+    begin_ns: u64,
+    width_ns: u64,
+    /// 0 where none is open.
+    lasts_ns: u64,
+}
+
+impl OpenColumn {
+    fn new(width_ns: u64) -> Self {
+        OpenColumn { column: 0, begin_ns: 0, width_ns: width_ns.max(1), lasts_ns: 0 }
+    }
+
+    /// The number of the column of a time.
+    #[inline]
+    fn of(&mut self, time_ns: u64) -> u64 {
+        if time_ns.wrapping_sub(self.begin_ns) >= self.lasts_ns {
+            self.column = time_ns / self.width_ns;
+            self.begin_ns = self.column * self.width_ns;
+            self.lasts_ns = self.width_ns;
+        }
+        self.column
     }
 }
 
@@ -283,7 +315,7 @@ impl Fold for SecondMap {
     }
 
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        rows.iter().for_each(|row| self.count(rows.batch.issued_ns(row)));
+        self.count(rows.iter().map(|row| rows.batch.issued_ns(row)));
         Ok(())
     }
 
@@ -360,7 +392,7 @@ mod tests {
         assert_eq!((map.seconds, map.columns), (2, 3));
         let io = |issued_ns| IoEvent { issued_ns, ..IoEvent::default() };
         let events = [io(0), io(SECOND - 1), io(SECOND), io(4 * SECOND + SECOND / 2)];
-        with_rows(&events, |rows, row| map.count(rows.batch.issued_ns(row)));
+        map.count(events.iter().map(|event| event.issued_ns));
         assert_eq!(map.counts, [2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0]);
         assert_eq!(SecondMap::new((7 * SECOND, 8 * SECOND), 9, 4).columns, 1);
     }

@@ -8,11 +8,12 @@
 //! memory is its own.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
+#[path = "drives/mod.rs"]
+mod drives;
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use drives::Drives;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -157,39 +158,6 @@ fn write(path: &Path, millions: u64) -> Fallible<()> {
         bytes / 1_000_000
     );
     Ok(())
-}
-
-/// Drives that keep up with the server, of which a capture records the queue depth: the
-/// test's own one does one I/O after the other, and would have a queue of hours here.
-#[derive(Default)]
-struct Drives {
-    free: [u64; 2],
-    completions: [BinaryHeap<Reverse<u64>>; 2],
-}
-
-/// I/Os that a drive does at a time.
-const AT_A_TIME: u64 = 32;
-
-impl Drives {
-    fn serving(mut self) -> impl FnMut(IoEvent) -> IoEvent {
-        move |event| self.serve(event)
-    }
-
-    fn serve(&mut self, event: IoEvent) -> IoEvent {
-        let device = usize::from(event.device);
-        let random = mix64(event.issued_ns);
-        let slow = if random.is_multiple_of(20_000) { 8_000_000 } else { 0 };
-        let service = [20_000, 150_000][device] + u64::from(event.bytes) / 4 + random % 15_000;
-        let begin = event.issued_ns.max(self.free[device]);
-        self.free[device] = begin + service / AT_A_TIME;
-        let response_ns = begin + service + slow - event.issued_ns;
-        let completions = &mut self.completions[device];
-        while completions.peek().is_some_and(|first| first.0 <= event.issued_ns) {
-            completions.pop();
-        }
-        completions.push(Reverse(event.issued_ns + response_ns));
-        IoEvent { response_ns, depth: completions.len() as u32, ..event }
-    }
 }
 
 /// One of 32,768 sizes and operations.

@@ -27,6 +27,8 @@ use steadfast_domain::io_event::Command;
 
 /// A column chunk up to this size is read at once.
 const HELD_MAX: u64 = 8 << 20;
+/// Rows that are converted at once: few enough for the processor's nearest caches.
+const CONVERTED_AT_ONCE: usize = 1024;
 /// The same of a row group that has a checksum; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
 
@@ -570,26 +572,36 @@ fn converted<T: DataType, C: Copy>(
     (column, absent): (&mut Vec<C>, C),
     convert: impl Fn(&T::T) -> C,
 ) -> parquet::errors::Result<(usize, usize)> {
-    values.clear();
-    let (rows, known, _) = reader.read_records(count, levels.as_mut(), None, values)?;
-    match levels {
-        Some(levels) if levels.len() > values.len() => {
-            let mut values = values.iter();
-            column.extend(levels.iter().map(|level| match level {
-                0 => absent,
-                _ => values.next().map_or(absent, &convert),
-            }));
+    let (mut rows, mut known) = (0, 0);
+    while rows < count {
+        values.clear();
+        if let Some(levels) = levels {
+            levels.clear();
         }
-        _ => column.extend(values.iter().map(convert)),
+        let most = (count - rows).min(CONVERTED_AT_ONCE);
+        let (read, found, _) = reader.read_records(most, levels.as_mut(), None, values)?;
+        if read == 0 {
+            break;
+        }
+        (rows, known) = (rows + read, known + found);
+        match levels {
+            Some(levels) if levels.len() > values.len() => {
+                let mut values = values.iter();
+                column.extend(levels.iter().map(|level| match level {
+                    0 => absent,
+                    _ => values.next().map_or(absent, &convert),
+                }));
+            }
+            _ => column.extend(values.iter().map(&convert)),
+        }
     }
     Ok((rows, known))
 }
 
 fn command(name: &ByteArray) -> Command {
     let mut command = Command::default();
-    let bytes = name.data().iter().take(15);
-    for (to, from) in command.0.iter_mut().zip(bytes) {
-        *to = *from;
-    }
+    let bytes = name.data();
+    let length = bytes.len().min(15);
+    command.0[..length].copy_from_slice(&bytes[..length]);
     command
 }
