@@ -14,7 +14,9 @@ mod synthetic;
 use drives::Drives;
 use std::fs::File;
 use std::io::BufWriter;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steadfast_domain::IoEvent;
@@ -68,6 +70,12 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 const ZOOMS: [u64; 6] = [1, 4, 16, 64, 256, 1000];
 
 fn main() -> Fallible<()> {
+    // As the program has it, which sets this for itself.
+    if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
+        let mut again = Command::new(std::env::current_exe()?);
+        again.args(std::env::args_os().skip(1)).env("MALLOC_ARENA_MAX", "1");
+        return Err(again.exec().into());
+    }
     let words = std::env::args().skip(1).filter(|word| !word.starts_with('-'));
     let (mut captures, mut zooms, mut cache) = (Vec::new(), Vec::new(), None);
     for word in words {
