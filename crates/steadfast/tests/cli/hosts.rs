@@ -528,6 +528,22 @@ fn a_procedure_runs_from_several_hosts() {
     assert_nothing_left(&hosts);
 }
 
+/// What a run measured: I/Os read, I/Os written, each step by two hosts.
+fn measured_of(run: &Path) -> [u64; 2] {
+    let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let mut sums = [0; 2];
+    for line in journal.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let measured = &line["entry"]["applied"]["outcome"]["measurement"];
+        for stream in measured["streams"].as_array().into_iter().flatten() {
+            sums[usize::from(stream["op"] == "write")] += number(&stream["tally"]["ios"]);
+            assert_eq!(measured["hosts"].as_array().map(Vec::len), Some(2), "{measured}");
+        }
+    }
+    assert!(sums.iter().all(|sum| *sum > 0), "{sums:?}");
+    sums
+}
+
 /// A job file of fio and TKperf's own command line, from several hosts.
 #[test]
 fn tests_of_other_tools_run_from_several_hosts() {
@@ -550,18 +566,10 @@ fn tests_of_other_tools_run_from_several_hosts() {
     let output = run_in(scratch.path(), &words(&arguments));
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let after = counted(&device);
-    let journal = fs::read_to_string(scratch.path().join("run/journal.jsonl")).unwrap();
-    let mut sums = [0; 2];
-    for line in journal.lines() {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        let measured = &line["entry"]["applied"]["outcome"]["measurement"];
-        for stream in measured["streams"].as_array().into_iter().flatten() {
-            sums[usize::from(stream["op"] == "write")] += number(&stream["tally"]["ios"]);
-            assert_eq!(measured["hosts"].as_array().map(Vec::len), Some(2), "{measured}");
-        }
-    }
-    assert!(sums.iter().all(|sum| *sum > 0), "{sums:?}");
-    assert_eq!(sums, [after[0] - before[0], after[2] - before[2]]);
+    assert_eq!(
+        measured_of(&scratch.path().join("run")),
+        [after[0] - before[0], after[2] - before[2]]
+    );
 
     let mut arguments =
         ["tkperf", "ssd", "old", &device.path, "-ssdt", "lat", "--plan", "--size", "64MiB"]
@@ -570,5 +578,33 @@ fn tests_of_other_tools_run_from_several_hosts() {
     arguments.extend(hosts.options());
     let output = run_in(scratch.path(), &words(&arguments));
     assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_nothing_left(&hosts);
+}
+
+/// Configurations and presets, from several hosts: what the kernel counted is what their
+/// results add up to.
+#[test]
+fn presets_run_from_several_hosts() {
+    let test = "presets_run_from_several_hosts";
+    let Some(hosts) = Hosts::new(test, 2) else { return };
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let icf = super::iometer::ICF.replace("131072,2048", "65536,2048");
+    fs::write(scratch.path().join("two.icf"), icf).unwrap();
+    let marks = "crystaldiskmark --test-size 16MiB --loops 1 --measure 1s --interval 0s";
+    let bars = "atto --from 4KiB --to 8KiB --length 4MiB";
+    for (run, command) in [("i", "iometer two.icf"), ("c", marks), ("a", bars)] {
+        let mut arguments: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        arguments.extend(["--out", run, "--target", &device.path].map(str::to_owned));
+        arguments.extend(hosts.options());
+        arguments.extend(hosts.consent(device.name()));
+        let before = counted(&device);
+        let output = run_in(scratch.path(), &words(&arguments));
+        assert_eq!(code(&output), 0, "{command}: {}", stderr(&output));
+        let after = counted(&device);
+        let kernel = [after[0] - before[0], after[2] - before[2]];
+        assert_eq!(measured_of(&scratch.path().join(run)), kernel, "{command}");
+        assert!(scratch.path().join(run).join("report.pdf").exists(), "{command}");
+    }
     assert_nothing_left(&hosts);
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Two workers with the same load, two queue depths, a part of the disk.
-const ICF: &str = "Version 2006.07.27\r
+pub const ICF: &str = "Version 2006.07.27\r
 'TEST SETUP ====================================================================\r
 'Test Description\r
 \tTwo workers\r
