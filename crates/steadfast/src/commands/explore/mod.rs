@@ -39,8 +39,8 @@ pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
 }
 
 /// Has all threads take memory from one place. glibc gives each its own, where what a
-/// question leaves behind keeps the rest from being used by others: after an hour of questions
-/// that is nearly as much memory again.
+/// question leaves behind keeps the rest from being used by others: after some thousand
+/// questions that was nearly as much memory again.
 fn use_one_heap() {
     #[cfg(target_env = "gnu")]
     // SAFETY: it sets a number that later allocations are guided by.
