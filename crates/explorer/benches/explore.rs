@@ -10,6 +10,8 @@
 mod drives;
 #[path = "../../trace/tests/synthetic/mod.rs"]
 mod synthetic;
+#[path = "../../trace/benches/usage/mod.rs"]
+mod usage;
 
 use drives::Drives;
 use std::fs::File;
@@ -26,6 +28,7 @@ use steadfast_explorer::query::Query;
 use steadfast_trace::Writer;
 use steadfast_trace::crew::{Crew, Task};
 use synthetic::{Server, by_completion, conditions};
+use usage::{peak_memory_mb, process_seconds};
 
 /// I/Os that are put in the order of completion at once.
 const STRIDE: usize = 1 << 18;
@@ -201,23 +204,7 @@ fn asked(
     Ok(begin.elapsed())
 }
 
-/// Processor time of all threads of this process, those that have ended included.
-fn process_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    let ticks = fields.iter().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
-}
-
 /// Lets the system count the peak anew; where it does not, the peak is that of all.
 fn forget_peak_memory() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
-}
-
-/// The most memory that this process had since that.
-fn peak_memory_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kib.unwrap_or(0) / 1024
 }

@@ -12,6 +12,8 @@
 mod drives;
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
+#[path = "usage/mod.rs"]
+mod usage;
 
 use drives::Drives;
 use std::fs::File;
@@ -27,6 +29,7 @@ use steadfast_trace::{
     Captured, Derivation, Fold, Pass, StreamTable, Study, StudyOptions, Trace, Writer,
 };
 use synthetic::{SECOND, Server, by_completion, conditions};
+use usage::{peak_memory_mb, process_seconds};
 
 /// I/Os that are put in the order of completion at once.
 const STRIDE: usize = 1 << 18;
@@ -119,14 +122,6 @@ fn timed(name: &str, ask: impl FnOnce() -> Fallible<u64>) -> Fallible<()> {
     Ok(())
 }
 
-/// Processor time of all threads of this process, those that have ended included.
-fn process_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    let ticks = fields.iter().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
-}
-
 fn write(path: &Path, millions: u64) -> Fallible<()> {
     let rate = 100_000;
     let seconds = millions * 1_000_000 / rate;
@@ -185,12 +180,4 @@ fn fold(name: &str, path: &Path, fold: &mut dyn Fold) -> Fallible<u64> {
 fn processor_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0)
-}
-
-/// The most memory that this process ever held, from the kernel.
-fn peak_memory_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|rest| rest.trim().split(' ').next()?.parse::<u64>().ok());
-    kib.unwrap_or(0) / 1024
 }

@@ -27,10 +27,10 @@ use steadfast_domain::io_event::Command;
 
 /// A column chunk up to this size is read at once.
 const HELD_MAX: u64 = 8 << 20;
-/// Rows that are converted at once: few enough for the processor's nearest caches.
-const CONVERTED_AT_ONCE: usize = 1024;
 /// The same of a row group that has a checksum; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
+/// Rows that are converted at once: few enough for the processor's nearest caches.
+const CONVERTED_AT_ONCE: usize = 1024;
 
 /// A trace, opened: one file, or the files of a capture that was rotated.
 pub struct Trace<R> {
