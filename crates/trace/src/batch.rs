@@ -377,6 +377,28 @@ impl Wide<'_> {
     }
 }
 
+/// Rows that [`Wide::part`] and [`Narrow::part`] give at most.
+pub(crate) const PART_MAX: usize = 4096;
+/// A part of a column that nobody asked for.
+static NARROW_ABSENT: [i32; PART_MAX] = [0; PART_MAX];
+static WIDE_ABSENT: [i64; PART_MAX] = [0; PART_MAX];
+static WIDE_UNKNOWN: [i64; PART_MAX] = [-1; PART_MAX];
+
+impl<'b> Wide<'b> {
+    /// Its values in some rows, at most [`PART_MAX`], as they are kept.
+    pub(crate) fn part(self, rows: Range<usize>) -> &'b [i64] {
+        let absent = if self.absent == 0 { &WIDE_ABSENT } else { &WIDE_UNKNOWN };
+        self.values.get(rows.clone()).unwrap_or(&absent[..rows.len()])
+    }
+}
+
+impl<'b> Narrow<'b> {
+    /// Its values in some rows, at most [`PART_MAX`], as they are kept.
+    pub(crate) fn part(self, rows: Range<usize>) -> &'b [i32] {
+        self.0.get(rows.clone()).unwrap_or(&NARROW_ABSENT[..rows.len()])
+    }
+}
+
 /// A column of up to 32 bits, likewise.
 #[derive(Clone, Copy)]
 pub(crate) struct Narrow<'b>(&'b [i32]);
@@ -386,6 +408,11 @@ impl Narrow<'_> {
     #[inline]
     pub(crate) fn at(self, row: usize) -> u32 {
         self.0.get(row).map_or(0, |value| value.cast_unsigned())
+    }
+    /// Its values in the first rows, as the batch's accessor gives them.
+    pub(crate) fn fill(self, values: &mut Vec<u32>, rows: usize) {
+        values.extend(self.0.iter().take(rows).map(|value| value.cast_unsigned()));
+        values.resize(rows, 0);
     }
     /// The operation, where it is that column.
     #[inline]

@@ -1,6 +1,7 @@
 //! Counts of the fine histogram's buckets, which take memory only where there are some,
 //! and little where they are small: a capture may have 32,768 streams.
 
+use std::collections::BTreeMap;
 use steadfast_domain::FineHistogram;
 
 /// Buckets of one octave.
@@ -10,22 +11,17 @@ const OCTAVES: usize = FineHistogram::LEN / OCTAVE;
 /// Counts by bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct Buckets {
-    /// Of each octave, one more than its place among `kept`; 0 where it counts nothing.
-    places: [u8; OCTAVES],
-    kept: Vec<Octave>,
-}
-
-/// Counts of one octave.
-#[derive(Debug, Clone)]
-enum Octave {
-    Narrow(Box<[u16; OCTAVE]>),
-    /// One of them is too large for the other kind.
-    Wide(Box<[u64; OCTAVE]>),
+    /// Where the counts of each octave end among `counts`; 0 where it counts nothing.
+    ends: [u16; OCTAVES],
+    /// Those of one octave after the other, in the order in which they came.
+    counts: Vec<u16>,
+    /// What became too large for those, to be added to them.
+    carried: BTreeMap<u16, u64>,
 }
 
 impl Default for Buckets {
     fn default() -> Self {
-        Buckets { places: [0; OCTAVES], kept: Vec::new() }
+        Buckets { ends: [0; OCTAVES], counts: Vec::new(), carried: BTreeMap::new() }
     }
 }
 
@@ -40,46 +36,46 @@ impl Eq for Buckets {}
 impl Buckets {
     /// Whether nothing was counted.
     pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.counts.is_empty()
+    }
+
+    /// Where a bucket's count is; nowhere, far beyond the end, where its octave has none.
+    #[inline]
+    fn place(&self, index: usize) -> usize {
+        (usize::from(self.ends[index / OCTAVE]) + index % OCTAVE).wrapping_sub(OCTAVE)
     }
 
     /// Counts one more in a bucket.
     #[inline]
     pub(crate) fn count(&mut self, index: usize) {
-        let place = usize::from(self.places[index / OCTAVE]);
-        match self.kept.get_mut(place.wrapping_sub(1)) {
-            Some(Octave::Wide(counts)) => counts[index % OCTAVE] += 1,
-            Some(Octave::Narrow(counts)) if counts[index % OCTAVE] < u16::MAX => {
-                counts[index % OCTAVE] += 1;
-            }
+        let place = self.place(index);
+        match self.counts.get_mut(place) {
+            Some(count) if *count < u16::MAX => *count += 1,
             _ => self.add(index, 1),
         }
     }
 
     /// Counts more in a bucket.
+    #[inline(never)]
     pub(crate) fn add(&mut self, index: usize, more: u64) {
-        let at = index % OCTAVE;
-        let octave = self.octave(index / OCTAVE);
-        if let Octave::Narrow(counts) = octave {
-            match u16::try_from(more).ok().and_then(|more| counts[at].checked_add(more)) {
-                Some(sum) => {
-                    counts[at] = sum;
-                    return;
-                }
-                None => *octave = Octave::Wide(Box::new((**counts).map(u64::from))),
-            }
+        if self.ends[index / OCTAVE] == 0 {
+            self.begin_octave(index / OCTAVE);
         }
-        if let Octave::Wide(counts) = octave {
-            counts[at] += more;
+        let place = self.place(index);
+        let Some(count) = self.counts.get_mut(place) else { return };
+        let sum = more.saturating_add(u64::from(*count));
+        *count = u16::try_from(sum).unwrap_or(0);
+        if *count == 0 && sum > 0 {
+            let carried = self.carried.entry(index as u16).or_default();
+            *carried = carried.saturating_add(sum);
         }
     }
 
-    fn octave(&mut self, number: usize) -> &mut Octave {
-        if self.places[number] == 0 {
-            self.kept.push(Octave::Narrow(Box::new([0; OCTAVE])));
-            self.places[number] = self.kept.len() as u8;
-        }
-        &mut self.kept[usize::from(self.places[number]) - 1]
+    fn begin_octave(&mut self, number: usize) {
+        // Exactly as much as it takes: a stream seldom has many.
+        self.counts.reserve_exact(OCTAVE);
+        self.counts.resize(self.counts.len() + OCTAVE, 0);
+        self.ends[number] = self.counts.len() as u16;
     }
 
     /// Adds those of another part.
@@ -93,22 +89,15 @@ impl Buckets {
 
     /// The buckets with a count, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let of_octave = |(number, place): (usize, &u8)| {
-            let octave = self.kept.get(usize::from(*place).wrapping_sub(1))?;
-            let first = number * OCTAVE;
-            Some((0..OCTAVE).map(move |at| (first + at, octave.get(at))))
-        };
-        let all = self.places.iter().enumerate().filter_map(of_octave).flatten();
-        all.filter(|(_, count)| *count > 0)
+        let octaves = self.ends.iter().enumerate().filter(|(_, end)| **end > 0);
+        let buckets = octaves.flat_map(|(number, _)| number * OCTAVE..(number + 1) * OCTAVE);
+        buckets.map(|index| (index, self.get(index))).filter(|(_, count)| *count > 0)
     }
-}
 
-impl Octave {
-    fn get(&self, at: usize) -> u64 {
-        match self {
-            Octave::Narrow(counts) => u64::from(counts[at]),
-            Octave::Wide(counts) => counts[at],
-        }
+    fn get(&self, index: usize) -> u64 {
+        let count = self.counts.get(self.place(index)).copied().unwrap_or(0);
+        let carried = self.carried.get(&(index as u16)).copied().unwrap_or(0);
+        carried.saturating_add(u64::from(count))
     }
 }
 

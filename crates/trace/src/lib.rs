@@ -61,6 +61,7 @@ pub mod shape_figures;
 mod side_by_side;
 pub mod step_file;
 pub mod steps;
+mod stream_chunk;
 mod stream_steps;
 pub mod streams;
 pub mod study;

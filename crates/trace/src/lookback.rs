@@ -1,9 +1,9 @@
 //! Where the last I/Os and the last sequential runs of one operation on one device
 //! ended: what tells whether the next I/O is sequential, and of which run.
 //!
-//! Nearly every I/O is asked for, and most begin where nothing ended. So places are
-//! counted by class, a few bits of their hash: where a class is empty nothing needs to
-//! be compared.
+//! Nearly every I/O is asked for, and most begin where nothing ended. So I/Os are taken
+//! many at once: all places where one of them, or one before, ended are marked by a hash;
+//! one that begins at no mark needs no other look.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,29 +23,94 @@ pub(crate) struct Recent {
     clock: u64,
 }
 
-/// The same with what finds a place among them.
+/// The same with what finds a run among them.
 pub(crate) struct Lookback {
     recent: Recent,
-    classes: Vec<Class>,
-    /// What is not used of a hash for its class.
-    shift: u32,
+    /// By [`class`], coarsely.
+    runs: Vec<RunsOfClass>,
 }
 
-/// What ended at places of one class.
+/// Runs that ended at places of one class.
 #[derive(Debug, Clone, Copy, Default)]
-struct Class {
-    /// I/Os.
-    ends: u32,
-    /// Runs.
-    runs: u32,
-    /// The run that came last, which may be elsewhere by now.
-    run: u32,
+struct RunsOfClass {
+    count: u32,
+    /// The one that came last, which may be elsewhere by now.
+    last: u32,
 }
 
-/// Classes for every I/O that is looked back at, so that most are empty.
-const CLASSES_EACH: usize = 16;
-/// Bits of the number of a class, at least and at most.
-const CLASS_BITS: (u32, u32) = (9, 20);
+/// I/Os of one operation on one device, one after the other, and memory to look back from
+/// them; the same for whatever operation comes next.
+pub(crate) struct Successive {
+    /// Where each begins and ends.
+    begins: Vec<u64>,
+    ends: Vec<u64>,
+    /// Those that begin where something may have ended, ascending.
+    candidates: Vec<u32>,
+    /// What [`short`] makes of the ends.
+    short_ends: Vec<u32>,
+    /// By [`class`], whether something ended there.
+    marks: Box<[u8; 1 << CLASS_BITS]>,
+    /// I/Os before the first that are among the ends.
+    before: usize,
+}
+
+/// Bits of the number of a class: as many classes as fit a processor's nearest cache
+/// beside the I/Os, of which there are far fewer.
+const CLASS_BITS: u32 = 14;
+/// The same of runs, of which there are fewer still.
+const RUN_CLASS_BITS: u32 = 9;
+
+impl Default for Successive {
+    fn default() -> Self {
+        Successive {
+            begins: Vec::new(),
+            ends: Vec::new(),
+            candidates: Vec::new(),
+            short_ends: Vec::new(),
+            marks: Box::new([0; 1 << CLASS_BITS]),
+            before: 0,
+        }
+    }
+}
+
+impl Successive {
+    /// I/Os from `begin` to `end` each, after those that are remembered.
+    fn gather(&mut self, recent: &Recent, ios: impl Iterator<Item = (u64, u64)>) {
+        let (newer, older) = recent.ends.split_at(recent.next);
+        self.before = recent.ends.len();
+        self.begins.clear();
+        self.ends.clear();
+        self.ends.extend(older.iter().chain(newer));
+        let mut both = (std::mem::take(&mut self.begins), std::mem::take(&mut self.ends));
+        both.extend(ios);
+        (self.begins, self.ends) = both;
+        self.short_ends.clear();
+        self.short_ends.extend(self.ends.iter().map(|end| short(*end)));
+    }
+
+    /// Finds those that begin where something may have ended.
+    fn find_candidates(&mut self, runs: &[u32]) {
+        let ended = || self.short_ends.iter().chain(runs);
+        let marks = &mut self.marks;
+        ended().for_each(|short| marks[class::<CLASS_BITS>(*short)] = 1);
+        self.candidates.resize(self.begins.len(), 0);
+        let mut found = 0;
+        for (at, begin) in self.begins.iter().enumerate() {
+            // Written for each and kept for few: quicker than a choice that a processor
+            // cannot foresee.
+            self.candidates[found] = at as u32;
+            found += usize::from(marks[class::<CLASS_BITS>(short(*begin))]);
+        }
+        self.candidates.truncate(found);
+        ended().for_each(|short| marks[class::<CLASS_BITS>(*short)] = 0);
+    }
+
+    /// Whether one of the I/Os before this one ended where it begins.
+    fn has_end(&self, at: usize) -> bool {
+        let (begin, before) = (self.begins[at], at..at + self.before);
+        holds(&self.short_ends[before.clone()], short(begin)) && self.ends[before].contains(&begin)
+    }
+}
 
 impl Recent {
     fn new(window: usize) -> Self {
@@ -62,15 +127,23 @@ impl Recent {
         }
     }
 
-    /// The run that ended at a place.
+    /// The first run that ended at a place.
     fn run_at(&self, begin: u64) -> Option<usize> {
-        let is_likely = holds(&self.short_runs, short(begin));
-        is_likely.then(|| self.runs.iter().position(|run| *run == begin)).flatten()
+        self.runs.iter().position(|run| *run == begin)
     }
 
-    /// Whether an I/O ended at a place.
-    fn has_end(&self, begin: u64) -> bool {
-        holds(&self.short_ends, short(begin)) && self.ends.contains(&begin)
+    /// Remembers the ends of I/Os in the place of those that came the longest time ago.
+    fn remember(&mut self, all: &Successive) {
+        let window = self.ends.len();
+        let taken = all.begins.len();
+        // The first of so many that none is written over.
+        let first = taken.saturating_sub(window);
+        self.next = (self.next + first) % window;
+        for at in all.before + first..all.before + taken {
+            self.ends[self.next] = all.ends[at];
+            self.short_ends[self.next] = all.short_ends[at];
+            self.next = (self.next + 1) % window;
+        }
     }
 
     /// The run that was not continued for the longest time.
@@ -87,16 +160,8 @@ impl Lookback {
 
     /// One that goes on where another stood.
     pub(crate) fn going_on(recent: Recent) -> Self {
-        let wanted = recent.ends.len().saturating_mul(CLASSES_EACH).max(1);
-        let bits = wanted.ilog2().clamp(CLASS_BITS.0, CLASS_BITS.1);
-        let mut lookback = Lookback {
-            recent,
-            classes: vec![Class::default(); 1 << bits],
-            shift: u32::BITS - bits,
-        };
-        for at in 0..lookback.recent.short_ends.len() {
-            lookback.class(lookback.recent.short_ends[at]).ends += 1;
-        }
+        let runs = vec![RunsOfClass::default(); 1 << RUN_CLASS_BITS];
+        let mut lookback = Lookback { recent, runs };
         for run in 0..lookback.recent.short_runs.len() {
             lookback.enter_run(lookback.recent.short_runs[run], run);
         }
@@ -108,77 +173,57 @@ impl Lookback {
         &self.recent
     }
 
+    /// Takes I/Os from `begin` to `end` each, one after the other, and remembers them; tells
+    /// those that are sequential by their place among them, and the how manieth of its run
+    /// each is.
+    pub(crate) fn take_all(
+        &mut self,
+        space: &mut Successive,
+        ios: impl Iterator<Item = (u64, u64)>,
+        mut found: impl FnMut(usize, u32),
+    ) {
+        space.gather(&self.recent, ios);
+        space.find_candidates(&self.recent.short_runs);
+        for at in space.candidates.iter().map(|at| *at as usize) {
+            let run = self.run_at(space.begins[at]);
+            if run.is_some() || space.has_end(at) {
+                found(at, self.run_to(space.ends[space.before + at], run));
+            }
+        }
+        self.recent.remember(space);
+    }
+
     #[inline]
-    fn class(&mut self, short: u32) -> &mut Class {
-        &mut self.classes[(short >> self.shift) as usize]
+    fn class(&mut self, short: u32) -> &mut RunsOfClass {
+        &mut self.runs[class::<RUN_CLASS_BITS>(short)]
     }
 
     fn enter_run(&mut self, short: u32, run: usize) {
         let class = self.class(short);
-        class.runs += 1;
-        class.run = run as u32;
+        class.count += 1;
+        class.last = run as u32;
     }
 
-    /// The how manieth of a run the I/O from `begin` to `end` is, 0 where it is not
-    /// sequential; remembers it.
+    /// The first run that ended at a place.
     #[inline]
-    pub(crate) fn take(&mut self, begin: u64, end: u64) -> u32 {
-        let class = *self.class(short(begin));
-        let run = if class.runs == 0 { None } else { self.run_at(begin, class) };
-        let sequential = run.is_some() || (class.ends > 0 && self.recent.has_end(begin));
-        let place = if sequential { self.run_to(end, run) } else { 0 };
-        self.remember(end);
-        place
-    }
-
-    /// Takes many I/Os, one after the other; tells those that are sequential, and the how
-    /// manieth of its run each is.
-    #[inline(never)]
-    pub(crate) fn take_all(
-        &mut self,
-        rows: &[u32],
-        place: impl Fn(usize) -> (u64, u64),
-        mut found: impl FnMut(usize, u32),
-    ) {
-        for row in rows {
-            let row = *row as usize;
-            let (begin, end) = place(row);
-            let run = self.take(begin, end);
-            if run > 0 {
-                found(row, run);
-            }
+    fn run_at(&self, begin: u64) -> Option<usize> {
+        let RunsOfClass { count, last } = self.runs[class::<RUN_CLASS_BITS>(short(begin))];
+        match count {
+            0 => None,
+            // One alone in its class cannot have another before it.
+            1 if self.recent.runs.get(last as usize) == Some(&begin) => Some(last as usize),
+            _ => self.recent.run_at(begin),
         }
-    }
-
-    /// The first run that ended at a place of a class that has some.
-    fn run_at(&self, begin: u64, class: Class) -> Option<usize> {
-        let lately = class.run as usize;
-        // One alone in its class cannot have another before it.
-        match class.runs == 1 && self.recent.runs.get(lately) == Some(&begin) {
-            true => Some(lately),
-            false => self.recent.run_at(begin),
-        }
-    }
-
-    /// Puts the end of an I/O in the place of the one that came the longest time ago.
-    #[inline]
-    fn remember(&mut self, end: u64) {
-        let (at, new) = (self.recent.next, short(end));
-        let gone = self.recent.short_ends[at];
-        self.class(gone).ends -= 1;
-        self.class(new).ends += 1;
-        self.recent.ends[at] = end;
-        self.recent.short_ends[at] = new;
-        self.recent.next = if at + 1 == self.recent.ends.len() { 0 } else { at + 1 };
     }
 
     /// Moves a run's end, or puts a new run in the place of the one that was
     /// not continued for the longest time; gives its length.
+    #[inline]
     fn run_to(&mut self, end: u64, known: Option<usize>) -> u32 {
         self.recent.clock += 1;
         let Some(at) = known.or_else(|| self.recent.oldest_run()) else { return 1 };
         let (gone, new) = (self.recent.short_runs[at], short(end));
-        self.class(gone).runs -= 1;
+        self.class(gone).count -= 1;
         self.enter_run(new, at);
         let recent = &mut self.recent;
         recent.runs[at] = end;
@@ -187,6 +232,12 @@ impl Lookback {
         recent.lengths[at] = if known.is_some() { recent.lengths[at].saturating_add(1) } else { 1 };
         recent.lengths[at]
     }
+}
+
+/// The mark of a place.
+#[inline]
+fn class<const BITS: u32>(short: u32) -> usize {
+    (short >> (u32::BITS - BITS)) as usize
 }
 
 /// 32 bits of a place that differ nearly always where the places do.
@@ -225,28 +276,34 @@ mod tests {
     }
 
     #[test]
-    fn classes_find_what_a_search_of_all_finds() {
+    fn marks_find_what_a_search_of_all_finds() {
         for window in [1, 2, 3, 32, 700] {
             let (mut plain, mut quick) = (Recent::new(window), Lookback::new(window));
+            let mut space = Successive::default();
             let mut state = 3;
             let mut draw = |below: u64| {
                 state += 1;
                 mix64(state) % below
             };
-            for at in 0..20_011u64 {
+            for at in 0..997u64 {
                 // Few places, so that runs meet and several end at one.
-                let begin = if draw(50) == 0 { u64::MAX - draw(2) } else { draw(40) * 512 };
-                let end = begin.wrapping_add(512 * (1 + draw(3)));
-                assert_eq!(
-                    plainly(&mut plain, begin, end),
-                    quick.take(begin, end),
-                    "{window}, {at}"
-                );
-                if at % 997 == 0 {
+                let ios: Vec<(u64, u64)> = (0..draw(60) * draw(3))
+                    .map(|_| {
+                        let begin = if draw(50) == 0 { u64::MAX - draw(2) } else { draw(40) * 512 };
+                        (begin, begin.wrapping_add(512 * (1 + draw(3))))
+                    })
+                    .collect();
+                let mut found = vec![0; ios.len()];
+                quick.take_all(&mut space, ios.iter().copied(), |at, run| found[at] = run);
+                let plainly: Vec<u32> =
+                    ios.iter().map(|(begin, end)| plainly(&mut plain, *begin, *end)).collect();
+                assert_eq!(plainly, found, "{window}, {at}");
+                if at % 97 == 0 {
                     quick = Lookback::going_on(quick.recent().clone());
                 }
             }
             assert_eq!((&plain.ends, &plain.runs), (&quick.recent.ends, &quick.recent.runs));
+            assert_eq!(plain.next, quick.recent.next);
         }
     }
 }

@@ -22,8 +22,8 @@
 //! in 268 million 4 KiB blocks of a TiB). I/Os without bytes (flushes) are
 //! never sequential.
 
-use crate::batch::Batch;
-use crate::lookback::{Lookback, Recent};
+use crate::batch::{Batch, PART_MAX};
+use crate::lookback::{Lookback, Recent, Successive};
 use crate::outstanding::Outstanding;
 use crate::schema::Field;
 use serde::{Deserialize, Serialize};
@@ -101,8 +101,8 @@ pub struct Sequencer {
     pub after: Vec<After>,
     tells_after: bool,
     tells_busy: bool,
-    /// Rows of the batch whose neighbors stand at one place, for each of `recent`.
-    rows_of: Vec<Vec<u32>>,
+    kinds: Kinds,
+    space: Successive,
     /// Events whose depth was counted here.
     pub depths_counted: u64,
 }
@@ -144,7 +144,8 @@ impl Sequencer {
             after: Vec::new(),
             tells_after: false,
             tells_busy: true,
-            rows_of: Vec::new(),
+            kinds: Kinds::default(),
+            space: Successive::default(),
             depths_counted: 0,
         }
     }
@@ -214,47 +215,48 @@ impl Sequencer {
     /// one operation on one device have nothing to do with the others, so each kind is gone
     /// through by itself: what it looks back at stays at hand, and its I/Os are much alike.
     fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
-        self.find_kinds(batch, rows);
-        let (offset, inode) = (batch.wide(Field::Offset), batch.wide(Field::Inode));
-        let (bytes, layer) = (batch.narrow(Field::Bytes), batch.narrow(Field::Layer));
-        for (lookback, rows) in self.recent.iter_mut().zip(&mut self.rows_of) {
-            let (sequential, after) = (&mut self.sequential, &mut self.after);
-            let of_files =
-                rows.first().is_some_and(|row| layer.layer(*row as usize) == Layer::FileSystem);
-            let place = |row: usize| {
-                // The blocks of two files are different places even where their offsets are
-                // equal.
-                let file = if of_files { mix64(inode.at(row)) } else { 0 };
-                let begin = offset.at(row).wrapping_add(file);
-                (begin, begin.wrapping_add(u64::from(bytes.at(row))))
-            };
-            lookback.take_all(rows, place, |row, run| {
+        self.find_kinds(batch, rows.clone());
+        self.kinds.sort(self.recent.len());
+        let places = Places::of(batch, rows.clone());
+        let (sequential, after) = (&mut self.sequential, &mut self.after);
+        for (lookback, of_kind) in self.recent.iter_mut().zip(self.kinds.each()) {
+            let Some(first) = of_kind.first() else { continue };
+            let found = |at: usize, run| {
+                let row = rows.start + usize::from(of_kind[at]);
                 sequential[row] = true;
                 if let Some(after) = after.get_mut(row) {
                     after.run = run;
                 }
-            });
-            rows.clear();
+            };
+            let each = of_kind.iter().map(|row| usize::from(*row));
+            match places.are_in_files(usize::from(*first)) {
+                true => {
+                    lookback.take_all(&mut self.space, each.map(|at| places.in_file(at)), found)
+                }
+                false => lookback.take_all(&mut self.space, each.map(|at| places.at(at)), found),
+            }
         }
     }
 
-    /// Sorts the rows with bytes by operation, device and layer.
+    /// Tells of each row its operation, device and layer; nothing of one without bytes.
     fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
-        let (bytes, op) = (batch.narrow(Field::Bytes), batch.narrow(Field::Op));
-        let (device, layer) = (batch.narrow(Field::Device), batch.narrow(Field::Layer));
-        let window = self.window;
-        for row in rows {
-            if bytes.at(row) == 0 {
-                continue;
-            }
-            let space = address_space(device.at(row) as u16, layer.layer(row));
-            let place = space * IoOp::ALL.len() + op.op(row) as usize;
-            let slot =
-                slot(&mut self.recent_slots, place, &mut self.recent, || Lookback::new(window));
-            if self.rows_of.len() <= slot {
-                self.rows_of.resize_with(slot + 1, Vec::new);
-            }
-            self.rows_of[slot].push(row as u32);
+        let part = |field| batch.narrow(field).part(rows.clone());
+        let asked = part(Field::Bytes).iter().zip(part(Field::Op));
+        let places = part(Field::Device).iter().zip(part(Field::Layer));
+        self.kinds.of_row.resize(rows.len(), 0);
+        for ((kind, (bytes, op)), (device, layer)) in
+            self.kinds.of_row.iter_mut().zip(asked).zip(places)
+        {
+            let op = (op.cast_unsigned()).min(IoOp::Other as u32) as usize;
+            let is_file = *layer == Layer::FileSystem as i32;
+            let place = address_space(*device as u16, is_file) * IoOp::ALL.len() + op;
+            *kind = match bytes {
+                0 => 0,
+                _ => {
+                    let new = || Lookback::new(self.window);
+                    1 + slot(&mut self.recent_slots, place, &mut self.recent, new) as u32
+                }
+            };
         }
     }
 
@@ -263,7 +265,7 @@ impl Sequencer {
         let recorded = batch.narrow(Field::Depth);
         self.depth.clear();
         match self.depths {
-            Depths::Recorded => self.depth.extend((0..batch.len()).map(|row| recorded.at(row))),
+            Depths::Recorded => recorded.fill(&mut self.depth, batch.len()),
             _ => self.depth.resize(batch.len(), 0),
         }
         let is_told = !self.tells_busy && !self.tells_after;
@@ -281,7 +283,8 @@ impl Sequencer {
             if response == RESPONSE_UNKNOWN || self.depths == Depths::Unknown {
                 continue;
             }
-            let place = address_space(device.at(row) as u16, layer.layer(row));
+            let is_file = layer.layer(row) == Layer::FileSystem;
+            let place = address_space(device.at(row) as u16, is_file);
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
             let device = &mut self.devices[slot];
             let completed = issued.saturating_add(response);
@@ -313,8 +316,80 @@ impl DeviceState {
 }
 
 /// A number for a device at a layer.
-fn address_space(device: u16, layer: Layer) -> usize {
-    usize::from(device) * 2 + layer as usize
+fn address_space(device: u16, is_file: bool) -> usize {
+    usize::from(device) * 2 + usize::from(is_file)
+}
+
+/// The rows of a few I/Os, sorted by operation, device and layer.
+#[derive(Default)]
+struct Kinds {
+    /// Of each row one more than its kind's place among what is looked back at; 0 of one
+    /// without bytes.
+    of_row: Vec<u32>,
+    /// The rows of one kind after those of the other.
+    sorted: Vec<u16>,
+    /// Where those of each kind end.
+    ends: Vec<u32>,
+}
+const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= 1 << u16::BITS);
+
+impl Kinds {
+    /// Sorts the rows, each kind's as they came.
+    fn sort(&mut self, kinds: usize) {
+        self.ends.clear();
+        self.ends.resize(kinds + 1, 0);
+        self.of_row.iter().for_each(|kind| self.ends[*kind as usize] += 1);
+        let mut begin = 0;
+        for end in &mut self.ends {
+            begin += std::mem::replace(end, begin);
+        }
+        self.sorted.resize(self.of_row.len(), 0);
+        for (row, kind) in self.of_row.iter().enumerate() {
+            let end = &mut self.ends[*kind as usize];
+            self.sorted[*end as usize] = row as u16;
+            *end += 1;
+        }
+    }
+
+    /// The rows of each kind.
+    fn each(&self) -> impl Iterator<Item = &[u16]> {
+        self.ends.windows(2).map(|ends| &self.sorted[ends[0] as usize..ends[1] as usize])
+    }
+}
+
+/// Where a few I/Os begin and end.
+struct Places<'b> {
+    offset: &'b [i64],
+    bytes: &'b [i32],
+    inode: &'b [i64],
+    layer: &'b [i32],
+}
+
+impl<'b> Places<'b> {
+    fn of(batch: &'b Batch, rows: Range<usize>) -> Self {
+        Places {
+            offset: batch.wide(Field::Offset).part(rows.clone()),
+            bytes: batch.narrow(Field::Bytes).part(rows.clone()),
+            inode: batch.wide(Field::Inode).part(rows.clone()),
+            layer: batch.narrow(Field::Layer).part(rows),
+        }
+    }
+
+    fn are_in_files(&self, at: usize) -> bool {
+        self.layer[at] == Layer::FileSystem as i32
+    }
+
+    #[inline]
+    fn at(&self, at: usize) -> (u64, u64) {
+        let begin = self.offset[at].cast_unsigned();
+        (begin, begin.wrapping_add(u64::from(self.bytes[at].cast_unsigned())))
+    }
+
+    /// The blocks of two files are different places even where their offsets are equal.
+    fn in_file(&self, at: usize) -> (u64, u64) {
+        let (file, (begin, end)) = (mix64(self.inode[at].cast_unsigned()), self.at(at));
+        (begin.wrapping_add(file), end.wrapping_add(file))
+    }
 }
 
 /// Where the state of `place` is kept; made when it is first needed.

@@ -1,7 +1,6 @@
 //! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
 //! depths and response times. The main fold over a trace.
 
-use crate::batch::{Narrow, Wide};
 use crate::cells::{Cell, Cells};
 use crate::columns::{self, Column, Object, Print};
 use crate::error::TraceError;
@@ -10,14 +9,16 @@ use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::queue::Queued;
 use crate::response::{ResponseFigures, Responses};
+use crate::stream_chunk::{AT_ONCE, Chunk};
 use crate::threshold::Threshold;
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
 use std::fmt;
+use std::slice;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep, StreamResponses, flags};
+use steadfast_domain::io_event::{StreamInStep, StreamResponses, flags};
 use steadfast_domain::units::Bytes;
 
 /// Streams kept apart; I/Os of further ones are counted together. A file-system
@@ -48,8 +49,14 @@ impl StreamKey {
     }
     #[inline]
     fn packed(op: IoOp, sequential: bool, bytes: u32) -> u64 {
+        Self::packed_number(op as u32, sequential, bytes)
+    }
+    /// Of an operation's number; one that means nothing counts as `Other`.
+    #[inline]
+    pub(crate) fn packed_number(op: u32, sequential: bool, bytes: u32) -> u64 {
+        let op = op.min(IoOp::Other as u32);
         // Never 0, which marks a free place of the table.
-        1 << 40 | u64::from(sequential) << 36 | (op as u64) << 32 | u64::from(bytes)
+        1 << 40 | u64::from(sequential) << 36 | u64::from(op) << 32 | u64::from(bytes)
     }
 }
 
@@ -126,7 +133,7 @@ pub struct StreamTally {
     pub queued: Queued,
     /// All offsets combined by OR: its trailing zeros are the alignment.
     pub offsets: u64,
-    bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl StreamTally {
@@ -205,158 +212,30 @@ impl StreamTally {
         self.queued.add(rows, row);
         self.offsets |= rows.batch.offset(row);
     }
-
-    /// Adds I/Os of one size, column by column: so the sums of each stay at hand.
-    fn add_all(&mut self, columns: &Columns<'_>, rows: &[u32]) {
-        let each = || rows.iter().map(|row| *row as usize);
-        let ios = rows.len() as u64;
-        let size = each().next().map_or(0, |row| u64::from(columns.bytes.at(row)));
-        let is_failed = |row: &usize| columns.flags.at(*row) & u32::from(flags::FAILED) != 0;
-        self.ios += ios;
-        self.bytes = self.bytes.saturating_add(ios * size);
-        self.failed += each().filter(is_failed).count() as u64;
-        self.offsets |= each().fold(0, |all, row| all | columns.offset.at(row));
-        for depth in each().map(|row| columns.depth[row]) {
-            self.depth_sum += u64::from(depth);
-            self.depths += u64::from(depth > 0);
-            self.depth_max = self.depth_max.max(depth);
-        }
-        self.add_responses(columns, each());
-        let mut queued = Queued::default();
-        for row in each() {
-            let (waited, response) = (columns.queued.at(row), columns.response(row));
-            if waited > 0 {
-                queued.count_one(waited, response);
-            }
-        }
-        self.queued.merge(queued);
-    }
-
-    fn add_responses(&mut self, columns: &Columns<'_>, rows: impl Iterator<Item = usize>) {
-        let (mut count, mut sum_ns, mut max_ns) = (0, 0u64, 0);
-        for response in rows.filter_map(|row| columns.response(row)) {
-            count += 1;
-            sum_ns = sum_ns.saturating_add(response);
-            max_ns = response.max(max_ns);
-            self.responses.count_bucket(response);
-        }
-        self.responses.take_sum(count, sum_ns, max_ns);
-    }
-}
-
-/// What a tally takes of some I/Os.
-struct Columns<'r> {
-    op: Narrow<'r>,
-    bytes: Narrow<'r>,
-    flags: Narrow<'r>,
-    offset: Wide<'r>,
-    response: Wide<'r>,
-    queued: Wide<'r>,
-    depth: &'r [u32],
-    sequential: &'r [bool],
-}
-
-impl<'r> Columns<'r> {
-    fn of(rows: &Rows<'r>) -> Self {
-        let batch = rows.batch;
-        Columns {
-            op: batch.narrow(Field::Op),
-            bytes: batch.narrow(Field::Bytes),
-            flags: batch.narrow(Field::Flags),
-            offset: batch.wide(Field::Offset),
-            response: batch.wide(Field::Response),
-            queued: batch.wide(Field::Queued),
-            depth: rows.depth,
-            sequential: rows.sequential,
-        }
-    }
-
-    /// The response time of an I/O whose completion was seen.
-    #[inline]
-    fn response(&self, row: usize) -> Option<u64> {
-        let response = self.response.at(row);
-        (response != RESPONSE_UNKNOWN).then_some(response)
-    }
-
-    #[inline]
-    fn key(&self, row: usize) -> u64 {
-        StreamKey::packed(self.op.op(row), self.sequential[row], self.bytes.at(row))
-    }
-}
-
-/// I/Os that are sorted by stream before they are counted: their columns fit a processor's
-/// nearest caches.
-const AT_ONCE: usize = 1024;
-
-/// Some I/Os, sorted by stream: each tells the one before it of the same stream.
-#[derive(Debug, Clone)]
-struct Sorted {
-    /// By the I/O's place among those that are sorted at once.
-    before: [u16; AT_ONCE],
-    /// The last I/O of each stream.
-    last: Vec<u16>,
-    /// The streams that have one.
-    streams: Vec<u32>,
-    /// The rows of one of them.
-    rows: Vec<u32>,
-}
-
-/// No I/O: the end of those of a stream.
-const NO_IO: u16 = u16::MAX;
-
-impl Default for Sorted {
-    fn default() -> Self {
-        Sorted { before: [NO_IO; AT_ONCE], last: Vec::new(), streams: Vec::new(), rows: Vec::new() }
-    }
-}
-
-impl Sorted {
-    /// Takes the next I/O of a stream.
-    #[inline]
-    fn take(&mut self, at: usize, stream: usize) {
-        if self.last.len() <= stream {
-            self.last.resize(stream + 1, NO_IO);
-        }
-        let before = std::mem::replace(&mut self.last[stream], at as u16);
-        self.before[at] = before;
-        if before == NO_IO {
-            self.streams.push(stream as u32);
-        }
-    }
-
-    /// Counts what was taken, the I/Os from row `first` on, and holds nothing any more.
-    fn count(&mut self, columns: &Columns<'_>, first: usize, tallies: &mut [StreamTally]) {
-        for stream in self.streams.drain(..) {
-            let stream = stream as usize;
-            let mut at = std::mem::replace(&mut self.last[stream], NO_IO);
-            self.rows.clear();
-            while at != NO_IO {
-                self.rows.push((first + usize::from(at)) as u32);
-                at = self.before[usize::from(at)];
-            }
-            tallies[stream].add_all(columns, &self.rows);
-        }
-    }
 }
 
 /// The I/O streams of a capture.
 #[derive(Debug, Clone)]
 pub struct StreamTable {
-    places: Vec<u32>,
+    /// Keys and the numbers of their streams, found by their hash.
+    places: Vec<(u64, u32)>,
     keys: Vec<u64>,
     tallies: Vec<StreamTally>,
     firsts: Firsts<Rank>,
     /// I/Os of streams beyond those kept apart.
     unlisted: StreamTally,
-    sorted: Sorted,
+    /// Memory for the streams of a few I/Os.
+    streams: Vec<u32>,
 }
 
 /// By what streams are chosen where there are too many: unlike their share it is
 /// known when the first I/O comes.
 type Rank = (bool, u32, u64);
 
-/// A place of the table that holds nothing.
+/// The number of no stream.
 const FREE: u32 = u32::MAX;
+/// A place of the table that holds nothing.
+const NOTHING: (u64, u32) = (0, FREE);
 
 impl Default for StreamTable {
     fn default() -> Self {
@@ -373,12 +252,12 @@ impl StreamTable {
     /// An empty one that keeps at most so many streams apart.
     pub fn keeping(most: usize) -> Self {
         StreamTable {
-            places: vec![FREE; 256],
+            places: vec![NOTHING; 256],
             keys: Vec::new(),
             tallies: Vec::new(),
             firsts: Firsts::new(most),
             unlisted: StreamTally::default(),
-            sorted: Sorted::default(),
+            streams: Vec::new(),
         }
     }
 
@@ -411,7 +290,7 @@ impl StreamTable {
     /// One stream.
     pub fn get(&self, key: StreamKey) -> Option<&StreamTally> {
         let at = self.place(StreamKey::packed(key.op, key.sequential, key.bytes));
-        self.tallies.get(self.places[at] as usize)
+        self.tallies.get(self.places[at].1 as usize)
     }
     /// Everything together.
     pub fn total(&self) -> StreamTally {
@@ -424,13 +303,13 @@ impl StreamTable {
     fn place(&self, key: u64) -> usize {
         let mask = self.places.len() - 1;
         let mut at = self.home(key);
-        while let Some(found) = self.keys.get(self.places[at] as usize) {
-            if *found == key {
-                break;
+        loop {
+            let (found, stream) = self.places[at];
+            if found == key || stream == FREE {
+                return at;
             }
             at = (at + 1) & mask;
         }
-        at
     }
 
     /// Where a key belongs while nothing else is there.
@@ -442,48 +321,52 @@ impl StreamTable {
     #[inline]
     fn tally(&mut self, key: u64) -> &mut StreamTally {
         let at = self.place(key);
-        let index = self.places[at] as usize;
+        let index = self.places[at].1 as usize;
         if index < self.tallies.len() {
             return &mut self.tallies[index];
         }
         self.insert(key, at)
     }
 
-    /// Takes I/Os from row `first` on.
-    fn take_some(
-        &mut self,
-        columns: &Columns<'_>,
-        first: usize,
-        kept: &[bool],
-        sorted: &mut Sorted,
-    ) {
-        for at in kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(at, _)| at) {
-            let key = columns.key(first + at);
-            match self.stream(key) {
-                Some(stream) => sorted.take(at, stream),
-                None => {
-                    // It may take the place of a stream whose I/Os were not counted yet.
-                    sorted.count(columns, first, &mut self.tallies);
-                    self.tally(key).add_all(columns, &[(first + at) as u32]);
-                }
+    /// Takes a few I/Os.
+    fn take_chunk(&mut self, chunk: &Chunk<'_>, streams: &mut Vec<u32>) {
+        streams.clear();
+        for key in chunk.keys() {
+            let stream = key.map_or(Some(FREE), |key| self.stream(key));
+            let Some(stream) = stream else {
+                // Another stream may have to go, whose I/Os are not counted yet.
+                return self.take_beyond(chunk, streams);
+            };
+            streams.push(stream);
+        }
+        chunk.count(streams, &mut self.tallies);
+    }
+
+    /// The same where there are more streams than are kept apart: counts those whose
+    /// streams are known, then the others one by one.
+    #[cold]
+    fn take_beyond(&mut self, chunk: &Chunk<'_>, streams: &[u32]) {
+        chunk.count(streams, &mut self.tallies);
+        for (row, key) in chunk.keys().enumerate().skip(streams.len()) {
+            if let Some(key) = key {
+                chunk.row(row).count(&[0], slice::from_mut(self.tally(key)));
             }
         }
-        sorted.count(columns, first, &mut self.tallies);
     }
 
     /// The number of a stream, a new one where there is a free place.
     #[inline]
-    fn stream(&mut self, key: u64) -> Option<usize> {
+    fn stream(&mut self, key: u64) -> Option<u32> {
         let at = self.place(key);
-        let index = self.places[at] as usize;
-        if index < self.keys.len() {
-            return Some(index);
+        let (_, stream) = self.places[at];
+        if stream != FREE {
+            return Some(stream);
         }
         if self.firsts.is_full() {
             return None;
         }
         self.insert(key, at);
-        Some(self.keys.len() - 1)
+        Some(self.places[self.place(key)].1)
     }
 
     #[cold]
@@ -491,7 +374,7 @@ impl StreamTable {
         let index = match self.firsts.admit(rank(key)) {
             Place::Free => {
                 let index = self.keys.len();
-                self.places[at] = u32::try_from(index).unwrap_or(FREE);
+                self.places[at] = (key, index as u32);
                 self.keys.push(key);
                 self.tallies.push(StreamTally::default());
                 self.grow();
@@ -506,13 +389,13 @@ impl StreamTable {
     /// Puts another stream in the place of one, which counts as unlisted from now on.
     fn replace(&mut self, gone: u64, key: u64) -> usize {
         let hole = self.place(gone);
-        let number = self.places[hole];
+        let (_, number) = self.places[hole];
         let index = number as usize;
         self.unlisted.merge(&std::mem::take(&mut self.tallies[index]));
         self.free(hole);
         self.keys[index] = key;
         let at = self.place(key);
-        self.places[at] = number;
+        self.places[at] = (key, number);
         index
     }
 
@@ -520,12 +403,15 @@ impl StreamTable {
     fn free(&mut self, mut hole: usize) {
         let mask = self.places.len() - 1;
         let mut at = hole;
-        self.places[hole] = FREE;
+        self.places[hole] = NOTHING;
         loop {
             at = (at + 1) & mask;
-            let Some(key) = self.keys.get(self.places[at] as usize) else { return };
+            let (key, stream) = self.places[at];
+            if stream == FREE {
+                return;
+            }
             let is_reached_by_way_of_hole =
-                (at.wrapping_sub(self.home(*key)) & mask) >= (at.wrapping_sub(hole) & mask);
+                (at.wrapping_sub(self.home(key)) & mask) >= (at.wrapping_sub(hole) & mask);
             if is_reached_by_way_of_hole {
                 self.places.swap(hole, at);
                 hole = at;
@@ -537,10 +423,10 @@ impl StreamTable {
         if self.keys.len() * 2 <= self.places.len() {
             return;
         }
-        self.places = vec![FREE; self.places.len() * 2];
-        for index in 0..self.keys.len() {
-            let at = self.place(self.keys[index]);
-            self.places[at] = u32::try_from(index).unwrap_or(FREE);
+        let places = vec![NOTHING; self.places.len() * 2];
+        for place in std::mem::replace(&mut self.places, places) {
+            let at = self.place(place.0);
+            self.places[at] = place;
         }
     }
 
@@ -609,11 +495,12 @@ impl Fold for StreamTable {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let (columns, mut sorted) = (Columns::of(rows), std::mem::take(&mut self.sorted));
-        for (number, kept) in rows.kept.chunks(AT_ONCE).enumerate() {
-            self.take_some(&columns, number * AT_ONCE, kept, &mut sorted);
+        let mut streams = std::mem::take(&mut self.streams);
+        for first in (0..rows.kept.len()).step_by(AT_ONCE) {
+            let range = first..rows.kept.len().min(first + AT_ONCE);
+            self.take_chunk(&Chunk::of(rows, range), &mut streams);
         }
-        self.sorted = sorted;
+        self.streams = streams;
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
