@@ -41,6 +41,7 @@ pub mod import;
 mod lately;
 pub mod locality;
 mod lookback;
+mod moving;
 pub mod order;
 mod outstanding;
 pub mod packed_steps;
