@@ -10,6 +10,7 @@ use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use steadfast_domain::io_event::Merging;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -28,8 +29,8 @@ struct Used {
     written: u64,
 }
 
-/// What was done on a drive, if there is one, and was not added up yet.
-type AtHand = Option<(SideKey, Used)>;
+/// What was done on a drive and was not added up yet.
+type AtHand = (SideKey, Used);
 
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
@@ -125,18 +126,17 @@ impl Drives {
     #[inline]
     fn hand<'h>(&mut self, at_hand: &'h mut [AtHand; LATELY], side: SideKey) -> &'h mut Used {
         let hand = &mut at_hand[usize::from(side.device) % LATELY];
-        if let Some((other, used)) = *hand
-            && other != side
-        {
-            self.settle((other, used));
-            *hand = None;
+        if hand.0 != side {
+            self.settle(mem::replace(hand, (side, Used::default())));
         }
-        &mut hand.get_or_insert((side, Used::default())).1
+        &mut hand.1
     }
 
     /// Adds what was done on a drive that was at hand.
-    fn settle(&mut self, (side, used): (SideKey, Used)) {
-        self.drives.entry(side).or_default().merge(&used);
+    fn settle(&mut self, (side, used): AtHand) {
+        if used.ios > 0 {
+            self.drives.entry(side).or_default().merge(&used);
+        }
     }
 
     #[inline]
@@ -198,14 +198,15 @@ impl Fold for Drives {
         let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
         let (pid, op) = (rows.batch.narrow(Field::Pid), rows.batch.narrow(Field::Op));
         let bytes = rows.batch.narrow(Field::Bytes);
-        let mut at_hand = [None; LATELY];
+        let nothing = (SideKey { device: 0, layer: Layer::Block }, Used::default());
+        let mut at_hand = [nothing; LATELY];
         for row in rows.iter() {
             let side = SideKey { device: device.at(row) as u16, layer: layer.layer(row) };
             let hand = self.hand(&mut at_hand, side);
             hand.add(op.op(row), 1, u64::from(bytes.at(row)));
             self.see((side, pid.at(row)));
         }
-        at_hand.into_iter().flatten().for_each(|hand| self.settle(hand));
+        at_hand.into_iter().for_each(|hand| self.settle(hand));
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {

@@ -48,6 +48,12 @@ impl Quality {
     }
 }
 
+/// Rows of which something holds: each question is asked of all of them before the next.
+#[inline(always)]
+fn count(rows: &Rows<'_>, holds: impl Fn(usize) -> bool) -> u64 {
+    rows.iter().map(|row| u64::from(holds(row))).sum()
+}
+
 impl Alike for Quality {
     fn alike(&self) -> Self {
         Quality { sizes: self.sizes.clone(), ..Quality::default() }
@@ -75,19 +81,17 @@ impl Fold for Quality {
         let (pid, flag) = (batch.narrow(Field::Pid), batch.narrow(Field::Flags));
         let (layer, device) = (batch.narrow(Field::Layer), batch.narrow(Field::Device));
         let (offset, bytes) = (batch.wide(Field::Offset), batch.narrow(Field::Bytes));
-        let (mut no_process, mut no_queue_time, mut beyond) = (0, 0, 0);
-        for row in rows.iter() {
-            let is_block = layer.layer(row) == Layer::Block;
-            self.ios += 1;
-            self.at_block_layer += u64::from(is_block);
-            self.no_response += u64::from(response.at(row) == RESPONSE_UNKNOWN);
-            self.no_depth += u64::from(rows.depth[row] == 0);
-            self.failed += u64::from(flag.at(row) & u32::from(flags::FAILED) != 0);
-            no_process += u64::from(pid.at(row) == 0 && batch.command(row).is_empty());
-            no_queue_time += u64::from(is_block && queued.at(row) == 0);
-            let end = offset.at(row).saturating_add(u64::from(bytes.at(row)));
-            beyond += u64::from(is_block && end > self.end_of(device.at(row) & 0xffff));
-        }
+        let is_block = |row| layer.layer(row) == Layer::Block;
+        self.ios += count(rows, |_| true);
+        self.at_block_layer += count(rows, is_block);
+        self.no_response += count(rows, |row| response.at(row) == RESPONSE_UNKNOWN);
+        self.no_depth += count(rows, |row| rows.depth[row] == 0);
+        self.failed += count(rows, |row| flag.at(row) & u32::from(flags::FAILED) != 0);
+        let no_process = count(rows, |row| pid.at(row) == 0 && batch.command(row).is_empty());
+        let no_queue_time = count(rows, |row| queued.at(row) == 0 && is_block(row));
+        let end = |row| offset.at(row).saturating_add(u64::from(bytes.at(row)));
+        let is_beyond = |row| end(row) > self.end_of(device.at(row) & 0xffff) && is_block(row);
+        let beyond = count(rows, is_beyond);
         *self.no_process.get_or_insert(0) += no_process;
         *self.no_queue_time.get_or_insert(0) += no_queue_time;
         *self.beyond_device.get_or_insert(0) += beyond;
