@@ -4,8 +4,10 @@
 
 use steadfast_domain::IoOp;
 
-/// Keys that are kept at hand.
-const PLACES: usize = 256;
+/// Keys that are kept at hand: far more than are asked for together, so that two seldom
+/// have one place.
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 10;
 
 /// Keys that were asked for lately, each with what was found for it. Two keys of one place
 /// push each other out, so that whoever chooses the keys can make it useless, no more.
@@ -62,7 +64,7 @@ pub(crate) fn stream_number(op: IoOp, sequential: bool, bytes: u32) -> u64 {
 
 #[inline(always)]
 fn place(number: u64) -> usize {
-    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % PLACES
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACE_BITS)) as usize % PLACES
 }
 
 #[cfg(test)]
