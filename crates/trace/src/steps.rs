@@ -153,6 +153,11 @@ impl Steps {
             return Ok(());
         }
         let done = std::mem::replace(carried, busy);
+        let open = self.begin_ns..=self.begin_ns.saturating_add(self.width_ns).min(self.until_ns);
+        if open.contains(&done.0) && open.contains(&done.1) {
+            self.open.busy_ns += done.1 - done.0;
+            return Ok(());
+        }
         self.share_out(done)
     }
 
