@@ -6,7 +6,7 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
-use crate::steps::{CaptureStep, STEP_FIELDS, Steps};
+use crate::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
 use crate::untold::Untold;
 use crate::widths::{made_of, wide_enough};
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,9 +125,9 @@ impl Fold for SidesSeen {
         Fields::of(&[Field::Device, Field::Layer])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
         for row in rows.iter() {
-            let key = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
-            self.see(key);
+            self.see(SideKey { device: device.at(row) as u16, layer: layer.layer(row) });
         }
         Ok(())
     }
@@ -170,6 +170,8 @@ pub struct Sides {
     sides: Vec<(SideKey, Steps)>,
     firsts: Firsts<SideKey>,
     unlisted: u64,
+    /// The steps of further sides, where all of them together are asked for.
+    further: Option<Steps>,
 }
 
 /// What [`Sides`] come to.
@@ -190,7 +192,34 @@ impl Sides {
 
     /// The same with at most so many sides kept apart.
     pub fn keeping(most: usize, width_ns: u64, until_ns: u64) -> Self {
-        Sides { width_ns, until_ns, sides: Vec::new(), firsts: Firsts::new(most), unlisted: 0 }
+        let (sides, firsts) = (Vec::new(), Firsts::new(most));
+        Sides { width_ns, until_ns, sides, firsts, unlisted: 0, further: None }
+    }
+
+    /// Keeps the steps of further sides too, all together, so that those of single I/Os tell
+    /// the steps of all of them.
+    pub(crate) fn with_further(self) -> Self {
+        Sides { further: Some(self.empty_steps()), ..self }
+    }
+
+    fn empty_steps(&self) -> Steps {
+        Steps::new(self.width_ns).until(self.until_ns)
+    }
+
+    /// What was found, and the steps of all of it together.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub(crate) fn finish_with_all(
+        mut self,
+    ) -> Result<(SidesFound, BTreeMap<u64, CaptureStep>), TraceError> {
+        let further = self.further.take().map(Steps::finish).transpose()?;
+        let found = self.finish()?;
+        let mut all = further.unwrap_or_default();
+        for (step, of_side) in found.sides.iter().flat_map(|(_, steps)| steps) {
+            all.entry(*step).or_default().merge(of_side);
+        }
+        Ok((found, all))
     }
 
     /// What was found.
@@ -206,34 +235,52 @@ impl Sides {
 
     /// The steps of a side; `None` where they are not kept apart.
     #[inline]
-    fn steps(&mut self, key: SideKey) -> Option<&mut Steps> {
-        let known = self.sides.iter().position(|(side, _)| *side == key);
-        let at = known.or_else(|| self.admit(key))?;
-        self.sides.get_mut(at).map(|(_, steps)| steps)
+    fn steps(&mut self, key: SideKey) -> Result<Option<&mut Steps>, TraceError> {
+        let at = match self.sides.iter().position(|(side, _)| *side == key) {
+            Some(known) => Some(known),
+            None => self.admit(key)?,
+        };
+        Ok(at.and_then(|at| self.sides.get_mut(at)).map(|(_, steps)| steps))
     }
 
     #[cold]
-    fn admit(&mut self, key: SideKey) -> Option<usize> {
-        let new = (key, Steps::new(self.width_ns).until(self.until_ns));
-        match self.firsts.admit(key) {
+    fn admit(&mut self, key: SideKey) -> Result<Option<usize>, TraceError> {
+        let new = (key, self.empty_steps());
+        let at = match self.firsts.admit(key) {
             Place::Free => {
                 self.sides.push(new);
                 Some(self.sides.len() - 1)
             }
             Place::Of(last) => {
-                let at = self.sides.iter().position(|(side, _)| *side == last)?;
-                let (_, gone) = std::mem::replace(&mut self.sides[at], new);
-                self.unlisted = self.unlisted.saturating_add(gone.ios());
-                Some(at)
+                let at = self.sides.iter().position(|(side, _)| *side == last);
+                if let Some(of_last) = at.and_then(|at| self.sides.get_mut(at)) {
+                    let (_, gone) = std::mem::replace(of_last, new);
+                    self.leave_out(gone)?;
+                }
+                at
             }
             Place::None => None,
-        }
+        };
+        Ok(at)
+    }
+
+    /// Takes what is not kept apart.
+    fn leave_out(&mut self, steps: Steps) -> Result<(), TraceError> {
+        self.unlisted = self.unlisted.saturating_add(steps.ios());
+        self.further.as_mut().map_or(Ok(()), |further| further.merge(steps))
+    }
+
+    /// The same of one row.
+    fn leave_row_out(&mut self, columns: &StepColumns<'_>, row: usize) -> Result<(), TraceError> {
+        self.unlisted += 1;
+        self.further.as_mut().map_or(Ok(()), |further| further.take_row(columns, row))
     }
 }
 
 impl Alike for Sides {
     fn alike(&self) -> Self {
-        Sides::keeping(self.firsts.most(), self.width_ns, self.until_ns)
+        let alike = Sides::keeping(self.firsts.most(), self.width_ns, self.until_ns);
+        if self.further.is_some() { alike.with_further() } else { alike }
     }
 }
 
@@ -242,11 +289,12 @@ impl Fold for Sides {
         STEP_FIELDS
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let columns = StepColumns::of(rows);
         for row in rows.iter() {
-            let key = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
-            match self.steps(key) {
-                Some(steps) => steps.take_row(rows, row)?,
-                None => self.unlisted += 1,
+            let (device, layer) = columns.side(row);
+            match self.steps(SideKey { device, layer })? {
+                Some(steps) => steps.take_row(&columns, row)?,
+                None => self.leave_row_out(&columns, row)?,
             }
         }
         Ok(())
@@ -262,10 +310,13 @@ impl Fold for Sides {
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.unlisted = self.unlisted.saturating_add(other.unlisted);
+        if let Some((ours, theirs)) = self.further.as_mut().zip(other.further) {
+            ours.merge(theirs)?;
+        }
         for (key, steps) in other.sides {
-            match self.steps(key) {
+            match self.steps(key)? {
                 Some(ours) => ours.merge(steps)?,
-                None => self.unlisted = self.unlisted.saturating_add(steps.ios()),
+                None => self.leave_out(steps)?,
             }
         }
         Ok(())
@@ -276,7 +327,7 @@ impl FoldCells for Sides {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
-            match self.steps(SideKey { device: cell.device, layer: cell.layer }) {
+            match self.steps(SideKey { device: cell.device, layer: cell.layer })? {
                 Some(steps) => steps.take_cell(cell)?,
                 None => self.unlisted = self.unlisted.saturating_add(cell.ios),
             }
@@ -296,11 +347,58 @@ impl FoldSums for Sides {
     fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
         wide_enough(self.width_ns, sums)?;
         for row in sums.streams {
-            match self.steps(SideKey::of_sum(row)) {
+            match self.steps(SideKey::of_sum(row))? {
                 Some(steps) => steps.take_sum(sums.begin_of(row), row)?,
                 None => self.unlisted = self.unlisted.saturating_add(row.ios),
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Batch;
+    use steadfast_domain::IoEvent;
+
+    /// I/Os of devices in turn, the last one first, each busy for some time.
+    fn taken(fold: &mut dyn Fold, numbers: std::ops::Range<u64>) {
+        let event = |at: u64| IoEvent {
+            issued_ns: at * 70,
+            response_ns: 30 + at % 90,
+            device: (7 - at % 8) as u16,
+            bytes: 512,
+            ..IoEvent::default()
+        };
+        let events: Vec<IoEvent> = numbers.clone().map(event).collect();
+        let busy: Vec<(u64, u64)> = numbers.map(|at| (at * 70, at * 70 + 90 + at % 60)).collect();
+        let rows = Rows {
+            batch: &Batch::of(&events),
+            sequential: &vec![false; events.len()],
+            depth: &vec![3; events.len()],
+            busy: &busy,
+            kept: &vec![true; events.len()],
+            after: &[],
+            stretch: 0,
+            place: None,
+        };
+        fold.take(&rows).unwrap();
+    }
+
+    #[test]
+    fn the_steps_of_all_are_known_however_few_sides_are_kept_apart() {
+        let mut steps = Steps::new(1000).until(60_000);
+        taken(&mut steps, 0..900);
+        let steps = steps.finish().unwrap();
+        for most in [0, 1, 3, 16] {
+            let mut sides = Sides::keeping(most, 1000, 60_000).with_further();
+            let mut part = sides.alike();
+            taken(&mut sides, 0..400);
+            taken(&mut part, 400..900);
+            sides.merge(part).unwrap();
+            let (found, all) = sides.finish_with_all().unwrap();
+            assert_eq!((found.sides.len(), &all), (most.min(8), &steps));
+        }
     }
 }

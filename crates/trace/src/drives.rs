@@ -10,6 +10,7 @@ use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use steadfast_domain::io_event::Merging;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -17,7 +18,7 @@ use steadfast_domain::{CaptureConditions, IoOp, Layer};
 /// is not known.
 const PAIRS_MAX: usize = 1 << 17;
 
-/// Pairs of drive and process that are kept at hand.
+/// Drives, and pairs of drive and process, that are kept at hand.
 const LATELY: usize = 64;
 
 /// What was done on a drive.
@@ -27,6 +28,9 @@ struct Used {
     read: u64,
     written: u64,
 }
+
+/// What was done on a drive and was not added up yet.
+type AtHand = (SideKey, Used);
 
 /// The drives with I/Os.
 #[derive(Debug, Clone)]
@@ -118,6 +122,24 @@ impl Drives {
         (named && !self.processes_unknown).then_some(count as u64)
     }
 
+    /// What was done on a drive since it is at hand.
+    #[inline]
+    fn hand<'h>(&mut self, at_hand: &'h mut [AtHand; LATELY], side: SideKey) -> &'h mut Used {
+        let hand = &mut at_hand[usize::from(side.device) % LATELY];
+        if hand.0 != side {
+            self.settle(mem::replace(hand, (side, Used::default())));
+        }
+        &mut hand.1
+    }
+
+    /// Adds what was done on a drive that was at hand.
+    fn settle(&mut self, (side, used): AtHand) {
+        if used.ios > 0 {
+            self.drives.entry(side).or_default().merge(&used);
+        }
+    }
+
+    #[inline]
     fn see(&mut self, pair: (SideKey, u32)) {
         let lately = &mut self.lately[pair.1 as usize % LATELY];
         if self.processes_unknown || *lately == Some(pair) {
@@ -173,12 +195,18 @@ impl Fold for Drives {
         Fields::of(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
+        let (pid, op) = (rows.batch.narrow(Field::Pid), rows.batch.narrow(Field::Op));
+        let bytes = rows.batch.narrow(Field::Bytes);
+        let nothing = (SideKey { device: 0, layer: Layer::Block }, Used::default());
+        let mut at_hand = [nothing; LATELY];
         for row in rows.iter() {
-            let (batch, bytes) = (rows.batch, u64::from(rows.batch.bytes(row)));
-            let side = SideKey { device: batch.device(row), layer: batch.layer(row) };
-            self.drives.entry(side).or_default().add(batch.op(row), 1, bytes);
-            self.see((side, batch.pid(row)));
+            let side = SideKey { device: device.at(row) as u16, layer: layer.layer(row) };
+            let hand = self.hand(&mut at_hand, side);
+            hand.add(op.op(row), 1, u64::from(bytes.at(row)));
+            self.see((side, pid.at(row)));
         }
+        at_hand.into_iter().for_each(|hand| self.settle(hand));
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -228,6 +256,7 @@ impl FoldCells for Drives {
 }
 
 impl Used {
+    #[inline]
     fn add(&mut self, op: IoOp, ios: u64, bytes: u64) {
         let (read, written) = match op {
             IoOp::Read => (bytes, 0),

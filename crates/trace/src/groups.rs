@@ -3,24 +3,25 @@
 //! each group counts, bytes, response times, the time in the queue beside them, and
 //! what the kernel noted of the I/Os.
 
+use crate::apart::{Apart, Tally};
+use crate::batch::{Batch, Narrow, Wide};
 use crate::cells::{Cell, Cells, Told};
 use crate::compare::SideKey;
 use crate::content::Contents;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
+use crate::lately::Lately;
 use crate::processes::ProcessKey;
 use crate::queue::Together;
-use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 
-use std::collections::hash_map::Entry;
 use std::fmt;
+use std::mem;
 use std::str::FromStr;
-use steadfast_domain::io_event::{Command as SystemName, flags};
+use steadfast_domain::io_event::{Command as SystemName, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Groups kept apart, the first in order of their keys; I/Os of further ones are
@@ -209,31 +210,48 @@ impl GroupTally {
         self.merge(&other);
     }
 
-    fn add(&mut self, rows: &Rows<'_>, row: usize) {
-        let (batch, op) = (rows.batch, rows.batch.op(row) as usize);
+    #[inline]
+    fn add(&mut self, columns: &Columns<'_>, row: usize) {
+        let op = columns.op.op(row) as usize;
         self.ios[op] += 1;
-        self.bytes[op] = self.bytes[op].saturating_add(u64::from(batch.bytes(row)));
-        self.sequential += u64::from(rows.sequential[row]);
-        let queued = rows.queued_ns(row);
-        if let Some(response) = rows.response_ns(row) {
-            self.responses.add(response);
-            if let Some(queued) = queued {
-                self.together.add(queued, response);
-            }
-        }
-        if let Some(queued) = queued {
-            self.queued.add(queued);
-        }
-        let depth = rows.depth[row];
+        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
+        self.sequential += u64::from(columns.rows.sequential[row]);
+        self.add_times(columns.response.at(row), columns.queued.at(row));
+        let depth = columns.rows.depth[row];
         self.depth_sum = self.depth_sum.saturating_add(u64::from(depth));
         self.depths += u64::from(depth > 0);
         self.depth_max = self.depth_max.max(depth);
+        self.merged += u64::from(columns.merged.at(row) & 0xffff);
+        if columns.sampled.at(row) & 0xffff > 0 {
+            self.contents.count(columns.rows.batch.content(row));
+        }
+        self.add_flags(columns.flags.at(row));
+    }
+
+    /// Adds a response time and a time in the queue, those of them that are known.
+    #[inline]
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
+        let is_answered = response_ns != RESPONSE_UNKNOWN;
+        if is_answered {
+            self.responses.add(response_ns);
+        }
+        if queued_ns > 0 {
+            self.queued.add(queued_ns);
+        }
+        if is_answered && queued_ns > 0 {
+            self.together.add(queued_ns, response_ns);
+        }
+    }
+
+    /// Most I/Os have one flag or none.
+    #[inline]
+    fn add_flags(&mut self, mut bits: u32) {
         self.flagged += 1;
-        self.merged += u64::from(batch.merged(row));
-        self.contents.add(batch, row);
-        let bits = batch.flags(row);
-        for (bit, count) in self.flags.iter_mut().enumerate() {
-            *count += u64::from(bits >> bit & 1);
+        while bits != 0 {
+            if let Some(count) = self.flags.get_mut(bits.trailing_zeros() as usize) {
+                *count += 1;
+            }
+            bits &= bits - 1;
         }
     }
 
@@ -273,22 +291,153 @@ impl GroupTally {
     }
 }
 
+impl Tally for GroupTally {
+    fn merge(&mut self, other: &Self) {
+        GroupTally::merge(self, other);
+    }
+}
+
+/// The columns that tallies are made of, found once for many rows.
+struct Columns<'r> {
+    rows: &'r Rows<'r>,
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    merged: Narrow<'r>,
+    sampled: Narrow<'r>,
+    flags: Narrow<'r>,
+}
+
+impl<'r> Columns<'r> {
+    fn of(rows: &'r Rows<'r>) -> Self {
+        let batch = rows.batch;
+        Columns {
+            rows,
+            op: batch.narrow(Field::Op),
+            bytes: batch.narrow(Field::Bytes),
+            response: batch.wide(Field::Response),
+            queued: batch.wide(Field::Queued),
+            merged: batch.narrow(Field::Merged),
+            sampled: batch.narrow(Field::SampledBlocks),
+            flags: batch.narrow(Field::Flags),
+        }
+    }
+}
+
+/// What tells the group of an I/O, where that is more quickly made than its key: the
+/// columns that the facets are of, side by side, and 0 for all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    stream: u64,
+    who: u64,
+    command: SystemName,
+}
+
+impl Kind {
+    /// What differs from I/O to I/O most, for [`Lately`].
+    #[inline]
+    fn number(self) -> u64 {
+        self.stream ^ self.who.rotate_left(29)
+    }
+}
+
+/// What of a [`Kind`] matters for the facets that were asked for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    stream: u64,
+    who: u64,
+    command: bool,
+    /// More than processes, streams and operations.
+    place: bool,
+}
+
+impl Asked {
+    /// `None` where there is more than a kind has room for.
+    fn of(facets: &[Facet]) -> Option<Asked> {
+        let mut asked = Asked::default();
+        for facet in facets {
+            match facet {
+                Facet::Thread | Facet::File => return None,
+                Facet::Process | Facet::Command => {
+                    (asked.who, asked.command) = (asked.who | 0xffff_ffff << 32, true);
+                }
+                Facet::Host => asked.who |= 0xffff_0000,
+                Facet::Device => {
+                    (asked.who, asked.stream) = (asked.who | 0xffff_0000, asked.stream | 1 << 4);
+                }
+                Facet::Cpu => asked.who |= 0xffff,
+                Facet::Cgroup => asked.stream |= 0xffff << 8,
+                Facet::Stream => asked.stream |= 0xffff_ffff << 32 | 0xf,
+                Facet::Op => asked.stream |= 0b1110,
+            }
+        }
+        asked.place = asked.stream & 0xffff_fff0 != 0 || asked.who & 0xffff_ffff != 0;
+        Some(asked)
+    }
+}
+
+/// Finds the kinds of rows.
+struct Kinds<'r> {
+    asked: Asked,
+    sequential: &'r [bool],
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    pid: Narrow<'r>,
+    place: [Narrow<'r>; 4],
+    batch: &'r Batch,
+}
+
+impl<'r> Kinds<'r> {
+    fn of(rows: &'r Rows<'r>, asked: Asked) -> Self {
+        let place = [Field::Layer, Field::Cgroup, Field::Device, Field::Cpu];
+        Kinds {
+            asked,
+            sequential: rows.sequential,
+            op: rows.batch.narrow(Field::Op),
+            bytes: rows.batch.narrow(Field::Bytes),
+            pid: rows.batch.narrow(Field::Pid),
+            place: place.map(|field| rows.batch.narrow(field)),
+            batch: rows.batch,
+        }
+    }
+
+    #[inline]
+    fn at(&self, row: usize) -> Kind {
+        let (op, sequential) = (self.op.op(row) as u64, u64::from(self.sequential[row]));
+        let mut stream = u64::from(self.bytes.at(row)) << 32 | op << 1 | sequential;
+        let mut who = u64::from(self.pid.at(row)) << 32;
+        if self.asked.place {
+            let [layer, cgroup, device, cpu] = self.place.map(|column| u64::from(column.at(row)));
+            stream |= u64::from(layer == 1) << 4 | (cgroup & 0xffff) << 8;
+            who |= (device & 0xffff) << 16 | cpu & 0xffff;
+        }
+        Kind {
+            stream: stream & self.asked.stream,
+            who: who & self.asked.who,
+            command: if self.asked.command {
+                self.batch.command(row)
+            } else {
+                SystemName::default()
+            },
+        }
+    }
+}
+
 /// The groups of a capture.
 #[derive(Debug, Clone)]
 pub struct Groups {
     by: Vec<Facet>,
     /// Of every device, the first device of its host.
     hosts: Vec<u16>,
-    groups: QuickMap<GroupKey, GroupTally>,
-    firsts: Firsts<GroupKey>,
-    unlisted: GroupTally,
+    groups: Apart<GroupKey, GroupTally>,
     /// Something came from a fold file of an earlier version, which keeps no merges.
     merges_unknown: bool,
 }
 
 impl PartialEq for Groups {
     fn eq(&self, other: &Self) -> bool {
-        self.groups == other.groups && self.unlisted == other.unlisted
+        self.groups == other.groups
     }
 }
 
@@ -303,9 +452,7 @@ impl Groups {
         Groups {
             by: facets.to_vec(),
             hosts: Vec::new(),
-            groups: QuickMap::default(),
-            firsts: Firsts::new(most),
-            unlisted: GroupTally::default(),
+            groups: Apart::keeping(most),
             merges_unknown: false,
         }
     }
@@ -329,7 +476,7 @@ impl Groups {
     }
     /// I/Os beyond [`GROUPS_MAX`] groups, all together.
     pub fn unlisted(&self) -> &GroupTally {
-        &self.unlisted
+        self.groups.rest()
     }
     /// Whether merged requests were counted.
     pub fn tells_merges(&self, conditions: &CaptureConditions) -> bool {
@@ -341,16 +488,16 @@ impl Groups {
     }
     /// Everything together.
     pub fn total(&self) -> GroupTally {
-        let mut total = self.unlisted.clone();
-        self.groups.values().for_each(|tally| total.merge(tally));
+        let mut total = self.unlisted().clone();
+        self.iter().for_each(|(_, tally)| total.merge(tally));
         total
     }
 
     /// The same I/Os by some of the facets alone.
     pub fn regrouped(&self, facets: &[Facet]) -> Groups {
-        let (unlisted, merges_unknown) = (self.unlisted.clone(), self.merges_unknown);
-        let mut merged = Groups { unlisted, merges_unknown, ..Groups::by(facets) };
-        for (key, tally) in &self.groups {
+        let mut merged = Groups { merges_unknown: self.merges_unknown, ..Groups::by(facets) };
+        merged.groups.rest_mut().clone_from(self.unlisted());
+        for (key, tally) in self.iter() {
             let has = |facet| facets.contains(&facet);
             let key = GroupKey {
                 host: key.host.filter(|_| has(Facet::Host)),
@@ -365,7 +512,7 @@ impl Groups {
                 op: key.op.filter(|_| has(Facet::Op)),
                 cpu: key.cpu.filter(|_| has(Facet::Cpu)),
             };
-            merged.tally(key).merge(tally);
+            merged.groups.tally(key).merge(tally);
         }
         merged
     }
@@ -455,36 +602,33 @@ impl Groups {
         }
     }
 
-    fn tally(&mut self, key: GroupKey) -> &mut GroupTally {
-        if self.firsts.is_full() && !self.groups.contains_key(&key) {
-            return self.make_room(key);
+    /// Takes rows whose kinds tell their groups.
+    fn take_kinds(&mut self, rows: &Rows<'_>, asked: Asked) {
+        let (columns, kinds) = (Columns::of(rows), Kinds::of(rows, asked));
+        let mut groups = mem::replace(&mut self.groups, Apart::keeping(0));
+        let mut lately = Lately::new();
+        for row in rows.iter() {
+            let kind = kinds.at(row);
+            let key = || self.key(rows, row);
+            let place = groups.place_lately(&mut lately, (kind.number(), kind), key);
+            groups.at(place).add(&columns, row);
         }
-        match self.groups.entry(key) {
-            Entry::Occupied(found) => found.into_mut(),
-            Entry::Vacant(place) => {
-                self.firsts.admit(key);
-                place.insert(GroupTally::default())
-            }
-        }
+        self.groups = groups;
     }
 
-    #[cold]
-    fn make_room(&mut self, key: GroupKey) -> &mut GroupTally {
-        match self.firsts.admit(key) {
-            Place::None => return &mut self.unlisted,
-            Place::Free => {}
-            Place::Of(last) => {
-                let gone = self.groups.remove(&last).unwrap_or_default();
-                self.unlisted.merge(&gone);
-            }
+    /// Takes rows, each with its key.
+    fn take_keys(&mut self, rows: &Rows<'_>) {
+        let columns = Columns::of(rows);
+        for row in rows.iter() {
+            let key = self.key(rows, row);
+            self.groups.tally(key).add(&columns, row);
         }
-        self.groups.entry(key).or_default()
     }
 }
 
 impl Alike for Groups {
     fn alike(&self) -> Self {
-        Groups { hosts: self.hosts.clone(), ..Groups::keeping(self.firsts.most(), &self.by) }
+        Groups { hosts: self.hosts.clone(), ..Groups::keeping(self.groups.most(), &self.by) }
     }
 }
 
@@ -516,9 +660,9 @@ impl Fold for Groups {
         })
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        for row in rows.iter() {
-            let key = self.key(rows, row);
-            self.tally(key).add(rows, row);
+        match Asked::of(&self.by) {
+            Some(asked) => self.take_kinds(rows, asked),
+            None => self.take_keys(rows),
         }
         Ok(())
     }
@@ -540,10 +684,10 @@ impl Fold for Groups {
         }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.unlisted.merge(&other.unlisted);
+        self.groups.rest_mut().merge(other.unlisted());
         self.merges_unknown |= other.merges_unknown;
-        for (key, tally) in other.groups {
-            self.tally(key).take_in(tally);
+        for (key, tally) in other.groups.into_apart() {
+            self.groups.tally(key).take_in(tally);
         }
         Ok(())
     }
@@ -555,13 +699,13 @@ impl FoldSums for Groups {
             let side = SideKey { device: row.device, layer: row.layer };
             let stream = StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes };
             let key = self.key_of_sum(side, stream);
-            self.tally(key).add_sum(row);
+            self.groups.tally(key).add_sum(row);
         }
         for part in sums.responses {
             let side = SideKey { device: part.device, layer: part.layer };
             let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
             let key = self.key_of_sum(side, stream);
-            self.tally(key).responses.take_histogram(&part.histogram);
+            self.groups.tally(key).responses.take_histogram(&part.histogram);
         }
         Ok(())
     }
@@ -573,8 +717,67 @@ impl FoldCells for Groups {
         self.merges_unknown |= !cells.told.merges;
         for cell in cells.cells {
             let key = self.key_of_cell(cell);
-            self.tally(key).add_cell(cell);
+            self.groups.tally(key).add_cell(cell);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::IoEvent;
+    use steadfast_domain::step::mix64;
+
+    /// I/Os that differ in few bits of every column.
+    fn ios() -> Vec<IoEvent> {
+        let one = |at: u64| {
+            let mut bits = mix64(at);
+            let mut draw = |below: u64| {
+                bits = mix64(bits);
+                bits % below
+            };
+            IoEvent {
+                op: IoOp::ALL[draw(5) as usize],
+                bytes: 512 << draw(2),
+                response_ns: if draw(9) == 0 { RESPONSE_UNKNOWN } else { draw(5000) },
+                queued_ns: draw(3),
+                pid: draw(3) as u32,
+                tid: draw(3) as u32,
+                cgroup: draw(3) as u16,
+                cpu: draw(3) as u16,
+                device: draw(3) as u16,
+                flags: draw(1 << FLAGS) as u16,
+                layer: if draw(2) == 0 { Layer::Block } else { Layer::FileSystem },
+                command: SystemName::new(["", "a", "b"][draw(3) as usize]),
+                inode: draw(3),
+                ..IoEvent::default()
+            }
+        };
+        (0..2003).map(one).collect()
+    }
+
+    #[test]
+    fn groups_are_the_same_whether_found_by_kind_or_by_key() {
+        let ios = ios();
+        let rows = Rows {
+            batch: &Batch::of(&ios),
+            sequential: &ios.iter().map(|io| io.response_ns % 3 == 0).collect::<Vec<_>>(),
+            depth: &vec![2; ios.len()],
+            busy: &[],
+            kept: &ios.iter().map(|io| io.response_ns % 7 > 0).collect::<Vec<_>>(),
+            after: &[],
+            stretch: 0,
+            place: None,
+        };
+        let pairs = Facet::ALL.iter().flat_map(|a| Facet::ALL.iter().map(move |b| [*a, *b]));
+        for (facets, most) in pairs.flat_map(|facets| [(facets, 3), (facets, GROUPS_MAX)]) {
+            let mut by_key = Groups::keeping(most, &facets);
+            by_key.hosts = vec![0, 1, 0];
+            let mut taken = by_key.clone();
+            by_key.take_keys(&rows);
+            taken.take(&rows).unwrap();
+            assert_eq!(taken, by_key, "{facets:?}");
+        }
     }
 }

@@ -4,11 +4,14 @@
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::lately::{Lately, stream_number};
+use crate::moving::{Moved, Moving};
 use crate::quick::QuickMap;
 use crate::streams::{By, StreamKey};
 use crate::untold::Untold;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -81,13 +84,6 @@ impl PlanesOf {
         match self {
             PlanesOf::Operations => 2,
             PlanesOf::Streams(numbers) => numbers.len() + 1,
-        }
-    }
-
-    fn of(&self, key: StreamKey) -> usize {
-        match self {
-            PlanesOf::Operations => usize::from(key.op == IoOp::Write),
-            PlanesOf::Streams(numbers) => numbers.get(&key).copied().unwrap_or(numbers.len()),
         }
     }
 }
@@ -190,27 +186,63 @@ impl HitMap {
         (0..rows).map(move |row| row * self.ranges / rows..(row + 1) * self.ranges / rows)
     }
 
-    fn hit(&mut self, plane: usize, time: u64, from: u64, bytes: u32) {
-        let step = time.checked_sub(self.begin_ns).map(|t| t / self.width_ns);
-        let step = step.and_then(|step| usize::try_from(step).ok()).filter(|s| *s < self.steps);
-        let first = usize::try_from(from / self.range_bytes).ok().filter(|r| *r < self.ranges);
+    /// The step of a moment.
+    fn step(&self, time: u64) -> Option<usize> {
+        let step = time.checked_sub(self.begin_ns)? / self.width_ns;
+        usize::try_from(step).ok().filter(|step| *step < self.steps)
+    }
+
+    /// Counts an I/O in every range that it touches.
+    #[inline]
+    fn hit(&mut self, plane: usize, step: Option<usize>, moved: Moved) {
+        let first = usize::try_from(moved.from / self.range_bytes).ok();
+        let first = first.filter(|first| *first < self.ranges);
         let (Some(step), Some(first)) = (step, first) else {
             self.outside += 1;
             return;
         };
-        let end = from.saturating_add(u64::from(bytes));
-        let last = usize::try_from((end - 1) / self.range_bytes).unwrap_or(usize::MAX);
-        for range in first..=last.min(self.ranges - 1) {
+        let (from, end) = (moved.from, moved.end());
+        let mut begin = self.range_bytes.saturating_mul(first as u64);
+        let mut place = self.place(plane, first, step);
+        for _ in first..self.ranges {
+            let next = begin.saturating_add(self.range_bytes);
             let more = match self.measure {
                 By::Count => 1,
-                By::Bytes => {
-                    let begin = self.range_bytes.saturating_mul(range as u64);
-                    end.min(begin.saturating_add(self.range_bytes)) - from.max(begin)
-                }
+                By::Bytes => end.min(next) - from.max(begin),
             };
-            let place = self.place(plane, range, step);
             self.cells[place] = self.cells[place].saturating_add(more);
+            if next >= end {
+                return;
+            }
+            (begin, place) = (next, place + self.steps);
         }
+    }
+
+    /// Hands over what the device read and wrote, each with its place on the map.
+    fn take_moved(&mut self, rows: &Rows<'_>, mut plane: impl FnMut(usize, Moved) -> usize) {
+        let (moving, issued) = (Moving::of(rows, self.device), rows.batch.wide(Field::Issued));
+        let (mut step, mut within) = (None, 0..0);
+        for row in rows.iter().filter(|row| moving.is_of_device(*row)) {
+            let Some(moved) = moving.moved(row) else {
+                self.outside += 1;
+                continue;
+            };
+            let time = issued.at(row);
+            // The next I/O is mostly of the same step: no division then.
+            if !within.contains(&time) {
+                step = self.step(time);
+                within = self.times(step);
+            }
+            self.hit(plane(row, moved), step, moved);
+        }
+    }
+
+    /// The times of a step; none outside of the map.
+    fn times(&self, step: Option<usize>) -> Range<u64> {
+        step.map_or(0..0, |step| {
+            let begin = self.begin_ns + step as u64 * self.width_ns;
+            begin..begin.saturating_add(self.width_ns)
+        })
     }
 }
 
@@ -233,18 +265,20 @@ impl Fold for HitMap {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let batch = rows.batch;
-        for row in rows.iter() {
-            if batch.device(row) != self.device || batch.layer(row) != Layer::Block {
-                continue;
+        match mem::replace(&mut self.planes, PlanesOf::Operations) {
+            PlanesOf::Operations => {
+                self.take_moved(rows, |_, moved| usize::from(moved.op == IoOp::Write));
             }
-            let (op, bytes) = (batch.op(row), batch.bytes(row));
-            if matches!(op, IoOp::Read | IoOp::Write) && bytes > 0 {
-                let sequential = rows.sequential[row];
-                let plane = self.planes.of(StreamKey { op, sequential, bytes });
-                self.hit(plane, batch.issued_ns(row), batch.offset(row), bytes);
-            } else {
-                self.outside += 1;
+            PlanesOf::Streams(numbers) => {
+                let mut lately = Lately::new();
+                self.take_moved(rows, |row, Moved { op, bytes, .. }| {
+                    let sequential = rows.sequential[row];
+                    let stream = stream_number(op, sequential, bytes);
+                    let key = StreamKey { op, sequential, bytes };
+                    let find = || numbers.get(&key).copied().unwrap_or(numbers.len());
+                    lately.get_or(stream, stream, find)
+                });
+                self.planes = PlanesOf::Streams(numbers);
             }
         }
         Ok(())
@@ -264,6 +298,9 @@ impl Fold for HitMap {
     }
 }
 
+/// Devices whose ends are at hand.
+const FIRST_DEVICES: usize = 16;
+
 /// Where the reads and writes of every device end, at the block layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends(BTreeMap<u16, u64>);
@@ -282,6 +319,14 @@ impl Ends {
     }
 }
 
+impl Ends {
+    /// Sees the end of an I/O.
+    fn reach(&mut self, device: u16, end: u64) {
+        let known = self.0.entry(device).or_default();
+        *known = end.max(*known);
+    }
+}
+
 impl Alike for Ends {
     fn alike(&self) -> Self {
         Ends::default()
@@ -293,14 +338,19 @@ impl Fold for Ends {
         Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let batch = rows.batch;
-        for row in rows.iter().filter(|row| batch.layer(*row) == Layer::Block) {
-            if matches!(batch.op(row), IoOp::Read | IoOp::Write) && batch.bytes(row) > 0 {
-                let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
-                let known = self.0.entry(batch.device(row)).or_default();
-                *known = end.max(*known);
+        let (moving, device) = (Moving::of(rows, 0), rows.batch.narrow(Field::Device));
+        let layer = rows.batch.narrow(Field::Layer);
+        // Of the first devices, in whose place 0 is none.
+        let mut ends = [0; FIRST_DEVICES];
+        for row in rows.iter().filter(|row| layer.layer(*row) == Layer::Block) {
+            let Some(moved) = moving.moved(row) else { continue };
+            match ends.get_mut(device.at(row) as usize) {
+                Some(known) => *known = moved.end().max(*known),
+                None => self.reach(device.at(row) as u16, moved.end()),
             }
         }
+        let known = (0..).zip(ends).filter(|(_, end)| *end > 0);
+        known.for_each(|(device, end)| self.reach(device, end));
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -310,10 +360,7 @@ impl Fold for Ends {
         Err(Untold::HitMaps)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        for (device, end) in other.0 {
-            let known = self.0.entry(device).or_default();
-            *known = end.max(*known);
-        }
+        other.0.into_iter().for_each(|(device, end)| self.reach(device, end));
         Ok(())
     }
 }
@@ -342,17 +389,18 @@ mod tests {
         let steps = HitSteps { begin_ns: 0, width_ns: 10, count: 2 };
         let mut map = HitMap::new(0, 40_960, 4, steps).by(By::Bytes).of_streams(&[read, write]);
         assert_eq!((map.planes(), map.range_bytes), (3, 10_240));
-        map.hit(map.planes.of(read), 0, 8192, 4096);
-        map.hit(map.planes.of(write), 0, 0, 12_000);
-        map.hit(map.planes.of(StreamKey { bytes: 512, ..read }), 15, 40_448, 512);
+        let moved = |from, bytes| Moved { op: IoOp::Read, from, bytes };
+        map.hit(0, Some(0), moved(8192, 4096));
+        map.hit(1, Some(0), moved(0, 12_000));
+        map.hit(2, map.step(15), moved(40_448, 512));
         assert_eq!((map.of_plane(0, 0, 0), map.of_plane(0, 1, 0)), (2048, 2048));
         assert_eq!((map.of_plane(1, 0, 0), map.of_plane(1, 1, 0)), (10_240, 1760));
         assert_eq!([map.strongest(0, 0), map.strongest(1, 0)], [Some(1), Some(0)]);
         assert_eq!([map.strongest(3, 0), map.strongest(3, 1)], [None, Some(2)]);
         assert_eq!(map.rows(2), [[16_096, 0], [0, 512]]);
         assert_eq!(map.strongest_rows(2), [[Some(1), None], [None, Some(2)]]);
-        map.hit(0, 0, 40_960, 512);
-        map.hit(0, 20, 0, 512);
+        map.hit(0, Some(0), moved(40_960, 512));
+        map.hit(0, map.step(20), moved(0, 512));
         assert_eq!(map.outside, 2);
     }
 }

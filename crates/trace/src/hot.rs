@@ -6,6 +6,7 @@ use crate::file::{Field, Fields};
 use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::hits::SIDE_MAX;
+use crate::moving::{Moved, Moving};
 use crate::processes::ProcessKey;
 use crate::quick::QuickMap;
 use crate::untold::Untold;
@@ -13,7 +14,8 @@ use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-use steadfast_domain::{IoOp, Layer};
+use std::mem;
+use steadfast_domain::IoOp;
 
 /// Processes of ranges kept apart, the first in order of range and process; hits of further
 /// ones count for their range.
@@ -28,6 +30,18 @@ struct Touches {
     writes: u64,
     bytes: u64,
 }
+
+/// Hits of a range by a process that were not counted among those of all yet: the next I/O
+/// is mostly of a range and a process that were seen lately.
+#[derive(Debug, Clone, Copy, Default)]
+struct AtHand {
+    range: u32,
+    process: ProcessKey,
+    hits: u64,
+}
+
+/// Ranges and processes at hand.
+const AT_HAND: usize = 512;
 
 /// Hits of the ranges of a device by process.
 #[derive(Debug, Clone)]
@@ -96,6 +110,46 @@ impl HotRanges {
         }
     }
 
+    /// Counts an I/O in every range that it touches.
+    #[inline]
+    fn hit(&mut self, moved: Moved, process: ProcessKey, at_hand: &mut [AtHand]) {
+        let (from, end) = (moved.from, moved.end());
+        let most = self.ranges.len() as u64 - 1;
+        let mut at = from / self.range_bytes;
+        let mut begin = at.saturating_mul(self.range_bytes);
+        while at <= most && begin < end {
+            let next = begin.saturating_add(self.range_bytes);
+            let range = &mut self.ranges[at as usize];
+            *(if moved.op == IoOp::Write { &mut range.writes } else { &mut range.reads }) += 1;
+            range.bytes = range.bytes.saturating_add(end.min(next) - from.max(begin));
+            self.count_at_hand(at as u32, process, at_hand);
+            if next >= end {
+                return;
+            }
+            (at, begin) = (at + 1, next);
+        }
+    }
+
+    /// Counts a hit of a range by a process where such hits are at hand.
+    #[inline]
+    fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [AtHand]) {
+        let number = u64::from(process.pid) << 32 | u64::from(range);
+        let place = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % AT_HAND;
+        let hand = &mut at_hand[place];
+        if (hand.range, hand.process) != (range, process) {
+            let before = mem::replace(hand, AtHand { range, process, hits: 0 });
+            self.settle(before);
+        }
+        hand.hits += 1;
+    }
+
+    /// Counts what was at hand.
+    fn settle(&mut self, AtHand { range, process, hits }: AtHand) {
+        if hits > 0 {
+            self.count((range, process), hits);
+        }
+    }
+
     /// The ranges with the most hits, at most so many; of equals the lower first.
     pub fn hottest(&self, most: usize) -> Vec<HotRange> {
         let all: u64 = self.ranges.iter().map(|range| range.reads + range.writes).sum();
@@ -149,26 +203,14 @@ impl Fold for HotRanges {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let batch = rows.batch;
+        let (moving, pid) = (Moving::of(rows, self.device), rows.batch.narrow(Field::Pid));
+        let mut at_hand = vec![AtHand::default(); AT_HAND];
         for row in rows.iter() {
-            let (op, bytes) = (batch.op(row), u64::from(batch.bytes(row)));
-            let moves = matches!(op, IoOp::Read | IoOp::Write) && bytes > 0;
-            if batch.device(row) != self.device || batch.layer(row) != Layer::Block || !moves {
-                continue;
-            }
-            let (from, end) = (batch.offset(row), batch.offset(row).saturating_add(bytes));
-            let process = ProcessKey { pid: batch.pid(row), command: batch.command(row) };
-            let first = from / self.range_bytes;
-            let last = ((end - 1) / self.range_bytes).min(self.ranges.len() as u64 - 1);
-            for at in first..=last {
-                let begin = at.saturating_mul(self.range_bytes);
-                let range = &mut self.ranges[at as usize];
-                *(if op == IoOp::Write { &mut range.writes } else { &mut range.reads }) += 1;
-                let inside = end.min(begin.saturating_add(self.range_bytes)) - from.max(begin);
-                range.bytes = range.bytes.saturating_add(inside);
-                self.count((at as u32, process), 1);
-            }
+            let Some(moved) = moving.at(row) else { continue };
+            let process = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
+            self.hit(moved, process, &mut at_hand);
         }
+        at_hand.into_iter().for_each(|hand| self.settle(hand));
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {

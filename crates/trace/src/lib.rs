@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod apart;
 pub mod batch;
 mod buckets;
 pub mod capture_step;
@@ -37,8 +38,10 @@ pub mod groups;
 pub mod hits;
 pub mod hot;
 pub mod import;
+mod lately;
 pub mod locality;
 mod lookback;
+mod moving;
 pub mod order;
 mod outstanding;
 pub mod packed_steps;

@@ -1,20 +1,20 @@
 //! The process map: which process did which I/Os.
 
+use crate::apart::{Apart, Tally};
+use crate::batch::{Narrow, Wide};
 use crate::cells::{Cell, Cells};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
-use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows};
+use crate::lately::Lately;
 use crate::queue::Queued;
-use crate::quick::QuickMap;
 use crate::untold::Untold;
 use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Reverse;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::{Command, RESPONSE_UNKNOWN};
 
 /// Processes kept apart, those with the lowest numbers; I/Os of further ones are
 /// counted together.
@@ -102,30 +102,65 @@ impl ProcessTally {
         self.merge(&part);
     }
 
-    fn add(&mut self, rows: &Rows<'_>, row: usize) {
-        let op = rows.batch.op(row) as usize;
+    #[inline]
+    fn add(&mut self, columns: &Columns<'_>, row: usize) {
+        let op = columns.op.op(row) as usize;
         self.ios[op] += 1;
-        self.bytes[op] = self.bytes[op].saturating_add(u64::from(rows.batch.bytes(row)));
-        self.sequential += u64::from(rows.sequential[row]);
-        if let Some(response) = rows.response_ns(row) {
+        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
+        self.sequential += u64::from(columns.sequential[row]);
+        self.add_times(columns.response.at(row), columns.queued.at(row));
+        let time = columns.issued.at(row);
+        let (from, to) = self.span_ns.unwrap_or((time, time));
+        self.span_ns = Some((from.min(time), to.max(time)));
+    }
+
+    /// Adds a response time and a time in the queue, those of them that are known.
+    #[inline]
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
+        let response = Some(response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
+        if let Some(response) = response {
             self.responses += 1;
             self.response_sum_ns = self.response_sum_ns.saturating_add(response);
             self.response_max_ns = self.response_max_ns.max(response);
         }
-        self.queued.add(rows, row);
-        let time = rows.batch.issued_ns(row);
-        let (from, to) = self.span_ns.unwrap_or((time, time));
-        self.span_ns = Some((from.min(time), to.max(time)));
+        if queued_ns > 0 {
+            self.queued.count_one(queued_ns, response);
+        }
+    }
+}
+
+impl Tally for ProcessTally {
+    fn merge(&mut self, other: &Self) {
+        ProcessTally::merge(self, other);
+    }
+}
+
+/// The columns that tallies are made of, found once for many rows.
+struct Columns<'r> {
+    issued: Wide<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    sequential: &'r [bool],
+}
+
+impl<'r> Columns<'r> {
+    fn of(rows: &Rows<'r>) -> Self {
+        Columns {
+            issued: rows.batch.wide(Field::Issued),
+            response: rows.batch.wide(Field::Response),
+            queued: rows.batch.wide(Field::Queued),
+            op: rows.batch.narrow(Field::Op),
+            bytes: rows.batch.narrow(Field::Bytes),
+            sequential: rows.sequential,
+        }
     }
 }
 
 /// The processes of a capture.
-#[derive(Debug, Clone)]
-pub struct ProcessTable {
-    processes: QuickMap<ProcessKey, ProcessTally>,
-    firsts: Firsts<ProcessKey>,
-    unlisted: ProcessTally,
-}
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessTable(Apart<ProcessKey, ProcessTally>);
 
 impl Default for ProcessTable {
     fn default() -> Self {
@@ -133,90 +168,58 @@ impl Default for ProcessTable {
     }
 }
 
-impl PartialEq for ProcessTable {
-    fn eq(&self, other: &Self) -> bool {
-        self.processes == other.processes && self.unlisted == other.unlisted
-    }
-}
-
 impl ProcessTable {
     /// An empty one that keeps at most so many processes apart.
     pub fn keeping(most: usize) -> Self {
-        let (processes, unlisted) = (QuickMap::default(), ProcessTally::default());
-        ProcessTable { processes, firsts: Firsts::new(most), unlisted }
+        ProcessTable(Apart::keeping(most))
     }
     /// Adds a process's I/Os that were added up before.
     pub fn add(&mut self, key: ProcessKey, tally: &ProcessTally) {
-        self.tally(key).merge(tally);
+        self.0.tally(key).merge(tally);
     }
     /// Adds I/Os that were not kept apart by process.
     pub fn add_unlisted(&mut self, tally: &ProcessTally) {
-        self.unlisted.merge(tally);
+        self.0.rest_mut().merge(tally);
     }
     /// The processes, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &ProcessTally)> {
-        self.processes.iter()
+        self.0.iter()
     }
     /// I/Os beyond [`PROCESSES_MAX`] processes, all together.
     pub fn unlisted(&self) -> &ProcessTally {
-        &self.unlisted
+        self.0.rest()
     }
     /// The same with all processes of a command name together; those without
     /// a name stay apart.
     pub fn by_command(&self) -> ProcessTable {
-        let mut merged = ProcessTable { unlisted: self.unlisted, ..ProcessTable::default() };
-        for (key, tally) in &self.processes {
+        let mut merged = ProcessTable::default();
+        merged.add_unlisted(self.unlisted());
+        for (key, tally) in self.iter() {
             let pid = if key.command.is_empty() { key.pid } else { 0 };
-            merged.tally(ProcessKey { pid, command: key.command }).merge(tally);
+            merged.add(ProcessKey { pid, command: key.command }, tally);
         }
         merged
     }
     /// The processes with the most I/Os, these first.
     pub fn most_active(&self, most: usize) -> Vec<ProcessKey> {
         let mut keys: Vec<(Reverse<u64>, ProcessKey)> =
-            self.processes.iter().map(|(key, tally)| (Reverse(tally.total()), *key)).collect();
+            self.iter().map(|(key, tally)| (Reverse(tally.total()), *key)).collect();
         keys.sort_unstable();
         keys.into_iter().take(most).map(|(_, key)| key).collect()
     }
     /// The processes as a report lists them: the most I/Os first.
     pub fn listing(&self) -> Vec<ProcessFigures> {
-        let total: u64 =
-            self.processes.values().map(ProcessTally::total).sum::<u64>() + self.unlisted.total();
-        let mut keys: Vec<_> = self.processes.iter().collect();
+        let total: u64 = self.iter().map(|(_, tally)| tally.total()).sum();
+        let total = total + self.unlisted().total();
+        let mut keys: Vec<_> = self.iter().collect();
         keys.sort_by_key(|(key, tally)| (Reverse(tally.total()), **key));
         keys.into_iter().map(|(key, tally)| ProcessFigures::of(key, tally, total)).collect()
-    }
-
-    fn tally(&mut self, key: ProcessKey) -> &mut ProcessTally {
-        if self.firsts.is_full() && !self.processes.contains_key(&key) {
-            return self.make_room(key);
-        }
-        match self.processes.entry(key) {
-            Entry::Occupied(found) => found.into_mut(),
-            Entry::Vacant(place) => {
-                self.firsts.admit(key);
-                place.insert(ProcessTally::default())
-            }
-        }
-    }
-
-    #[cold]
-    fn make_room(&mut self, key: ProcessKey) -> &mut ProcessTally {
-        match self.firsts.admit(key) {
-            Place::None => return &mut self.unlisted,
-            Place::Free => {}
-            Place::Of(last) => {
-                let gone = self.processes.remove(&last).unwrap_or_default();
-                self.unlisted.merge(&gone);
-            }
-        }
-        self.processes.entry(key).or_default()
     }
 }
 
 impl Alike for ProcessTable {
     fn alike(&self) -> Self {
-        ProcessTable::keeping(self.firsts.most())
+        ProcessTable::keeping(self.0.most())
     }
 }
 
@@ -233,9 +236,13 @@ impl Fold for ProcessTable {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (columns, pid) = (Columns::of(rows), rows.batch.narrow(Field::Pid));
+        let mut lately = Lately::new();
         for row in rows.iter() {
-            let key = ProcessKey { pid: rows.batch.pid(row), command: rows.batch.command(row) };
-            self.tally(key).add(rows, row);
+            let key = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
+            let kind = (u64::from(key.pid), key);
+            let place = self.0.place_lately(&mut lately, kind, || key);
+            self.0.at(place).add(&columns, row);
         }
         Ok(())
     }
@@ -249,10 +256,8 @@ impl Fold for ProcessTable {
         Ok(self)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
-        self.unlisted.merge(&other.unlisted);
-        for (key, tally) in &other.processes {
-            self.tally(*key).merge(tally);
-        }
+        self.add_unlisted(other.unlisted());
+        other.iter().for_each(|(key, tally)| self.add(*key, tally));
         Ok(())
     }
 }
@@ -261,7 +266,7 @@ impl FoldCells for ProcessTable {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let key = ProcessKey { pid: cell.who.pid, command: cell.who.command };
-            self.tally(key).take_cell(cell);
+            self.0.tally(key).take_cell(cell);
         }
         Ok(())
     }

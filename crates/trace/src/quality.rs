@@ -9,7 +9,7 @@ use crate::untold::Untold;
 use serde::Serialize;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::Layer;
-use steadfast_domain::io_event::flags;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 
 /// I/Os by what is not known of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -41,12 +41,17 @@ impl Quality {
         Quality { sizes: sizes.collect(), ..Quality::default() }
     }
 
-    fn is_beyond(&self, rows: &Rows<'_>, row: usize) -> bool {
-        let batch = rows.batch;
-        let size = self.sizes.get(usize::from(batch.device(row))).copied().flatten();
-        let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
-        batch.layer(row) == Layer::Block && size.is_some_and(|size| end > size)
+    /// The end of a device; what reaches beyond it is known only where its size is.
+    #[inline]
+    fn end_of(&self, device: u32) -> u64 {
+        self.sizes.get(device as usize).copied().flatten().unwrap_or(u64::MAX)
     }
+}
+
+/// Rows of which something holds: each question is asked of all of them before the next.
+#[inline(always)]
+fn count(rows: &Rows<'_>, holds: impl Fn(usize) -> bool) -> u64 {
+    rows.iter().map(|row| u64::from(holds(row))).sum()
 }
 
 impl Alike for Quality {
@@ -71,19 +76,22 @@ impl Fold for Quality {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let (mut no_process, mut no_queue_time, mut beyond) = (0, 0, 0);
-        for row in rows.iter() {
-            let batch = rows.batch;
-            let is_block = batch.layer(row) == Layer::Block;
-            self.ios += 1;
-            self.at_block_layer += u64::from(is_block);
-            self.no_response += u64::from(rows.response_ns(row).is_none());
-            self.no_depth += u64::from(rows.depth(row).is_none());
-            self.failed += u64::from(batch.flags(row) & flags::FAILED != 0);
-            no_process += u64::from(batch.pid(row) == 0 && batch.command(row).is_empty());
-            no_queue_time += u64::from(is_block && batch.queued_ns(row) == 0);
-            beyond += u64::from(self.is_beyond(rows, row));
-        }
+        let batch = rows.batch;
+        let (response, queued) = (batch.wide(Field::Response), batch.wide(Field::Queued));
+        let (pid, flag) = (batch.narrow(Field::Pid), batch.narrow(Field::Flags));
+        let (layer, device) = (batch.narrow(Field::Layer), batch.narrow(Field::Device));
+        let (offset, bytes) = (batch.wide(Field::Offset), batch.narrow(Field::Bytes));
+        let is_block = |row| layer.layer(row) == Layer::Block;
+        self.ios += count(rows, |_| true);
+        self.at_block_layer += count(rows, is_block);
+        self.no_response += count(rows, |row| response.at(row) == RESPONSE_UNKNOWN);
+        self.no_depth += count(rows, |row| rows.depth[row] == 0);
+        self.failed += count(rows, |row| flag.at(row) & u32::from(flags::FAILED) != 0);
+        let no_process = count(rows, |row| pid.at(row) == 0 && batch.command(row).is_empty());
+        let no_queue_time = count(rows, |row| queued.at(row) == 0 && is_block(row));
+        let end = |row| offset.at(row).saturating_add(u64::from(bytes.at(row)));
+        let is_beyond = |row| end(row) > self.end_of(device.at(row) & 0xffff) && is_block(row);
+        let beyond = count(rows, is_beyond);
         *self.no_process.get_or_insert(0) += no_process;
         *self.no_queue_time.get_or_insert(0) += no_queue_time;
         *self.beyond_device.get_or_insert(0) += beyond;

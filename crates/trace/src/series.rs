@@ -5,12 +5,14 @@ use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
+use crate::lately::{Lately, stream_number};
 use crate::processes::ProcessKey;
+use crate::quick::QuickMap;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 use crate::widths::{made_of, wide_enough};
-use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
+use std::collections::BTreeMap;
+use std::mem;
 
 /// Cells kept at most.
 pub const CELLS_MAX: usize = 8 << 20;
@@ -45,8 +47,8 @@ pub enum SeriesOf {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesOverTime {
     width_ns: u64,
-    streams: HashMap<StreamKey, usize>,
-    processes: HashMap<ProcessKey, usize>,
+    streams: QuickMap<StreamKey, usize>,
+    processes: QuickMap<ProcessKey, usize>,
     by_process: bool,
     series: usize,
     steps: BTreeMap<u64, Vec<Cell>>,
@@ -56,8 +58,12 @@ impl SeriesOverTime {
     /// Series of a choice over steps of a width in nanoseconds.
     pub fn new(width_ns: u64, choice: &SeriesOf) -> Self {
         let (streams, processes) = match choice {
-            SeriesOf::Streams(keys) => (keys.iter().copied().zip(0..).collect(), HashMap::new()),
-            SeriesOf::Processes(keys) => (HashMap::new(), keys.iter().copied().zip(0..).collect()),
+            SeriesOf::Streams(keys) => {
+                (keys.iter().copied().zip(0..).collect(), QuickMap::default())
+            }
+            SeriesOf::Processes(keys) => {
+                (QuickMap::default(), keys.iter().copied().zip(0..).collect())
+            }
         };
         SeriesOverTime {
             width_ns: width_ns.max(1),
@@ -97,45 +103,55 @@ impl SeriesOverTime {
         cells_of(&mut self.steps, self.series, step)
     }
 
-    /// The series of each row, looked up again only where a row's kind was not seen
-    /// lately.
-    fn add<K: Eq + Hash>(
+    /// Adds each row to the series that is told.
+    fn add(
         &mut self,
         rows: &Rows<'_>,
-        known: &HashMap<K, usize>,
-        key: impl Fn(usize) -> (u64, K),
+        mut series_of: impl FnMut(usize) -> usize,
     ) -> Result<(), TraceError> {
-        let (width, series, others) = (self.width_ns, self.series, self.series - 1);
-        let mut lately: [Option<(K, usize)>; LATELY] = [const { None }; LATELY];
-        let (mut begin, mut open): (u64, Option<&mut Vec<Cell>>) = (0, None);
+        let (issued, bytes) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Bytes));
+        let width = self.width_ns;
+        let (mut begin, mut cells): (u64, &mut [Cell]) = (0, &mut []);
         for row in rows.iter() {
-            let (hash, key) = key(row);
-            let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
-            let found = match &lately[place] {
-                Some((seen, series)) if *seen == key => *series,
-                _ => {
-                    let series = known.get(&key).copied().unwrap_or(others);
-                    lately[place] = Some((key, series));
-                    series
-                }
-            };
-            let at = rows.batch.issued_ns(row);
-            let cells = match open {
-                Some(cells) if at >= begin && at - begin < width => cells,
-                _ => {
-                    begin = at - at % width;
-                    cells_of(&mut self.steps, series, at / width)?
-                }
-            };
-            cells[found].add(Cell { ios: 1, bytes: u64::from(rows.batch.bytes(row)) });
-            open = Some(cells);
+            let at = issued.at(row);
+            // The next I/O is mostly of the same step.
+            if at < begin || at - begin >= width || cells.is_empty() {
+                begin = at - at % width;
+                cells = cells_of(&mut self.steps, self.series, at / width)?;
+            }
+            cells[series_of(row)].add(Cell { ios: 1, bytes: u64::from(bytes.at(row)) });
         }
         Ok(())
     }
-}
 
-/// Kinds of I/Os whose series is kept at hand.
-const LATELY: usize = 256;
+    fn add_by_process(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (known, others) = (mem::take(&mut self.processes), self.series - 1);
+        let (batch, pids) = (rows.batch, rows.batch.narrow(Field::Pid));
+        let mut lately = Lately::new();
+        let outcome = self.add(rows, |row| {
+            let key = ProcessKey { pid: pids.at(row), command: batch.command(row) };
+            let find = || known.get(&key).copied().unwrap_or(others);
+            lately.get_or(u64::from(key.pid), key, find)
+        });
+        self.processes = known;
+        outcome
+    }
+
+    fn add_by_stream(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (known, others) = (mem::take(&mut self.streams), self.series - 1);
+        let (ops, sizes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
+        let mut lately = Lately::new();
+        let outcome = self.add(rows, |row| {
+            let (op, sequential, bytes) = (ops.op(row), rows.sequential[row], sizes.at(row));
+            let stream = stream_number(op, sequential, bytes);
+            let find =
+                || known.get(&StreamKey { op, sequential, bytes }).copied().unwrap_or(others);
+            lately.get_or(stream, stream, find)
+        });
+        self.streams = known;
+        outcome
+    }
+}
 
 /// The cells of a step.
 fn cells_of(
@@ -170,24 +186,7 @@ impl Fold for SeriesOverTime {
     }
 
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let batch = rows.batch;
-        if self.by_process {
-            let known = std::mem::take(&mut self.processes);
-            let outcome = self.add(rows, &known, |row| {
-                let (pid, command) = (batch.pid(row), batch.command(row));
-                (u64::from(pid), ProcessKey { pid, command })
-            });
-            self.processes = known;
-            return outcome;
-        }
-        let known = std::mem::take(&mut self.streams);
-        let outcome = self.add(rows, &known, |row| {
-            let (op, sequential, bytes) = (batch.op(row), rows.sequential[row], batch.bytes(row));
-            let hash = u64::from(bytes) << 4 | (op as u64) << 1 | u64::from(sequential);
-            (hash, StreamKey { op, sequential, bytes })
-        });
-        self.streams = known;
-        outcome
+        if self.by_process { self.add_by_process(rows) } else { self.add_by_stream(rows) }
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
         Some(self)

@@ -5,8 +5,10 @@ use crate::compare::SideKey;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::lately::{Lately, stream_number};
 use crate::quick::QuickMap;
 use crate::response::Responses;
+use crate::sequence::After;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 use std::collections::BTreeMap;
@@ -51,6 +53,7 @@ pub struct Gaps {
 }
 
 impl Gaps {
+    #[inline]
     fn add(&mut self, gap_ns: u64) {
         self.times.add(gap_ns);
         self.squares = self.squares.saturating_add(u128::from(gap_ns) * u128::from(gap_ns));
@@ -94,6 +97,7 @@ impl Runs {
         self.reached[0]
     }
 
+    #[inline]
     fn add(&mut self, place: u32) {
         self.ios += 1;
         self.longest = self.longest.max(place);
@@ -188,6 +192,69 @@ impl Shape {
         }
         Ok(self.depths.entry(step).or_default())
     }
+
+    /// Counts the depths of rows, and looks for a step only where another one begins.
+    fn take_depths(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let issued = rows.batch.wide(Field::Issued);
+        let (mut begin, mut step, mut open) = (0, 0, Depths::default());
+        for row in rows.iter() {
+            let (depth, at) = (rows.depth[row], issued.at(row));
+            if depth == 0 {
+                continue;
+            }
+            if at < begin || at - begin >= self.width_ns {
+                self.add_depths(step, &mut open)?;
+                step = at / self.width_ns;
+                begin = step * self.width_ns;
+            }
+            open[depth_class(depth)] += 1;
+        }
+        self.add_depths(step, &mut open)
+    }
+
+    /// Adds depths to a step, if there are any, and leaves none behind.
+    fn add_depths(&mut self, step: u64, open: &mut Depths) -> Result<(), TraceError> {
+        if *open != Depths::default() {
+            let depths = self.depths_at(step)?;
+            depths.iter_mut().zip(&*open).for_each(|(ours, more)| *ours += more);
+            *open = Depths::default();
+        }
+        Ok(())
+    }
+
+    /// Takes what the I/Os before rows tell about them.
+    fn take_neighbors(&mut self, rows: &Rows<'_>) {
+        let (op, bytes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
+        let mut lately = Lately::new();
+        let kept = rows.kept.iter().zip(rows.after).enumerate().filter(|(_, (kept, _))| **kept);
+        for (row, (_, after)) in kept {
+            let op = op.op(row);
+            if let Some(gap) = after.gap_ns {
+                let (sequential, bytes) = (rows.sequential[row], bytes.at(row));
+                let stream = stream_number(op, sequential, bytes);
+                let find = || self.numbers.get(&StreamKey { op, sequential, bytes }).copied();
+                if let Some(number) = lately.get_or(stream, stream, find) {
+                    self.gaps[number].add(gap);
+                }
+            }
+            self.add_run(op, after);
+            if after.idle_ns > 0 {
+                self.add_idle(rows, row, after.idle_ns);
+            }
+        }
+    }
+
+    #[inline]
+    fn add_run(&mut self, op: IoOp, after: &After) {
+        if let Some(at) = moves(op).filter(|_| after.run > 0) {
+            self.runs[at].add(after.run);
+        }
+    }
+
+    fn add_idle(&mut self, rows: &Rows<'_>, row: usize, idle_ns: u64) {
+        let side = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
+        self.idle.entry(side).or_default().add(idle_ns);
+    }
 }
 
 /// Reads and writes have runs.
@@ -219,27 +286,8 @@ impl Fold for Shape {
         Fields::of(&columns).and(Fields::NEIGHBORS)
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let batch = rows.batch;
-        for row in rows.iter() {
-            let (op, bytes, sequential) = (batch.op(row), batch.bytes(row), rows.sequential[row]);
-            if let Some(depth) = rows.depth(row) {
-                let step = batch.issued_ns(row) / self.width_ns;
-                self.depths_at(step)?[depth_class(depth)] += 1;
-            }
-            let Some(after) = rows.after.get(row) else { continue };
-            if let Some(gap) = after.gap_ns
-                && let Some(number) = self.numbers.get(&StreamKey { op, sequential, bytes })
-            {
-                self.gaps[*number].add(gap);
-            }
-            if let Some(at) = moves(op).filter(|_| after.run > 0) {
-                self.runs[at].add(after.run);
-            }
-            if after.idle_ns > 0 {
-                let side = SideKey { device: batch.device(row), layer: batch.layer(row) };
-                self.idle.entry(side).or_default().add(after.idle_ns);
-            }
-        }
+        self.take_depths(rows)?;
+        self.take_neighbors(rows);
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {

@@ -4,6 +4,7 @@
 //! which at least one I/O was outstanding on a device; it is shared out to the
 //! steps in which it passed.
 
+use crate::batch::{Narrow, Wide};
 pub use crate::capture_step::{CaptureStep, OpCount};
 use crate::cells::{BusyInStep, Cell, Cells};
 use crate::columns::{self, Column, Print};
@@ -19,7 +20,7 @@ use crate::widths::{made_of, wide_enough};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
-use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
 use steadfast_domain::{IoOp, Layer, Nanos};
 
 /// Steps kept at most: packed, about 100 MB.
@@ -36,9 +37,10 @@ pub struct Steps {
     open: CaptureStep,
     dense: Vec<u64>,
     closed: PackedSteps,
-    /// Busy time that was not yet shared out, per device and layer: ascending,
-    /// no overlap.
-    carried: BTreeMap<(u16, Layer), Busy>,
+    /// Busy time that was not yet shared out, per device and layer, in their order.
+    carried: Vec<((u16, Layer), Busy)>,
+    /// Which of them was asked for last.
+    last_carried: usize,
 }
 
 impl Steps {
@@ -52,7 +54,8 @@ impl Steps {
             open: CaptureStep::default(),
             dense: vec![0; CoarseHistogram::LEN],
             closed: PackedSteps::default(),
-            carried: BTreeMap::new(),
+            carried: Vec::new(),
+            last_carried: 0,
         }
     }
 
@@ -73,50 +76,89 @@ impl Steps {
     /// # Errors
     /// Beyond [`STEPS_MAX`] steps.
     #[inline]
-    pub fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Result<(), TraceError> {
-        let batch = rows.batch;
-        let issued = batch.issued_ns(row);
+    pub(crate) fn take_row(
+        &mut self,
+        columns: &StepColumns<'_>,
+        row: usize,
+    ) -> Result<(), TraceError> {
+        let issued = columns.issued.at(row);
         // The next I/O nearly always belongs to the same step: no division then.
-        let is_of_open = issued.checked_sub(self.begin_ns).is_some_and(|at| at < self.width_ns);
-        if !is_of_open {
-            self.close()?;
-            self.current = issued / self.width_ns;
-            self.begin_ns = self.current * self.width_ns;
+        if issued < self.begin_ns || issued - self.begin_ns >= self.width_ns {
+            self.enter(issued)?;
         }
-        let op = &mut self.open.ops[batch.op(row) as usize];
+        let op = &mut self.open.ops[columns.op.op(row) as usize];
         op.ios += 1;
-        op.bytes = op.bytes.saturating_add(u64::from(batch.bytes(row)));
-        op.sequential += u64::from(rows.sequential[row]);
-        if let Some(response) = rows.response_ns(row) {
+        op.bytes = op.bytes.saturating_add(u64::from(columns.bytes.at(row)));
+        op.sequential += u64::from(columns.sequential[row]);
+        self.add_times(columns.response.at(row), columns.queued.at(row));
+        let depth = columns.depth[row];
+        self.open.depth_sum += u64::from(depth);
+        self.open.depths += u64::from(depth > 0);
+        self.open.depth_max = self.open.depth_max.max(depth);
+        match columns.busy[row] {
+            (from, to) if to > from => self.carry(columns.side(row), (from, to)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a response time and a time in the queue, those of them that are known.
+    #[inline]
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
+        let response = Some(response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
+        if let Some(response) = response {
             self.open.responses += 1;
             self.open.response_sum_ns = self.open.response_sum_ns.saturating_add(response);
             self.open.response_max_ns = self.open.response_max_ns.max(response);
             self.dense[CoarseHistogram::index(response)] += 1;
         }
-        let depth = rows.depth[row];
-        self.open.depth_sum += u64::from(depth);
-        self.open.depths += u64::from(depth > 0);
-        self.open.depth_max = self.open.depth_max.max(depth);
-        self.open.queued.add(rows, row);
-        self.carry((batch.device(row), batch.layer(row)), rows.busy[row])
+        if queued_ns > 0 {
+            self.open.queued.count_one(queued_ns, response);
+        }
+    }
+
+    /// Goes to the step of a moment.
+    #[cold]
+    fn enter(&mut self, issued_ns: u64) -> Result<(), TraceError> {
+        self.close()?;
+        self.current = issued_ns / self.width_ns;
+        self.begin_ns = self.current * self.width_ns;
+        Ok(())
     }
 
     /// Keeps busy time until the steps in which it passed are over.
-    fn carry(&mut self, device: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
-        if busy.1 <= busy.0 {
+    #[inline]
+    fn carry(&mut self, side: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
+        match self.carried.get_mut(self.last_carried) {
+            Some((last, carried)) if *last == side && carried.1 == busy.0 => {
+                carried.1 = busy.1;
+                Ok(())
+            }
+            _ => self.carry_another(side, busy),
+        }
+    }
+
+    /// The same where it does not go on from the last.
+    fn carry_another(&mut self, side: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
+        let at = match self.carried.binary_search_by_key(&side, |(known, _)| *known) {
+            Ok(at) => at,
+            Err(at) => {
+                self.carried.insert(at, (side, (busy.0, busy.0)));
+                at
+            }
+        };
+        self.last_carried = at;
+        let carried = &mut self.carried[at].1;
+        if carried.1 == busy.0 {
+            carried.1 = busy.1;
             return Ok(());
         }
-        match self.carried.get_mut(&device) {
-            Some(carried) if carried.1 == busy.0 => carried.1 = busy.1,
-            Some(carried) => {
-                let done = std::mem::replace(carried, busy);
-                self.share_out(done)?;
-            }
-            None => {
-                self.carried.insert(device, busy);
-            }
+        let done = std::mem::replace(carried, busy);
+        let open = self.begin_ns..=self.begin_ns.saturating_add(self.width_ns).min(self.until_ns);
+        if open.contains(&done.0) && open.contains(&done.1) {
+            self.open.busy_ns += done.1 - done.0;
+            return Ok(());
         }
-        Ok(())
+        self.share_out(done)
     }
 
     fn share_out(&mut self, busy: Busy) -> Result<(), TraceError> {
@@ -155,7 +197,7 @@ impl Steps {
     fn settle(&mut self) -> Result<(), TraceError> {
         self.close()?;
         let carried = std::mem::take(&mut self.carried);
-        carried.into_values().try_for_each(|busy| self.share_out(busy))
+        carried.into_iter().try_for_each(|(_, busy)| self.share_out(busy))
     }
 
     /// I/Os in all steps.
@@ -228,7 +270,8 @@ impl Fold for Steps {
         STEP_FIELDS
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        rows.iter().try_for_each(|row| self.take_row(rows, row))
+        let columns = StepColumns::of(rows);
+        rows.iter().try_for_each(|row| self.take_row(&columns, row))
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
         Some(self)
@@ -258,6 +301,44 @@ impl FoldCells for Steps {
         made_of(self.width_ns, cells.step_ns)?;
         cells.cells.iter().try_for_each(|cell| self.take_cell(cell))?;
         cells.busy.iter().try_for_each(|busy| self.take_busy(busy))
+    }
+}
+
+/// What capture steps are made of, found once for many rows.
+pub(crate) struct StepColumns<'r> {
+    issued: Wide<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    device: Narrow<'r>,
+    layer: Narrow<'r>,
+    sequential: &'r [bool],
+    depth: &'r [u32],
+    busy: &'r [Busy],
+}
+
+impl<'r> StepColumns<'r> {
+    pub(crate) fn of(rows: &Rows<'r>) -> Self {
+        let batch = rows.batch;
+        StepColumns {
+            issued: batch.wide(Field::Issued),
+            response: batch.wide(Field::Response),
+            queued: batch.wide(Field::Queued),
+            op: batch.narrow(Field::Op),
+            bytes: batch.narrow(Field::Bytes),
+            device: batch.narrow(Field::Device),
+            layer: batch.narrow(Field::Layer),
+            sequential: rows.sequential,
+            depth: rows.depth,
+            busy: rows.busy,
+        }
+    }
+
+    /// The device and the layer of a row.
+    #[inline]
+    pub(crate) fn side(&self, row: usize) -> (u16, Layer) {
+        (self.device.at(row) as u16, self.layer.layer(row))
     }
 }
 

@@ -4,24 +4,23 @@
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
+use crate::lately::{Lately, stream_number};
+use crate::quick::QuickMap;
 use crate::series::{Cell, SeriesOf, SeriesOverTime};
 use crate::streams::StreamKey;
 use crate::untold::Untold;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::mem;
 
 /// Cells kept at most, of 16 bytes each.
 pub(crate) const CELLS_MAX: usize = 1 << 20;
-
-/// Streams whose number is kept at hand.
-const LATELY: usize = 256;
 
 /// Every stream over capture steps.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamSteps {
     width_ns: u64,
     most: usize,
-    numbers: HashMap<StreamKey, usize>,
+    numbers: QuickMap<StreamKey, usize>,
     /// Of each step a cell per stream, up to the last one with an I/O.
     steps: BTreeMap<u64, Vec<Cell>>,
     cells: usize,
@@ -35,7 +34,7 @@ impl StreamSteps {
         StreamSteps {
             width_ns: width_ns.max(1),
             most,
-            numbers: HashMap::new(),
+            numbers: QuickMap::default(),
             steps: BTreeMap::new(),
             cells: 0,
             is_too_much: false,
@@ -49,7 +48,7 @@ impl StreamSteps {
             return None;
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
-        let places: HashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
+        let places: QuickMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
         let mut place_of = vec![keys.len(); self.numbers.len()];
         for (key, number) in &self.numbers {
             place_of[*number] = places.get(key).copied().unwrap_or(keys.len());
@@ -111,7 +110,7 @@ impl StreamSteps {
     #[cold]
     fn give_up(&mut self) {
         self.is_too_much = true;
-        self.numbers = HashMap::new();
+        self.numbers = QuickMap::default();
         self.steps = BTreeMap::new();
         self.cells = 0;
     }
@@ -138,21 +137,16 @@ impl Fold for StreamSteps {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         let (issued, op) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Op));
         let bytes = rows.batch.narrow(Field::Bytes);
-        let mut lately: [Option<(StreamKey, usize)>; LATELY] = [None; LATELY];
+        let mut lately = Lately::new();
         let mut current = Current::default();
         for row in rows.iter() {
             if self.is_too_much {
                 return Ok(());
             }
-            let (sequential, bytes) = (rows.sequential[row], bytes.at(row));
-            let key = StreamKey { op: op.op(row), sequential, bytes };
-            let hash = u64::from(bytes) << 4 | (key.op as u64) << 1 | u64::from(sequential);
-            let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
-            let number = match lately[place] {
-                Some((seen, number)) if seen == key => number,
-                _ => self.number(key),
-            };
-            lately[place] = Some((key, number));
+            let (op, sequential, bytes) = (op.op(row), rows.sequential[row], bytes.at(row));
+            let stream = stream_number(op, sequential, bytes);
+            let find = || self.number(StreamKey { op, sequential, bytes });
+            let number = lately.get_or(stream, stream, find);
             self.enter(&mut current, issued.at(row));
             self.add(&mut current.cells, number, Cell { ios: 1, bytes: u64::from(bytes) });
         }

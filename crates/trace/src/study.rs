@@ -118,21 +118,28 @@ impl Study {
         more.push(&mut drives);
         let totals = Totals::widened(captured, options, more)?;
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
-        let (mut steps, mut series) = (totals.steps(), totals.series());
-        let mut sides = Sides::new(totals.step_ns, until(totals.span_ns, totals.step_ns));
+        let mut series = totals.series();
+        let until_ns = until(totals.span_ns, totals.step_ns);
+        let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
         let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut series];
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut series];
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
         let pass = &options.pass;
-        match pass.filter.of_every_layer(captured.conditions()) {
+        // Single I/Os that count are counted by device and layer too: the steps of all of
+        // them are found without looking at each again.
+        let filter = pass.filter.of_every_layer(captured.conditions());
+        let mut steps = (filter.is_some() || singles.is_none()).then(|| totals.steps());
+        folds.extend(steps.iter_mut().map(|fold| fold as &mut dyn Fold));
+        match filter {
             Some(filter) => {
                 captured.run(&Pass { filter, ..pass.clone() }, &mut [&mut sides])?;
             }
             None => folds.push(&mut sides),
         }
         captured.run(pass, &mut folds)?;
-        let steps = steps.finish()?;
+        let (sides, all) = sides.finish_with_all()?;
+        let steps = steps.map_or(Ok(all), Steps::finish)?;
         let windows = windows(captured, &totals, &steps)?;
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| singles.told(pictures));
         Ok(Study {
@@ -143,7 +150,7 @@ impl Study {
             contents: contents.map(|found| found.steps).unwrap_or_default(),
             steps,
             windows,
-            sides: sides.finish()?.sides,
+            sides: sides.sides,
             streams_over_time: series,
             single_ios,
             totals,
