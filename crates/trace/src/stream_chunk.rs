@@ -5,7 +5,7 @@
 use crate::batch::PART_MAX;
 use crate::file::Field;
 use crate::fold::Rows;
-use crate::streams::{StreamKey, StreamTally};
+use crate::stream_tally::{StreamKey, StreamTally};
 use std::ops::Range;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 
