@@ -26,8 +26,10 @@ pub(crate) struct Recent {
 /// The same with what finds a run among them.
 pub(crate) struct Lookback {
     recent: Recent,
-    /// By [`class`], coarsely.
+    /// By [`class`].
     runs: Vec<RunsOfClass>,
+    /// What is not used of a hash for the class of a run.
+    shift: u32,
 }
 
 /// Runs that ended at places of one class.
@@ -49,60 +51,70 @@ pub(crate) struct Successive {
     /// What [`short`] makes of the ends.
     short_ends: Vec<u32>,
     /// By [`class`], whether something ended there.
-    marks: Box<[u8; 1 << CLASS_BITS]>,
+    marks: Vec<u8>,
+    /// What is not used of a hash for its mark.
+    shift: u32,
     /// I/Os before the first that are among the ends.
     before: usize,
 }
 
-/// Bits of the number of a class: as many classes as fit a processor's nearest cache
-/// beside the I/Os, of which there are far fewer.
-const CLASS_BITS: u32 = 14;
-/// The same of runs, of which there are fewer still.
-const RUN_CLASS_BITS: u32 = 9;
+/// Classes for every I/O or run that is looked back at, so that most are empty.
+const CLASSES_EACH: usize = 16;
+/// Bits of the number of a class at most.
+const CLASS_BITS_MAX: u32 = 16;
+/// At least, where runs are told by it.
+const RUN_BITS: u32 = 9;
+/// At least, where I/Os are: those that are taken at once are many more than those that are
+/// looked back at.
+const MARK_BITS: u32 = 14;
 
-impl Default for Successive {
-    fn default() -> Self {
+/// Bits of the number of a class where `window` I/Os are looked back at.
+fn class_bits(window: usize, least: u32) -> u32 {
+    let wanted = window.saturating_mul(CLASSES_EACH).max(1);
+    wanted.ilog2().clamp(least, CLASS_BITS_MAX)
+}
+
+impl Successive {
+    /// None yet, where `window` I/Os are looked back at.
+    pub(crate) fn new(window: usize) -> Self {
+        let bits = class_bits(window, MARK_BITS);
         Successive {
             begins: Vec::new(),
             ends: Vec::new(),
             candidates: Vec::new(),
             short_ends: Vec::new(),
-            marks: Box::new([0; 1 << CLASS_BITS]),
+            marks: vec![0; 1 << bits],
+            shift: u32::BITS - bits,
             before: 0,
         }
     }
-}
 
-impl Successive {
     /// I/Os from `begin` to `end` each, after those that are remembered.
     fn gather(&mut self, recent: &Recent, ios: impl Iterator<Item = (u64, u64)>) {
-        let (newer, older) = recent.ends.split_at(recent.next);
-        self.before = recent.ends.len();
         self.begins.clear();
-        self.ends.clear();
-        self.ends.extend(older.iter().chain(newer));
+        self.before = in_their_order(&recent.ends, recent.next, &mut self.ends);
+        in_their_order(&recent.short_ends, recent.next, &mut self.short_ends);
         let mut both = (std::mem::take(&mut self.begins), std::mem::take(&mut self.ends));
         both.extend(ios);
         (self.begins, self.ends) = both;
-        self.short_ends.clear();
-        self.short_ends.extend(self.ends.iter().map(|end| short(*end)));
+        self.short_ends.extend(self.ends[self.before..].iter().map(|end| short(*end)));
     }
 
     /// Finds those that begin where something may have ended.
     fn find_candidates(&mut self, runs: &[u32]) {
         let ended = || self.short_ends.iter().chain(runs);
-        let marks = &mut self.marks;
-        ended().for_each(|short| marks[class::<CLASS_BITS>(*short)] = 1);
+        let (marks, shift) = (&mut self.marks, self.shift);
+        ended().for_each(|short| marks[class(*short, shift)] = 1);
         self.candidates.resize(self.begins.len(), 0);
         let mut found = 0;
         for (at, begin) in self.begins.iter().enumerate() {
             // Written for each and kept for few: quicker than a choice that a processor
             // cannot foresee.
             self.candidates[found] = at as u32;
-            found += usize::from(marks[class::<CLASS_BITS>(short(*begin))]);
+            found += usize::from(marks[class(short(*begin), shift)]);
         }
         self.candidates.truncate(found);
-        ended().for_each(|short| marks[class::<CLASS_BITS>(*short)] = 0);
+        ended().for_each(|short| marks[class(*short, shift)] = 0);
     }
 
     /// Whether one of the I/Os before this one ended where it begins.
@@ -160,8 +172,9 @@ impl Lookback {
 
     /// One that goes on where another stood.
     pub(crate) fn going_on(recent: Recent) -> Self {
-        let runs = vec![RunsOfClass::default(); 1 << RUN_CLASS_BITS];
-        let mut lookback = Lookback { recent, runs };
+        let bits = class_bits(recent.runs.len(), RUN_BITS);
+        let runs = vec![RunsOfClass::default(); 1 << bits];
+        let mut lookback = Lookback { recent, runs, shift: u32::BITS - bits };
         for run in 0..lookback.recent.short_runs.len() {
             lookback.enter_run(lookback.recent.short_runs[run], run);
         }
@@ -195,7 +208,7 @@ impl Lookback {
 
     #[inline]
     fn class(&mut self, short: u32) -> &mut RunsOfClass {
-        &mut self.runs[class::<RUN_CLASS_BITS>(short)]
+        &mut self.runs[class(short, self.shift)]
     }
 
     fn enter_run(&mut self, short: u32, run: usize) {
@@ -207,7 +220,7 @@ impl Lookback {
     /// The first run that ended at a place.
     #[inline]
     fn run_at(&self, begin: u64) -> Option<usize> {
-        let RunsOfClass { count, last } = self.runs[class::<RUN_CLASS_BITS>(short(begin))];
+        let RunsOfClass { count, last } = self.runs[class(short(begin), self.shift)];
         match count {
             0 => None,
             // One alone in its class cannot have another before it.
@@ -234,10 +247,19 @@ impl Lookback {
     }
 }
 
-/// The mark of a place.
+/// Puts what is remembered in the order in which it came, the oldest of it at `next`; gives
+/// how much that is.
+fn in_their_order<T: Copy>(remembered: &[T], next: usize, values: &mut Vec<T>) -> usize {
+    let (newer, older) = remembered.split_at(next);
+    values.clear();
+    values.extend(older.iter().chain(newer));
+    remembered.len()
+}
+
+/// A few bits of the hash of a place.
 #[inline]
-fn class<const BITS: u32>(short: u32) -> usize {
-    (short >> (u32::BITS - BITS)) as usize
+fn class(short: u32, shift: u32) -> usize {
+    (short >> shift) as usize
 }
 
 /// 32 bits of a place that differ nearly always where the places do.
@@ -279,7 +301,7 @@ mod tests {
     fn marks_find_what_a_search_of_all_finds() {
         for window in [1, 2, 3, 32, 700] {
             let (mut plain, mut quick) = (Recent::new(window), Lookback::new(window));
-            let mut space = Successive::default();
+            let mut space = Successive::new(window);
             let mut state = 3;
             let mut draw = |below: u64| {
                 state += 1;

@@ -3,11 +3,11 @@
 //!
 //! Distinct 4 KiB blocks are estimated with a HyperLogLog sketch (Flajolet et
 //! al. 2007) of 2^14 registers: 16 KiB of memory for each of read and written,
-//! standard error 0.81 %; what was touched is what either saw. The estimator is the improved one of Ertl ("New
-//! cardinality estimation algorithms for HyperLogLog sketches", 2017, algorithm 6),
-//! which has no bias where the first one changes its formula. Where the hits lie is counted exactly, in
-//! granules of at least 1 MiB, larger where a device has more than 16 Mi of
-//! them.
+//! standard error 0.81 %; what was touched is what either saw. The estimator is
+//! the improved one of Ertl ("New cardinality estimation algorithms for
+//! HyperLogLog sketches", 2017, algorithm 6), which has no bias where the first
+//! one changes its formula. Where the hits lie is counted exactly, in granules of
+//! at least 1 MiB, larger where a device has more than 16 Mi of them.
 
 use crate::error::TraceError;
 use crate::file::{Field, Fields};

@@ -145,7 +145,7 @@ impl Sequencer {
             tells_after: false,
             tells_busy: true,
             kinds: Kinds::default(),
-            space: Successive::default(),
+            space: Successive::new(window.max(1)),
             depths_counted: 0,
         }
     }
@@ -178,6 +178,7 @@ impl Sequencer {
             outstanding: Outstanding::going_on(completions),
         };
         self.window = before.window;
+        self.space = Successive::new(before.window);
         self.recent_slots.clone_from(&before.recent_slots);
         self.recent = before.recent.iter().cloned().map(Lookback::going_on).collect();
         self.device_slots.clone_from(&before.device_slots);

@@ -235,10 +235,10 @@ impl StreamTable {
         if self.keys.len() * 2 <= self.places.len() {
             return;
         }
-        let places = vec![NOTHING; self.places.len() * 2];
-        for place in std::mem::replace(&mut self.places, places) {
-            let at = self.place(place.0);
-            self.places[at] = place;
+        self.places = vec![NOTHING; self.places.len() * 2];
+        for (number, key) in (0..).zip(&self.keys) {
+            let at = self.place(*key);
+            self.places[at] = (*key, number);
         }
     }
 
