@@ -3,16 +3,21 @@
 //! is killed. `docs/formats.md` describes them.
 
 mod block;
+mod column;
+mod delta;
 mod footer;
 mod guard;
+mod hybrid;
 mod integrity;
 mod names;
 mod output;
+mod pages;
 pub(crate) mod parts;
 mod reader;
 mod recovery;
 mod source;
 mod sums;
+mod unpack;
 mod writer;
 
 pub use crate::schema::{

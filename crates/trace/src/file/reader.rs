@@ -1,5 +1,6 @@
 //! Reads a trace file: only the columns asked for, batch by batch.
 
+use super::column::OpenColumn;
 use super::footer::{Footer, footer, footer_or_blocks};
 use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
@@ -8,29 +9,18 @@ use super::source::{Held, Source};
 use super::sums::{FoundGroup, GroupSum};
 use crate::batch::Batch;
 use crate::error::TraceError;
-use crate::schema::{Field, Fields, NARROW, WIDE};
+use crate::schema::{Field, Fields};
 use crate::untold::Untold;
-use parquet::column::page::PageReader;
-use parquet::column::reader::{
-    ColumnReader, ColumnReaderImpl, get_column_reader, get_typed_column_reader,
-};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::Command;
 
-/// A column chunk up to this size is read at once.
-const HELD_MAX: u64 = 8 << 20;
 /// The same of a row group that has a checksum; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
-/// Rows that are converted at once: few enough for the processor's nearest caches.
-const CONVERTED_AT_ONCE: usize = 1024;
 
 /// A trace, opened: one file, or the files of a capture that was rotated.
 pub struct Trace<R> {
@@ -403,7 +393,8 @@ impl OpenGroup {
         for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
             let Some(at) = group.columns[field.index()] else { continue };
             let place = format!("in row group {number}, column {}", field.name());
-            let open = || OpenColumn::open(source, held.as_ref(), group, field, at);
+            let metadata = group.metadata.column(at);
+            let open = || OpenColumn::open(source, held.as_ref(), (metadata, group.rows), field);
             columns.push(guarded(&place, open)?);
         }
         Ok(Ok(OpenGroup { number, left: group.rows, columns }))
@@ -418,7 +409,7 @@ impl OpenGroup {
     ) -> Result<usize, TraceError> {
         let count = most.min(self.left);
         for column in &mut self.columns {
-            let place = format!("in row group {}, column {}", self.number, column.field.name());
+            let place = format!("in row group {}, column {}", self.number, column.field().name());
             let read = guarded(&place, || column.read(count, batch))?;
             if read != count {
                 let what = format!("{} rows are missing", count - read);
@@ -429,179 +420,4 @@ impl OpenGroup {
         batch.fill_absent(fields, batch.length + count);
         Ok(count)
     }
-}
-
-/// A column chunk that is being read.
-struct OpenColumn {
-    field: Field,
-    reader: Reader,
-    levels: Option<Vec<i16>>,
-}
-
-enum Reader {
-    Wide(Box<ColumnReaderImpl<Int64Type>>, Vec<i64>),
-    Narrow(Box<ColumnReaderImpl<Int32Type>>, Vec<i32>),
-    Text(Box<ColumnReaderImpl<ByteArrayType>>, Vec<ByteArray>),
-}
-
-impl OpenColumn {
-    fn open<R: Read + Seek + Send + 'static>(
-        source: &Source<R>,
-        held: Option<&Held>,
-        group: &Group,
-        field: Field,
-        at: usize,
-    ) -> parquet::errors::Result<Self> {
-        let metadata = group.metadata.column(at);
-        let (start, length) = metadata.byte_range();
-        let held = match held {
-            Some(held) => Some(held.clone()),
-            None if length <= HELD_MAX => Some(Held::new(source, start, usize::try_from(length)?)?),
-            None => None,
-        };
-        let pages: Box<dyn PageReader> = match held {
-            Some(held) => {
-                Box::new(SerializedPageReader::new(Arc::new(held), metadata, group.rows, None)?)
-            }
-            None => {
-                let shared = Arc::new(source.clone());
-                Box::new(SerializedPageReader::new(shared, metadata, group.rows, None)?)
-            }
-        };
-        let descriptor = metadata.column_descr_ptr();
-        let levels = (descriptor.max_def_level() > 0).then(Vec::new);
-        let reader = match get_column_reader(descriptor, pages) {
-            reader @ ColumnReader::Int64ColumnReader(_) if field.bits() > 0 => {
-                Reader::Wide(Box::new(get_typed_column_reader(reader)), Vec::new())
-            }
-            reader @ ColumnReader::Int32ColumnReader(_) if field.bits() > 0 => {
-                Reader::Narrow(Box::new(get_typed_column_reader(reader)), Vec::new())
-            }
-            reader @ ColumnReader::ByteArrayColumnReader(_) if field.bits() == 0 => {
-                Reader::Text(Box::new(get_typed_column_reader(reader)), Vec::new())
-            }
-            _ => {
-                let what =
-                    format!("its type is {}, which a trace does not have", metadata.column_type());
-                return Err(parquet::errors::ParquetError::General(what));
-            }
-        };
-        Ok(OpenColumn { field, reader, levels })
-    }
-
-    /// Appends `count` rows to the batch's column; returns how many there were.
-    fn read(&mut self, count: usize, batch: &mut Batch) -> parquet::errors::Result<usize> {
-        let index = self.field.index();
-        let absent = self.field.when_absent();
-        let levels = &mut self.levels;
-        if let Some(levels) = levels {
-            levels.clear();
-        }
-        let (rows, values) = match &mut self.reader {
-            Reader::Wide(reader, _) if index < WIDE => {
-                append(reader, (count, levels), &mut batch.wide[index], absent.cast_signed())?
-            }
-            Reader::Narrow(reader, _) if index >= WIDE => {
-                append(reader, (count, levels), &mut batch.narrow[index - WIDE], 0)?
-            }
-            Reader::Wide(reader, values) => {
-                let narrow = |v: &i64| u32::try_from(*v).unwrap_or(u32::MAX).cast_signed();
-                let column = &mut batch.narrow[index - WIDE];
-                converted(reader, (count, levels), values, (column, 0), narrow)?
-            }
-            Reader::Narrow(reader, values) => {
-                let wide = |v: &i32| i64::from(v.cast_unsigned());
-                let column = &mut batch.wide[index];
-                converted(reader, (count, levels), values, (column, absent.cast_signed()), wide)?
-            }
-            Reader::Text(reader, values) => {
-                let column = (&mut batch.names[index - WIDE - NARROW], Command::default());
-                converted(reader, (count, levels), values, column, command)?
-            }
-        };
-        if values < rows && self.field.indispensable() {
-            let what = format!("{} rows have no value", rows - values);
-            return Err(parquet::errors::ParquetError::General(what));
-        }
-        Ok(rows)
-    }
-}
-
-/// How many rows are wanted, and memory for the levels that tell which have a value.
-type Wanted<'l> = (usize, &'l mut Option<Vec<i16>>);
-
-/// Appends rows to a column of the file's type; gives how many there were, and how many
-/// of them have a value.
-fn append<T: DataType<T: Copy>>(
-    reader: &mut ColumnReaderImpl<T>,
-    (count, levels): Wanted<'_>,
-    column: &mut Vec<T::T>,
-    absent: T::T,
-) -> parquet::errors::Result<(usize, usize)> {
-    let begin = column.len();
-    let (rows, values, _) = reader.read_records(count, levels.as_mut(), None, column)?;
-    if values < rows {
-        let levels = levels.as_deref().unwrap_or_default();
-        column.resize(begin + rows, absent);
-        if values > 0 {
-            put_apart(&mut column[begin..], values, levels, absent);
-        }
-    }
-    Ok((rows, values))
-}
-
-/// Moves the values at the beginning of a column to the rows that have one.
-fn put_apart<T: Copy>(column: &mut [T], values: usize, levels: &[i16], absent: T) {
-    let mut left = values;
-    for (row, level) in levels.iter().enumerate().take(column.len()).rev() {
-        column[row] = match (level, left.checked_sub(1)) {
-            (1.., Some(last)) => {
-                left = last;
-                column[last]
-            }
-            _ => absent,
-        };
-    }
-}
-
-/// Appends rows to a column of another type.
-fn converted<T: DataType, C: Copy>(
-    reader: &mut ColumnReaderImpl<T>,
-    (count, levels): Wanted<'_>,
-    values: &mut Vec<T::T>,
-    (column, absent): (&mut Vec<C>, C),
-    convert: impl Fn(&T::T) -> C,
-) -> parquet::errors::Result<(usize, usize)> {
-    let (mut rows, mut known) = (0, 0);
-    while rows < count {
-        values.clear();
-        if let Some(levels) = levels {
-            levels.clear();
-        }
-        let most = (count - rows).min(CONVERTED_AT_ONCE);
-        let (read, found, _) = reader.read_records(most, levels.as_mut(), None, values)?;
-        if read == 0 {
-            break;
-        }
-        (rows, known) = (rows + read, known + found);
-        match levels {
-            Some(levels) if levels.len() > values.len() => {
-                let mut values = values.iter();
-                column.extend(levels.iter().map(|level| match level {
-                    0 => absent,
-                    _ => values.next().map_or(absent, &convert),
-                }));
-            }
-            _ => column.extend(values.iter().map(&convert)),
-        }
-    }
-    Ok((rows, known))
-}
-
-fn command(name: &ByteArray) -> Command {
-    let mut command = Command::default();
-    let bytes = name.data();
-    let length = bytes.len().min(15);
-    command.0[..length].copy_from_slice(&bytes[..length]);
-    command
 }

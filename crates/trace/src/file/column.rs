@@ -1,0 +1,178 @@
+//! A column chunk that is being read into a batch: decoded here where it is as nearly all
+//! are, by the Parquet library where it is of another encoding or type.
+
+use super::pages::{Pages, are_decoded_here, command};
+use super::source::{Held, Source};
+use crate::batch::Batch;
+use crate::schema::{Field, NARROW, WIDE};
+use parquet::basic::Type as Physical;
+use parquet::column::page::PageReader;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use steadfast_domain::io_event::Command;
+
+/// A column chunk up to this size is read at once.
+const HELD_MAX: u64 = 8 << 20;
+/// Rows that are converted at once: few enough for the processor's nearest caches.
+const CONVERTED_AT_ONCE: usize = 1024;
+
+/// A column chunk that is being read.
+pub(super) struct OpenColumn {
+    field: Field,
+    reader: Reader,
+}
+
+enum Reader {
+    Wide(Pages<i64>),
+    Narrow(Pages<i32>),
+    Names(Pages<Command>),
+    Library(Box<ByLibrary>),
+}
+
+impl OpenColumn {
+    /// Opens the chunk of a row group that has so many rows.
+    pub(super) fn open<R: Read + Seek + Send + 'static>(
+        source: &Source<R>,
+        held: Option<&Held>,
+        (metadata, rows): (&ColumnChunkMetaData, usize),
+        field: Field,
+    ) -> Result<Self> {
+        let pages = pages(source, held, metadata, rows)?;
+        let nullable = metadata.column_descr().max_def_level() > 0;
+        let reader = match (metadata.column_type(), field.bits()) {
+            _ if !are_decoded_here(metadata) => {
+                Reader::Library(Box::new(ByLibrary::new(metadata, pages)))
+            }
+            (Physical::INT64, 64) => Reader::Wide(Pages::new(pages, nullable)),
+            (Physical::INT32, 8..=32) => Reader::Narrow(Pages::new(pages, nullable)),
+            (Physical::BYTE_ARRAY, 0) => Reader::Names(Pages::new(pages, nullable)),
+            _ => Reader::Library(Box::new(ByLibrary::new(metadata, pages))),
+        };
+        Ok(OpenColumn { field, reader })
+    }
+
+    /// Which it is.
+    pub(super) fn field(&self) -> Field {
+        self.field
+    }
+
+    /// Appends `count` rows to the batch's column; returns how many there were.
+    pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
+        let index = self.field.index();
+        let absent = self.field.when_absent().cast_signed();
+        let (rows, values) = match &mut self.reader {
+            Reader::Wide(pages) => pages.read(count, &mut batch.wide[index], absent)?,
+            Reader::Narrow(pages) => pages.read(count, &mut batch.narrow[index - WIDE], 0)?,
+            Reader::Names(pages) => {
+                let names = &mut batch.names[index - WIDE - NARROW];
+                pages.read(count, names, Command::default())?
+            }
+            Reader::Library(library) => library.read(self.field, count, batch)?,
+        };
+        if values < rows && self.field.indispensable() {
+            return Err(ParquetError::General(format!("{} rows have no value", rows - values)));
+        }
+        Ok(rows)
+    }
+}
+
+/// The pages of a chunk: in memory, where it was read already or is short.
+fn pages<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    held: Option<&Held>,
+    metadata: &ColumnChunkMetaData,
+    rows: usize,
+) -> Result<Box<dyn PageReader>> {
+    let (start, length) = metadata.byte_range();
+    let held = match held {
+        Some(held) => Some(held.clone()),
+        None if length <= HELD_MAX => Some(Held::new(source, start, usize::try_from(length)?)?),
+        None => None,
+    };
+    Ok(match held {
+        Some(held) => Box::new(SerializedPageReader::new(Arc::new(held), metadata, rows, None)?),
+        None => {
+            let shared = Arc::new(source.clone());
+            Box::new(SerializedPageReader::new(shared, metadata, rows, None)?)
+        }
+    })
+}
+
+/// A column chunk that the library decodes.
+struct ByLibrary {
+    reader: ColumnReader,
+    nullable: bool,
+}
+
+impl ByLibrary {
+    fn new(metadata: &ColumnChunkMetaData, pages: Box<dyn PageReader>) -> Self {
+        let descriptor = metadata.column_descr_ptr();
+        let nullable = descriptor.max_def_level() > 0;
+        ByLibrary { reader: get_column_reader(descriptor, pages), nullable }
+    }
+
+    /// Appends rows to the batch's column; gives how many there were, and how many of them
+    /// have a value.
+    fn read(&mut self, field: Field, count: usize, batch: &mut Batch) -> Result<(usize, usize)> {
+        let index = field.index();
+        let absent = field.when_absent().cast_signed();
+        let wanted = (count, self.nullable);
+        match &mut self.reader {
+            ColumnReader::Int64ColumnReader(reader) if index < WIDE => {
+                converted(reader, wanted, (&mut batch.wide[index], absent), |value| *value)
+            }
+            ColumnReader::Int64ColumnReader(reader) if index < WIDE + NARROW => {
+                let narrow = |v: &i64| u32::try_from(*v).unwrap_or(u32::MAX).cast_signed();
+                converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), narrow)
+            }
+            ColumnReader::Int32ColumnReader(reader) if index < WIDE => {
+                let wide = |v: &i32| i64::from(v.cast_unsigned());
+                converted(reader, wanted, (&mut batch.wide[index], absent), wide)
+            }
+            ColumnReader::Int32ColumnReader(reader) if index < WIDE + NARROW => {
+                converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), |value| *value)
+            }
+            ColumnReader::ByteArrayColumnReader(reader) if index >= WIDE + NARROW => {
+                let names = (&mut batch.names[index - WIDE - NARROW], Command::default());
+                converted(reader, wanted, names, |name| command(name.data()))
+            }
+            _ => Err(ParquetError::General("its type is one that a trace does not have".into())),
+        }
+    }
+}
+
+/// Appends rows to a column of another type.
+fn converted<T: DataType, C: Copy>(
+    reader: &mut ColumnReaderImpl<T>,
+    (count, nullable): (usize, bool),
+    (column, absent): (&mut Vec<C>, C),
+    convert: impl Fn(&T::T) -> C,
+) -> Result<(usize, usize)> {
+    let (mut rows, mut known) = (0, 0);
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    while rows < count {
+        values.clear();
+        levels.clear();
+        let most = (count - rows).min(CONVERTED_AT_ONCE);
+        let told = nullable.then_some(&mut levels);
+        let (read, found, _) = reader.read_records(most, told, None, &mut values)?;
+        if read == 0 {
+            break;
+        }
+        (rows, known) = (rows + read, known + found);
+        let mut values = values.iter();
+        match levels.len() > values.len() {
+            true => column.extend(levels.iter().map(|level| match level {
+                0 => absent,
+                _ => values.next().map_or(absent, &convert),
+            })),
+            false => column.extend(values.map(&convert)),
+        }
+    }
+    Ok((rows, known))
+}

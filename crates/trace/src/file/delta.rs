@@ -1,0 +1,170 @@
+//! Numbers as differences from the one before, which Parquet calls `DELTA_BINARY_PACKED`:
+//! blocks of differences above their block's least, each miniblock of as few bits as it
+//! needs.
+
+use super::unpack::{AT_ONCE, Numbers, WIDTH_MAX, packed_length, unpack, variable_length};
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use std::iter;
+
+/// A page that is being read.
+pub(super) struct Deltas {
+    bytes: Bytes,
+    /// Where the next miniblock, or the next block, begins.
+    at: usize,
+    miniblocks: usize,
+    /// Numbers of a miniblock.
+    numbers_each: usize,
+    /// The most bits that a difference may have.
+    width_max: usize,
+    /// The next miniblock of its block.
+    miniblock: usize,
+    /// Where the widths of its block's miniblocks stand.
+    widths_at: usize,
+    /// What of the miniblock that is being read was not unpacked yet.
+    left_of_miniblock: usize,
+    width: usize,
+    least: u64,
+    /// Numbers of which no difference was unpacked yet.
+    left: usize,
+    /// Differences that were unpacked, above the least, of which the first few are taken.
+    differences: Numbers,
+    taken: usize,
+    unpacked: usize,
+    /// The last number that was taken.
+    last: u64,
+    /// How many of the next are the same as it.
+    same: usize,
+}
+
+fn damaged(what: &str) -> ParquetError {
+    ParquetError::General(format!("its differences are damaged: {what}"))
+}
+
+fn too_few() -> ParquetError {
+    damaged("there are too few")
+}
+
+impl Deltas {
+    /// Of numbers of `width_max` bits.
+    pub(super) fn open(bytes: Bytes, width_max: usize) -> Result<Self> {
+        let mut at = 0;
+        let mut next = || {
+            let (number, end) = variable_length(&bytes, at).ok_or_else(too_few)?;
+            at = end;
+            Ok::<u64, ParquetError>(number)
+        };
+        let [block, miniblocks, left, first] = [next()?, next()?, next()?, next()?];
+        let numbers_each = block.checked_div(miniblocks).unwrap_or(0);
+        if numbers_each == 0 || !numbers_each.is_multiple_of(AT_ONCE as u64) {
+            return Err(damaged("their miniblocks are of impossible size"));
+        }
+        let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Ok(Deltas {
+            at,
+            miniblocks: whole(miniblocks),
+            numbers_each: whole(numbers_each),
+            width_max: width_max.min(WIDTH_MAX),
+            miniblock: whole(miniblocks),
+            widths_at: 0,
+            left_of_miniblock: 0,
+            width: 0,
+            least: 0,
+            left: whole(left.saturating_sub(1)),
+            differences: [0; AT_ONCE],
+            taken: 0,
+            unpacked: 0,
+            last: unzigzag(first),
+            // The first of them.
+            same: usize::from(left > 0),
+            bytes,
+        })
+    }
+
+    /// Appends the next numbers, converted.
+    pub(super) fn take<T: Copy>(
+        &mut self,
+        mut count: usize,
+        column: &mut Vec<T>,
+        convert: impl Fn(u64) -> T,
+    ) -> Result<()> {
+        while count > 0 {
+            if self.taken == self.unpacked && self.same == 0 {
+                self.go_on()?;
+            }
+            let same = count.min(self.same);
+            column.extend(iter::repeat_n(convert(self.last), same));
+            self.same -= same;
+            count -= same;
+            let part = count.min(self.unpacked - self.taken);
+            let (mut last, least) = (self.last, self.least);
+            let differences = &self.differences[self.taken..self.taken + part];
+            column.extend(differences.iter().map(|difference| {
+                last = last.wrapping_add(least.wrapping_add(*difference));
+                convert(last)
+            }));
+            self.last = last;
+            self.taken += part;
+            count -= part;
+        }
+        Ok(())
+    }
+
+    /// Goes on where all that is known is taken.
+    fn go_on(&mut self) -> Result<()> {
+        if self.left == 0 {
+            return Err(too_few());
+        }
+        if self.left_of_miniblock == 0 {
+            self.begin_miniblock()?;
+        }
+        if (self.width, self.least) == (0, 0) {
+            self.same = self.left.min(self.left_of_miniblock);
+            self.left -= self.same;
+            self.left_of_miniblock = 0;
+            return Ok(());
+        }
+        self.unpack_more()
+    }
+
+    fn unpack_more(&mut self) -> Result<()> {
+        let packed = self.bytes.get(self.at..).unwrap_or_default();
+        (self.taken, self.unpacked) = (0, self.left.min(AT_ONCE));
+        if packed.len() < packed_length(self.unpacked, self.width) {
+            return Err(too_few());
+        }
+        unpack(packed, self.width, &mut self.differences);
+        self.at += packed_length(AT_ONCE, self.width);
+        self.left_of_miniblock -= AT_ONCE;
+        self.left -= self.unpacked;
+        Ok(())
+    }
+
+    fn begin_miniblock(&mut self) -> Result<()> {
+        if self.miniblock == self.miniblocks {
+            self.begin_block()?;
+        }
+        let width = self.bytes.get(self.widths_at + self.miniblock).ok_or_else(too_few)?;
+        self.width = usize::from(*width);
+        if self.width > self.width_max {
+            return Err(damaged("one has more bits than its column"));
+        }
+        self.miniblock += 1;
+        self.left_of_miniblock = self.numbers_each;
+        Ok(())
+    }
+
+    fn begin_block(&mut self) -> Result<()> {
+        let (least, widths_at) = variable_length(&self.bytes, self.at).ok_or_else(too_few)?;
+        self.least = unzigzag(least);
+        self.widths_at = widths_at;
+        self.at = widths_at.checked_add(self.miniblocks).ok_or_else(too_few)?;
+        self.miniblock = 0;
+        Ok(())
+    }
+}
+
+/// A signed number, whose sign is the lowest bit, in two's complement.
+fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}

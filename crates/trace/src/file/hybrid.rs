@@ -1,0 +1,116 @@
+//! Small numbers in runs, which Parquet calls the hybrid of run lengths and bit packing:
+//! places in a dictionary, and which rows have a value.
+
+use super::unpack::{AT_ONCE, Numbers, packed_length, unpack, variable_length};
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+
+/// Bits of the widest number.
+const WIDTH_MAX: usize = 32;
+
+/// Runs that are being read.
+pub(super) struct Hybrid {
+    bytes: Bytes,
+    /// Where the next run begins.
+    at: usize,
+    width: usize,
+    run: Run,
+    /// Numbers of the run that were not taken yet.
+    left: usize,
+    /// Numbers of a packed run that were unpacked, of which the first few are taken.
+    numbers: Numbers,
+    taken: usize,
+    unpacked: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Run {
+    /// The same number again and again.
+    Same(u64),
+    /// Numbers beside each other, from this byte on.
+    Packed(usize),
+}
+
+/// Some of the numbers.
+pub(super) enum Part<'n> {
+    /// A number, so many times.
+    Same(u64, usize),
+    /// Different ones.
+    Each(&'n [u64]),
+}
+
+impl Hybrid {
+    /// Of numbers of `width` bits.
+    pub(super) fn open(bytes: Bytes, width: usize) -> Result<Self> {
+        if width > WIDTH_MAX {
+            let what = format!("its numbers in runs are of {width} bits, which is impossible");
+            return Err(ParquetError::General(what));
+        }
+        // Without any bits there is nothing to write, and some programs write nothing.
+        let left = if width == 0 { usize::MAX } else { 0 };
+        let run = Run::Same(0);
+        Ok(Hybrid { bytes, at: 0, width, run, left, numbers: [0; AT_ONCE], taken: 0, unpacked: 0 })
+    }
+
+    /// Gives out the next numbers, part by part.
+    pub(super) fn take(&mut self, mut count: usize, mut give: impl FnMut(Part<'_>)) -> Result<()> {
+        while count > 0 {
+            while self.left == 0 {
+                self.begin_run()?;
+            }
+            let mut part = count.min(self.left);
+            match self.run {
+                Run::Same(number) => give(Part::Same(number, part)),
+                Run::Packed(at) => {
+                    if self.taken == self.unpacked {
+                        self.unpack_more(at);
+                    }
+                    part = part.min(self.unpacked - self.taken);
+                    give(Part::Each(&self.numbers[self.taken..self.taken + part]));
+                    self.taken += part;
+                }
+            }
+            self.left -= part;
+            count -= part;
+        }
+        Ok(())
+    }
+
+    /// Passes over the next numbers where all of them are this one in one run; tells whether
+    /// they are.
+    pub(super) fn pass_over(&mut self, count: usize, number: u64) -> Result<bool> {
+        while self.left == 0 && count > 0 {
+            self.begin_run()?;
+        }
+        let are_same = matches!(self.run, Run::Same(same) if same == number) && count <= self.left;
+        self.left -= if are_same { count } else { 0 };
+        Ok(are_same)
+    }
+
+    fn unpack_more(&mut self, at: usize) {
+        unpack(self.bytes.get(at..).unwrap_or_default(), self.width, &mut self.numbers);
+        (self.taken, self.unpacked) = (0, AT_ONCE);
+        self.run = Run::Packed(at + packed_length(AT_ONCE, self.width));
+    }
+
+    fn begin_run(&mut self) -> Result<()> {
+        let too_few = || ParquetError::General("its numbers in runs are too few".into());
+        let (header, begin) = variable_length(&self.bytes, self.at).ok_or_else(too_few)?;
+        let count = usize::try_from(header >> 1).unwrap_or(usize::MAX);
+        let there = self.bytes.len() - begin;
+        if header & 1 == 1 {
+            let length = count.saturating_mul(self.width).min(there);
+            // Of numbers that were cut off there are only those before.
+            self.left = count.saturating_mul(8).min(length * 8 / self.width.max(1));
+            self.run = Run::Packed(begin);
+            (self.taken, self.unpacked) = (0, 0);
+            self.at = begin + length;
+        } else {
+            let end = begin + packed_length(1, self.width);
+            let number = self.bytes.get(begin..end).ok_or_else(too_few)?;
+            let number = number.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+            (self.run, self.left, self.at) = (Run::Same(number), count, end);
+        }
+        Ok(())
+    }
+}

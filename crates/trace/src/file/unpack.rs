@@ -1,0 +1,117 @@
+//! Numbers of a few bits each as Parquet packs them: one after the other, from the lowest
+//! bit of the first byte on.
+
+/// Numbers that are unpacked at once.
+pub(super) const AT_ONCE: usize = 32;
+/// Bits of the widest number.
+pub(super) const WIDTH_MAX: usize = 64;
+/// Numbers that begin and end with whole bytes, whatever their width.
+const GROUP: usize = 8;
+/// Bytes that are looked at from where a number begins.
+const REACH: usize = size_of::<u128>();
+
+/// Numbers, unpacked.
+pub(super) type Numbers = [u64; AT_ONCE];
+
+/// Bytes that so many numbers take.
+pub(super) fn packed_length(numbers: usize, width: usize) -> usize {
+    numbers.saturating_mul(width).div_ceil(8)
+}
+
+/// Unpacks numbers of `width` bits, at most [`WIDTH_MAX`]; 0 stands for those that are not
+/// there.
+pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut Numbers) {
+    let of_width = OF_WIDTH[width];
+    let length = packed_length(AT_ONCE, width);
+    if bytes.len() >= length + REACH {
+        return of_width(bytes, numbers);
+    }
+    let mut longer = [0; AT_ONCE * WIDTH_MAX / 8 + REACH];
+    let there = bytes.len().min(length);
+    longer[..there].copy_from_slice(&bytes[..there]);
+    of_width(&longer, numbers);
+}
+
+/// One for each width: all shifts are known when this is compiled.
+fn of_width<const WIDTH: usize>(bytes: &[u8], numbers: &mut Numbers) {
+    for (group, numbers) in numbers.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+        let bytes = &bytes[group * WIDTH..][..WIDTH + REACH];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            let (byte, bit) = (at * WIDTH / 8, at * WIDTH % 8);
+            *number = match WIDTH {
+                0 => 0,
+                // Fits into eight bytes wherever it begins.
+                1..=57 => word(bytes, byte) >> bit & (u64::MAX >> (64 - WIDTH)),
+                _ => wide_word(bytes, byte, bit) & (u64::MAX >> (64 - WIDTH)),
+            };
+        }
+    }
+}
+
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+}
+
+#[inline]
+fn wide_word(bytes: &[u8], at: usize, bit: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |word| (u128::from_le_bytes(*word) >> bit) as u64)
+}
+
+macro_rules! of_widths {
+    ($($width:literal)*) => { [$(of_width::<$width>),*] };
+}
+
+const OF_WIDTH: [fn(&[u8], &mut Numbers); WIDTH_MAX + 1] = of_widths![
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+    33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
+];
+
+/// A number of 7 bits per byte, the lowest first, and where it ends; `None` where it does
+/// not end.
+pub(super) fn variable_length(bytes: &[u8], mut at: usize) -> Option<(u64, usize)> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let byte = *bytes.get(at)?;
+        at += 1;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some((number, at));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::step::mix64;
+
+    #[test]
+    fn every_width_is_unpacked_bit_by_bit() {
+        let bytes: Vec<u8> = (0..300).map(|at| mix64(at) as u8).collect();
+        for width in 0..=WIDTH_MAX {
+            for length in [300, packed_length(AT_ONCE, width), 5, 0] {
+                let bytes = &bytes[..length];
+                let bit = |at: usize| bytes.get(at / 8).map_or(0, |byte| byte >> (at % 8) & 1);
+                let mut numbers = [7; AT_ONCE];
+                unpack(bytes, width, &mut numbers);
+                for (at, number) in numbers.iter().enumerate() {
+                    let bits = (0..width).map(|i| u64::from(bit(at * width + i)) << i);
+                    assert_eq!(*number, bits.sum::<u64>(), "{width} {length} {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_of_variable_length_ends_or_is_none() {
+        assert_eq!(variable_length(&[9, 0x05], 1), Some((5, 2)));
+        assert_eq!(variable_length(&[0xac, 0x02, 1], 0), Some((300, 2)));
+        let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert_eq!(variable_length(&largest, 0), Some((u64::MAX, 10)));
+        assert_eq!(variable_length(&[0x80; 9], 0), None);
+        assert_eq!(variable_length(&[0x80; 12], 0), None);
+        assert_eq!(variable_length(&[], 3), None);
+    }
+}
