@@ -49,10 +49,18 @@ impl Buckets {
     #[inline]
     pub(crate) fn count(&mut self, index: usize) {
         let place = self.place(index);
-        match self.counts.get_mut(place) {
-            Some(count) if *count < u16::MAX => *count += 1,
-            _ => self.add(index, 1),
+        let Some(count) = self.counts.get_mut(place) else { return self.add(index, 1) };
+        *count = count.wrapping_add(1);
+        if *count == 0 {
+            self.carry(index, 1 << u16::BITS);
         }
+    }
+
+    /// Adds what became too large for a count.
+    #[cold]
+    fn carry(&mut self, index: usize, more: u64) {
+        let carried = self.carried.entry(index as u16).or_default();
+        *carried = carried.saturating_add(more);
     }
 
     /// Counts more in a bucket.
@@ -66,8 +74,7 @@ impl Buckets {
         let sum = more.saturating_add(u64::from(*count));
         *count = u16::try_from(sum).unwrap_or(0);
         if *count == 0 && sum > 0 {
-            let carried = self.carried.entry(index as u16).or_default();
-            *carried = carried.saturating_add(sum);
+            self.carry(index, sum);
         }
     }
 

@@ -66,6 +66,7 @@ pub mod step_file;
 pub mod steps;
 mod stream_chunk;
 mod stream_steps;
+mod stream_sums;
 mod stream_tally;
 pub mod streams;
 pub mod study;

@@ -7,6 +7,23 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Classes for every I/O or run that is looked back at, so that most are empty.
+const CLASSES_EACH: usize = 16;
+/// Bits of the number of a class at most.
+const CLASS_BITS_MAX: u32 = 16;
+/// At least, where runs are told by it.
+const RUN_BITS: u32 = 9;
+/// Where I/Os are told by it: a few for each of those that are taken at once, and no more
+/// than a processor's nearest cache holds beside them.
+const MARK_BITS: u32 = 14;
+const MARKS: usize = 1 << MARK_BITS;
+
+/// Bits of the number of a class where `window` runs are looked back at.
+fn class_bits(window: usize) -> u32 {
+    let wanted = window.saturating_mul(CLASSES_EACH).max(1);
+    wanted.ilog2().clamp(RUN_BITS, CLASS_BITS_MAX)
+}
+
 /// Ends of I/Os and of runs, as they are kept with a place in a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recent {
@@ -42,79 +59,94 @@ struct RunsOfClass {
 
 /// I/Os of one operation on one device, one after the other, and memory to look back from
 /// them; the same for whatever operation comes next.
+#[derive(Default)]
 pub(crate) struct Successive {
     /// Where each begins and ends.
     begins: Vec<u64>,
     ends: Vec<u64>,
-    /// Those that begin where something may have ended, ascending.
-    candidates: Vec<u32>,
     /// What [`short`] makes of the ends.
     short_ends: Vec<u32>,
-    /// By [`class`], whether something ended there.
-    marks: Vec<u8>,
-    /// What is not used of a hash for its mark.
-    shift: u32,
+    /// Those that begin where something may have ended, ascending.
+    candidates: Vec<u32>,
+    marks: Marks,
     /// I/Os before the first that are among the ends.
     before: usize,
 }
 
-/// Classes for every I/O or run that is looked back at, so that most are empty.
-const CLASSES_EACH: usize = 16;
-/// Bits of the number of a class at most.
-const CLASS_BITS_MAX: u32 = 16;
-/// At least, where runs are told by it.
-const RUN_BITS: u32 = 9;
-/// At least, where I/Os are: those that are taken at once are many more than those that are
-/// looked back at.
-const MARK_BITS: u32 = 14;
+/// Where something ended, by [`class`]. Nothing has to be wiped out for the next operation:
+/// a mark says in whose turn it was made.
+struct Marks {
+    turns: Box<[u8; MARKS]>,
+    turn: u8,
+}
 
-/// Bits of the number of a class where `window` I/Os are looked back at.
-fn class_bits(window: usize, least: u32) -> u32 {
-    let wanted = window.saturating_mul(CLASSES_EACH).max(1);
-    wanted.ilog2().clamp(least, CLASS_BITS_MAX)
+/// The marks of one operation on one device.
+struct Turn<'m> {
+    turns: &'m mut [u8; MARKS],
+    number: u8,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Marks { turns: Box::new([0; MARKS]), turn: 0 }
+    }
+}
+
+impl Marks {
+    /// The next turn, without a mark.
+    fn next(&mut self) -> Turn<'_> {
+        self.turn = self.turn.wrapping_add(1);
+        if self.turn == 0 {
+            self.turns.fill(0);
+            self.turn = 1;
+        }
+        Turn { turns: &mut self.turns, number: self.turn }
+    }
+}
+
+impl Turn<'_> {
+    #[inline]
+    fn mark(&mut self, short: u32) {
+        self.turns[class(short, u32::BITS - MARK_BITS)] = self.number;
+    }
+
+    #[inline]
+    fn has(&self, short: u32) -> bool {
+        self.turns[class(short, u32::BITS - MARK_BITS)] == self.number
+    }
 }
 
 impl Successive {
-    /// None yet, where `window` I/Os are looked back at.
-    pub(crate) fn new(window: usize) -> Self {
-        let bits = class_bits(window, MARK_BITS);
-        Successive {
-            begins: Vec::new(),
-            ends: Vec::new(),
-            candidates: Vec::new(),
-            short_ends: Vec::new(),
-            marks: vec![0; 1 << bits],
-            shift: u32::BITS - bits,
-            before: 0,
-        }
-    }
-
-    /// I/Os from `begin` to `end` each, after those that are remembered.
-    fn gather(&mut self, recent: &Recent, ios: impl Iterator<Item = (u64, u64)>) {
-        self.begins.clear();
+    /// I/Os from `begin` to `end` each, after those that are remembered: finds those that
+    /// begin where something may have ended.
+    fn gather(&mut self, recent: &Recent, ios: impl ExactSizeIterator<Item = (u64, u64)>) {
         self.before = in_their_order(&recent.ends, recent.next, &mut self.ends);
         in_their_order(&recent.short_ends, recent.next, &mut self.short_ends);
-        let mut both = (std::mem::take(&mut self.begins), std::mem::take(&mut self.ends));
-        both.extend(ios);
-        (self.begins, self.ends) = both;
-        self.short_ends.extend(self.ends[self.before..].iter().map(|end| short(*end)));
-    }
-
-    /// Finds those that begin where something may have ended.
-    fn find_candidates(&mut self, runs: &[u32]) {
-        let ended = || self.short_ends.iter().chain(runs);
-        let (marks, shift) = (&mut self.marks, self.shift);
-        ended().for_each(|short| marks[class(*short, shift)] = 1);
-        self.candidates.resize(self.begins.len(), 0);
+        self.make_room(ios.len());
+        let (mut marks, candidates) = (self.marks.next(), self.candidates.as_mut_slice());
+        let remembered = self.short_ends[..self.before].iter().chain(&recent.short_runs);
+        remembered.for_each(|short| marks.mark(*short));
+        let ends = self.ends[self.before..].iter_mut().zip(&mut self.short_ends[self.before..]);
+        let each = self.begins.iter_mut().zip(ends).zip(ios);
         let mut found = 0;
-        for (at, begin) in self.begins.iter().enumerate() {
+        for (at, ((to_begin, (to_end, to_short)), (begin, end))) in (0u32..).zip(each) {
+            let short_end = short(end);
+            (*to_begin, *to_end, *to_short) = (begin, end, short_end);
             // Written for each and kept for few: quicker than a choice that a processor
             // cannot foresee.
-            self.candidates[found] = at as u32;
-            found += usize::from(marks[class(short(*begin), shift)]);
+            candidates[found] = at;
+            found += usize::from(marks.has(short(begin)));
+            marks.mark(short_end);
         }
         self.candidates.truncate(found);
-        ended().for_each(|short| marks[class(*short, shift)] = 0);
+    }
+
+    /// For so many I/Os.
+    fn make_room(&mut self, ios: usize) {
+        self.begins.resize(ios, 0);
+        self.candidates.resize(ios, 0);
+        self.ends.resize(self.before + ios, 0);
+        self.short_ends.resize(self.before + ios, 0);
     }
 
     /// Whether one of the I/Os before this one ended where it begins.
@@ -159,6 +191,8 @@ impl Recent {
     }
 
     /// The run that was not continued for the longest time.
+    #[cold]
+    #[inline(never)]
     fn oldest_run(&self) -> Option<usize> {
         self.continued.iter().zip(0..).min().map(|(_, at)| at)
     }
@@ -172,7 +206,7 @@ impl Lookback {
 
     /// One that goes on where another stood.
     pub(crate) fn going_on(recent: Recent) -> Self {
-        let bits = class_bits(recent.runs.len(), RUN_BITS);
+        let bits = class_bits(recent.runs.len());
         let runs = vec![RunsOfClass::default(); 1 << bits];
         let mut lookback = Lookback { recent, runs, shift: u32::BITS - bits };
         for run in 0..lookback.recent.short_runs.len() {
@@ -192,11 +226,10 @@ impl Lookback {
     pub(crate) fn take_all(
         &mut self,
         space: &mut Successive,
-        ios: impl Iterator<Item = (u64, u64)>,
+        ios: impl ExactSizeIterator<Item = (u64, u64)>,
         mut found: impl FnMut(usize, u32),
     ) {
         space.gather(&self.recent, ios);
-        space.find_candidates(&self.recent.short_runs);
         for at in space.candidates.iter().map(|at| *at as usize) {
             let run = self.run_at(space.begins[at]);
             if run.is_some() || space.has_end(at) {
@@ -231,7 +264,7 @@ impl Lookback {
 
     /// Moves a run's end, or puts a new run in the place of the one that was
     /// not continued for the longest time; gives its length.
-    #[inline]
+    #[inline(always)]
     fn run_to(&mut self, end: u64, known: Option<usize>) -> u32 {
         self.recent.clock += 1;
         let Some(at) = known.or_else(|| self.recent.oldest_run()) else { return 1 };
@@ -299,9 +332,9 @@ mod tests {
 
     #[test]
     fn marks_find_what_a_search_of_all_finds() {
-        for window in [1, 2, 3, 32, 700] {
+        for window in [1, 2, 3, 32, 700, 4096] {
             let (mut plain, mut quick) = (Recent::new(window), Lookback::new(window));
-            let mut space = Successive::new(window);
+            let mut space = Successive::default();
             let mut state = 3;
             let mut draw = |below: u64| {
                 state += 1;

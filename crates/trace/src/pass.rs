@@ -424,21 +424,35 @@ struct ResponseTimes(u64);
 
 impl ResponseTimes {
     fn see(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        // Halves, whose sums have room, are added several at once.
-        let (mut low, mut high) = (0u64, 0u64);
-        for response in batch.responses() {
-            let known = if *response == UNKNOWN { 0 } else { response.cast_unsigned() };
-            low += known & u64::from(u32::MAX);
-            high += known >> u32::BITS;
-        }
-        let sum = u128::from(self.0) + u128::from(low) + (u128::from(high) << u32::BITS);
+        let sum = u128::from(self.0) + Self::sum_of(batch.responses());
         self.0 = u64::try_from(sum).map_err(|_| {
             let what = "impossible response times: more than 584 years in total";
             TraceError::damaged("in column response_ns", what)
         })?;
         Ok(())
     }
+
+    /// Those that are known added up, several at once.
+    fn sum_of(responses: &[i64]) -> u128 {
+        let (any, sum) = responses.iter().fold((0, 0u64), |(any, sum), response| {
+            (any | response, sum.wrapping_add(response.cast_unsigned()))
+        });
+        if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
+            return sum.into();
+        }
+        // Halves have room for their sums.
+        let (mut low, mut high) = (0u64, 0u64);
+        for response in responses {
+            let known = if *response == UNKNOWN { 0 } else { response.cast_unsigned() };
+            low += known & u64::from(u32::MAX);
+            high += known >> u32::BITS;
+        }
+        u128::from(low) + (u128::from(high) << u32::BITS)
+    }
 }
+
+/// Response times below this have room for the sum of as many.
+const SHORT: i64 = 1 << 31;
 
 /// As a batch keeps it.
 const UNKNOWN: i64 = RESPONSE_UNKNOWN.cast_signed();

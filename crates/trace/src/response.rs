@@ -31,6 +31,12 @@ impl Responses {
         self.buckets.count(FineHistogram::index(ns));
     }
 
+    /// Enters one into the histogram; [`Self::take_sum`] tells the rest.
+    #[inline]
+    pub(crate) fn enter(&mut self, ns: u64) {
+        self.buckets.count(FineHistogram::index(ns));
+    }
+
     /// Adds some of which only this is known; [`Self::take_histogram`] tells the
     /// rest, where it is known.
     pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {

@@ -145,7 +145,7 @@ impl Sequencer {
             tells_after: false,
             tells_busy: true,
             kinds: Kinds::default(),
-            space: Successive::new(window.max(1)),
+            space: Successive::default(),
             depths_counted: 0,
         }
     }
@@ -178,7 +178,6 @@ impl Sequencer {
             outstanding: Outstanding::going_on(completions),
         };
         self.window = before.window;
-        self.space = Successive::new(before.window);
         self.recent_slots.clone_from(&before.recent_slots);
         self.recent = before.recent.iter().cloned().map(Lookback::going_on).collect();
         self.device_slots.clone_from(&before.device_slots);
@@ -217,7 +216,6 @@ impl Sequencer {
     /// through by itself: what it looks back at stays at hand, and its I/Os are much alike.
     fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
         self.find_kinds(batch, rows.clone());
-        self.kinds.sort(self.recent.len());
         let places = Places::of(batch, rows.clone());
         let (sequential, after) = (&mut self.sequential, &mut self.after);
         for (lookback, of_kind) in self.recent.iter_mut().zip(self.kinds.each()) {
@@ -231,33 +229,28 @@ impl Sequencer {
             };
             let each = of_kind.iter().map(|row| usize::from(*row));
             match places.are_in_files(usize::from(*first)) {
-                true => {
-                    lookback.take_all(&mut self.space, each.map(|at| places.in_file(at)), found)
+                true => lookback.take_all(
+                    &mut self.space,
+                    each.map(move |at| places.in_file(at)),
+                    found,
+                ),
+                false => {
+                    lookback.take_all(&mut self.space, each.map(move |at| places.at(at)), found)
                 }
-                false => lookback.take_all(&mut self.space, each.map(|at| places.at(at)), found),
             }
         }
     }
 
-    /// Tells of each row its operation, device and layer; nothing of one without bytes.
+    /// Lists the rows of each operation, device and layer; nowhere those without bytes.
     fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
-        let part = |field| batch.narrow(field).part(rows.clone());
-        let asked = part(Field::Bytes).iter().zip(part(Field::Op));
-        let places = part(Field::Device).iter().zip(part(Field::Layer));
-        self.kinds.of_row.resize(rows.len(), 0);
-        for ((kind, (bytes, op)), (device, layer)) in
-            self.kinds.of_row.iter_mut().zip(asked).zip(places)
-        {
-            let op = (op.cast_unsigned()).min(IoOp::Other as u32) as usize;
-            let is_file = *layer == Layer::FileSystem as i32;
-            let place = address_space(*device as u16, is_file) * IoOp::ALL.len() + op;
-            *kind = match bytes {
-                0 => 0,
-                _ => {
-                    let new = || Lookback::new(self.window);
-                    1 + slot(&mut self.recent_slots, place, &mut self.recent, new) as u32
-                }
-            };
+        self.kinds.begin(batch, rows);
+        let mut next = 0;
+        while let Some((row, number)) = self.kinds.list_from(next) {
+            // The first of its kind.
+            let new = || Lookback::new(self.window);
+            let slot = slot(&mut self.recent_slots, number, &mut self.recent, new);
+            self.kinds.enter(number, slot);
+            next = row;
         }
     }
 
@@ -321,44 +314,83 @@ fn address_space(device: u16, is_file: bool) -> usize {
     usize::from(device) * 2 + usize::from(is_file)
 }
 
-/// The rows of a few I/Os, sorted by operation, device and layer.
+/// The rows of a few I/Os by operation, device and layer.
 #[derive(Default)]
 struct Kinds {
-    /// Of each row one more than its kind's place among what is looked back at; 0 of one
-    /// without bytes.
+    /// Of each row a number for its operation, device and layer, from 1; 0 of one without
+    /// bytes.
     of_row: Vec<u32>,
-    /// The rows of one kind after those of the other.
-    sorted: Vec<u16>,
-    /// Where those of each kind end.
-    ends: Vec<u32>,
+    /// By that number, which of the lists it is; nothing of one that is not known yet.
+    lists: Vec<u32>,
+    /// The rows of each kind as they came, after those without bytes.
+    rows: Vec<Vec<u16>>,
 }
 const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= 1 << u16::BITS);
 
+/// No list.
+const UNKNOWN: u32 = u32::MAX;
+/// The list of those without bytes.
+const WITHOUT_BYTES: usize = 0;
+
 impl Kinds {
-    /// Sorts the rows, each kind's as they came.
-    fn sort(&mut self, kinds: usize) {
-        self.ends.clear();
-        self.ends.resize(kinds + 1, 0);
-        self.of_row.iter().for_each(|kind| self.ends[*kind as usize] += 1);
-        let mut begin = 0;
-        for end in &mut self.ends {
-            begin += std::mem::replace(end, begin);
+    /// Takes the next few I/Os, which are to be listed.
+    fn begin(&mut self, batch: &Batch, rows: Range<usize>) {
+        if self.lists.is_empty() {
+            self.list(0, WITHOUT_BYTES);
         }
-        self.sorted.resize(self.of_row.len(), 0);
-        for (row, kind) in self.of_row.iter().enumerate() {
-            let end = &mut self.ends[*kind as usize];
-            self.sorted[*end as usize] = row as u16;
-            *end += 1;
+        self.rows.iter_mut().for_each(Vec::clear);
+        self.of_row.resize(rows.len(), 0);
+        let part = |field| batch.narrow(field).part(rows.clone());
+        let asked = part(Field::Bytes).iter().zip(part(Field::Op));
+        let places = part(Field::Device).iter().zip(part(Field::Layer));
+        for ((number, (bytes, op)), (device, layer)) in
+            self.of_row.iter_mut().zip(asked).zip(places)
+        {
+            let op = op.cast_unsigned().min(IoOp::Other as u32);
+            let is_file = *layer == Layer::FileSystem as i32;
+            let place = address_space(*device as u16, is_file) as u32 * IoOp::ALL.len() as u32 + op;
+            // A mask instead of a choice, so that several are found at once.
+            let has_bytes = u32::from(*bytes != 0).wrapping_neg();
+            *number = (1 + place) & has_bytes;
         }
     }
 
-    /// The rows of each kind.
+    /// Lists the rows from this one on, up to the first of a kind that has no list; tells
+    /// that, and the number of its kind as [`Sequencer`] has it.
+    fn list_from(&mut self, first: usize) -> Option<(usize, usize)> {
+        for (row, number) in self.of_row.iter().enumerate().skip(first) {
+            let list = self.lists.get(*number as usize).copied().unwrap_or(UNKNOWN);
+            match self.rows.get_mut(list as usize) {
+                Some(rows) => rows.push(row as u16),
+                None => return Some((row, *number as usize - 1)),
+            }
+        }
+        None
+    }
+
+    /// Makes a list for what is looked back at in that slot.
+    fn enter(&mut self, number: usize, slot: usize) {
+        self.list(number + 1, slot + 1);
+    }
+
+    fn list(&mut self, number: usize, list: usize) {
+        if self.lists.len() <= number {
+            self.lists.resize(number + 1, UNKNOWN);
+        }
+        self.lists[number] = list as u32;
+        if self.rows.len() <= list {
+            self.rows.resize(list + 1, Vec::new());
+        }
+    }
+
+    /// The rows of each kind, in the order of what is looked back at.
     fn each(&self) -> impl Iterator<Item = &[u16]> {
-        self.ends.windows(2).map(|ends| &self.sorted[ends[0] as usize..ends[1] as usize])
+        self.rows.iter().skip(1).map(Vec::as_slice)
     }
 }
 
 /// Where a few I/Os begin and end.
+#[derive(Clone, Copy)]
 struct Places<'b> {
     offset: &'b [i64],
     bytes: &'b [i32],
@@ -410,6 +442,7 @@ fn slot<T>(slots: &mut Vec<u32>, place: usize, states: &mut Vec<T>, new: impl Fn
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::{HashMap, VecDeque};
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::SeenInPart;
 
@@ -470,6 +503,95 @@ mod tests {
         let events = [file(7, 0), file(8, 4096), file(7, 4096), file(8, 8192)];
         assert_eq!(judged(8, &events), [false, false, true, true]);
         assert_eq!(judged(8, &[at(0, 0, IoOp::Flush), at(0, 0, IoOp::Flush)]), [false, false]);
+    }
+
+    /// What the rule says, word by word: ends and runs of one operation on one device.
+    struct Plainly {
+        ends: VecDeque<(u64, u64)>,
+        /// Where each ended, when it was last continued, and its sequential I/Os.
+        runs: Vec<(Option<(u64, u64)>, u64, u32)>,
+        clock: u64,
+    }
+
+    impl Plainly {
+        fn new(window: usize) -> Self {
+            let ends = VecDeque::with_capacity(window);
+            Plainly { ends, runs: vec![(None, 0, 0); window], clock: 0 }
+        }
+
+        fn judge(&mut self, file: u64, begin: u64, end: u64) -> u32 {
+            let run = self.runs.iter().position(|run| run.0 == Some((file, begin)));
+            let is_sequential = run.is_some() || self.ends.contains(&(file, begin));
+            if self.ends.len() == self.runs.len() {
+                self.ends.pop_front();
+            }
+            self.ends.push_back((file, end));
+            if !is_sequential {
+                return 0;
+            }
+            self.clock += 1;
+            let oldest = (0..self.runs.len()).min_by_key(|at| self.runs[*at].1).unwrap();
+            let length = run.map_or(0, |run| self.runs[run].2) + 1;
+            self.runs[run.unwrap_or(oldest)] = (Some((file, end)), self.clock, length);
+            length
+        }
+    }
+
+    /// The how manieth of its run each is, by the rule.
+    fn plainly(window: usize, events: &[IoEvent]) -> Vec<u32> {
+        let mut kinds = HashMap::new();
+        let judge = |event: &IoEvent| {
+            if event.bytes == 0 {
+                return 0;
+            }
+            let kind = (event.op, event.device, event.layer);
+            let kind: &mut Plainly = kinds.entry(kind).or_insert_with(|| Plainly::new(window));
+            let file = if event.layer == Layer::FileSystem { event.inode } else { 0 };
+            kind.judge(file, event.offset, event.offset + u64::from(event.bytes))
+        };
+        events.iter().map(judge).collect()
+    }
+
+    /// I/Os on so many devices, of so many operations, of which some have no bytes.
+    fn many_ios(count: u64, devices: u64, ops: u64, in_files: bool) -> Vec<IoEvent> {
+        let io = |number: u64| {
+            let draw = |what: u64, below: u64| mix64(number * 8 + what) % below;
+            // Some go on where one stood before, most are anywhere among few places.
+            let place = if draw(0, 3) == 0 { number / 7 } else { draw(1, 3000) };
+            IoEvent {
+                offset: place * 512,
+                bytes: draw(2, 4) as u32 * 512 * u32::from(draw(3, 20) > 0),
+                op: IoOp::ALL[draw(4, ops) as usize],
+                device: draw(5, devices) as u16,
+                layer: if in_files && draw(6, 2) == 0 { Layer::FileSystem } else { Layer::Block },
+                inode: draw(7, 3),
+                ..IoEvent::default()
+            }
+        };
+        (0..count).map(io).collect()
+    }
+
+    #[test]
+    fn many_ios_are_judged_by_the_rule_whatever_comes_between() {
+        let kinds = [(1, 1, false), (1, 5, false), (2, 3, true), (300, 2, false)];
+        for window in [1, 2, 3, 32, 700, 4096] {
+            for (devices, ops, in_files) in kinds {
+                let events = many_ios(2 * AT_ONCE as u64 + 77, devices, ops, in_files);
+                let expected = plainly(window, &events);
+                let mut sequencer = Sequencer::new(window).telling_after(true);
+                let mut found = Vec::new();
+                for part in events.chunks(5000) {
+                    sequencer.follow(&Batch::of(part));
+                    found.extend(sequencer.after.iter().map(|after| after.run));
+                    let told = sequencer.after.iter().map(|after| after.run > 0);
+                    assert!(told.eq(sequencer.sequential.iter().copied()));
+                    let going_on = Sequencer::new(1).telling_after(true);
+                    sequencer = going_on.going_on(&sequencer.neighbors());
+                }
+                assert!(expected.iter().any(|run| *run > 1));
+                assert_eq!(found, expected, "{window} {devices} {ops} {in_files}");
+            }
+        }
     }
 
     #[test]

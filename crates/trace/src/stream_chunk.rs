@@ -5,6 +5,7 @@
 use crate::batch::PART_MAX;
 use crate::file::Field;
 use crate::fold::Rows;
+use crate::stream_sums::{SHORT_NS, Sum, Telling};
 use crate::stream_tally::{StreamKey, StreamTally};
 use std::ops::Range;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
@@ -12,6 +13,8 @@ use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 /// I/Os that are counted at once: their columns fit a processor's nearest caches.
 pub(crate) const AT_ONCE: usize = 1024;
 const _: () = assert!(AT_ONCE <= PART_MAX);
+const FAILED: i32 = flags::FAILED as i32;
+const SHORT: i64 = SHORT_NS.cast_signed();
 
 /// A few I/Os.
 pub(crate) struct Chunk<'r> {
@@ -59,22 +62,90 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    /// The packed keys of those that the filter lets pass; nothing for the others.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = Option<u64>> {
-        let of_row = self.op.iter().zip(self.bytes).zip(self.sequential).zip(self.kept);
-        of_row.map(|(((op, bytes), sequential), kept)| {
-            kept.then(|| {
-                StreamKey::packed_number(op.cast_unsigned(), *sequential, bytes.cast_unsigned())
-            })
-        })
+    /// The packed keys of all of them.
+    pub(crate) fn keys(&self, keys: &mut Vec<u64>) {
+        keys.resize(self.kept.len(), 0);
+        let of_row = self.op.iter().zip(self.bytes).zip(self.sequential);
+        for (key, ((op, bytes), sequential)) in keys.iter_mut().zip(of_row) {
+            let (op, bytes) = (op.cast_unsigned(), bytes.cast_unsigned());
+            *key = StreamKey::packed_number(op, *sequential, bytes);
+        }
+    }
+
+    /// Which of them the filter lets pass.
+    pub(crate) fn kept(&self) -> &'r [bool] {
+        self.kept
+    }
+
+    /// What they tell, where that is added up without looking at each: nearly always all
+    /// response times are known and short, and all depths are known or none is.
+    pub(crate) fn telling(&self) -> Option<Telling> {
+        let any = |times: &[i64]| times.iter().fold(0, |any, time| any | time);
+        let (responses, queued) = (any(self.response), any(self.queued));
+        let depths = self.depth.iter().fold(0, |any, depth| any | depth);
+        // One less than nothing has all bits.
+        let less = self.depth.iter().fold(0, |any, depth| any | depth.wrapping_sub(1));
+        let are_short = (0..SHORT).contains(&responses) && (0..SHORT).contains(&queued);
+        let are_alike = depths == 0 || less < u32::MAX;
+        (are_short && are_alike).then_some(Telling { depths: depths > 0, queued: queued > 0 })
     }
 
     /// Counts each of the first I/Os to the stream of that number; one without such a
-    /// stream is left out. The columns in two turns: a processor has too few registers
-    /// for all of them.
+    /// stream is left out.
     pub(crate) fn count(&self, streams: &[u32], tallies: &mut [StreamTally]) {
         self.count_requests(streams, tallies);
         self.count_times(streams, tallies);
+    }
+
+    /// The same with sums, which have room for all streams, where that can be.
+    pub(crate) fn add_up(
+        &self,
+        telling: Telling,
+        streams: &[u32],
+        sums: &mut [Sum],
+        tallies: &mut [StreamTally],
+    ) {
+        self.add_each(streams, sums);
+        for (stream, response) in streams.iter().zip(self.response) {
+            if let Some(tally) = tallies.get_mut(*stream as usize) {
+                tally.responses.enter(response.cast_unsigned());
+            }
+        }
+        if telling.queued && self.queued.contains(&0) {
+            self.add_unqueued(streams, sums);
+        }
+        if self.flags.iter().fold(0, |any, flags| any | flags) & FAILED != 0 {
+            self.count_failed(streams, tallies);
+        }
+    }
+
+    fn add_each(&self, streams: &[u32], sums: &mut [Sum]) {
+        let asked = self.offset.iter().zip(self.depth);
+        let times = self.response.iter().zip(self.queued);
+        for (stream, ((offset, depth), (response, queued))) in streams.iter().zip(asked.zip(times))
+        {
+            let Some(sum) = sums.get_mut(*stream as usize) else { continue };
+            let times = (response.cast_unsigned(), queued.cast_unsigned());
+            sum.add(offset.cast_unsigned(), *depth, times);
+        }
+    }
+
+    fn add_unqueued(&self, streams: &[u32], sums: &mut [Sum]) {
+        let times = self.response.iter().zip(self.queued);
+        for (stream, (response, _)) in streams.iter().zip(times).filter(|(_, time)| *time.1 == 0) {
+            if let Some(sum) = sums.get_mut(*stream as usize) {
+                sum.add_unqueued(response.cast_unsigned());
+            }
+        }
+    }
+
+    fn count_failed(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+        let failed = streams.iter().zip(self.flags).filter(|(_, flags)| **flags & FAILED != 0);
+        for (stream, _) in failed {
+            if let Some(tally) = tallies.get_mut(*stream as usize) {
+                tally.failed += 1;
+            }
+        }
     }
 
     fn count_requests(&self, streams: &[u32], tallies: &mut [StreamTally]) {

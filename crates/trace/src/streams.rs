@@ -10,6 +10,7 @@ use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::queue::Queued;
 use crate::response::ResponseFigures;
 use crate::stream_chunk::{AT_ONCE, Chunk};
+use crate::stream_sums::{SUMMED_MAX, StreamSums};
 pub use crate::stream_tally::{StreamKey, StreamTally};
 use crate::threshold::Threshold;
 use crate::untold::Untold;
@@ -36,8 +37,15 @@ pub struct StreamTable {
     firsts: Firsts<Rank>,
     /// I/Os of streams beyond those kept apart.
     unlisted: StreamTally,
-    /// Memory for the streams of a few I/Os.
+    space: Space,
+}
+
+/// Memory for a few I/Os, and what is not added to the tallies yet.
+#[derive(Debug, Clone, Default)]
+struct Space {
+    keys: Vec<u64>,
     streams: Vec<u32>,
+    sums: StreamSums,
 }
 
 /// By what streams are chosen where there are too many: unlike their share it is
@@ -69,7 +77,7 @@ impl StreamTable {
             tallies: Vec::new(),
             firsts: Firsts::new(most),
             unlisted: StreamTally::default(),
-            streams: Vec::new(),
+            space: Space::default(),
         }
     }
 
@@ -141,28 +149,43 @@ impl StreamTable {
     }
 
     /// Takes a few I/Os.
-    fn take_chunk(&mut self, chunk: &Chunk<'_>, streams: &mut Vec<u32>) {
-        streams.clear();
-        for key in chunk.keys() {
-            let stream = key.map_or(Some(FREE), |key| self.stream(key));
-            let Some(stream) = stream else {
-                // Another stream may have to go, whose I/Os are not counted yet.
-                return self.take_beyond(chunk, streams);
+    fn take_chunk(&mut self, chunk: &Chunk<'_>, space: &mut Space) {
+        chunk.keys(&mut space.keys);
+        space.streams.resize(space.keys.len(), FREE);
+        let each = space.streams.iter_mut().zip(&space.keys).zip(chunk.kept());
+        for (row, ((stream, key), kept)) in each.enumerate() {
+            *stream = match kept {
+                false => FREE,
+                true => match self.stream(*key) {
+                    Some(stream) => stream,
+                    // Another stream may have to go, whose I/Os are not counted yet.
+                    None => return self.take_beyond(chunk, row, space),
+                },
             };
-            streams.push(stream);
         }
-        chunk.count(streams, &mut self.tallies);
+        self.count(chunk, &space.streams, &mut space.sums);
+    }
+
+    /// Counts the first I/Os, whose streams are known.
+    fn count(&mut self, chunk: &Chunk<'_>, streams: &[u32], sums: &mut StreamSums) {
+        match chunk.telling().filter(|_| self.tallies.len() <= SUMMED_MAX) {
+            Some(telling) => {
+                let sums = sums.by_stream(telling, &self.keys, &mut self.tallies);
+                chunk.add_up(telling, streams, sums, &mut self.tallies);
+            }
+            None => chunk.count(streams, &mut self.tallies),
+        }
     }
 
     /// The same where there are more streams than are kept apart: counts those whose
     /// streams are known, then the others one by one.
     #[cold]
-    fn take_beyond(&mut self, chunk: &Chunk<'_>, streams: &[u32]) {
-        chunk.count(streams, &mut self.tallies);
-        for (row, key) in chunk.keys().enumerate().skip(streams.len()) {
-            if let Some(key) = key {
-                chunk.row(row).count(&[0], slice::from_mut(self.tally(key)));
-            }
+    fn take_beyond(&mut self, chunk: &Chunk<'_>, known: usize, space: &mut Space) {
+        self.count(chunk, &space.streams[..known], &mut space.sums);
+        space.sums.settle(&self.keys, &mut self.tallies);
+        let kept = space.keys.iter().zip(chunk.kept()).enumerate().skip(known);
+        for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {
+            chunk.row(row).count(&[0], slice::from_mut(self.tally(*key)));
         }
     }
 
@@ -302,12 +325,13 @@ impl Fold for StreamTable {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let mut streams = std::mem::take(&mut self.streams);
+        let mut space = std::mem::take(&mut self.space);
         for first in (0..rows.kept.len()).step_by(AT_ONCE) {
             let range = first..rows.kept.len().min(first + AT_ONCE);
-            self.take_chunk(&Chunk::of(rows, range), &mut streams);
+            self.take_chunk(&Chunk::of(rows, range), &mut space);
         }
-        self.streams = streams;
+        space.sums.settle(&self.keys, &mut self.tallies);
+        self.space = space;
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -625,4 +649,103 @@ impl StreamFigures {
         Self::P99_999.headed("99.999 %"),
         Self::MRT.headed("MRT"),
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Batch;
+    use std::collections::HashMap;
+    use steadfast_domain::IoEvent;
+    use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+    use steadfast_domain::step::mix64;
+
+    /// I/Os of so many sizes, which tell this and that.
+    fn ios(count: u64, sizes: u64, tells: impl Fn(u64, &mut IoEvent)) -> Vec<IoEvent> {
+        let io = |number: u64| {
+            let random = mix64(number);
+            let mut event = IoEvent {
+                offset: random % 1000 * 512,
+                bytes: (random >> 8) as u32 % sizes as u32 * 512,
+                op: IoOp::ALL[(random >> 40) as usize % 5],
+                response_ns: random >> 44,
+                queued_ns: 1 + (random >> 54),
+                depth: 1 + (random >> 60) as u32,
+                ..IoEvent::default()
+            };
+            tells(number, &mut event);
+            event
+        };
+        (0..count).map(io).collect()
+    }
+
+    /// Takes them as they are, with all or some kept, and one by one.
+    fn is_taken_as_one_by_one(batches: &[Vec<IoEvent>]) {
+        for keeps in [1, 3] {
+            let mut table = StreamTable::new();
+            let mut tallies: HashMap<StreamKey, StreamTally> = HashMap::new();
+            for batch in batches.iter().map(|events| Batch::of(events)) {
+                let length = batch.len() as u64;
+                let sequential: Vec<bool> = (0..length).map(|row| mix64(row) % 4 == 0).collect();
+                let kept: Vec<bool> =
+                    (0..length).map(|row| keeps == 1 || mix64(row) % keeps > 0).collect();
+                let depth: Vec<u32> = (0..batch.len()).map(|row| batch.depth(row)).collect();
+                let rows = Rows {
+                    batch: &batch,
+                    sequential: &sequential,
+                    depth: &depth,
+                    busy: &[],
+                    kept: &kept,
+                    after: &[],
+                    stretch: 0,
+                    place: None,
+                };
+                table.take(&rows).unwrap();
+                for row in rows.iter() {
+                    let (op, bytes) = (batch.op(row), batch.bytes(row));
+                    let key = StreamKey { op, sequential: sequential[row], bytes };
+                    tallies.entry(key).or_default().add(&rows, row);
+                }
+            }
+            assert_eq!(table.len(), tallies.len());
+            assert!(tallies.iter().all(|(key, tally)| table.get(*key) == Some(tally)));
+        }
+    }
+
+    #[test]
+    fn streams_are_what_their_ios_add_up_to_whatever_these_tell() {
+        let alike = || ios(5000, 7, |_, _| ());
+        let some = |part: u64| move |number: u64| mix64(number / 3) % part == 0;
+        let not_queued = ios(3000, 7, |_, event| event.queued_ns = 0);
+        let seldom_queued = ios(3000, 7, |number, event| event.queued_ns *= number % 2);
+        let unended = ios(3000, 7, |number, event| {
+            event.response_ns = if some(40)(number) { RESPONSE_UNKNOWN } else { 50 };
+        });
+        let failed = ios(3000, 7, |number, event| {
+            event.flags = if some(2000)(number) { flags::FAILED } else { flags::SYNC };
+        });
+        let long = ios(3000, 7, |number, event| {
+            event.response_ns <<= if some(700)(number) { 30 } else { 1 };
+            event.queued_ns <<= if some(900)(number) { 52 } else { 1 };
+        });
+        let deep = ios(3000, 7, |_, event| event.depth = u32::MAX);
+        let no_depths = ios(3000, 7, |_, event| event.depth = 0);
+        let few_depths = ios(3000, 7, |number, event| event.depth *= (number % 3 / 2) as u32);
+        let each = [
+            not_queued,
+            seldom_queued,
+            unended,
+            failed,
+            long,
+            deep,
+            no_depths,
+            few_depths,
+            Vec::new(),
+        ];
+        for one in &each {
+            is_taken_as_one_by_one(slice::from_ref(one));
+        }
+        is_taken_as_one_by_one(&[alike(), each.concat(), alike()]);
+        is_taken_as_one_by_one(&[alike(), ios(30_000, 2000, |_, _| ()), alike()]);
+    }
 }
