@@ -65,6 +65,7 @@ impl OpenColumn {
     pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
         let index = self.field.index();
         let absent = self.field.when_absent().cast_signed();
+        let begin = batch.narrow.get(index.wrapping_sub(WIDE)).map_or(0, Vec::len);
         let (rows, values) = match &mut self.reader {
             Reader::Wide(pages) => pages.read(count, &mut batch.wide[index], absent)?,
             Reader::Narrow(pages) => pages.read(count, &mut batch.narrow[index - WIDE], 0)?,
@@ -77,8 +78,26 @@ impl OpenColumn {
         if values < rows && self.field.indispensable() {
             return Err(ParquetError::General(format!("{} rows have no value", rows - values)));
         }
+        if let Some(column) = batch.narrow.get(index.wrapping_sub(WIDE)) {
+            check_width(self.field, &column[begin..])?;
+        }
         Ok(rows)
     }
+}
+
+/// Refuses numbers of more bits than a batch keeps of them: cut off they would be others.
+fn check_width(field: Field, numbers: &[i32]) -> Result<()> {
+    let bits = numbers.iter().fold(0, |all, number| all | number.cast_unsigned());
+    // What is no operation, or no layer, has a meaning whatever its number.
+    if field.bits() != 16 || bits <= u32::from(u16::MAX) {
+        return Ok(());
+    }
+    let largest = numbers.iter().map(|number| number.cast_unsigned()).max().unwrap_or(0);
+    Err(too_large(i128::from(largest), 16))
+}
+
+fn too_large(number: i128, bits: i8) -> ParquetError {
+    ParquetError::General(format!("{number} is no number of {bits} bits without a sign"))
 }
 
 /// The pages of a chunk: in memory, where it was read already or is short.
@@ -127,8 +146,14 @@ impl ByLibrary {
                 converted(reader, wanted, (&mut batch.wide[index], absent), |value| *value)
             }
             ColumnReader::Int64ColumnReader(reader) if index < WIDE + NARROW => {
-                let narrow = |v: &i64| u32::try_from(*v).unwrap_or(u32::MAX).cast_signed();
-                converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), narrow)
+                let mut beyond = None;
+                let narrow = |v: &i64| {
+                    let number = u32::try_from(*v).ok();
+                    beyond = beyond.or(number.is_none().then_some(*v));
+                    number.unwrap_or(0).cast_signed()
+                };
+                let read = converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), narrow);
+                beyond.map_or(read, |number| Err(too_large(i128::from(number), field.bits())))
             }
             ColumnReader::Int32ColumnReader(reader) if index < WIDE => {
                 let wide = |v: &i32| i64::from(v.cast_unsigned());
@@ -151,7 +176,7 @@ fn converted<T: DataType, C: Copy>(
     reader: &mut ColumnReaderImpl<T>,
     (count, nullable): (usize, bool),
     (column, absent): (&mut Vec<C>, C),
-    convert: impl Fn(&T::T) -> C,
+    mut convert: impl FnMut(&T::T) -> C,
 ) -> Result<(usize, usize)> {
     let (mut rows, mut known) = (0, 0);
     let (mut values, mut levels) = (Vec::new(), Vec::new());
@@ -169,9 +194,9 @@ fn converted<T: DataType, C: Copy>(
         match levels.len() > values.len() {
             true => column.extend(levels.iter().map(|level| match level {
                 0 => absent,
-                _ => values.next().map_or(absent, &convert),
+                _ => values.next().map_or(absent, &mut convert),
             })),
-            false => column.extend(values.map(&convert)),
+            false => column.extend(values.map(&mut convert)),
         }
     }
     Ok((rows, known))

@@ -11,7 +11,8 @@ use crate::batch::Batch;
 use crate::error::TraceError;
 use crate::schema::{Field, Fields};
 use crate::untold::Untold;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::basic::{Compression, Type as Physical};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -228,6 +229,7 @@ impl Group {
                 let what = format!("column {name} lies outside the file");
                 return Err(TraceError::damaged(place(), what));
             }
+            check_kind(field, column)?;
             let descriptor = column.column_descr();
             if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > 1 {
                 return Err(TraceError::NotATrace(format!("its column {name} is nested")));
@@ -419,5 +421,26 @@ impl OpenGroup {
         self.left -= count;
         batch.fill_absent(fields, batch.length + count);
         Ok(count)
+    }
+}
+
+/// Refuses what no trace is made of, and what is compressed as this program cannot undo.
+fn check_kind(field: Field, column: &ColumnChunkMetaData) -> Result<(), TraceError> {
+    let (found, compression) = (column.column_type(), column.compression());
+    let (is_fit, wanted) = match field.bits() {
+        0 => (found == Physical::BYTE_ARRAY, "text"),
+        _ => (matches!(found, Physical::INT32 | Physical::INT64), "integers"),
+    };
+    let name = field.name();
+    if !is_fit {
+        let what = format!("its column {name} is of type {found}, it has to be {wanted}");
+        return Err(TraceError::NotATrace(what));
+    }
+    match compression {
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => Ok(()),
+        other => Err(TraceError::Unsuitable(format!(
+            "its column {name} is compressed as {other}, which is not read here; write the file \
+             with zstd, with snappy, or not compressed"
+        ))),
     }
 }
