@@ -152,18 +152,29 @@ impl StreamTable {
     fn take_chunk(&mut self, chunk: &Chunk<'_>, space: &mut Space) {
         chunk.keys(&mut space.keys);
         space.streams.resize(space.keys.len(), FREE);
-        let each = space.streams.iter_mut().zip(&space.keys).zip(chunk.kept());
-        for (row, ((stream, key), kept)) in each.enumerate() {
-            *stream = match kept {
-                false => FREE,
-                true => match self.stream(*key) {
-                    Some(stream) => stream,
-                    // Another stream may have to go, whose I/Os are not counted yet.
-                    None => return self.take_beyond(chunk, row, space),
-                },
-            };
+        let mut known = 0;
+        loop {
+            known = self.find(known, chunk.kept(), &space.keys, &mut space.streams);
+            let Some(key) = space.keys.get(known) else { break };
+            if self.stream(*key).is_none() {
+                // Another stream may have to go, whose I/Os are not counted yet.
+                return self.take_beyond(chunk, known, space);
+            }
         }
         self.count(chunk, &space.streams, &mut space.sums);
+    }
+
+    /// Finds the streams of I/Os from this one on, up to the first whose stream is new; tells
+    /// that one.
+    fn find(&self, first: usize, kept: &[bool], keys: &[u64], streams: &mut [u32]) -> usize {
+        let each = streams.iter_mut().zip(keys).zip(kept).enumerate().skip(first);
+        for (row, ((stream, key), kept)) in each {
+            *stream = if *kept { self.places[self.place(*key)].1 } else { FREE };
+            if *kept && *stream == FREE {
+                return row;
+            }
+        }
+        keys.len()
     }
 
     /// Counts the first I/Os, whose streams are known.
