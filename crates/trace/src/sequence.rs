@@ -510,9 +510,11 @@ mod tests {
     struct Plainly {
         ends: VecDeque<(u64, u64)>,
         /// Where each ended, when it was last continued, and its sequential I/Os.
-        runs: Vec<(Option<(u64, u64)>, u64, u32)>,
+        runs: Vec<PlainRun>,
         clock: u64,
     }
+
+    type PlainRun = (Option<(u64, u64)>, u64, u32);
 
     impl Plainly {
         fn new(window: usize) -> Self {

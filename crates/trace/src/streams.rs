@@ -697,9 +697,11 @@ mod tests {
             let mut tallies: HashMap<StreamKey, StreamTally> = HashMap::new();
             for batch in batches.iter().map(|events| Batch::of(events)) {
                 let length = batch.len() as u64;
-                let sequential: Vec<bool> = (0..length).map(|row| mix64(row) % 4 == 0).collect();
-                let kept: Vec<bool> =
-                    (0..length).map(|row| keeps == 1 || mix64(row) % keeps > 0).collect();
+                let sequential: Vec<bool> =
+                    (0..length).map(|row| mix64(row).is_multiple_of(4)).collect();
+                let kept: Vec<bool> = (0..length)
+                    .map(|row| keeps == 1 || !mix64(row).is_multiple_of(keeps))
+                    .collect();
                 let depth: Vec<u32> = (0..batch.len()).map(|row| batch.depth(row)).collect();
                 let rows = Rows {
                     batch: &batch,
@@ -726,7 +728,7 @@ mod tests {
     #[test]
     fn streams_are_what_their_ios_add_up_to_whatever_these_tell() {
         let alike = || ios(5000, 7, |_, _| ());
-        let some = |part: u64| move |number: u64| mix64(number / 3) % part == 0;
+        let some = |part: u64| move |number: u64| mix64(number / 3).is_multiple_of(part);
         let not_queued = ios(3000, 7, |_, event| event.queued_ns = 0);
         let seldom_queued = ios(3000, 7, |number, event| event.queued_ns *= number % 2);
         let unended = ios(3000, 7, |number, event| {
