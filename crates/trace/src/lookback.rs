@@ -13,15 +13,15 @@ const CLASSES_EACH: usize = 16;
 const CLASS_BITS_MAX: u32 = 16;
 /// At least, where runs are told by it.
 const RUN_BITS: u32 = 9;
-/// Where I/Os are told by it: a few for each of those that are taken at once, and no more
-/// than a processor's nearest cache holds beside them.
+/// At least, where I/Os are: those that are taken at once are many more than those that are
+/// looked back at.
 const MARK_BITS: u32 = 14;
-const MARKS: usize = 1 << MARK_BITS;
+const MARKS_MAX: usize = 1 << CLASS_BITS_MAX;
 
-/// Bits of the number of a class where `window` runs are looked back at.
-fn class_bits(window: usize) -> u32 {
+/// Bits of the number of a class where `window` I/Os are looked back at.
+fn class_bits(window: usize, least: u32) -> u32 {
     let wanted = window.saturating_mul(CLASSES_EACH).max(1);
-    wanted.ilog2().clamp(RUN_BITS, CLASS_BITS_MAX)
+    wanted.ilog2().clamp(least, CLASS_BITS_MAX)
 }
 
 /// Ends of I/Os and of runs, as they are kept with a place in a trace.
@@ -59,7 +59,6 @@ struct RunsOfClass {
 
 /// I/Os of one operation on one device, one after the other, and memory to look back from
 /// them; the same for whatever operation comes next.
-#[derive(Default)]
 pub(crate) struct Successive {
     /// Where each begins and ends.
     begins: Vec<u64>,
@@ -76,23 +75,26 @@ pub(crate) struct Successive {
 /// Where something ended, by [`class`]. Nothing has to be wiped out for the next operation:
 /// a mark says in whose turn it was made.
 struct Marks {
-    turns: Box<[u8; MARKS]>,
+    turns: Box<[u8; MARKS_MAX]>,
     turn: u8,
+    /// The last class there is.
+    last: usize,
 }
 
 /// The marks of one operation on one device.
 struct Turn<'m> {
-    turns: &'m mut [u8; MARKS],
+    turns: &'m mut [u8; MARKS_MAX],
     number: u8,
-}
-
-impl Default for Marks {
-    fn default() -> Self {
-        Marks { turns: Box::new([0; MARKS]), turn: 0 }
-    }
+    last: usize,
 }
 
 impl Marks {
+    /// None yet, where `window` I/Os are looked back at.
+    fn new(window: usize) -> Self {
+        let last = (1 << class_bits(window, MARK_BITS)) - 1;
+        Marks { turns: Box::new([0; MARKS_MAX]), turn: 0, last }
+    }
+
     /// The next turn, without a mark.
     fn next(&mut self) -> Turn<'_> {
         self.turn = self.turn.wrapping_add(1);
@@ -100,23 +102,41 @@ impl Marks {
             self.turns.fill(0);
             self.turn = 1;
         }
-        Turn { turns: &mut self.turns, number: self.turn }
+        Turn { turns: &mut self.turns, number: self.turn, last: self.last }
     }
 }
 
 impl Turn<'_> {
     #[inline]
     fn mark(&mut self, short: u32) {
-        self.turns[class(short, u32::BITS - MARK_BITS)] = self.number;
+        self.turns[self.class(short)] = self.number;
     }
 
     #[inline]
     fn has(&self, short: u32) -> bool {
-        self.turns[class(short, u32::BITS - MARK_BITS)] == self.number
+        self.turns[self.class(short)] == self.number
+    }
+
+    /// Never beyond the end, as can be seen from it alone.
+    #[inline]
+    fn class(&self, short: u32) -> usize {
+        class(short, u32::BITS - CLASS_BITS_MAX) & self.last
     }
 }
 
 impl Successive {
+    /// None yet, where `window` I/Os are looked back at.
+    pub(crate) fn new(window: usize) -> Self {
+        Successive {
+            begins: Vec::new(),
+            ends: Vec::new(),
+            short_ends: Vec::new(),
+            candidates: Vec::new(),
+            marks: Marks::new(window),
+            before: 0,
+        }
+    }
+
     /// I/Os from `begin` to `end` each, after those that are remembered: finds those that
     /// begin where something may have ended.
     fn gather(&mut self, recent: &Recent, ios: impl ExactSizeIterator<Item = (u64, u64)>) {
@@ -206,7 +226,7 @@ impl Lookback {
 
     /// One that goes on where another stood.
     pub(crate) fn going_on(recent: Recent) -> Self {
-        let bits = class_bits(recent.runs.len());
+        let bits = class_bits(recent.runs.len(), RUN_BITS);
         let runs = vec![RunsOfClass::default(); 1 << bits];
         let mut lookback = Lookback { recent, runs, shift: u32::BITS - bits };
         for run in 0..lookback.recent.short_runs.len() {
@@ -334,7 +354,7 @@ mod tests {
     fn marks_find_what_a_search_of_all_finds() {
         for window in [1, 2, 3, 32, 700, 4096] {
             let (mut plain, mut quick) = (Recent::new(window), Lookback::new(window));
-            let mut space = Successive::default();
+            let mut space = Successive::new(window);
             let mut state = 3;
             let mut draw = |below: u64| {
                 state += 1;

@@ -111,7 +111,9 @@ impl<'r> Chunk<'r> {
                 tally.responses.enter(response.cast_unsigned());
             }
         }
-        if telling.queued && self.queued.contains(&0) {
+        // One less than nothing has a sign.
+        let unqueued = || self.queued.iter().fold(0, |any, time| any | (time - 1)) < 0;
+        if telling.queued && unqueued() {
             self.add_unqueued(streams, sums);
         }
         if self.flags.iter().fold(0, |any, flags| any | flags) & FAILED != 0 {

@@ -80,11 +80,18 @@ impl Sum {
         self.ios += 1;
         self.offsets |= offset;
         self.depth_sum += u64::from(depth);
-        self.depth_max = self.depth_max.max(depth);
         self.response_ns += response;
-        self.response_max_ns = self.response_max_ns.max(response);
         self.queued_ns += queued;
-        self.queued_max_ns = self.queued_max_ns.max(queued);
+        // Choices, as a processor foresees these: a longest one is seldom followed by a longer.
+        if depth > self.depth_max {
+            self.depth_max = depth;
+        }
+        if response > self.response_max_ns {
+            self.response_max_ns = response;
+        }
+        if queued > self.queued_max_ns {
+            self.queued_max_ns = queued;
+        }
     }
 
     /// Counts an I/O beside [`Self::add`] whose time in the queue is not known though those of

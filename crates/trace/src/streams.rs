@@ -152,18 +152,29 @@ impl StreamTable {
     fn take_chunk(&mut self, chunk: &Chunk<'_>, space: &mut Space) {
         chunk.keys(&mut space.keys);
         space.streams.resize(space.keys.len(), FREE);
-        let each = space.streams.iter_mut().zip(&space.keys).zip(chunk.kept());
-        for (row, ((stream, key), kept)) in each.enumerate() {
-            *stream = match kept {
-                false => FREE,
-                true => match self.stream(*key) {
-                    Some(stream) => stream,
-                    // Another stream may have to go, whose I/Os are not counted yet.
-                    None => return self.take_beyond(chunk, row, space),
-                },
-            };
+        let mut known = 0;
+        loop {
+            known = self.find(known, chunk.kept(), &space.keys, &mut space.streams);
+            let Some(key) = space.keys.get(known) else { break };
+            if self.stream(*key).is_none() {
+                // Another stream may have to go, whose I/Os are not counted yet.
+                return self.take_beyond(chunk, known, space);
+            }
         }
         self.count(chunk, &space.streams, &mut space.sums);
+    }
+
+    /// Finds the streams of I/Os from this one on, up to the first whose stream is new; tells
+    /// that one.
+    fn find(&self, first: usize, kept: &[bool], keys: &[u64], streams: &mut [u32]) -> usize {
+        let each = streams.iter_mut().zip(keys).zip(kept).enumerate().skip(first);
+        for (row, ((stream, key), kept)) in each {
+            *stream = if *kept { self.places[self.place(*key)].1 } else { FREE };
+            if *kept && *stream == FREE {
+                return row;
+            }
+        }
+        keys.len()
     }
 
     /// Counts the first I/Os, whose streams are known.
@@ -686,9 +697,11 @@ mod tests {
             let mut tallies: HashMap<StreamKey, StreamTally> = HashMap::new();
             for batch in batches.iter().map(|events| Batch::of(events)) {
                 let length = batch.len() as u64;
-                let sequential: Vec<bool> = (0..length).map(|row| mix64(row) % 4 == 0).collect();
-                let kept: Vec<bool> =
-                    (0..length).map(|row| keeps == 1 || mix64(row) % keeps > 0).collect();
+                let sequential: Vec<bool> =
+                    (0..length).map(|row| mix64(row).is_multiple_of(4)).collect();
+                let kept: Vec<bool> = (0..length)
+                    .map(|row| keeps == 1 || !mix64(row).is_multiple_of(keeps))
+                    .collect();
                 let depth: Vec<u32> = (0..batch.len()).map(|row| batch.depth(row)).collect();
                 let rows = Rows {
                     batch: &batch,
@@ -715,7 +728,7 @@ mod tests {
     #[test]
     fn streams_are_what_their_ios_add_up_to_whatever_these_tell() {
         let alike = || ios(5000, 7, |_, _| ());
-        let some = |part: u64| move |number: u64| mix64(number / 3) % part == 0;
+        let some = |part: u64| move |number: u64| mix64(number / 3).is_multiple_of(part);
         let not_queued = ios(3000, 7, |_, event| event.queued_ns = 0);
         let seldom_queued = ios(3000, 7, |number, event| event.queued_ns *= number % 2);
         let unended = ios(3000, 7, |number, event| {
