@@ -1,6 +1,7 @@
 //! How many I/Os of a device are outstanding, counted from when they were issued and
 //! how long they took.
 
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -17,24 +18,36 @@ pub(crate) struct Outstanding {
     /// Ascending.
     line: VecDeque<u64>,
     aside: BinaryHeap<Reverse<u64>>,
+    /// Until when some are outstanding that were too many to be followed.
+    unfollowed_until: u64,
+}
+
+/// What is outstanding, as it is kept with a place in a trace: when those that are followed
+/// complete, ascending, and until when there are others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Completions {
+    all: Vec<u64>,
+    unfollowed_until: u64,
 }
 
 impl Outstanding {
-    /// I/Os that complete at these times, which ascend.
-    pub(crate) fn going_on(completions: &[u64]) -> Self {
-        Outstanding { line: completions.iter().copied().collect(), aside: BinaryHeap::new() }
+    /// What was outstanding where another stood.
+    pub(crate) fn going_on(completions: &Completions) -> Self {
+        let Completions { all, unfollowed_until } = completions;
+        let line = all.iter().copied().collect();
+        Outstanding { line, aside: BinaryHeap::new(), unfollowed_until: *unfollowed_until }
     }
 
-    /// When those complete that are outstanding, ascending.
-    pub(crate) fn completions(&self) -> Vec<u64> {
+    /// When those complete that are outstanding.
+    pub(crate) fn completions(&self) -> Completions {
         let aside = self.aside.iter().map(|end| end.0);
         let mut all: Vec<u64> = self.line.iter().copied().chain(aside).collect();
         all.sort_unstable();
-        all
+        Completions { all, unfollowed_until: self.unfollowed_until }
     }
 
     /// I/Os outstanding at `issued` with one that is issued then and completes at
-    /// `completed`; 0 where too many.
+    /// `completed`; 0 as long as there are more than can be followed.
     #[inline]
     pub(crate) fn with(&mut self, issued: u64, completed: u64) -> u32 {
         while self.line.front().is_some_and(|first| *first <= issued) {
@@ -44,10 +57,12 @@ impl Outstanding {
             self.aside.pop();
         }
         if self.line.len() + self.aside.len() >= OUTSTANDING_MAX {
+            self.unfollowed_until = self.unfollowed_until.max(completed);
             return 0;
         }
         self.enter(completed);
-        (self.line.len() + self.aside.len()) as u32
+        let are_all = self.unfollowed_until <= issued;
+        if are_all { (self.line.len() + self.aside.len()) as u32 } else { 0 }
     }
 
     #[inline]
@@ -86,8 +101,8 @@ mod tests {
             aside = aside.max(found.aside.len());
             if at % 1009 == 0 {
                 all.sort_unstable();
-                assert_eq!(found.completions(), all);
-                found = Outstanding::going_on(&all);
+                assert_eq!(found.completions().all, all);
+                found = Outstanding::going_on(&found.completions());
             }
         }
         assert!(aside > 0);
@@ -99,6 +114,10 @@ mod tests {
         for number in 1..=OUTSTANDING_MAX as u64 {
             assert_eq!(u64::from(found.with(0, number)), number);
         }
-        assert_eq!((found.with(0, 7), found.with(1, 7)), (0, OUTSTANDING_MAX as u32));
+        // That of which there is no account completes at 70,000.
+        assert_eq!(found.with(0, 70_000), 0);
+        assert_eq!((found.with(65_000, 90_000), found.with(69_999, 90_000)), (0, 0));
+        let mut found = Outstanding::going_on(&found.completions());
+        assert_eq!((found.with(69_999, 90_000), found.with(70_000, 90_000)), (0, 4));
     }
 }

@@ -22,9 +22,9 @@
 //! in 268 million 4 KiB blocks of a TiB). I/Os without bytes (flushes) are
 //! never sequential.
 
-use crate::batch::{Batch, PART_MAX};
+use crate::batch::{Batch, Narrow, PART_MAX, Wide};
 use crate::lookback::{Lookback, Recent, Successive};
-use crate::outstanding::Outstanding;
+use crate::outstanding::{Completions, Outstanding};
 use crate::schema::Field;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -117,7 +117,7 @@ pub struct Neighbors {
     device_slots: Vec<u32>,
     /// Of each device, until when it is busy, whether it ever was, and when its I/Os
     /// complete, ascending.
-    devices: Vec<(u64, bool, Vec<u64>)>,
+    devices: Vec<(u64, bool, Completions)>,
 }
 
 #[derive(Default)]
@@ -172,7 +172,7 @@ impl Sequencer {
 
     /// One that goes on where another stood.
     pub fn going_on(mut self, before: &Neighbors) -> Self {
-        let device = |(busy_until, was_busy, completions): &(u64, bool, Vec<u64>)| DeviceState {
+        let device = |(busy_until, was_busy, completions): &(u64, bool, Completions)| DeviceState {
             busy_until: *busy_until,
             was_busy: *was_busy,
             outstanding: Outstanding::going_on(completions),
@@ -263,38 +263,88 @@ impl Sequencer {
             Depths::Recorded => recorded.fill(&mut self.depth, batch.len()),
             _ => self.depth.resize(batch.len(), 0),
         }
-        let is_told = !self.tells_busy && !self.tells_after;
-        if is_told && (self.depths == Depths::Unknown || !self.depth.contains(&0)) {
-            // Nobody asks for anything else; these are all alike.
-            self.busy.resize(batch.len(), (0, 0));
-            return;
-        }
         self.busy.clear();
         self.busy.resize(batch.len(), (0, 0));
-        let (issued, response) = (batch.wide(Field::Issued), batch.wide(Field::Response));
-        let (device, layer) = (batch.narrow(Field::Device), batch.narrow(Field::Layer));
-        for (row, (depth, busy)) in self.depth.iter_mut().zip(&mut self.busy).enumerate() {
-            let (issued, response) = (issued.at(row), response.at(row));
-            if response == RESPONSE_UNKNOWN || self.depths == Depths::Unknown {
-                continue;
-            }
-            let is_file = layer.layer(row) == Layer::FileSystem;
-            let place = address_space(device.at(row) as u16, is_file);
+        if self.depths == Depths::Unknown {
+            return;
+        }
+        let counts = self.depth.contains(&0);
+        if counts || self.tells_busy || self.tells_after {
+            self.follow_each(batch, counts);
+        }
+        if !counts {
+            self.enter_last(batch);
+        }
+    }
+
+    /// Follows I/O by I/O, and counts how many are outstanding where that is asked for.
+    fn follow_each(&mut self, batch: &Batch, counts: bool) {
+        let times = Times::of(batch);
+        for row in 0..batch.len() {
+            let Some((place, issued, completed)) = times.of_row(row) else { continue };
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
             let device = &mut self.devices[slot];
-            let completed = issued.saturating_add(response);
             if let Some(after) = self.after.get_mut(row).filter(|_| device.was_busy) {
                 after.idle_ns = issued.saturating_sub(device.busy_until);
             }
             let part = device.busy_with(issued, completed);
             if self.tells_busy {
-                *busy = part;
+                self.busy[row] = part;
             }
-            if *depth == 0 {
-                *depth = device.outstanding.with(issued, completed);
-                self.depths_counted += u64::from(*depth > 0);
+            if counts {
+                let counted = device.outstanding.with(issued, completed);
+                let depth = &mut self.depth[row];
+                if *depth == 0 {
+                    *depth = counted;
+                    self.depths_counted += u64::from(counted > 0);
+                }
             }
         }
+    }
+
+    /// Enters those that are outstanding beyond the batch, of which every depth is recorded:
+    /// that of a later one may not be.
+    fn enter_last(&mut self, batch: &Batch) {
+        let times = Times::of(batch);
+        let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
+        for row in 0..batch.len() {
+            let (issued, response) = (times.issued.at(row), times.response.at(row));
+            if response <= last - issued.min(last) {
+                continue;
+            }
+            let Some((place, issued, completed)) = times.of_row(row) else { continue };
+            let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
+            self.devices[slot].outstanding.with(issued, completed);
+        }
+    }
+}
+
+/// When and where I/Os were outstanding.
+struct Times<'b> {
+    issued: Wide<'b>,
+    response: Wide<'b>,
+    device: Narrow<'b>,
+    layer: Narrow<'b>,
+}
+
+impl<'b> Times<'b> {
+    fn of(batch: &'b Batch) -> Self {
+        Times {
+            issued: batch.wide(Field::Issued),
+            response: batch.wide(Field::Response),
+            device: batch.narrow(Field::Device),
+            layer: batch.narrow(Field::Layer),
+        }
+    }
+
+    /// The device at its layer, and from when until when; `None` where that is not known.
+    #[inline]
+    fn of_row(&self, row: usize) -> Option<(usize, u64, u64)> {
+        let (issued, response) = (self.issued.at(row), self.response.at(row));
+        let is_file = self.layer.layer(row) == Layer::FileSystem;
+        let place = address_space(self.device.at(row) as u16, is_file);
+        let is_known = response != RESPONSE_UNKNOWN;
+        is_known.then(|| (place, issued, issued.saturating_add(response)))
     }
 }
 
@@ -651,6 +701,49 @@ mod tests {
         assert_eq!(counted.depths_counted, 990);
         conditions.process = Some(7);
         assert_eq!(Depths::of(&conditions), Depths::Recorded);
+    }
+
+    #[test]
+    fn where_only_some_depths_are_recorded_the_others_count_all_that_is_outstanding() {
+        let io = |number: u64| IoEvent {
+            issued_ns: number * 10,
+            response_ns: 10 * (1 + mix64(number) % 90),
+            device: (mix64(number + 7) % 3) as u16,
+            ..IoEvent::default()
+        };
+        let mut events: Vec<IoEvent> = (0..3001).map(io).collect();
+        let ends = |io: &IoEvent| io.issued_ns + io.response_ns;
+        let is_with = |a: &IoEvent, b: &IoEvent| a.device == b.device && ends(a) > b.issued_ns;
+        let depths: Vec<u32> = (0..events.len())
+            .map(|at| {
+                let before = &events[at.saturating_sub(100)..=at];
+                before.iter().filter(|other| is_with(other, &events[at])).count() as u32
+            })
+            .collect();
+        // Recorded of most; in some batches of all, in some of none.
+        let batch = |at: usize| at / 150;
+        for (at, event) in events.iter_mut().enumerate() {
+            let is_recorded = match batch(at) % 3 {
+                0 => true,
+                1 => false,
+                _ => mix64(at as u64).is_multiple_of(2),
+            };
+            event.depth = if is_recorded { depths[at] } else { 0 };
+        }
+        for (busy, after) in [(false, false), (true, false), (false, true)] {
+            let mut sequencer = Sequencer::new(1).telling_busy(busy).telling_after(after);
+            let mut found = Vec::new();
+            for (number, events) in events.chunks(150).enumerate() {
+                sequencer.follow(&Batch::of(events));
+                found.extend_from_slice(&sequencer.depth);
+                if number % 5 == 4 {
+                    let sequenced = sequencer.neighbors();
+                    sequencer = Sequencer::new(1).telling_busy(busy).telling_after(after);
+                    sequencer = sequencer.going_on(&sequenced);
+                }
+            }
+            assert_eq!(found, depths);
+        }
     }
 
     #[test]

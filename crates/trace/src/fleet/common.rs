@@ -41,6 +41,7 @@ impl Common {
             at.and_then(|at| u16::try_from(at).ok()).filter(|at| *at < u16::MAX)
         };
         let cgroups = cgroups(all);
+        let of_all = u16::try_from(devices.len()).unwrap_or(u16::MAX);
         let place = |one: &&CaptureConditions| {
             let began = one.began_unix_ns.zip(axis);
             let own = of_host(one).iter().map(number).collect::<Option<_>>();
@@ -49,7 +50,7 @@ impl Common {
             })?;
             let cgroups = cgroups_of_host(one).map(|cgroup| place_of(&cgroups, &cgroup)).collect();
             let shift_ns = began.map_or(0, |(began, axis)| began - axis);
-            Ok(Place { shift_ns, devices, cgroups })
+            Ok(Place { shift_ns, devices, named: of_all, cgroups })
         };
         let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
         let mut conditions = conditions(all, &places, axis, named(devices));

@@ -290,7 +290,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
         let options = &self.file.contents().options;
         let member = &self.file.contents().captures[self.number];
         if pass.window != options.window {
-            return Err(not_in_a_fold(Untold::OtherWindow));
+            return Err(other_window(options.window));
         }
         let asks_processes =
             |fold: &mut &mut dyn Fold| matches!(fold.of_sums(), Err(Untold::Processes));
@@ -390,17 +390,17 @@ fn impossible() -> TraceError {
 }
 
 fn not_in_a_fold(what: Untold) -> TraceError {
-    TraceError::Unsuitable(match what {
-        Untold::OtherWindow => {
-            "a fold file cannot decide RND and SEQ again: omit --window, or name \
-            the trace files instead"
-                .into()
-        }
-        _ => format!(
-            "a fold file holds sums, no single I/Os, so it cannot report {what}; name the trace \
-             files instead"
-        ),
-    })
+    TraceError::Unsuitable(format!(
+        "a fold file holds sums, no single I/Os, so it cannot report {what}; name the trace files \
+         instead"
+    ))
+}
+
+fn other_window(own: usize) -> TraceError {
+    TraceError::Unsuitable(format!(
+        "a fold file cannot decide RND and SEQ again: give --window {own}, with which this one was \
+         made, or name the trace files instead"
+    ))
 }
 
 fn several(what: Untold) -> TraceError {
