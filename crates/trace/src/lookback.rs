@@ -11,25 +11,26 @@ use serde::{Deserialize, Serialize};
 const CLASSES_EACH: usize = 16;
 /// Bits of the number of a class at most.
 const CLASS_BITS_MAX: u32 = 16;
-/// At least, where runs are told by it.
-const RUN_BITS: u32 = 9;
-/// At least, where I/Os are: those that are taken at once are many more than those that are
-/// looked back at.
+/// At least, where I/Os are told by it: those that are taken at once are many more than those
+/// that are looked back at.
 const MARK_BITS: u32 = 14;
 const MARKS_MAX: usize = 1 << CLASS_BITS_MAX;
 
-/// Bits of the number of a class where `window` I/Os are looked back at.
-fn class_bits(window: usize, least: u32) -> u32 {
-    let wanted = window.saturating_mul(CLASSES_EACH).max(1);
+/// Bits of the number of a class where so many I/Os or runs are looked back at.
+fn class_bits(number: usize, least: u32) -> u32 {
+    let wanted = number.saturating_mul(CLASSES_EACH).max(1);
     wanted.ilog2().clamp(least, CLASS_BITS_MAX)
 }
 
-/// Ends of I/Os and of runs, as they are kept with a place in a trace.
+/// Ends of I/Os and of runs, as they are kept with a place in a trace. They take no memory
+/// before there are some: a trace may be of 65,536 devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recent {
+    window: usize,
     ends: Vec<u64>,
     /// What [`short`] makes of each: twice as many are compared at once.
     short_ends: Vec<u32>,
+    /// Where the next end is put, in the place of the oldest once there are enough.
     next: usize,
     runs: Vec<u64>,
     short_runs: Vec<u32>,
@@ -43,7 +44,7 @@ pub(crate) struct Recent {
 /// The same with what finds a run among them.
 pub(crate) struct Lookback {
     recent: Recent,
-    /// By [`class`].
+    /// By [`class`]; grows with the runs.
     runs: Vec<RunsOfClass>,
     /// What is not used of a hash for the class of a run.
     shift: u32,
@@ -70,6 +71,7 @@ pub(crate) struct Successive {
     marks: Marks,
     /// I/Os before the first that are among the ends.
     before: usize,
+    window: usize,
 }
 
 /// Where something ended, by [`class`]. Nothing has to be wiped out for the next operation:
@@ -134,6 +136,7 @@ impl Successive {
             candidates: Vec::new(),
             marks: Marks::new(window),
             before: 0,
+            window,
         }
     }
 
@@ -171,22 +174,23 @@ impl Successive {
 
     /// Whether one of the I/Os before this one ended where it begins.
     fn has_end(&self, at: usize) -> bool {
-        let (begin, before) = (self.begins[at], at..at + self.before);
+        let end = self.before + at;
+        let (begin, before) = (self.begins[at], end.saturating_sub(self.window)..end);
         holds(&self.short_ends[before.clone()], short(begin)) && self.ends[before].contains(&begin)
     }
 }
 
 impl Recent {
     fn new(window: usize) -> Self {
-        // Nothing begins at the last byte of the address space.
         Recent {
-            ends: vec![u64::MAX; window],
-            short_ends: vec![short(u64::MAX); window],
+            window,
+            ends: Vec::new(),
+            short_ends: Vec::new(),
             next: 0,
-            runs: vec![u64::MAX; window],
-            short_runs: vec![short(u64::MAX); window],
-            continued: vec![0; window],
-            lengths: vec![0; window],
+            runs: Vec::new(),
+            short_runs: Vec::new(),
+            continued: Vec::new(),
+            lengths: Vec::new(),
             clock: 0,
         }
     }
@@ -198,23 +202,40 @@ impl Recent {
 
     /// Remembers the ends of I/Os in the place of those that came the longest time ago.
     fn remember(&mut self, all: &Successive) {
-        let window = self.ends.len();
-        let taken = all.begins.len();
-        // The first of so many that none is written over.
-        let first = taken.saturating_sub(window);
-        self.next = (self.next + first) % window;
-        for at in all.before + first..all.before + taken {
-            self.ends[self.next] = all.ends[at];
-            self.short_ends[self.next] = all.short_ends[at];
-            self.next = (self.next + 1) % window;
+        // No more than are not written over.
+        let first = all.begins.len().saturating_sub(self.window);
+        for at in all.before + first..all.before + all.begins.len() {
+            let (end, short) = (all.ends[at], all.short_ends[at]);
+            if self.ends.len() < self.window {
+                self.ends.push(end);
+                self.short_ends.push(short);
+            } else {
+                (self.ends[self.next], self.short_ends[self.next]) = (end, short);
+            }
+            self.next = (self.next + 1) % self.window;
         }
+    }
+
+    /// Begins a run, in the place of the one that was not continued for the longest time
+    /// once there are enough; gives its place, and what [`short`] makes of that run's end.
+    fn begin_run(&mut self) -> (usize, Option<u32>) {
+        if self.runs.len() < self.window {
+            self.runs.push(0);
+            self.short_runs.push(0);
+            self.continued.push(0);
+            self.lengths.push(0);
+            return (self.runs.len() - 1, None);
+        }
+        let at = self.oldest_run();
+        self.lengths[at] = 0;
+        (at, Some(self.short_runs[at]))
     }
 
     /// The run that was not continued for the longest time.
     #[cold]
     #[inline(never)]
-    fn oldest_run(&self) -> Option<usize> {
-        self.continued.iter().zip(0..).min().map(|(_, at)| at)
+    fn oldest_run(&self) -> usize {
+        self.continued.iter().zip(0..).min().map_or(0, |(_, at)| at)
     }
 }
 
@@ -226,12 +247,8 @@ impl Lookback {
 
     /// One that goes on where another stood.
     pub(crate) fn going_on(recent: Recent) -> Self {
-        let bits = class_bits(recent.runs.len(), RUN_BITS);
-        let runs = vec![RunsOfClass::default(); 1 << bits];
-        let mut lookback = Lookback { recent, runs, shift: u32::BITS - bits };
-        for run in 0..lookback.recent.short_runs.len() {
-            lookback.enter_run(lookback.recent.short_runs[run], run);
-        }
+        let mut lookback = Lookback { recent, runs: Vec::new(), shift: 0 };
+        lookback.class_runs();
         lookback
     }
 
@@ -259,13 +276,28 @@ impl Lookback {
         self.recent.remember(space);
     }
 
-    #[inline]
-    fn class(&mut self, short: u32) -> &mut RunsOfClass {
-        &mut self.runs[class(short, self.shift)]
+    /// Puts the runs into classes, of which there are enough for twice as many.
+    #[cold]
+    #[inline(never)]
+    fn class_runs(&mut self) {
+        let runs = self.recent.runs.len();
+        let bits = class_bits(2 * runs, 1);
+        self.shift = u32::BITS - bits;
+        self.runs = vec![RunsOfClass::default(); if runs > 0 { 1 << bits } else { 0 }];
+        for run in 0..runs {
+            self.enter_run(self.recent.short_runs[run], run);
+        }
     }
 
+    /// Whether there are fewer classes than there should be.
+    fn are_too_few(&self) -> bool {
+        let wanted = (self.recent.runs.len() * CLASSES_EACH).min(1 << CLASS_BITS_MAX);
+        self.runs.len() < wanted
+    }
+
+    #[inline]
     fn enter_run(&mut self, short: u32, run: usize) {
-        let class = self.class(short);
+        let class = &mut self.runs[class(short, self.shift)];
         class.count += 1;
         class.last = run as u32;
     }
@@ -273,7 +305,7 @@ impl Lookback {
     /// The first run that ended at a place.
     #[inline]
     fn run_at(&self, begin: u64) -> Option<usize> {
-        let RunsOfClass { count, last } = self.runs[class(short(begin), self.shift)];
+        let RunsOfClass { count, last } = *self.runs.get(class(short(begin), self.shift))?;
         match count {
             0 => None,
             // One alone in its class cannot have another before it.
@@ -282,21 +314,29 @@ impl Lookback {
         }
     }
 
-    /// Moves a run's end, or puts a new run in the place of the one that was
-    /// not continued for the longest time; gives its length.
+    /// Moves a run's end, or begins a run; gives its length.
     #[inline(always)]
     fn run_to(&mut self, end: u64, known: Option<usize>) -> u32 {
-        self.recent.clock += 1;
-        let Some(at) = known.or_else(|| self.recent.oldest_run()) else { return 1 };
-        let (gone, new) = (self.recent.short_runs[at], short(end));
-        self.class(gone).count -= 1;
-        self.enter_run(new, at);
+        let (at, gone) = match known {
+            Some(at) => (at, Some(self.recent.short_runs[at])),
+            None => self.recent.begin_run(),
+        };
         let recent = &mut self.recent;
+        recent.clock += 1;
         recent.runs[at] = end;
-        recent.short_runs[at] = new;
+        recent.short_runs[at] = short(end);
         recent.continued[at] = recent.clock;
-        recent.lengths[at] = if known.is_some() { recent.lengths[at].saturating_add(1) } else { 1 };
-        recent.lengths[at]
+        recent.lengths[at] = recent.lengths[at].saturating_add(1);
+        let length = recent.lengths[at];
+        match gone {
+            Some(gone) => {
+                self.runs[class(gone, self.shift)].count -= 1;
+                self.enter_run(short(end), at);
+            }
+            None if self.are_too_few() => self.class_runs(),
+            None => self.enter_run(short(end), at),
+        }
+        length
     }
 }
 
@@ -333,27 +373,48 @@ mod tests {
     use super::*;
     use steadfast_domain::step::mix64;
 
-    /// The rule as it is written, compared with every end that is remembered.
-    fn plainly(recent: &mut Recent, begin: u64, end: u64) -> u32 {
-        let run = recent.runs.iter().position(|run| *run == begin);
-        let sequential = run.is_some() || recent.ends.contains(&begin);
-        let next = recent.next;
-        recent.ends[next] = end;
-        recent.next = (next + 1) % recent.ends.len();
-        if !sequential {
-            return 0;
+    /// The rule as it is written.
+    #[derive(Default)]
+    struct Plain {
+        window: usize,
+        ends: Vec<u64>,
+        /// Where each ended, when it was continued, its length.
+        runs: Vec<(u64, usize, u32)>,
+        clock: usize,
+    }
+
+    impl Plain {
+        fn take(&mut self, begin: u64, end: u64) -> u32 {
+            let run = self.runs.iter().position(|run| run.0 == begin);
+            let last = self.ends.iter().rev().take(self.window);
+            let is_sequential = run.is_some() || last.copied().any(|end| end == begin);
+            self.ends.push(end);
+            if !is_sequential {
+                return 0;
+            }
+            self.clock += 1;
+            let at = run.unwrap_or_else(|| self.begin());
+            self.runs[at] = (end, self.clock, self.runs[at].2 + 1);
+            self.runs[at].2
         }
-        recent.clock += 1;
-        let at = run.or_else(|| recent.oldest_run()).unwrap();
-        recent.lengths[at] = if run.is_some() { recent.lengths[at] + 1 } else { 1 };
-        (recent.runs[at], recent.continued[at]) = (end, recent.clock);
-        recent.lengths[at]
+
+        fn begin(&mut self) -> usize {
+            if self.runs.len() < self.window {
+                self.runs.push((0, 0, 0));
+                return self.runs.len() - 1;
+            }
+            let oldest = self.runs.iter().map(|run| run.1).min();
+            let at = self.runs.iter().position(|run| Some(run.1) == oldest).unwrap();
+            self.runs[at].2 = 0;
+            at
+        }
     }
 
     #[test]
     fn marks_find_what_a_search_of_all_finds() {
         for window in [1, 2, 3, 32, 700, 4096] {
-            let (mut plain, mut quick) = (Recent::new(window), Lookback::new(window));
+            let mut plain = Plain { window, ..Plain::default() };
+            let mut quick = Lookback::new(window);
             let mut space = Successive::new(window);
             let mut state = 3;
             let mut draw = |below: u64| {
@@ -371,14 +432,21 @@ mod tests {
                 let mut found = vec![0; ios.len()];
                 quick.take_all(&mut space, ios.iter().copied(), |at, run| found[at] = run);
                 let plainly: Vec<u32> =
-                    ios.iter().map(|(begin, end)| plainly(&mut plain, *begin, *end)).collect();
+                    ios.iter().map(|(begin, end)| plain.take(*begin, *end)).collect();
                 assert_eq!(plainly, found, "{window}, {at}");
                 if at % 97 == 0 {
                     quick = Lookback::going_on(quick.recent().clone());
                 }
             }
-            assert_eq!((&plain.ends, &plain.runs), (&quick.recent.ends, &quick.recent.runs));
-            assert_eq!(plain.next, quick.recent.next);
         }
+    }
+    #[test]
+    fn what_was_never_seen_takes_no_memory_and_continues_nothing() {
+        let (mut lookback, mut space) = (Lookback::new(4096), Successive::new(4096));
+        let mut found = Vec::new();
+        lookback.take_all(&mut space, [(u64::MAX, 511)].into_iter(), |at, _| found.push(at));
+        let kept = &lookback.recent;
+        assert!(found.is_empty() && kept.ends.capacity() <= 4 && lookback.runs.is_empty());
+        assert_eq!(kept.runs.capacity(), 0);
     }
 }

@@ -307,12 +307,17 @@ impl Sequencer {
     fn enter_last(&mut self, batch: &Batch) {
         let times = Times::of(batch);
         let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
-        for row in 0..batch.len() {
-            let (issued, response) = (times.issued.at(row), times.response.at(row));
-            if response <= last - issued.min(last) {
-                continue;
+        for first in (0..batch.len()).step_by(AT_ONCE) {
+            let rows = first..batch.len().min(first + AT_ONCE);
+            if times.may_outlive(rows.clone(), last) {
+                rows.for_each(|row| self.enter_if_beyond(&times, row, last));
             }
-            let Some((place, issued, completed)) = times.of_row(row) else { continue };
+        }
+    }
+
+    fn enter_if_beyond(&mut self, times: &Times<'_>, row: usize, last: u64) {
+        let Some((place, issued, completed)) = times.of_row(row) else { return };
+        if completed > last {
             let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
             self.devices[slot].outstanding.with(issued, completed);
         }
@@ -335,6 +340,20 @@ impl<'b> Times<'b> {
             device: batch.narrow(Field::Device),
             layer: batch.narrow(Field::Layer),
         }
+    }
+
+    /// Whether any of some I/Os may be outstanding after this time, when the last of them or a
+    /// later one was issued.
+    fn may_outlive(&self, rows: Range<usize>, last: u64) -> bool {
+        let each = self.issued.part(rows.clone()).iter().zip(self.response.part(rows));
+        // Several are looked at at once: the highest bit is set of what is below 0, and of
+        // what is too large to be told so.
+        let of_each = each.map(|(issued, response)| {
+            let (issued, response) = (issued.cast_unsigned(), response.cast_unsigned());
+            let waited = last.wrapping_sub(issued);
+            waited.wrapping_sub(response) | waited | response
+        });
+        of_each.fold(0, |all, one| all | one) >> 63 == 1
     }
 
     /// The device at its layer, and from when until when; `None` where that is not known.

@@ -70,6 +70,10 @@ impl StreamSums {
         for ((key, tally), sum) in streams.filter(|(_, sum)| sum.ios > 0) {
             sum.add_to(tally, telling, StreamKey::unpacked(*key).bytes);
         }
+        if keys.len() > SUMMED_MAX {
+            // There will be no more.
+            self.sums = Vec::new();
+        }
     }
 }
 
