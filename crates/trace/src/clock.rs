@@ -358,11 +358,12 @@ impl<'c> Calendar<'c> {
         };
         if from_ns >= to_ns {
             let told = |moment: Option<&Moment>| moment.map_or(String::new(), Moment::to_string);
-            return Err(TraceError::Unsuitable(format!(
-                "--from {} is not before --to {}; swap them",
-                told(from),
-                told(to)
-            )));
+            return Err(TraceError::Unsuitable(match from {
+                Some(_) => {
+                    format!("--from {} is not before --to {}; swap them", told(from), told(to))
+                }
+                None => format!("nothing lies before --to {}; choose a later end", told(to)),
+            }));
         }
         Ok(vec![(from_ns, to_ns)])
     }

@@ -90,13 +90,21 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
     if !keys.iter().any(|entry| entry.key == KEY_FORMAT) && recovery::begins(source)? {
         return Err(TraceError::Footer("its metadata is missing".into()));
     }
-    let sums = sums::of_file(source, keys, metadata.row_groups())?;
+    let rewriter = rewriter(source, metadata)?;
+    let sealed = if rewriter.is_some() { &[] } else { keys };
+    let sums = sums::of_file(source, sealed, metadata.row_groups())?;
     let mut sums = sums.into_iter().flatten();
     let group = |group: &RowGroupMetaData| FoundGroup { metadata: group.clone(), sum: sums.next() };
     let mut conditions: Option<CaptureConditions> = value_in(keys, KEY_FINAL)?;
     let files: Option<Vec<FileName>> = value_in(keys, KEY_FILES)?;
     if let Some((conditions, files)) = conditions.as_mut().zip(files) {
         conditions.files = Arc::new(files);
+    }
+    if let Some((conditions, rewriter)) = conditions.as_mut().zip(rewriter) {
+        conditions.remarks.push(format!(
+            "The file was written again by another program ({rewriter}): its rows may not be those \
+             that were captured."
+        ));
     }
     Ok(Footer {
         conditions,
@@ -105,6 +113,17 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
         recovery: None,
         damaged: Vec::new(),
     })
+}
+
+/// The program that wrote a file again, with the keys of ours: neither its first bytes nor
+/// its footer's author are ours. Checksums that came along are those of other bytes.
+fn rewriter<R: Read + Seek>(
+    source: &Source<R>,
+    metadata: &ParquetMetaData,
+) -> Result<Option<String>, TraceError> {
+    let author = metadata.file_metadata().created_by().unwrap_or("unknown");
+    let is_ours = author.contains("steadfast") || recovery::begins(source)?;
+    Ok((!is_ours).then(|| author.to_owned()))
 }
 
 fn of_blocks<R: Read + Seek + Send + 'static>(

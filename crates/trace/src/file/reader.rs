@@ -439,8 +439,9 @@ fn check_kind(field: Field, column: &ColumnChunkMetaData) -> Result<(), TraceErr
     match compression {
         Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => Ok(()),
         other => Err(TraceError::Unsuitable(format!(
-            "its column {name} is compressed as {other}, which is not read here; write the file \
-             with zstd, with snappy, or not compressed"
+            "its column {name} is compressed as {}, which is not read here; write the file with \
+             zstd, with snappy, or not compressed",
+            other.to_string().split('(').next().unwrap_or_default()
         ))),
     }
 }

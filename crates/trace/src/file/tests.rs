@@ -1,5 +1,11 @@
 use super::*;
 use crate::batch::Batch;
+use parquet::data_type::{Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
 use std::io::Cursor;
 use std::sync::Arc;
@@ -321,4 +327,48 @@ fn a_footer_whose_keys_are_hidden_is_damaged() {
         bytes[head] ^= 1 << bit;
         assert!(Trace::open(Cursor::new(bytes)).is_err(), "bit {bit}");
     }
+}
+
+/// What pandas makes of a trace: the same keys with other bytes.
+#[test]
+fn a_file_that_another_program_wrote_again_is_a_trace_without_checksums() {
+    let ours = bytes::Bytes::from(file(&events(101), 50));
+    let keys = |keys: &SerializedFileReader<bytes::Bytes>| {
+        keys.metadata().file_metadata().key_value_metadata().cloned()
+    };
+    let found = SerializedFileReader::new(ours).unwrap();
+    let columns = "REQUIRED INT64 issued_ns; REQUIRED INT64 offset; REQUIRED INT32 bytes; \
+                   REQUIRED INT32 op;";
+    let again = |author: &str| {
+        let schema = parse_message_type(&format!("message schema {{ {columns} }}")).unwrap();
+        let properties = WriterProperties::builder()
+            .set_created_by(author.to_owned())
+            .set_key_value_metadata(keys(&found));
+        let mut bytes = Vec::new();
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties.build()))
+                .unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        for wide in [true, true, false, false] {
+            let mut column = group.next_column().unwrap().unwrap();
+            match wide {
+                true => column.typed::<Int64Type>().write_batch(&[512, 1024], None, None),
+                false => column.typed::<Int32Type>().write_batch(&[1, 0], None, None),
+            }
+            .unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+        Trace::open(Cursor::new(bytes))
+    };
+    let trace = again("parquet-cpp-arrow version 21.0.0").unwrap();
+    let offsets: Vec<u64> = read_all(&trace).iter().map(|io| io.offset).collect();
+    assert_eq!((offsets, trace.integrity().checksums), (vec![512, 1024], false));
+    let said = trace.conditions().remarks.last().unwrap();
+    assert!(said.contains("written again by another program (parquet-cpp-arrow"), "{said}");
+    // Ours in name, and not sealed as ours.
+    assert!(
+        again("steadfast 0.1.0").err().unwrap().to_string().contains("its metadata is damaged")
+    );
 }
