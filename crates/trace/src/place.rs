@@ -8,10 +8,10 @@ pub(crate) struct Place {
     pub shift_ns: u64,
     /// The numbers that its devices have among those of all.
     pub devices: Vec<u16>,
-    /// Devices of all: what the captures do not name comes after them.
-    pub named: u16,
     /// The same of its cgroups, both counted from 1.
     pub cgroups: Vec<u16>,
+    /// Devices of all: what the captures do not name comes after them.
+    pub named: u16,
 }
 
 impl Place {

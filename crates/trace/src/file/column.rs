@@ -93,11 +93,11 @@ fn check_width(field: Field, numbers: &[i32]) -> Result<()> {
         return Ok(());
     }
     let largest = numbers.iter().map(|number| number.cast_unsigned()).max().unwrap_or(0);
-    Err(too_large(i128::from(largest), 16))
+    Err(outside(largest.into(), 16))
 }
 
-fn too_large(number: i128, bits: i8) -> ParquetError {
-    ParquetError::General(format!("{number} is no number of {bits} bits without a sign"))
+fn outside(number: i64, bits: i8) -> ParquetError {
+    ParquetError::General(format!("the value {number} is not in 0 to {}", (1i64 << bits) - 1))
 }
 
 /// The pages of a chunk: in memory, where it was read already or is short.
@@ -153,7 +153,7 @@ impl ByLibrary {
                     number.unwrap_or(0).cast_signed()
                 };
                 let read = converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), narrow);
-                beyond.map_or(read, |number| Err(too_large(i128::from(number), field.bits())))
+                beyond.map_or(read, |number| Err(outside(number, field.bits())))
             }
             ColumnReader::Int32ColumnReader(reader) if index < WIDE => {
                 let wide = |v: &i32| i64::from(v.cast_unsigned());

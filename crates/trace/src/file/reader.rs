@@ -20,7 +20,7 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
 
-/// The same of a row group that has a checksum; ours have a few MB.
+/// A row group that has a checksum is read at once up to this size; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
 
 /// A trace, opened: one file, or the files of a capture that was rotated.
@@ -433,7 +433,7 @@ fn check_kind(field: Field, column: &ColumnChunkMetaData) -> Result<(), TraceErr
     };
     let name = field.name();
     if !is_fit {
-        let what = format!("its column {name} is of type {found}, it has to be {wanted}");
+        let what = format!("its column {name} holds {found} instead of {wanted}");
         return Err(TraceError::NotATrace(what));
     }
     match compression {

@@ -50,7 +50,7 @@ impl Common {
             })?;
             let cgroups = cgroups_of_host(one).map(|cgroup| place_of(&cgroups, &cgroup)).collect();
             let shift_ns = began.map_or(0, |(began, axis)| began - axis);
-            Ok(Place { shift_ns, devices, named: of_all, cgroups })
+            Ok(Place { shift_ns, devices, cgroups, named: of_all })
         };
         let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
         let mut conditions = conditions(all, &places, axis, named(devices));
