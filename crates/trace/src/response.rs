@@ -31,10 +31,11 @@ impl Responses {
         self.buckets.count(FineHistogram::index(ns));
     }
 
-    /// Enters one into the histogram; [`Self::take_sum`] tells the rest.
+    /// Enters one into the histogram, of which the bucket is known; [`Self::take_sum`] tells
+    /// the rest.
     #[inline]
-    pub(crate) fn enter(&mut self, ns: u64) {
-        self.buckets.count(FineHistogram::index(ns));
+    pub(crate) fn enter(&mut self, bucket: u32) {
+        self.buckets.count(bucket as usize);
     }
 
     /// Adds some of which only this is known; [`Self::take_histogram`] tells the

@@ -8,6 +8,7 @@ use crate::fold::Rows;
 use crate::stream_sums::{SHORT_NS, Sum, Telling};
 use crate::stream_tally::{StreamKey, StreamTally};
 use std::ops::Range;
+use steadfast_domain::FineHistogram;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 
 /// I/Os that are counted at once: their columns fit a processor's nearest caches.
@@ -101,14 +102,16 @@ impl<'r> Chunk<'r> {
     pub(crate) fn add_up(
         &self,
         telling: Telling,
-        streams: &[u32],
+        (streams, buckets): (&[u32], &mut Vec<u32>),
         sums: &mut [Sum],
         tallies: &mut [StreamTally],
     ) {
         self.add_each(streams, sums);
-        for (stream, response) in streams.iter().zip(self.response) {
+        buckets.clear();
+        buckets.extend(self.response.iter().map(|ns| FineHistogram::index_of_short(*ns as i32)));
+        for (stream, bucket) in streams.iter().zip(buckets) {
             if let Some(tally) = tallies.get_mut(*stream as usize) {
-                tally.responses.enter(response.cast_unsigned());
+                tally.responses.enter(*bucket);
             }
         }
         // One less than nothing has a sign.

@@ -8,7 +8,7 @@ use crate::stream_tally::{StreamKey, StreamTally};
 
 /// Times below this are short: as many as a batch can have rows are added up without a
 /// thought of the room for their sum.
-pub(crate) const SHORT_NS: u64 = 1 << u32::BITS;
+pub(crate) const SHORT_NS: u64 = 1 << (u32::BITS - 1);
 
 /// Streams that there is room for.
 pub(crate) const SUMMED_MAX: usize = 1 << 10;

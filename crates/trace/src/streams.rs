@@ -45,6 +45,7 @@ pub struct StreamTable {
 struct Space {
     keys: Vec<u64>,
     streams: Vec<u32>,
+    buckets: Vec<u32>,
     sums: StreamSums,
 }
 
@@ -161,7 +162,7 @@ impl StreamTable {
                 return self.take_beyond(chunk, known, space);
             }
         }
-        self.count(chunk, &space.streams, &mut space.sums);
+        self.count(chunk, space.keys.len(), space);
     }
 
     /// Finds the streams of I/Os from this one on, up to the first whose stream is new; tells
@@ -177,12 +178,14 @@ impl StreamTable {
         keys.len()
     }
 
-    /// Counts the first I/Os, whose streams are known.
-    fn count(&mut self, chunk: &Chunk<'_>, streams: &[u32], sums: &mut StreamSums) {
+    /// Counts the first I/Os, so many, whose streams are known.
+    fn count(&mut self, chunk: &Chunk<'_>, first: usize, space: &mut Space) {
+        let Space { streams, buckets, sums, .. } = space;
+        let streams = &streams[..first];
         match chunk.telling().filter(|_| self.tallies.len() <= SUMMED_MAX) {
             Some(telling) => {
                 let sums = sums.by_stream(telling, &self.keys, &mut self.tallies);
-                chunk.add_up(telling, streams, sums, &mut self.tallies);
+                chunk.add_up(telling, (streams, buckets), sums, &mut self.tallies);
             }
             None => chunk.count(streams, &mut self.tallies),
         }
@@ -192,7 +195,7 @@ impl StreamTable {
     /// streams are known, then the others one by one.
     #[cold]
     fn take_beyond(&mut self, chunk: &Chunk<'_>, known: usize, space: &mut Space) {
-        self.count(chunk, &space.streams[..known], &mut space.sums);
+        self.count(chunk, known, space);
         space.sums.settle(&self.keys, &mut self.tallies);
         let kept = space.keys.iter().zip(chunk.kept()).enumerate().skip(known);
         for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {

@@ -2,7 +2,7 @@
 //! blocks of differences above their block's least, each miniblock of as few bits as it
 //! needs.
 
-use super::unpack::{AT_ONCE, Numbers, WIDTH_MAX, packed_length, unpack, variable_length};
+use super::unpack::{AT_ONCE, Numbers, WIDTH_MAX, packed_length, unpack_and_add, variable_length};
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use std::iter;
@@ -27,11 +27,11 @@ pub(super) struct Deltas {
     least: u64,
     /// Numbers of which no difference was unpacked yet.
     left: usize,
-    /// Differences that were unpacked, above the least, of which the first few are taken.
-    differences: Numbers,
+    /// Those of which it was, of which the first few are taken.
+    numbers: Numbers,
     taken: usize,
     unpacked: usize,
-    /// The last number that was taken.
+    /// The last number that is known.
     last: u64,
     /// How many of the next are the same as it.
     same: usize,
@@ -71,7 +71,7 @@ impl Deltas {
             width: 0,
             least: 0,
             left: whole(left.saturating_sub(1)),
-            differences: [0; AT_ONCE],
+            numbers: [0; AT_ONCE],
             taken: 0,
             unpacked: 0,
             last: unzigzag(first),
@@ -97,13 +97,8 @@ impl Deltas {
             self.same -= same;
             count -= same;
             let part = count.min(self.unpacked - self.taken);
-            let (mut last, least) = (self.last, self.least);
-            let differences = &self.differences[self.taken..self.taken + part];
-            column.extend(differences.iter().map(|difference| {
-                last = last.wrapping_add(least.wrapping_add(*difference));
-                convert(last)
-            }));
-            self.last = last;
+            let numbers = &self.numbers[self.taken..self.taken + part];
+            column.extend(numbers.iter().map(|number| convert(*number)));
             self.taken += part;
             count -= part;
         }
@@ -119,12 +114,32 @@ impl Deltas {
             self.begin_miniblock()?;
         }
         if (self.width, self.least) == (0, 0) {
-            self.same = self.left.min(self.left_of_miniblock);
-            self.left -= self.same;
+            self.find_same(self.left_of_miniblock);
             self.left_of_miniblock = 0;
+            self.pass_over_same_blocks();
             return Ok(());
         }
         self.unpack_more()
+    }
+
+    fn find_same(&mut self, count: usize) {
+        let count = self.left.min(count);
+        self.same += count;
+        self.left -= count;
+    }
+
+    /// Passes over whole blocks of the same number: no difference and no bits.
+    fn pass_over_same_blocks(&mut self) {
+        let head = self.miniblocks.saturating_add(1);
+        let block = self.miniblocks.saturating_mul(self.numbers_each);
+        while self.miniblock == self.miniblocks && self.left > 0 {
+            let next = self.bytes.get(self.at..).and_then(|rest| rest.get(..head));
+            if next.is_none_or(|head| head.iter().any(|byte| *byte != 0)) {
+                return;
+            }
+            self.at += head;
+            self.find_same(block);
+        }
     }
 
     fn unpack_more(&mut self) -> Result<()> {
@@ -133,7 +148,8 @@ impl Deltas {
         if packed.len() < packed_length(self.unpacked, self.width) {
             return Err(too_few());
         }
-        unpack(packed, self.width, &mut self.differences);
+        unpack_and_add(packed, self.width, (self.last, self.least), &mut self.numbers);
+        self.last = self.numbers[self.unpacked - 1];
         self.at += packed_length(AT_ONCE, self.width);
         self.left_of_miniblock -= AT_ONCE;
         self.left -= self.unpacked;

@@ -1,12 +1,17 @@
 //! Small numbers in runs, which Parquet calls the hybrid of run lengths and bit packing:
 //! places in a dictionary, and which rows have a value.
 
-use super::unpack::{AT_ONCE, Numbers, packed_length, unpack, variable_length};
+use super::unpack::{
+    AT_ONCE, Numbers, SHORT_AT_ONCE, ShortNumbers, packed_length, unpack, unpack_short,
+    variable_length,
+};
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 
 /// Bits of the widest number.
 const WIDTH_MAX: usize = 32;
+/// Bits of the widest of those that are kept as bytes.
+const SHORT_MAX: usize = 8;
 
 /// Runs that are being read.
 pub(super) struct Hybrid {
@@ -17,7 +22,9 @@ pub(super) struct Hybrid {
     run: Run,
     /// Numbers of the run that were not taken yet.
     left: usize,
-    /// Numbers of a packed run that were unpacked, of which the first few are taken.
+    /// Numbers of a packed run that were unpacked, of which the first few are taken: short
+    /// ones or others.
+    short: ShortNumbers,
     numbers: Numbers,
     taken: usize,
     unpacked: usize,
@@ -37,6 +44,8 @@ pub(super) enum Part<'n> {
     Same(u64, usize),
     /// Different ones.
     Each(&'n [u64]),
+    /// Different ones of at most eight bits.
+    Short(&'n [u8]),
 }
 
 impl Hybrid {
@@ -49,7 +58,8 @@ impl Hybrid {
         // Without any bits there is nothing to write, and some programs write nothing.
         let left = if width == 0 { usize::MAX } else { 0 };
         let run = Run::Same(0);
-        Ok(Hybrid { bytes, at: 0, width, run, left, numbers: [0; AT_ONCE], taken: 0, unpacked: 0 })
+        let (short, numbers) = ([0; SHORT_AT_ONCE], [0; AT_ONCE]);
+        Ok(Hybrid { bytes, at: 0, width, run, left, short, numbers, taken: 0, unpacked: 0 })
     }
 
     /// Gives out the next numbers, part by part.
@@ -66,7 +76,11 @@ impl Hybrid {
                         self.unpack_more(at);
                     }
                     part = part.min(self.unpacked - self.taken);
-                    give(Part::Each(&self.numbers[self.taken..self.taken + part]));
+                    let these = self.taken..self.taken + part;
+                    give(match self.width {
+                        ..=SHORT_MAX => Part::Short(&self.short[these]),
+                        _ => Part::Each(&self.numbers[these]),
+                    });
                     self.taken += part;
                 }
             }
@@ -88,9 +102,18 @@ impl Hybrid {
     }
 
     fn unpack_more(&mut self, at: usize) {
-        unpack(self.bytes.get(at..).unwrap_or_default(), self.width, &mut self.numbers);
-        (self.taken, self.unpacked) = (0, AT_ONCE);
-        self.run = Run::Packed(at + packed_length(AT_ONCE, self.width));
+        let packed = self.bytes.get(at..).unwrap_or_default();
+        (self.taken, self.unpacked) = match self.width {
+            ..=SHORT_MAX => {
+                unpack_short(packed, self.width, &mut self.short);
+                (0, SHORT_AT_ONCE)
+            }
+            _ => {
+                unpack(packed, self.width, &mut self.numbers);
+                (0, AT_ONCE)
+            }
+        };
+        self.run = Run::Packed(at + packed_length(self.unpacked, self.width));
     }
 
     fn begin_run(&mut self) -> Result<()> {

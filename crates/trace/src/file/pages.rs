@@ -80,12 +80,23 @@ pub(super) fn are_decoded_here(metadata: &ColumnChunkMetaData) -> bool {
 pub(super) struct Pages<T> {
     reader: Box<dyn PageReader>,
     nullable: bool,
-    dictionary: Vec<T>,
+    dictionary: Dictionary<T>,
     /// The page that is being read.
     page: Option<OpenPage>,
     /// Of some rows, 1 for each that has a value.
     levels: Vec<u8>,
 }
+
+/// Values by the places that stand for them.
+struct Dictionary<T> {
+    values: Vec<T>,
+    /// Those of the first places, with any value where there is none: what has eight bits is
+    /// surely among them.
+    first: Box<[T; FIRST]>,
+}
+
+/// Places of eight bits.
+const FIRST: usize = 1 << u8::BITS;
 
 struct OpenPage {
     /// Rows that were not read yet.
@@ -103,7 +114,8 @@ enum Values {
 impl<T: Value> Pages<T> {
     /// Of a column of which a row may lack the value, or not.
     pub(super) fn new(reader: Box<dyn PageReader>, nullable: bool) -> Self {
-        Pages { reader, nullable, dictionary: Vec::new(), page: None, levels: Vec::new() }
+        let dictionary = Dictionary::of(Vec::new());
+        Pages { reader, nullable, dictionary, page: None, levels: Vec::new() }
     }
 
     /// Appends `count` rows, with `absent` where there is no value; gives how many there
@@ -120,7 +132,7 @@ impl<T: Value> Pages<T> {
             let part = page.left.min(count - rows);
             let begin = column.len();
             let known = page.known(part, &mut self.levels)?;
-            page.values.take(known, &self.dictionary, (column, absent))?;
+            page.values.take(known, &self.dictionary, column)?;
             if known < part {
                 column.resize(begin + part, absent);
                 put_apart(&mut column[begin..], known, &self.levels, absent);
@@ -139,8 +151,9 @@ impl<T: Value> Pages<T> {
             match page {
                 page if page.num_values() == 0 => {}
                 Page::DictionaryPage { buf, num_values, .. } => {
-                    self.dictionary.clear();
-                    take_plain(&mut buf.clone(), num_values as usize, &mut self.dictionary)?;
+                    let mut values = Vec::new();
+                    take_plain(&mut buf.clone(), num_values as usize, &mut values)?;
+                    self.dictionary = Dictionary::of(values);
                 }
                 page => self.page = Some(OpenPage::open::<T>(&page, self.nullable)?),
             }
@@ -187,6 +200,7 @@ impl OpenPage {
         levels.take(rows, |part| match part {
             Part::Same(level, times) => known.extend(iter::repeat_n(level as u8, times)),
             Part::Each(levels) => known.extend(levels.iter().map(|level| *level as u8)),
+            Part::Short(levels) => known.extend_from_slice(levels),
         })?;
         Ok(known.iter().map(|level| usize::from(*level == 1)).sum())
     }
@@ -225,12 +239,12 @@ impl Values {
     fn take<T: Value>(
         &mut self,
         count: usize,
-        dictionary: &[T],
-        (column, absent): (&mut Vec<T>, T),
+        dictionary: &Dictionary<T>,
+        column: &mut Vec<T>,
     ) -> Result<()> {
         match self {
             Values::Plain(bytes) => take_plain(bytes, count, column),
-            Values::InDictionary(places) => take_known(places, count, dictionary, (column, absent)),
+            Values::InDictionary(places) => dictionary.take(places, count, column),
             Values::Deltas(deltas) => deltas.take(count, column, T::of_number),
         }
     }
@@ -250,31 +264,40 @@ fn take_plain<T: Value>(bytes: &mut Bytes, count: usize, column: &mut Vec<T>) ->
     Ok(())
 }
 
-/// Appends the values that stand at these places of the dictionary.
-fn take_known<T: Value>(
-    places: &mut Hybrid,
-    count: usize,
-    dictionary: &[T],
-    (column, absent): (&mut Vec<T>, T),
-) -> Result<()> {
-    let beyond = dictionary.len() as u64;
-    let mut is_known = true;
-    places.take(count, |part| match part {
-        Part::Same(place, times) => {
-            is_known &= place < beyond;
-            let value = dictionary.get(place as usize).copied().unwrap_or(absent);
-            column.extend(iter::repeat_n(value, times));
-        }
-        Part::Each(places) => {
-            // The highest bit stays where all are below: several are looked at at once.
-            let below = places.iter().fold(u64::MAX, |all, place| all & place.wrapping_sub(beyond));
-            is_known &= below >> 63 == 1;
-            let value = |place: &u64| dictionary.get(*place as usize).copied().unwrap_or(absent);
-            column.extend(places.iter().map(value));
-        }
-    })?;
-    let unknown = || ParquetError::General("it names a value that its dictionary lacks".into());
-    is_known.then_some(()).ok_or_else(unknown)
+impl<T: Value> Dictionary<T> {
+    fn of(values: Vec<T>) -> Self {
+        let mut first = Box::new([T::of_number(0); FIRST]);
+        let short = values.len().min(FIRST);
+        first[..short].copy_from_slice(&values[..short]);
+        Dictionary { values, first }
+    }
+
+    /// Appends the values that stand at the next places.
+    fn take(&self, places: &mut Hybrid, count: usize, column: &mut Vec<T>) -> Result<()> {
+        let mut last = 0;
+        places.take(count, |part| match part {
+            Part::Same(place, times) => {
+                last = last.max(place);
+                column.extend(iter::repeat_n(self.at(place), times));
+            }
+            Part::Each(places) => {
+                last = places.iter().fold(last, |last, place| last.max(*place));
+                column.extend(places.iter().map(|place| self.at(*place)));
+            }
+            Part::Short(places) => {
+                let of_these = places.iter().fold(0, |last, place| last.max(*place));
+                last = last.max(of_these.into());
+                column.extend(places.iter().map(|place| self.first[usize::from(*place)]));
+            }
+        })?;
+        let unknown = || ParquetError::General("it names a value that its dictionary lacks".into());
+        (count == 0 || last < self.values.len() as u64).then_some(()).ok_or_else(unknown)
+    }
+
+    /// The value at a place, any where there is none.
+    fn at(&self, place: u64) -> T {
+        self.values.get(place as usize).copied().unwrap_or(self.first[0])
+    }
 }
 
 /// Moves the values at the beginning of a column to the rows that have one.

@@ -13,6 +13,12 @@ const REACH: usize = size_of::<u128>();
 /// Numbers, unpacked.
 pub(super) type Numbers = [u64; AT_ONCE];
 
+/// Numbers of at most eight bits that are unpacked at once.
+pub(super) const SHORT_AT_ONCE: usize = 64;
+
+/// Numbers of at most eight bits, unpacked.
+pub(super) type ShortNumbers = [u8; SHORT_AT_ONCE];
+
 /// Bytes that so many numbers take.
 pub(super) fn packed_length(numbers: usize, width: usize) -> usize {
     numbers.saturating_mul(width).div_ceil(8)
@@ -21,19 +27,82 @@ pub(super) fn packed_length(numbers: usize, width: usize) -> usize {
 /// Unpacks numbers of `width` bits, at most [`WIDTH_MAX`]; 0 stands for those that are not
 /// there.
 pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut Numbers) {
-    let of_width = OF_WIDTH[width];
+    unpack_by(OF_WIDTH[width], bytes, width, (0, 0), numbers);
+}
+
+/// Unpacks differences of `width` bits above the least; gives the numbers that they lead to
+/// after the last one before.
+pub(super) fn unpack_and_add(
+    bytes: &[u8],
+    width: usize,
+    (last, least): (u64, u64),
+    numbers: &mut Numbers,
+) {
+    unpack_by(ADDED_OF_WIDTH[width], bytes, width, (last, least), numbers);
+}
+
+/// What unpacks numbers of one width.
+type OfWidth = fn(&[u8], (u64, u64), &mut Numbers);
+
+#[inline]
+fn unpack_by(
+    of_width: OfWidth,
+    bytes: &[u8],
+    width: usize,
+    added: (u64, u64),
+    numbers: &mut Numbers,
+) {
     let length = packed_length(AT_ONCE, width);
     if bytes.len() >= length + REACH {
-        return of_width(bytes, numbers);
+        return of_width(bytes, added, numbers);
     }
     let mut longer = [0; AT_ONCE * WIDTH_MAX / 8 + REACH];
+    let there = bytes.len().min(length);
+    longer[..there].copy_from_slice(&bytes[..there]);
+    of_width(&longer, added, numbers);
+}
+
+/// The same of numbers of at most eight bits.
+pub(super) fn unpack_short(bytes: &[u8], width: usize, numbers: &mut ShortNumbers) {
+    let of_width = SHORT_OF_WIDTH[width];
+    let length = packed_length(SHORT_AT_ONCE, width);
+    if bytes.len() >= length + GROUP {
+        return of_width(bytes, numbers);
+    }
+    let mut longer = [0; SHORT_AT_ONCE + GROUP];
     let there = bytes.len().min(length);
     longer[..there].copy_from_slice(&bytes[..there]);
     of_width(&longer, numbers);
 }
 
+/// One for each width: eight numbers stand in one word, which is spread out by halves.
+fn short_of_width<const WIDTH: usize>(bytes: &[u8], numbers: &mut ShortNumbers) {
+    let halves = |word: u64, apart: usize, together: u64| {
+        let moved = apart - apart * WIDTH / GROUP;
+        (word & together) | (word << moved & together << apart)
+    };
+    let lowest = |numbers: usize| u64::MAX >> (64 - numbers * WIDTH);
+    for (group, numbers) in numbers.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+        let bytes = &bytes[group * WIDTH..][..WIDTH + GROUP];
+        let word = halves(word(bytes, 0), 32, lowest(4));
+        let word = halves(word, 16, lowest(2) * 0x1_0000_0001);
+        let word = halves(word, 8, lowest(1) * 0x1_0001_0001_0001);
+        *numbers = word.to_le_bytes();
+    }
+}
+
+macro_rules! short_of_widths {
+    ($($width:literal)*) => { [|_, numbers| *numbers = [0; SHORT_AT_ONCE], $(short_of_width::<$width>),*] };
+}
+
+const SHORT_OF_WIDTH: [fn(&[u8], &mut ShortNumbers); GROUP + 1] = short_of_widths![1 2 3 4 5 6 7 8];
+
 /// One for each width: all shifts are known when this is compiled.
-fn of_width<const WIDTH: usize>(bytes: &[u8], numbers: &mut Numbers) {
+fn of_width<const WIDTH: usize, const ADDED: bool>(
+    bytes: &[u8],
+    (mut last, least): (u64, u64),
+    numbers: &mut Numbers,
+) {
     for (group, numbers) in numbers.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
         let bytes = &bytes[group * WIDTH..][..WIDTH + REACH];
         for (at, number) in numbers.iter_mut().enumerate() {
@@ -44,6 +113,10 @@ fn of_width<const WIDTH: usize>(bytes: &[u8], numbers: &mut Numbers) {
                 1..=57 => word(bytes, byte) >> bit & (u64::MAX >> (64 - WIDTH)),
                 _ => wide_word(bytes, byte, bit) & (u64::MAX >> (64 - WIDTH)),
             };
+            if ADDED {
+                last = last.wrapping_add(least.wrapping_add(*number));
+                *number = last;
+            }
         }
     }
 }
@@ -59,11 +132,16 @@ fn wide_word(bytes: &[u8], at: usize, bit: usize) -> u64 {
 }
 
 macro_rules! of_widths {
-    ($($width:literal)*) => { [$(of_width::<$width>),*] };
+    ($added:literal: $($width:literal)*) => { [$(of_width::<$width, $added>),*] };
 }
 
-const OF_WIDTH: [fn(&[u8], &mut Numbers); WIDTH_MAX + 1] = of_widths![
-    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+const OF_WIDTH: [OfWidth; WIDTH_MAX + 1] = of_widths![
+    false: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+    33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
+];
+
+const ADDED_OF_WIDTH: [OfWidth; WIDTH_MAX + 1] = of_widths![
+    true: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
     33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64
 ];
 
@@ -99,6 +177,29 @@ mod tests {
                 for (at, number) in numbers.iter().enumerate() {
                     let bits = (0..width).map(|i| u64::from(bit(at * width + i)) << i);
                     assert_eq!(*number, bits.sum::<u64>(), "{width} {length} {at}");
+                }
+                let (least, mut sum, mut added) = (u64::MAX - 3, 11u64, [7; AT_ONCE]);
+                unpack_and_add(bytes, width, (sum, least), &mut added);
+                for (number, added) in numbers.iter().zip(added) {
+                    sum = sum.wrapping_add(least).wrapping_add(*number);
+                    assert_eq!(added, sum, "{width} {length}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_numbers_are_unpacked_as_others_are() {
+        let bytes: Vec<u8> = (0..100).map(|at| mix64(at) as u8).collect();
+        for width in 0..=GROUP {
+            for length in [100, packed_length(SHORT_AT_ONCE, width), 3, 0] {
+                let (mut short, mut numbers) = ([7; SHORT_AT_ONCE], [7; AT_ONCE]);
+                unpack_short(&bytes[..length], width, &mut short);
+                for (part, short) in short.chunks(AT_ONCE).enumerate() {
+                    let rest = bytes[..length].get(packed_length(part * AT_ONCE, width)..);
+                    unpack(rest.unwrap_or_default(), width, &mut numbers);
+                    let short: Vec<u64> = short.iter().map(|number| u64::from(*number)).collect();
+                    assert_eq!(short, numbers, "{width} {length}");
                 }
             }
         }
