@@ -7,6 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
+/// I/Os that are taken at once, at most.
+pub(crate) const IOS_MAX: usize = 4096;
 /// Classes for every I/O or run that is looked back at, so that most are empty.
 const CLASSES_EACH: usize = 16;
 /// Bits of the number of a class at most.
@@ -22,15 +24,14 @@ fn class_bits(number: usize, least: u32) -> u32 {
     wanted.ilog2().clamp(least, CLASS_BITS_MAX)
 }
 
-/// Ends of I/Os and of runs, as they are kept with a place in a trace. They take no memory
-/// before there are some: a trace may be of 65,536 devices.
+/// Ends of I/Os and of runs, as they are kept with a place in a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Recent {
     window: usize,
     ends: Vec<u64>,
-    /// What [`short`] makes of each: twice as many are compared at once.
+    /// What [`short`] makes of each.
     short_ends: Vec<u32>,
-    /// Where the next end is put, in the place of the oldest once there are enough.
+    /// Where the oldest end is, once there are enough.
     next: usize,
     runs: Vec<u64>,
     short_runs: Vec<u32>,
@@ -41,13 +42,27 @@ pub(crate) struct Recent {
     clock: u64,
 }
 
-/// The same with what finds a run among them.
+/// Ends of I/Os and of runs, with what finds a run among them. They take no memory before
+/// there are some: a trace may be of 65,536 devices.
 pub(crate) struct Lookback {
-    recent: Recent,
+    window: usize,
+    /// As they came, the oldest first.
+    ends: Vec<u64>,
+    runs: Vec<Run>,
+    clock: u64,
     /// By [`class`]; grows with the runs.
-    runs: Vec<RunsOfClass>,
+    classes: Vec<RunsOfClass>,
     /// What is not used of a hash for the class of a run.
     shift: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    end: u64,
+    /// When it was last continued.
+    continued: u64,
+    /// Its sequential I/Os so far.
+    length: u32,
 }
 
 /// Runs that ended at places of one class.
@@ -58,295 +73,281 @@ struct RunsOfClass {
     last: u32,
 }
 
-/// I/Os of one operation on one device, one after the other, and memory to look back from
-/// them; the same for whatever operation comes next.
-pub(crate) struct Successive {
-    /// Where each begins and ends.
-    begins: Vec<u64>,
-    ends: Vec<u64>,
-    /// What [`short`] makes of the ends.
-    short_ends: Vec<u32>,
-    /// Those that begin where something may have ended, ascending.
-    candidates: Vec<u32>,
-    marks: Marks,
-    /// I/Os before the first that are among the ends.
-    before: usize,
-    window: usize,
+/// I/Os of one operation on one device, one after the other: at most [`IOS_MAX`] rows, and
+/// where that of each begins and ends.
+#[derive(Clone, Copy)]
+pub(crate) struct Ios<'r, P> {
+    pub rows: &'r [u16],
+    pub place: P,
 }
 
-/// Where something ended, by [`class`]. Nothing has to be wiped out for the next operation:
-/// a mark says in whose turn it was made.
-struct Marks {
-    turns: Box<[u8; MARKS_MAX]>,
+/// Where the I/O of a row begins and ends.
+pub(crate) trait Place: Fn(u16) -> (u64, u64) + Copy {}
+
+impl<P: Fn(u16) -> (u64, u64) + Copy> Place for P {}
+
+/// Memory to look back from some I/Os; the same for whatever operation comes next.
+pub(crate) struct Successive {
+    /// What [`short`] makes of the ends that are remembered: twice as many are compared at
+    /// once.
+    short_ends: Vec<u32>,
+    desk: Box<Desk>,
     turn: u8,
-    /// The last class there is.
+    /// The last class of marks there is.
     last: usize,
 }
 
+/// What is written of each I/O, all in one place: a processor has few registers.
+struct Desk {
+    /// In whose turn something ended at places of a [`class`]. Nothing has to be wiped out for
+    /// the next operation.
+    turns: [u8; MARKS_MAX],
+    /// What [`short`] makes of the end of each.
+    short_ends: [u32; IOS_MAX],
+    /// Those that begin where something may have ended, ascending.
+    candidates: [u16; IOS_MAX],
+}
+
+impl<P: Place> Ios<'_, P> {
+    /// Where one of them begins and ends.
+    #[inline]
+    fn at(self, at: usize) -> (u64, u64) {
+        (self.place)(self.rows[at])
+    }
+}
+
 /// The marks of one operation on one device.
-struct Turn<'m> {
-    turns: &'m mut [u8; MARKS_MAX],
+#[derive(Clone, Copy)]
+struct Turn {
     number: u8,
     last: usize,
 }
 
-impl Marks {
-    /// None yet, where `window` I/Os are looked back at.
-    fn new(window: usize) -> Self {
-        let last = (1 << class_bits(window, MARK_BITS)) - 1;
-        Marks { turns: Box::new([0; MARKS_MAX]), turn: 0, last }
-    }
-
-    /// The next turn, without a mark.
-    fn next(&mut self) -> Turn<'_> {
-        self.turn = self.turn.wrapping_add(1);
-        if self.turn == 0 {
-            self.turns.fill(0);
-            self.turn = 1;
-        }
-        Turn { turns: &mut self.turns, number: self.turn, last: self.last }
-    }
-}
-
-impl Turn<'_> {
+impl Turn {
     #[inline]
-    fn mark(&mut self, short: u32) {
-        self.turns[self.class(short)] = self.number;
+    fn mark(self, turns: &mut [u8; MARKS_MAX], short: u32) {
+        turns[self.class(short)] = self.number;
     }
 
     #[inline]
-    fn has(&self, short: u32) -> bool {
-        self.turns[self.class(short)] == self.number
+    fn has(self, turns: &[u8; MARKS_MAX], short: u32) -> bool {
+        turns[self.class(short)] == self.number
     }
 
     /// Never beyond the end, as can be seen from it alone.
     #[inline]
-    fn class(&self, short: u32) -> usize {
+    fn class(self, short: u32) -> usize {
         class(short, u32::BITS - CLASS_BITS_MAX) & self.last
+    }
+}
+
+impl Desk {
+    /// Looks at I/Os one after the other: finds those that begin where something may have
+    /// ended, and gives their number. Apart from what comes next, so that all that it takes
+    /// stays in registers.
+    #[inline(never)]
+    fn gather(&mut self, turn: Turn, ios: Ios<'_, impl Place>) -> usize {
+        let mut found = 0;
+        for (at, (row, to_short)) in ios.rows.iter().zip(&mut self.short_ends).enumerate() {
+            let (begin, end) = (ios.place)(*row);
+            let short_end = short(end);
+            *to_short = short_end;
+            // Written for each and kept for few: quicker than a choice that a processor
+            // cannot foresee. The bound is never reached, and spares a check.
+            self.candidates[found % IOS_MAX] = at as u16;
+            found += usize::from(turn.has(&self.turns, short(begin)));
+            turn.mark(&mut self.turns, short_end);
+        }
+        found
     }
 }
 
 impl Successive {
     /// None yet, where `window` I/Os are looked back at.
     pub(crate) fn new(window: usize) -> Self {
-        Successive {
-            begins: Vec::new(),
-            ends: Vec::new(),
-            short_ends: Vec::new(),
-            candidates: Vec::new(),
-            marks: Marks::new(window),
-            before: 0,
-            window,
+        let desk =
+            Desk { turns: [0; MARKS_MAX], short_ends: [0; IOS_MAX], candidates: [0; IOS_MAX] };
+        let last = (1 << class_bits(window, MARK_BITS)) - 1;
+        Successive { short_ends: Vec::new(), desk: Box::new(desk), turn: 0, last }
+    }
+
+    /// The next turn, without a mark.
+    fn next_turn(&mut self) -> Turn {
+        self.turn = self.turn.wrapping_add(1);
+        if self.turn == 0 {
+            self.desk.turns.fill(0);
+            self.turn = 1;
         }
+        Turn { number: self.turn, last: self.last }
     }
 
-    /// I/Os from `begin` to `end` each, after those that are remembered: finds those that
-    /// begin where something may have ended.
-    fn gather(&mut self, recent: &Recent, ios: impl ExactSizeIterator<Item = (u64, u64)>) {
-        self.before = in_their_order(&recent.ends, recent.next, &mut self.ends);
-        in_their_order(&recent.short_ends, recent.next, &mut self.short_ends);
-        self.make_room(ios.len());
-        let (mut marks, candidates) = (self.marks.next(), self.candidates.as_mut_slice());
-        let remembered = self.short_ends[..self.before].iter().chain(&recent.short_runs);
-        remembered.for_each(|short| marks.mark(*short));
-        let ends = self.ends[self.before..].iter_mut().zip(&mut self.short_ends[self.before..]);
-        let each = self.begins.iter_mut().zip(ends).zip(ios);
-        let mut found = 0;
-        for (at, ((to_begin, (to_end, to_short)), (begin, end))) in (0u32..).zip(each) {
-            let short_end = short(end);
-            (*to_begin, *to_end, *to_short) = (begin, end, short_end);
-            // Written for each and kept for few: quicker than a choice that a processor
-            // cannot foresee.
-            candidates[found] = at;
-            found += usize::from(marks.has(short(begin)));
-            marks.mark(short_end);
-        }
-        self.candidates.truncate(found);
-    }
-
-    /// For so many I/Os.
-    fn make_room(&mut self, ios: usize) {
-        self.begins.resize(ios, 0);
-        self.candidates.resize(ios, 0);
-        self.ends.resize(self.before + ios, 0);
-        self.short_ends.resize(self.before + ios, 0);
-    }
-
-    /// Whether one of the I/Os before this one ended where it begins.
-    fn has_end(&self, at: usize) -> bool {
-        let end = self.before + at;
-        let (begin, before) = (self.begins[at], end.saturating_sub(self.window)..end);
-        holds(&self.short_ends[before.clone()], short(begin)) && self.ends[before].contains(&begin)
-    }
-}
-
-impl Recent {
-    fn new(window: usize) -> Self {
-        Recent {
-            window,
-            ends: Vec::new(),
-            short_ends: Vec::new(),
-            next: 0,
-            runs: Vec::new(),
-            short_runs: Vec::new(),
-            continued: Vec::new(),
-            lengths: Vec::new(),
-            clock: 0,
-        }
-    }
-
-    /// The first run that ended at a place.
-    fn run_at(&self, begin: u64) -> Option<usize> {
-        self.runs.iter().position(|run| *run == begin)
-    }
-
-    /// Remembers the ends of I/Os in the place of those that came the longest time ago.
-    fn remember(&mut self, all: &Successive) {
-        // No more than are not written over.
-        let first = all.begins.len().saturating_sub(self.window);
-        for at in all.before + first..all.before + all.begins.len() {
-            let (end, short) = (all.ends[at], all.short_ends[at]);
-            if self.ends.len() < self.window {
-                self.ends.push(end);
-                self.short_ends.push(short);
-            } else {
-                (self.ends[self.next], self.short_ends[self.next]) = (end, short);
-            }
-            self.next = (self.next + 1) % self.window;
-        }
-    }
-
-    /// Begins a run, in the place of the one that was not continued for the longest time
-    /// once there are enough; gives its place, and what [`short`] makes of that run's end.
-    fn begin_run(&mut self) -> (usize, Option<u32>) {
-        if self.runs.len() < self.window {
-            self.runs.push(0);
-            self.short_runs.push(0);
-            self.continued.push(0);
-            self.lengths.push(0);
-            return (self.runs.len() - 1, None);
-        }
-        let at = self.oldest_run();
-        self.lengths[at] = 0;
-        (at, Some(self.short_runs[at]))
-    }
-
-    /// The run that was not continued for the longest time.
-    #[cold]
-    #[inline(never)]
-    fn oldest_run(&self) -> usize {
-        self.continued.iter().zip(0..).min().map_or(0, |(_, at)| at)
+    /// Takes I/Os after those that are remembered; gives how many begin where something may
+    /// have ended.
+    fn gather(&mut self, before: &Lookback, ios: Ios<'_, impl Place>) -> usize {
+        let turn = self.next_turn();
+        self.short_ends.clear();
+        self.short_ends.extend(before.ends.iter().map(|end| short(*end)));
+        let short_runs = before.runs.iter().map(|run| short(run.end));
+        let remembered = self.short_ends.iter().copied().chain(short_runs);
+        remembered.for_each(|short| turn.mark(&mut self.desk.turns, short));
+        self.desk.gather(turn, ios)
     }
 }
 
 impl Lookback {
     /// Back to the last `window` I/Os and runs, of which there were none yet.
     pub(crate) fn new(window: usize) -> Self {
-        Self::going_on(Recent::new(window))
+        let (ends, runs, classes) = (Vec::new(), Vec::new(), Vec::new());
+        Lookback { window, ends, runs, clock: 0, classes, shift: 0 }
     }
 
     /// One that goes on where another stood.
     pub(crate) fn going_on(recent: Recent) -> Self {
-        let mut lookback = Lookback { recent, runs: Vec::new(), shift: 0 };
-        lookback.class_runs();
+        let Recent { window, mut ends, next, clock, .. } = recent;
+        ends.rotate_left(next);
+        let run = |((end, continued), length): ((&u64, &u64), &u32)| Run {
+            end: *end,
+            continued: *continued,
+            length: *length,
+        };
+        let runs = recent.runs.iter().zip(&recent.continued).zip(&recent.lengths).map(run);
+        let mut lookback = Lookback { ends, runs: runs.collect(), clock, ..Self::new(window) };
+        lookback.class_runs(lookback.runs.len());
         lookback
     }
 
     /// What it remembers.
-    pub(crate) fn recent(&self) -> &Recent {
-        &self.recent
+    pub(crate) fn recent(&self) -> Recent {
+        Recent {
+            window: self.window,
+            ends: self.ends.clone(),
+            short_ends: self.ends.iter().map(|end| short(*end)).collect(),
+            next: self.ends.len() % self.window,
+            runs: self.runs.iter().map(|run| run.end).collect(),
+            short_runs: self.runs.iter().map(|run| short(run.end)).collect(),
+            continued: self.runs.iter().map(|run| run.continued).collect(),
+            lengths: self.runs.iter().map(|run| run.length).collect(),
+            clock: self.clock,
+        }
     }
 
-    /// Takes I/Os from `begin` to `end` each, one after the other, and remembers them; tells
-    /// those that are sequential by their place among them, and the how manieth of its run
-    /// each is.
+    /// Takes I/Os one after the other, and remembers them; tells the rows of those that are
+    /// sequential, and the how manieth of its run each is.
     pub(crate) fn take_all(
         &mut self,
         space: &mut Successive,
-        ios: impl ExactSizeIterator<Item = (u64, u64)>,
-        mut found: impl FnMut(usize, u32),
+        ios: Ios<'_, impl Place>,
+        mut found: impl FnMut(u16, u32),
     ) {
-        space.gather(&self.recent, ios);
-        for at in space.candidates.iter().map(|at| *at as usize) {
-            let run = self.run_at(space.begins[at]);
-            if run.is_some() || space.has_end(at) {
-                found(at, self.run_to(space.ends[space.before + at], run));
+        let count = space.gather(self, ios);
+        for at in space.desk.candidates[..count].iter().map(|at| usize::from(*at)) {
+            let (begin, end) = ios.at(at);
+            if let Some(length) = self.go_on(begin, end) {
+                found(ios.rows[at], length);
+            } else if self.has_end(space, ios, at) {
+                found(ios.rows[at], self.begin_run(end));
             }
         }
-        self.recent.remember(space);
+        self.remember(ios);
     }
 
-    /// Puts the runs into classes, of which there are enough for twice as many.
+    /// Whether one of the I/Os before this one ended where it begins.
+    #[inline(never)]
+    fn has_end(&self, space: &Successive, ios: Ios<'_, impl Place>, at: usize) -> bool {
+        let (begin, _) = ios.at(at);
+        let remembered = self.ends.len();
+        let first = (remembered + at).saturating_sub(self.window);
+        let (earlier, mut these) = (first.min(remembered).., first.saturating_sub(remembered)..at);
+        let is_among = |short_ends| holds(short_ends, short(begin));
+        is_among(&space.desk.short_ends[these.clone()]) && these.any(|at| ios.at(at).1 == begin)
+            || is_among(&space.short_ends[earlier.clone()]) && self.ends[earlier].contains(&begin)
+    }
+
+    /// Remembers the ends of I/Os in the place of those that came the longest time ago.
+    fn remember(&mut self, ios: Ios<'_, impl Place>) {
+        let first = ios.rows.len().saturating_sub(self.window);
+        let gone = (self.ends.len() + ios.rows.len() - first).saturating_sub(self.window);
+        self.ends.drain(..gone);
+        self.ends.extend((first..ios.rows.len()).map(|at| ios.at(at).1));
+    }
+
+    /// Puts the runs into classes, of which there are enough for twice as many as there will
+    /// be.
     #[cold]
     #[inline(never)]
-    fn class_runs(&mut self) {
-        let runs = self.recent.runs.len();
+    fn class_runs(&mut self, runs: usize) {
         let bits = class_bits(2 * runs, 1);
         self.shift = u32::BITS - bits;
-        self.runs = vec![RunsOfClass::default(); if runs > 0 { 1 << bits } else { 0 }];
-        for run in 0..runs {
-            self.enter_run(self.recent.short_runs[run], run);
+        self.classes = vec![RunsOfClass::default(); if runs > 0 { 1 << bits } else { 0 }];
+        for run in 0..self.runs.len() {
+            self.class_mut(self.runs[run].end).enter(run);
         }
-    }
-
-    /// Whether there are fewer classes than there should be.
-    fn are_too_few(&self) -> bool {
-        let wanted = (self.recent.runs.len() * CLASSES_EACH).min(1 << CLASS_BITS_MAX);
-        self.runs.len() < wanted
     }
 
     #[inline]
-    fn enter_run(&mut self, short: u32, run: usize) {
-        let class = &mut self.runs[class(short, self.shift)];
-        class.count += 1;
-        class.last = run as u32;
+    fn class_mut(&mut self, place: u64) -> &mut RunsOfClass {
+        &mut self.classes[class(short(place), self.shift)]
     }
 
     /// The first run that ended at a place.
     #[inline]
     fn run_at(&self, begin: u64) -> Option<usize> {
-        let RunsOfClass { count, last } = *self.runs.get(class(short(begin), self.shift))?;
+        let RunsOfClass { count, last } = *self.classes.get(class(short(begin), self.shift))?;
         match count {
             0 => None,
             // One alone in its class cannot have another before it.
-            1 if self.recent.runs.get(last as usize) == Some(&begin) => Some(last as usize),
-            _ => self.recent.run_at(begin),
+            1 if self.runs.get(last as usize).is_some_and(|run| run.end == begin) => {
+                Some(last as usize)
+            }
+            _ => self.runs.iter().position(|run| run.end == begin),
         }
     }
 
-    /// Moves a run's end, or begins a run; gives its length.
+    /// Goes on with the first run that ended where an I/O begins; gives its length.
     #[inline(always)]
-    fn run_to(&mut self, end: u64, known: Option<usize>) -> u32 {
-        let (at, gone) = match known {
-            Some(at) => (at, Some(self.recent.short_runs[at])),
-            None => self.recent.begin_run(),
-        };
-        let recent = &mut self.recent;
-        recent.clock += 1;
-        recent.runs[at] = end;
-        recent.short_runs[at] = short(end);
-        recent.continued[at] = recent.clock;
-        recent.lengths[at] = recent.lengths[at].saturating_add(1);
-        let length = recent.lengths[at];
-        match gone {
-            Some(gone) => {
-                self.runs[class(gone, self.shift)].count -= 1;
-                self.enter_run(short(end), at);
-            }
-            None if self.are_too_few() => self.class_runs(),
-            None => self.enter_run(short(end), at),
+    fn go_on(&mut self, begin: u64, end: u64) -> Option<u32> {
+        let run = self.run_at(begin)?;
+        self.class_mut(begin).count -= 1;
+        Some(self.run_to(run, end))
+    }
+
+    /// Begins a run with an I/O, in the place of the one that was not continued for the
+    /// longest time once there are enough; gives its length.
+    #[cold]
+    #[inline(never)]
+    fn begin_run(&mut self, end: u64) -> u32 {
+        let runs = self.runs.len();
+        if runs >= self.window {
+            let oldest = self.runs.iter().map(|run| run.continued).zip(0..).min();
+            let at = oldest.map_or(0, |(_, at)| at);
+            self.class_mut(self.runs[at].end).count -= 1;
+            self.runs[at].length = 0;
+            return self.run_to(at, end);
         }
+        if self.classes.len() < ((runs + 1) * CLASSES_EACH).min(1 << CLASS_BITS_MAX) {
+            self.class_runs(runs + 1);
+        }
+        self.runs.push(Run::default());
+        self.run_to(runs, end)
+    }
+
+    /// Moves the end of a run that is in no class; gives its length.
+    #[inline(always)]
+    fn run_to(&mut self, at: usize, end: u64) -> u32 {
+        self.clock += 1;
+        let run = &mut self.runs[at];
+        let length = run.length.saturating_add(1);
+        *run = Run { end, continued: self.clock, length };
+        self.class_mut(end).enter(at);
         length
     }
 }
 
-/// Puts what is remembered in the order in which it came, the oldest of it at `next`; gives
-/// how much that is.
-fn in_their_order<T: Copy>(remembered: &[T], next: usize, values: &mut Vec<T>) -> usize {
-    let (newer, older) = remembered.split_at(next);
-    values.clear();
-    values.extend(older.iter().chain(newer));
-    remembered.len()
+impl RunsOfClass {
+    #[inline]
+    fn enter(&mut self, run: usize) {
+        *self = RunsOfClass { count: self.count + 1, last: run as u32 };
+    }
 }
 
 /// A few bits of the hash of a place.
@@ -430,12 +431,14 @@ mod tests {
                     })
                     .collect();
                 let mut found = vec![0; ios.len()];
-                quick.take_all(&mut space, ios.iter().copied(), |at, run| found[at] = run);
+                let rows: Vec<u16> = (0..ios.len() as u16).collect();
+                let each = Ios { rows: &rows, place: |row: u16| ios[usize::from(row)] };
+                quick.take_all(&mut space, each, |row, run| found[usize::from(row)] = run);
                 let plainly: Vec<u32> =
                     ios.iter().map(|(begin, end)| plain.take(*begin, *end)).collect();
                 assert_eq!(plainly, found, "{window}, {at}");
                 if at % 97 == 0 {
-                    quick = Lookback::going_on(quick.recent().clone());
+                    quick = Lookback::going_on(quick.recent());
                 }
             }
         }
@@ -444,9 +447,9 @@ mod tests {
     fn what_was_never_seen_takes_no_memory_and_continues_nothing() {
         let (mut lookback, mut space) = (Lookback::new(4096), Successive::new(4096));
         let mut found = Vec::new();
-        lookback.take_all(&mut space, [(u64::MAX, 511)].into_iter(), |at, _| found.push(at));
-        let kept = &lookback.recent;
-        assert!(found.is_empty() && kept.ends.capacity() <= 4 && lookback.runs.is_empty());
-        assert_eq!(kept.runs.capacity(), 0);
+        let one = Ios { rows: &[0], place: |_| (u64::MAX, 511) };
+        lookback.take_all(&mut space, one, |row, _| found.push(row));
+        assert!(found.is_empty() && lookback.ends.capacity() <= 4);
+        assert_eq!((lookback.runs.capacity(), lookback.classes.capacity()), (0, 0));
     }
 }

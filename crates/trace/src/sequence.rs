@@ -23,7 +23,7 @@
 //! never sequential.
 
 use crate::batch::{Batch, Narrow, PART_MAX, Wide};
-use crate::lookback::{Lookback, Recent, Successive};
+use crate::lookback::{IOS_MAX, Ios, Lookback, Recent, Successive};
 use crate::outstanding::{Completions, Outstanding};
 use crate::schema::Field;
 use serde::{Deserialize, Serialize};
@@ -164,7 +164,7 @@ impl Sequencer {
         Neighbors {
             window: self.window,
             recent_slots: self.recent_slots.clone(),
-            recent: self.recent.iter().map(|one| one.recent().clone()).collect(),
+            recent: self.recent.iter().map(Lookback::recent).collect(),
             device_slots: self.device_slots.clone(),
             devices: self.devices.iter().map(device).collect(),
         }
@@ -195,6 +195,7 @@ impl Sequencer {
     /// Telling busy time or not, which it does unless told otherwise.
     pub fn telling_busy(mut self, tells: bool) -> Self {
         self.tells_busy = tells;
+        self.busy.clear();
         self
     }
 
@@ -218,25 +219,25 @@ impl Sequencer {
     fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
         self.find_kinds(batch, rows.clone());
         let places = Places::of(batch, rows.clone());
-        let (sequential, after) = (&mut self.sequential, &mut self.after);
-        for (lookback, of_kind) in self.recent.iter_mut().zip(self.kinds.each()) {
-            let Some(first) = of_kind.first() else { continue };
-            let found = |at: usize, run| {
-                let row = rows.start + usize::from(of_kind[at]);
-                sequential[row] = true;
-                if let Some(after) = after.get_mut(row) {
+        let sequential = &mut self.sequential[rows.clone()];
+        let after = self.after.get_mut(rows).unwrap_or_default();
+        for (lookback, rows) in self.recent.iter_mut().zip(self.kinds.each()) {
+            let Some(first) = rows.first() else { continue };
+            let found = |row: u16, run| {
+                sequential[usize::from(row)] = true;
+                if let Some(after) = after.get_mut(usize::from(row)) {
                     after.run = run;
                 }
             };
-            let each = of_kind.iter().map(|row| usize::from(*row));
-            match places.are_in_files(usize::from(*first)) {
-                true => lookback.take_all(
-                    &mut self.space,
-                    each.map(move |at| places.in_file(at)),
-                    found,
-                ),
+            let space = &mut self.space;
+            match places.are_in_files(*first) {
+                true => {
+                    let place = move |row| places.in_file(row);
+                    lookback.take_all(space, Ios { rows, place }, found);
+                }
                 false => {
-                    lookback.take_all(&mut self.space, each.map(move |at| places.at(at)), found)
+                    let place = move |row| places.at(row);
+                    lookback.take_all(space, Ios { rows, place }, found);
                 }
             }
         }
@@ -263,7 +264,10 @@ impl Sequencer {
             Depths::Recorded => recorded.fill(&mut self.depth, batch.len()),
             _ => self.depth.resize(batch.len(), 0),
         }
-        self.busy.clear();
+        if self.tells_busy {
+            self.busy.clear();
+        }
+        // Of no I/O one, as long as nobody asks.
         self.busy.resize(batch.len(), (0, 0));
         if self.depths == Depths::Unknown {
             return;
@@ -345,7 +349,14 @@ impl<'b> Times<'b> {
     /// Whether any of some I/Os may be outstanding after this time, when the last of them or a
     /// later one was issued.
     fn may_outlive(&self, rows: Range<usize>, last: u64) -> bool {
-        let each = self.issued.part(rows.clone()).iter().zip(self.response.part(rows));
+        let responses = self.response.part(rows.clone());
+        // No less than the longest of them, and quick to find.
+        let longest = responses.iter().fold(0, |all, one| all | one).cast_unsigned();
+        let last_of_them = rows.clone().last().map_or(0, |row| self.issued.at(row));
+        if last_of_them.saturating_add(longest) <= last {
+            return false;
+        }
+        let each = self.issued.part(rows).iter().zip(responses);
         // Several are looked at at once: the highest bit is set of what is below 0, and of
         // what is too large to be told so.
         let of_each = each.map(|(issued, response)| {
@@ -392,10 +403,17 @@ struct Kinds {
     of_row: Vec<u32>,
     /// By that number, which of the lists it is; nothing of one that is not known yet.
     lists: Vec<u32>,
-    /// The rows of each kind as they came, after those without bytes.
-    rows: Vec<Vec<u16>>,
+    /// The rows of each kind, after those without bytes.
+    rows: Vec<List>,
 }
-const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= 1 << u16::BITS);
+
+/// Rows as they came; what is beyond their count is left from others.
+#[derive(Clone, Default)]
+struct List {
+    rows: Vec<u16>,
+    count: usize,
+}
+const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
 
 /// No list.
 const UNKNOWN: u32 = u32::MAX;
@@ -408,7 +426,7 @@ impl Kinds {
         if self.lists.is_empty() {
             self.list(0, WITHOUT_BYTES);
         }
-        self.rows.iter_mut().for_each(Vec::clear);
+        self.rows.iter_mut().for_each(|list| list.count = 0);
         self.of_row.resize(rows.len(), 0);
         let part = |field| batch.narrow(field).part(rows.clone());
         let asked = part(Field::Bytes).iter().zip(part(Field::Op));
@@ -429,9 +447,9 @@ impl Kinds {
     /// that, and the number of its kind as [`Sequencer`] has it.
     fn list_from(&mut self, first: usize) -> Option<(usize, usize)> {
         for (row, number) in self.of_row.iter().enumerate().skip(first) {
-            let list = self.lists.get(*number as usize).copied().unwrap_or(UNKNOWN);
-            match self.rows.get_mut(list as usize) {
-                Some(rows) => rows.push(row as u16),
+            let list = self.lists.get(*number as usize);
+            match list.and_then(|list| self.rows.get_mut(*list as usize)) {
+                Some(list) => list.push(row as u16),
                 None => return Some((row, *number as usize - 1)),
             }
         }
@@ -449,13 +467,31 @@ impl Kinds {
         }
         self.lists[number] = list as u32;
         if self.rows.len() <= list {
-            self.rows.resize(list + 1, Vec::new());
+            self.rows.resize(list + 1, List::default());
         }
     }
 
     /// The rows of each kind, in the order of what is looked back at.
     fn each(&self) -> impl Iterator<Item = &[u16]> {
-        self.rows.iter().skip(1).map(Vec::as_slice)
+        self.rows.iter().skip(1).map(|list| &list.rows[..list.count])
+    }
+}
+
+impl List {
+    #[inline]
+    fn push(&mut self, row: u16) {
+        match self.rows.get_mut(self.count) {
+            Some(place) => *place = row,
+            None => self.grow(row),
+        }
+        self.count += 1;
+    }
+
+    /// The same where it has never been as long.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, row: u16) {
+        self.rows.push(row);
     }
 }
 
@@ -478,19 +514,20 @@ impl<'b> Places<'b> {
         }
     }
 
-    fn are_in_files(&self, at: usize) -> bool {
-        self.layer[at] == Layer::FileSystem as i32
+    fn are_in_files(&self, row: u16) -> bool {
+        self.layer[usize::from(row)] == Layer::FileSystem as i32
     }
 
     #[inline]
-    fn at(&self, at: usize) -> (u64, u64) {
-        let begin = self.offset[at].cast_unsigned();
-        (begin, begin.wrapping_add(u64::from(self.bytes[at].cast_unsigned())))
+    fn at(&self, row: u16) -> (u64, u64) {
+        let begin = self.offset[usize::from(row)].cast_unsigned();
+        (begin, begin.wrapping_add(u64::from(self.bytes[usize::from(row)].cast_unsigned())))
     }
 
     /// The blocks of two files are different places even where their offsets are equal.
-    fn in_file(&self, at: usize) -> (u64, u64) {
-        let (file, (begin, end)) = (mix64(self.inode[at].cast_unsigned()), self.at(at));
+    fn in_file(&self, row: u16) -> (u64, u64) {
+        let file = mix64(self.inode[usize::from(row)].cast_unsigned());
+        let (begin, end) = self.at(row);
         (begin.wrapping_add(file), end.wrapping_add(file))
     }
 }
@@ -652,15 +689,21 @@ mod tests {
                 let events = many_ios(2 * AT_ONCE as u64 + 77, devices, ops, in_files);
                 let expected = plainly(window, &events);
                 let mut sequencer = Sequencer::new(window).telling_after(true);
-                let mut found = Vec::new();
-                for part in events.chunks(5000) {
+                let (mut found, mut left) = (Vec::new(), &events[..]);
+                // Longer ones and shorter ones in turn.
+                for (number, length) in [60, 5000, 1, 2500, 0, AT_ONCE].into_iter().enumerate() {
+                    let (part, later) = left.split_at(left.len().min(length));
+                    left = later;
                     sequencer.follow(&Batch::of(part));
                     found.extend(sequencer.after.iter().map(|after| after.run));
                     let told = sequencer.after.iter().map(|after| after.run > 0);
                     assert!(told.eq(sequencer.sequential.iter().copied()));
-                    let going_on = Sequencer::new(1).telling_after(true);
-                    sequencer = going_on.going_on(&sequencer.neighbors());
+                    if number % 2 == 1 {
+                        let going_on = Sequencer::new(1).telling_after(true);
+                        sequencer = going_on.going_on(&sequencer.neighbors());
+                    }
                 }
+                assert!(left.is_empty());
                 longest = expected.iter().copied().max().max(longest);
                 assert_eq!(found, expected, "{window} {devices} {ops} {in_files}");
             }
@@ -762,6 +805,47 @@ mod tests {
                 }
             }
             assert_eq!(found, depths);
+        }
+    }
+
+    #[test]
+    fn what_is_outstanding_beyond_a_long_batch_counts_in_the_next() {
+        let count = 3 * AT_ONCE as u64;
+        let io = |number: u64| {
+            // A few of the first take until the end, or longer, or are not known.
+            let response_ns = match mix64(number) % 1500 {
+                0 => (count - number) * 10,
+                1 => (count - number) * 10 + mix64(number + 1) % 900,
+                2 => RESPONSE_UNKNOWN,
+                n => 10 * (1 + n % 90),
+            };
+            IoEvent { issued_ns: number * 10, response_ns, ..IoEvent::default() }
+        };
+        let mut events: Vec<IoEvent> = (0..count + 100).map(io).collect();
+        let mut counted = Sequencer::new(1).with(Depths::Counted);
+        counted.follow(&Batch::of(&events));
+        let (recorded, others) = events.split_at_mut(count as usize);
+        for (event, depth) in recorded.iter_mut().zip(&counted.depth) {
+            event.depth = (*depth).max(1);
+        }
+        let mut sequencer = Sequencer::new(1).telling_busy(false);
+        sequencer.follow(&Batch::of(recorded));
+        sequencer.follow(&Batch::of(others));
+        assert_eq!(sequencer.depth, counted.depth[count as usize..]);
+        assert!(sequencer.depth[0] > 46, "{}", sequencer.depth[0]);
+    }
+
+    #[test]
+    fn nobody_has_busy_time_where_nobody_asks() {
+        let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
+        let batch = |length| Batch::of(&(0..length).map(io).collect::<Vec<_>>());
+        let mut sequencer = Sequencer::new(1);
+        sequencer.follow(&batch(5));
+        assert_ne!(sequencer.busy, [(0, 0); 5]);
+        sequencer = sequencer.telling_busy(false);
+        for length in [3, 7, 0, 2] {
+            sequencer.follow(&batch(length));
+            assert_eq!(sequencer.busy, vec![(0, 0); length as usize]);
         }
     }
 
