@@ -79,8 +79,9 @@ pub type Side = (SideKey, BTreeMap<u64, CaptureStep>);
 /// where [`Sides`] keeps only so many apart.
 #[derive(Debug, Clone, Default)]
 pub struct SidesSeen {
-    last: Option<SideKey>,
     seen: BTreeSet<SideKey>,
+    /// The same by device and layer, up to the last of them: what is asked of every I/O.
+    is_seen: Vec<[bool; 2]>,
 }
 
 impl SidesSeen {
@@ -96,10 +97,20 @@ impl SidesSeen {
 
     #[inline]
     fn see(&mut self, key: SideKey) {
-        if self.last != Some(key) {
-            self.last = Some(key);
-            self.seen.insert(key);
+        let of_device = self.is_seen.get(usize::from(key.device));
+        if !of_device.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
+            self.see_first(key);
         }
+    }
+
+    #[cold]
+    fn see_first(&mut self, key: SideKey) {
+        let device = usize::from(key.device);
+        if self.is_seen.len() <= device {
+            self.is_seen.resize(device + 1, [false; 2]);
+        }
+        self.is_seen[device][usize::from(key.layer == Layer::FileSystem)] = true;
+        self.seen.insert(key);
     }
 
     /// How many of them are devices at the block layer.

@@ -4,15 +4,16 @@
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
-use crate::lately::{Lately, stream_number};
+use crate::lately::Lately;
 use crate::quick::QuickMap;
 use crate::series::{Cell, SeriesOf, SeriesOverTime};
+use crate::stream_chunk::{AT_ONCE, Chunk};
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 use std::collections::BTreeMap;
 use std::mem;
 
-/// Cells kept at most, of 16 bytes each.
+/// Cells kept at most, of 8 bytes each.
 pub(crate) const CELLS_MAX: usize = 1 << 20;
 
 /// Every stream over capture steps.
@@ -21,8 +22,8 @@ pub(crate) struct StreamSteps {
     width_ns: u64,
     most: usize,
     numbers: QuickMap<StreamKey, usize>,
-    /// Of each step a cell per stream, up to the last one with an I/O.
-    steps: BTreeMap<u64, Vec<Cell>>,
+    /// Of each step the I/Os of each stream, up to the last one that has any.
+    steps: BTreeMap<u64, Vec<u64>>,
     cells: usize,
     /// There were more cells than were set aside: nothing is known.
     is_too_much: bool,
@@ -49,14 +50,16 @@ impl StreamSteps {
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
         let places: QuickMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
-        let mut place_of = vec![keys.len(); self.numbers.len()];
+        let mut place_of = vec![(keys.len(), 0); self.numbers.len()];
         for (key, number) in &self.numbers {
-            place_of[*number] = places.get(key).copied().unwrap_or(keys.len());
+            let place = places.get(key).copied().unwrap_or(keys.len());
+            place_of[*number] = (place, u64::from(key.bytes));
         }
         for (step, cells) in &self.steps {
-            let known = cells.iter().zip(&place_of).filter(|(cell, _)| cell.ios > 0);
-            for (cell, place) in known {
-                series.add_cell(*step, *place, *cell).ok()?;
+            let known = cells.iter().zip(&place_of).filter(|(ios, _)| **ios > 0);
+            for (ios, (place, bytes)) in known {
+                let cell = Cell { ios: *ios, bytes: ios.saturating_mul(*bytes) };
+                series.add_cell(*step, *place, cell).ok()?;
             }
         }
         Some(series)
@@ -89,21 +92,21 @@ impl StreamSteps {
     }
 
     #[inline]
-    fn add(&mut self, cells: &mut Vec<Cell>, number: usize, more: Cell) {
+    fn add(&mut self, cells: &mut Vec<u64>, number: usize, more: u64) {
         if cells.len() <= number {
             self.widen(cells, number);
         }
-        if let Some(cell) = cells.get_mut(number) {
-            cell.add(more);
+        if let Some(ios) = cells.get_mut(number) {
+            *ios = ios.saturating_add(more);
         }
     }
 
     #[cold]
-    fn widen(&mut self, cells: &mut Vec<Cell>, number: usize) {
+    fn widen(&mut self, cells: &mut Vec<u64>, number: usize) {
         self.cells += number + 1 - cells.len();
         match self.cells > self.most {
             true => self.give_up(),
-            false => cells.resize(number + 1, Cell::default()),
+            false => cells.resize(number + 1, 0),
         }
     }
 
@@ -121,7 +124,7 @@ impl StreamSteps {
 struct Current {
     begin_ns: u64,
     step: Option<u64>,
-    cells: Vec<Cell>,
+    cells: Vec<u64>,
 }
 
 impl Alike for StreamSteps {
@@ -135,20 +138,23 @@ impl Fold for StreamSteps {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let (issued, op) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Op));
-        let bytes = rows.batch.narrow(Field::Bytes);
-        let mut lately = Lately::new();
+        let issued = rows.batch.wide(Field::Issued);
+        let (mut lately, mut keys) = (Lately::new(), Vec::new());
         let mut current = Current::default();
-        for row in rows.iter() {
+        for first in (0..rows.kept.len()).step_by(AT_ONCE) {
             if self.is_too_much {
                 return Ok(());
             }
-            let (op, sequential, bytes) = (op.op(row), rows.sequential[row], bytes.at(row));
-            let stream = stream_number(op, sequential, bytes);
-            let find = || self.number(StreamKey { op, sequential, bytes });
-            let number = lately.get_or(stream, stream, find);
-            self.enter(&mut current, issued.at(row));
-            self.add(&mut current.cells, number, Cell { ios: 1, bytes: u64::from(bytes) });
+            let range = first..rows.kept.len().min(first + AT_ONCE);
+            let (chunk, issued) = (Chunk::of(rows, range.clone()), issued.part(range));
+            chunk.keys(&mut keys);
+            let each = keys.iter().zip(chunk.kept()).zip(issued);
+            for ((key, _), at) in each.filter(|((_, kept), _)| **kept) {
+                let find = || self.number(StreamKey::unpacked(*key));
+                let number = lately.get_or(*key, *key, find);
+                self.enter(&mut current, at.cast_unsigned());
+                self.add(&mut current.cells, number, 1);
+            }
         }
         self.leave(current);
         Ok(())
@@ -169,11 +175,11 @@ impl Fold for StreamSteps {
             ours[*number] = self.number(*key);
         }
         for (step, cells) in &other.steps {
-            let seen = cells.iter().zip(&ours).filter(|(cell, _)| cell.ios > 0);
+            let seen = cells.iter().zip(&ours).filter(|(ios, _)| **ios > 0);
             let begin_ns = step.saturating_mul(self.width_ns);
             let mut current = Current::default();
             self.enter(&mut current, begin_ns);
-            seen.for_each(|(cell, number)| self.add(&mut current.cells, *number, *cell));
+            seen.for_each(|(ios, number)| self.add(&mut current.cells, *number, *ios));
             self.leave(current);
             if self.is_too_much {
                 return Ok(());

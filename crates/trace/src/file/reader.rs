@@ -19,6 +19,7 @@ use std::io::{Read, Seek};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::SeenInPart;
 
 /// A row group that has a checksum is read at once up to this size; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
@@ -94,6 +95,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         let rows = groups.iter().map(|group| group.rows as u64).sum();
         let conditions = conditions.unwrap_or_else(|| CaptureConditions {
             source: "Parquet file of another program".into(),
+            in_part: unended(&groups, rows),
             remarks: vec!["The file says nothing about how it was captured.".into()],
             ..CaptureConditions::default()
         });
@@ -422,6 +424,17 @@ impl OpenGroup {
         batch.fill_absent(fields, batch.length + count);
         Ok(count)
     }
+}
+
+/// How many I/Os of a file that does not say it lack their response time though others have
+/// one, where its statistics tell.
+fn unended(groups: &[Group], rows: u64) -> Option<SeenInPart> {
+    let of_group = |group: &Group| {
+        let at = group.columns[Field::Response.index()]?;
+        group.metadata.column(at).statistics()?.null_count_opt()
+    };
+    let unended = groups.iter().map(of_group).sum::<Option<u64>>()?;
+    (0 < unended && unended < rows).then(|| SeenInPart { unended, ..SeenInPart::default() })
 }
 
 /// Refuses what no trace is made of, and what is compressed as this program cannot undo.
