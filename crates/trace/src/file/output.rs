@@ -8,7 +8,9 @@ use crate::error::TraceError;
 use crate::schema::{
     FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUM, KEY_SUMS,
 };
-use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::TypePtr;
@@ -104,6 +106,11 @@ impl<W: Write + Send> Output<W> {
         self.parquet.write_all(&block::encode(Kind::RowGroup, &payload))?;
         self.parquet.flush()?;
         Ok(())
+    }
+
+    /// The columns of the row group that was written last.
+    pub(crate) fn last_columns(&self) -> &[ColumnChunkMetaData] {
+        self.parquet.flushed_row_groups().last().map_or(&[], |group| group.columns())
     }
 
     /// Bytes of the file so far.

@@ -2,6 +2,7 @@ use super::*;
 use crate::batch::Batch;
 use crate::pass::Pass;
 use crate::streams::StreamTable;
+use parquet::basic::Compression;
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::FileReader;
@@ -412,4 +413,32 @@ fn depths_of_a_file_that_says_nothing_are_counted_where_completions_are_missing(
     // All are known, or none: nothing tells that the depths are wrong.
     assert_eq!(read(&[15, 5, 5], &[1, 1, 1]), (None, 1 + 2 + 2, 3));
     assert_eq!(read(&[], &[0, 0, 0]), (None, 1 + 2 + 2, 3));
+}
+
+#[test]
+fn what_compression_gains_little_on_is_kept_as_it_is_and_tried_again() {
+    // Noise at first, and multiples of a large number later; the size never changes.
+    let io = |n: u64| {
+        let x = steadfast_domain::step::mix64(n);
+        let response_ns = if n < 40_000 { x >> 40 } else { (x >> 61) * 1_000_000 };
+        IoEvent { issued_ns: n * 1000, response_ns, bytes: 4096, ..IoEvent::default() }
+    };
+    let all: Vec<IoEvent> = (0..80_000).map(io).collect();
+    let bytes = file(&all, 2000);
+    let found = SerializedFileReader::new(bytes::Bytes::from(bytes.clone())).unwrap();
+    let is_compressed = |group: &usize, name: &str| {
+        let columns = found.metadata().row_group(*group).columns();
+        let column = columns.iter().find(|column| column.column_path().string() == name);
+        column.unwrap().compression() != Compression::UNCOMPRESSED
+    };
+    let groups = 0..40;
+    let responses = |group: &usize| is_compressed(group, "response_ns");
+    let compressed: Vec<usize> = groups.clone().filter(responses).collect();
+    // Every sixteenth is a trial; that of the 33rd finds that it is worth it by now.
+    assert_eq!(compressed, [vec![0, 16], (32..40).collect()].concat());
+    assert!(groups.clone().all(|group| is_compressed(&group, "issued_ns")));
+    assert_eq!(read_all(&Trace::open(Cursor::new(bytes.clone())).unwrap()), all);
+    // The same where its writer was killed.
+    let cut = Trace::open(Cursor::new(bytes[..bytes.len() - 100].to_vec())).unwrap();
+    assert_eq!((cut.recovery().is_some(), read_all(&cut)), (true, all));
 }

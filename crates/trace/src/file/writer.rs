@@ -4,13 +4,17 @@ use super::names::{Names, ROWS_AT_ONCE};
 use super::output::{About, Output};
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
-use crate::schema::{Field, NAMES, NARROW, WIDE, schema};
+use crate::schema::{Field, Fields, NAMES, NARROW, WIDE, schema};
+use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::column::writer::{ColumnWriter, get_column_writer, get_typed_column_writer_mut};
 use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedRowGroupWriter};
-use parquet::schema::types::ColumnPath;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor};
 use std::io::Write;
+use std::sync::Arc;
 use steadfast_domain::{CaptureConditions, IoEvent};
 
 /// Rows of a row group, unless [`Writer::flush`] ends it earlier: about 10 MB
@@ -31,10 +35,23 @@ pub struct Writer<W: Write + Send> {
     space: SortSpace,
     /// Those of each column of names.
     names: [Names; NAMES],
-    fields: Vec<Field>,
+    columns: Columns,
     rows_per_group: usize,
     rows: u64,
 }
+
+/// The columns of a file, and which of them gained too little by being compressed.
+struct Columns {
+    fields: Vec<Field>,
+    descriptors: Vec<ColumnDescPtr>,
+    uncompressed: WriterPropertiesPtr,
+    as_they_are: Fields,
+    /// Row groups since all of them were compressed.
+    groups: usize,
+}
+
+/// Every so many row groups all columns are compressed, to see what that gains by now.
+const TRIED_EVERY: usize = 16;
 
 impl<W: Write + Send> Writer<W> {
     /// Begins a file with the conditions that are known so far.
@@ -44,13 +61,21 @@ impl<W: Write + Send> Writer<W> {
     pub fn new(sink: W, conditions: &CaptureConditions) -> Result<Self, TraceError> {
         let fields = Field::of_file(conditions);
         let schema = schema(&fields)?;
-        let output = Output::begin(sink, schema, properties(conditions)?, conditions)?;
+        let level = ZstdLevel::try_new(1).map_err(TraceError::Encode)?;
+        let columns = Columns {
+            descriptors: SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec(),
+            fields,
+            uncompressed: Arc::new(properties(conditions, Compression::UNCOMPRESSED)),
+            as_they_are: Fields::NONE,
+            groups: 0,
+        };
+        let properties = properties(conditions, Compression::ZSTD(level));
         Ok(Writer {
-            output,
+            output: Output::begin(sink, schema, properties, conditions)?,
             pending: Batch::default(),
             space: SortSpace::default(),
             names: Default::default(),
-            fields,
+            columns,
             rows_per_group: ROWS_PER_GROUP,
             rows: 0,
         })
@@ -101,10 +126,10 @@ impl<W: Write + Send> Writer<W> {
         self.pending.sort(&mut self.space);
         let ios = self.pending.len() as u64;
         let span_ns = (self.pending.issued_ns(0), self.pending.issued_ns(self.pending.len() - 1));
-        let (pending, names, fields) = (&self.pending, &mut self.names, &self.fields);
-        self.output.row_group(About { span_ns, ios }, |group| {
-            write_columns(group, (pending, fields), names)
-        })?;
+        let (pending, names, columns) = (&self.pending, &mut self.names, &self.columns);
+        self.output
+            .row_group(About { span_ns, ios }, |group| columns.write(group, pending, names))?;
+        self.columns.see(self.output.last_columns());
         self.rows += ios;
         self.pending.clear();
         Ok(())
@@ -130,40 +155,80 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-fn write_columns<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    (pending, fields): (&Batch, &[Field]),
-    names: &mut [Names; NAMES],
-) -> parquet::errors::Result<()> {
-    for field in fields {
-        let Some(mut column) = group.next_column()? else { break };
-        match field.bits() {
-            0 => {
-                let at = field.index() - WIDE - NARROW;
-                names[at].write(&pending.names[at], column.typed::<ByteArrayType>())?;
-            }
-            64 => {
-                let values = &pending.wide[field.index()];
-                let absent = field.when_absent().cast_signed();
-                write::<Int64Type>(&mut column, values, field.nullable().then_some(absent))?;
-            }
-            _ => {
-                let values = &pending.narrow[field.index() - WIDE];
-                write::<Int32Type>(&mut column, values, field.nullable().then_some(0))?;
+impl Columns {
+    /// Writes a row group.
+    fn write<W: Write + Send>(
+        &self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+        rows: &Batch,
+        names: &mut [Names; NAMES],
+    ) -> parquet::errors::Result<()> {
+        for (field, descriptor) in self.fields.iter().zip(&self.descriptors) {
+            if self.as_they_are.has(*field) {
+                let mut chunk = TrackedWrite::new(Vec::new());
+                let pages = Box::new(SerializedPageWriter::new(&mut chunk));
+                let properties = Arc::clone(&self.uncompressed);
+                let mut column = get_column_writer(Arc::clone(descriptor), properties, pages);
+                write_column(&mut column, *field, rows, names)?;
+                let about = column.close()?;
+                group.append_column(&Bytes::from(chunk.into_inner()?), about)?;
+            } else if let Some(mut column) = group.next_column()? {
+                write_column(column.untyped(), *field, rows, names)?;
+                column.close()?;
             }
         }
-        column.close()?;
+        Ok(())
     }
-    Ok(())
+
+    /// Sees what compression gained in the row group that was written. Much of a trace is
+    /// noise, such as the last digits of times: to compress that takes the time of the machine
+    /// that is captured, and that of everybody who reads it.
+    fn see(&mut self, written: &[ColumnChunkMetaData]) {
+        self.groups = (self.groups + 1) % TRIED_EVERY;
+        if self.groups == 0 {
+            self.as_they_are = Fields::NONE;
+        }
+        if self.groups == 1 {
+            let gain_little =
+                self.fields.iter().zip(written).filter(|(_, chunk)| {
+                    chunk.compressed_size() > chunk.uncompressed_size() / 5 * 4
+                });
+            let fields: Vec<Field> = gain_little.map(|(field, _)| *field).collect();
+            self.as_they_are = Fields::of(&fields);
+        }
+    }
+}
+
+fn write_column(
+    column: &mut ColumnWriter<'_>,
+    field: Field,
+    rows: &Batch,
+    names: &mut [Names; NAMES],
+) -> parquet::errors::Result<()> {
+    match field.bits() {
+        0 => {
+            let at = field.index() - WIDE - NARROW;
+            names[at].write(&rows.names[at], get_typed_column_writer_mut::<ByteArrayType>(column))
+        }
+        64 => {
+            let values = &rows.wide[field.index()];
+            let absent = field.when_absent().cast_signed();
+            write::<Int64Type>(column, values, field.nullable().then_some(absent))
+        }
+        _ => {
+            let values = &rows.narrow[field.index() - WIDE];
+            write::<Int32Type>(column, values, field.nullable().then_some(0))
+        }
+    }
 }
 
 /// Writes a column; `absent` is what stands for a null where it may have any.
 fn write<T: DataType>(
-    column: &mut SerializedColumnWriter<'_>,
+    column: &mut ColumnWriter<'_>,
     values: &[T::T],
     absent: Option<T::T>,
 ) -> parquet::errors::Result<()> {
-    let column = column.typed::<T>();
+    let column = get_typed_column_writer_mut::<T>(column);
     let Some(absent) = absent else {
         return column.write_batch(values, None, None).map(drop);
     };
@@ -178,11 +243,10 @@ fn write<T: DataType>(
     Ok(())
 }
 
-fn properties(conditions: &CaptureConditions) -> Result<WriterProperties, TraceError> {
-    let level = ZstdLevel::try_new(1).map_err(TraceError::Encode)?;
+fn properties(conditions: &CaptureConditions, compression: Compression) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(conditions.software.clone())
-        .set_compression(Compression::ZSTD(level))
+        .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_max_row_group_row_count(None)
@@ -199,5 +263,5 @@ fn properties(conditions: &CaptureConditions) -> Result<WriterProperties, TraceE
                 .set_column_encoding(path, encoding);
         }
     }
-    Ok(properties.build())
+    properties.build()
 }
