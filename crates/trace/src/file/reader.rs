@@ -93,12 +93,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             .collect();
         let groups = checked?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
-        let conditions = conditions.unwrap_or_else(|| CaptureConditions {
-            source: "Parquet file of another program".into(),
-            in_part: unended(&groups, rows),
-            remarks: vec!["The file says nothing about how it was captured.".into()],
-            ..CaptureConditions::default()
-        });
+        let conditions = conditions.unwrap_or_else(|| unsaid(&groups, rows));
         Ok(Trace {
             sources: vec![source],
             groups,
@@ -426,8 +421,23 @@ impl OpenGroup {
     }
 }
 
-/// How many I/Os of a file that does not say it lack their response time though others have
-/// one, where its statistics tell.
+/// What is known of a capture of which its file says nothing.
+fn unsaid(groups: &[Group], rows: u64) -> CaptureConditions {
+    let mut remarks = vec!["The file says nothing about how it was captured.".to_owned()];
+    let in_part = unended(groups, rows);
+    if let Some(part) = in_part {
+        remarks.push(format!(
+            "{} I/Os have no response time, so queue depths are counted: they are those among the \
+             I/Os of the file.",
+            part.unended
+        ));
+    }
+    let source = "Parquet file of another program".to_owned();
+    CaptureConditions { source, in_part, remarks, ..CaptureConditions::default() }
+}
+
+/// How many I/Os lack their response time though others have one, where the statistics of
+/// all row groups tell.
 fn unended(groups: &[Group], rows: u64) -> Option<SeenInPart> {
     let of_group = |group: &Group| {
         let at = group.columns[Field::Response.index()]?;

@@ -406,7 +406,9 @@ fn depths_of_a_file_that_says_nothing_are_counted_where_completions_are_missing(
         let trace = Trace::open(Cursor::new(bytes)).unwrap();
         let mut table = StreamTable::new();
         Pass::default().run(&trace, &mut [&mut table]).unwrap();
-        let total = table.total();
+        let (total, remarks) = (table.total(), &trace.conditions().remarks);
+        let says_so = remarks.iter().any(|remark| remark.contains("queue depths are counted"));
+        assert_eq!(says_so, trace.conditions().in_part.is_some());
         (trace.conditions().in_part.map(|part| part.unended), total.depth_sum, total.depths)
     };
     assert_eq!(read(&[15, 5], &[1, 0, 1]), (Some(1), 1 + 1, 2));
