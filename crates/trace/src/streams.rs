@@ -136,7 +136,7 @@ impl StreamTable {
     /// Where a key belongs while nothing else is there.
     #[inline]
     fn home(&self, key: u64) -> usize {
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.places.len() - 1)
+        home(key) & (self.places.len() - 1)
     }
 
     #[inline]
@@ -166,13 +166,21 @@ impl StreamTable {
     }
 
     /// Finds the streams of I/Os from this one on, up to the first whose stream is new; tells
-    /// that one.
+    /// that one. Apart from what comes next, so that all that it takes stays in registers.
+    #[inline(never)]
     fn find(&self, first: usize, kept: &[bool], keys: &[u64], streams: &mut [u32]) -> usize {
-        let each = streams.iter_mut().zip(keys).zip(kept).enumerate().skip(first);
-        for (row, ((stream, key), kept)) in each {
-            *stream = if *kept { self.places[self.place(*key)].1 } else { FREE };
+        let (places, last) = (self.places.as_slice(), self.places.len() - 1);
+        let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
+        for (row, ((stream, key), kept)) in each.enumerate() {
+            // Nearly all are where they belong.
+            let (found, number) = places[home(*key) & last];
+            *stream = match *kept {
+                true if found == *key => number,
+                true => self.places[self.place(*key)].1,
+                false => FREE,
+            };
             if *kept && *stream == FREE {
-                return row;
+                return first + row;
             }
         }
         keys.len()
@@ -303,6 +311,12 @@ impl StreamTable {
         rows.retain(|row| threshold.admits(row.measure(by), whole));
         rows
     }
+}
+
+/// Where a key belongs, of which a table takes as many low bits as it has places.
+#[inline]
+fn home(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
 /// Sizes of whole sectors first, the smaller before the larger.
