@@ -258,7 +258,9 @@ mod tests {
                 assert_eq!(found, Histogram::<BITS>::index(ns as u64), "{BITS} bits, {ns} ns");
             }
         }
-        (check::<2>(), check::<4>(), check::<7>());
+        check::<2>();
+        check::<4>();
+        check::<7>();
     }
 
     #[test]
