@@ -56,10 +56,10 @@ impl<const BITS: u32> Histogram<BITS> {
     /// once where many are asked for.
     #[inline(always)]
     pub const fn index_of_short(ns: i32) -> u32 {
-        let (sign_and_exponent, exponent_of_one) = (12, 1022);
+        let (sign_and_exponent, exponent_of_half) = (12, 1022);
         let number = (ns as f64).to_bits() >> (64 - sign_and_exponent - BITS);
         let (short, index) =
-            (ns as u32, (number as u32).wrapping_sub((exponent_of_one + BITS) << BITS));
+            (ns as u32, (number as u32).wrapping_sub((exponent_of_half + BITS) << BITS));
         if short < 1 << BITS { short } else { index }
     }
 

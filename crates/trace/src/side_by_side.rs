@@ -50,7 +50,7 @@ pub(crate) fn run<R: Read + Seek + Send + 'static>(
 
 /// Batches for each thread whose memory is kept for later ones, and twice as many judgements: a
 /// row group is judged in a short part, which had to wait, and a long one. To ask the kernel for
-/// such pieces of memory again and again takes a tenth of the time of a quick pass.
+/// such pieces of memory again and again takes a twentieth of the time of a quick pass.
 const SPARE_EACH: usize = 2;
 
 /// A part of every fold.
