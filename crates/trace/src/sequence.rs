@@ -399,19 +399,27 @@ fn address_space(device: u16, is_file: bool) -> usize {
 #[derive(Default)]
 struct Kinds {
     /// Of each row a number for its operation, device and layer, from 1; 0 of one without
-    /// bytes.
+    /// bytes, and of what fills up the last mask.
     of_row: Vec<u32>,
+    /// Of each, whether it is of the kind that is being listed.
+    marks: Vec<u8>,
     /// By that number, which of the lists it is; nothing of one that is not known yet.
     lists: Vec<u32>,
-    /// The rows of each kind, after those without bytes.
+    /// The rows of each kind, after those without bytes, which are not listed.
     rows: Vec<List>,
+    /// Rows that are in no list yet.
+    unlisted: usize,
 }
 
 /// Rows as they came; what is beyond their count is left from others.
 #[derive(Clone, Default)]
 struct List {
+    /// That of their kind; 0 where there is none yet.
+    number: u32,
     rows: Vec<u16>,
     count: usize,
+    /// Whether all of them are listed.
+    is_whole: bool,
 }
 const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
 
@@ -419,6 +427,8 @@ const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
 const UNKNOWN: u32 = u32::MAX;
 /// The list of those without bytes.
 const WITHOUT_BYTES: usize = 0;
+/// Kinds whose rows are found among all, many at once. Mostly there are no more.
+const FOUND_MAX: usize = 4;
 
 impl Kinds {
     /// Takes the next few I/Os, which are to be listed.
@@ -426,8 +436,9 @@ impl Kinds {
         if self.lists.is_empty() {
             self.list(0, WITHOUT_BYTES);
         }
-        self.rows.iter_mut().for_each(|list| list.count = 0);
-        self.of_row.resize(rows.len(), 0);
+        self.rows.iter_mut().for_each(List::clear);
+        self.of_row.resize(rows.len().next_multiple_of(MASKED), 0);
+        self.of_row[rows.len()..].fill(0);
         let part = |field| batch.narrow(field).part(rows.clone());
         let asked = part(Field::Bytes).iter().zip(part(Field::Op));
         let places = part(Field::Device).iter().zip(part(Field::Layer));
@@ -441,14 +452,29 @@ impl Kinds {
             let has_bytes = u32::from(*bytes != 0).wrapping_neg();
             *number = (1 + place) & has_bytes;
         }
+        self.list_first();
     }
 
-    /// Lists the rows from this one on, up to the first of a kind that has no list; tells
-    /// that, and the number of its kind as [`Sequencer`] has it.
+    /// Lists the rows of the first few kinds.
+    fn list_first(&mut self) {
+        let with_bytes = self.of_row.iter().map(|number| usize::from(*number > 0)).sum();
+        self.unlisted = with_bytes;
+        for list in self.rows.iter_mut().filter(|list| list.number > 0).take(FOUND_MAX) {
+            list.find_all(&self.of_row, &mut self.marks);
+            self.unlisted -= list.count;
+        }
+    }
+
+    /// Lists the rows of other kinds from this one on, up to the first of a kind that has no
+    /// list; tells that, and the number of its kind as [`Sequencer`] has it.
     fn list_from(&mut self, first: usize) -> Option<(usize, usize)> {
+        if self.unlisted == 0 {
+            return None;
+        }
         for (row, number) in self.of_row.iter().enumerate().skip(first) {
             let list = self.lists.get(*number as usize);
             match list.and_then(|list| self.rows.get_mut(*list as usize)) {
+                Some(list) if list.is_whole => {}
                 Some(list) => list.push(row as u16),
                 None => return Some((row, *number as usize - 1)),
             }
@@ -469,6 +495,8 @@ impl Kinds {
         if self.rows.len() <= list {
             self.rows.resize(list + 1, List::default());
         }
+        let kind = &mut self.rows[list];
+        (kind.number, kind.is_whole) = (number as u32, false);
     }
 
     /// The rows of each kind, in the order of what is looked back at.
@@ -478,6 +506,32 @@ impl Kinds {
 }
 
 impl List {
+    fn clear(&mut self) {
+        (self.count, self.is_whole) = (0, self.number == 0);
+    }
+
+    /// Lists all rows of its kind. Apart from what comes next, so that all that it takes stays
+    /// in registers.
+    #[inline(never)]
+    fn find_all(&mut self, of_row: &[u32], marks: &mut Vec<u8>) {
+        self.rows.resize(AT_ONCE, 0);
+        let Some(rows) = self.rows.first_chunk_mut::<AT_ONCE>() else { return };
+        marks.clear();
+        marks.extend(of_row.iter().map(|number| u8::from(*number == self.number)));
+        let mut count = 0;
+        for (part, marks) in marks.as_chunks().0.iter().enumerate() {
+            let mut mask = mask_of(marks);
+            while mask != 0 {
+                let row = part * MASKED + mask.trailing_zeros() as usize;
+                // The bound is never reached, and spares a check.
+                rows[count % AT_ONCE] = row as u16;
+                count += 1;
+                mask &= mask - 1;
+            }
+        }
+        (self.count, self.is_whole) = (count, true);
+    }
+
     #[inline]
     fn push(&mut self, row: u16) {
         match self.rows.get_mut(self.count) {
@@ -493,6 +547,19 @@ impl List {
     fn grow(&mut self, row: u16) {
         self.rows.push(row);
     }
+}
+
+/// Rows that one mask tells of.
+const MASKED: usize = u64::BITS as usize;
+
+/// A bit for each of some rows that are marked by 1 or 0.
+#[inline]
+fn mask_of(marks: &[u8; MASKED]) -> u64 {
+    marks.as_chunks().0.iter().rev().fold(0, |mask, marks| {
+        // The lowest bits of eight bytes, put beside each other in the highest of them.
+        let bits = u64::from_le_bytes(*marks).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        mask << 8 | bits
+    })
 }
 
 /// Where a few I/Os begin and end.

@@ -3,9 +3,10 @@
 //! needs.
 
 use super::unpack::{AT_ONCE, Numbers, WIDTH_MAX, packed_length, unpack_and_add, variable_length};
+use super::value::Value;
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
-use std::iter;
+use std::{iter, slice};
 
 /// A page that is being read.
 pub(super) struct Deltas {
@@ -24,15 +25,15 @@ pub(super) struct Deltas {
     /// What of the miniblock that is being read was not unpacked yet.
     left_of_miniblock: usize,
     width: usize,
-    least: u64,
+    least: i64,
     /// Numbers of which no difference was unpacked yet.
     left: usize,
-    /// Those of which it was, of which the first few are taken.
+    /// Those of which it was and that no column had room for, of which the first few are taken.
     numbers: Numbers,
     taken: usize,
     unpacked: usize,
     /// The last number that is known.
-    last: u64,
+    last: i64,
     /// How many of the next are the same as it.
     same: usize,
 }
@@ -81,32 +82,30 @@ impl Deltas {
         })
     }
 
-    /// Appends the next numbers, converted.
-    pub(super) fn take<T: Copy>(
-        &mut self,
-        mut count: usize,
-        column: &mut Vec<T>,
-        convert: impl Fn(u64) -> T,
-    ) -> Result<()> {
-        while count > 0 {
-            if self.taken == self.unpacked && self.same == 0 {
-                self.go_on()?;
+    /// Appends the next numbers.
+    pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
+        let end = column.len() + count;
+        while column.len() < end {
+            let wanted = end - column.len();
+            let unpacked = &self.numbers[self.taken..self.unpacked];
+            if self.same > 0 {
+                let same = wanted.min(self.same);
+                column.extend(iter::repeat_n(T::of_number(self.last), same));
+                self.same -= same;
+            } else if !unpacked.is_empty() {
+                let part = &unpacked[..wanted.min(unpacked.len())];
+                column.extend(part.iter().map(|number| T::of_number(*number)));
+                self.taken += part.len();
+            } else {
+                self.go_on(wanted, T::wide(column))?;
             }
-            let same = count.min(self.same);
-            column.extend(iter::repeat_n(convert(self.last), same));
-            self.same -= same;
-            count -= same;
-            let part = count.min(self.unpacked - self.taken);
-            let numbers = &self.numbers[self.taken..self.taken + part];
-            column.extend(numbers.iter().map(|number| convert(*number)));
-            self.taken += part;
-            count -= part;
         }
         Ok(())
     }
 
-    /// Goes on where all that is known is taken.
-    fn go_on(&mut self) -> Result<()> {
+    /// Goes on where all that is known is taken: into the column as far as it wants so many
+    /// numbers, where it is of such.
+    fn go_on(&mut self, wanted: usize, column: Option<&mut Vec<i64>>) -> Result<()> {
         if self.left == 0 {
             return Err(too_few());
         }
@@ -119,7 +118,11 @@ impl Deltas {
             self.pass_over_same_blocks();
             return Ok(());
         }
-        self.unpack_more()
+        let whole = self.left_of_miniblock.min(self.left).min(wanted) / AT_ONCE * AT_ONCE;
+        match column.filter(|_| whole > 0) {
+            Some(column) => self.unpack_whole(whole, column),
+            None => self.unpack_more(),
+        }
     }
 
     fn find_same(&mut self, count: usize) {
@@ -142,17 +145,39 @@ impl Deltas {
         }
     }
 
+    /// Unpacks so many numbers, a multiple of [`AT_ONCE`], into a column.
+    fn unpack_whole(&mut self, count: usize, column: &mut Vec<i64>) -> Result<()> {
+        // Damage would make it as long as it says.
+        self.find_packed(count)?;
+        let begin = column.len();
+        column.resize(begin + count, 0);
+        self.unpack(count, column[begin..].as_chunks_mut().0)
+    }
+
     fn unpack_more(&mut self) -> Result<()> {
-        let packed = self.bytes.get(self.at..).unwrap_or_default();
+        let mut numbers = [0; AT_ONCE];
         (self.taken, self.unpacked) = (0, self.left.min(AT_ONCE));
-        if packed.len() < packed_length(self.unpacked, self.width) {
-            return Err(too_few());
-        }
-        unpack_and_add(packed, self.width, (self.last, self.least), &mut self.numbers);
-        self.last = self.numbers[self.unpacked - 1];
-        self.at += packed_length(AT_ONCE, self.width);
-        self.left_of_miniblock -= AT_ONCE;
-        self.left -= self.unpacked;
+        self.unpack(self.unpacked, slice::from_mut(&mut numbers))?;
+        self.numbers = numbers;
+        Ok(())
+    }
+
+    /// So many numbers and whatever follows them.
+    fn find_packed(&self, count: usize) -> Result<&[u8]> {
+        let packed = self.bytes.get(self.at..).unwrap_or_default();
+        let are_there = packed.len() >= packed_length(count, self.width);
+        are_there.then_some(packed).ok_or_else(too_few)
+    }
+
+    /// Unpacks so many numbers of a miniblock.
+    fn unpack(&mut self, count: usize, numbers: &mut [Numbers]) -> Result<()> {
+        let packed = self.find_packed(count)?;
+        unpack_and_add(packed, self.width, (self.last, self.least), numbers);
+        let numbers = numbers.as_flattened();
+        self.last = numbers[count - 1];
+        self.at += packed_length(numbers.len(), self.width);
+        self.left_of_miniblock -= numbers.len();
+        self.left -= count;
         Ok(())
     }
 
@@ -181,6 +206,6 @@ impl Deltas {
 }
 
 /// A signed number, whose sign is the lowest bit, in two's complement.
-fn unzigzag(number: u64) -> u64 {
-    (number >> 1) ^ (number & 1).wrapping_neg()
+fn unzigzag(number: u64) -> i64 {
+    ((number >> 1) ^ (number & 1).wrapping_neg()).cast_signed()
 }

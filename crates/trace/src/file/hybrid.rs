@@ -43,7 +43,7 @@ pub(super) enum Part<'n> {
     /// A number, so many times.
     Same(u64, usize),
     /// Different ones.
-    Each(&'n [u64]),
+    Each(&'n [i64]),
     /// Different ones of at most eight bits.
     Short(&'n [u8]),
 }

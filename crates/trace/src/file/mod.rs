@@ -18,6 +18,7 @@ mod recovery;
 mod source;
 mod sums;
 mod unpack;
+mod value;
 mod writer;
 
 pub use crate::schema::{

@@ -5,65 +5,13 @@
 
 use super::delta::Deltas;
 use super::hybrid::{Hybrid, Part};
+use super::value::Value;
 use bytes::Bytes;
 use parquet::basic::Encoding;
 use parquet::column::page::{Page, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::iter;
-use steadfast_domain::io_event::Command;
-
-/// A value as a batch keeps it.
-pub(super) trait Value: Copy {
-    /// Bits of a number; 0 of what is none.
-    const BITS: usize;
-    /// Of a number, of which the low bits are told.
-    fn of_number(number: u64) -> Self;
-    /// As it stands at the beginning of some bytes, and how many of them it takes.
-    fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)>;
-}
-
-impl Value for i64 {
-    const BITS: usize = 64;
-    fn of_number(number: u64) -> Self {
-        number.cast_signed()
-    }
-    fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)> {
-        bytes.first_chunk().map(|chunk| (i64::from_le_bytes(*chunk), chunk.len()))
-    }
-}
-
-impl Value for i32 {
-    const BITS: usize = 32;
-    fn of_number(number: u64) -> Self {
-        number as i32
-    }
-    fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)> {
-        bytes.first_chunk().map(|chunk| (i32::from_le_bytes(*chunk), chunk.len()))
-    }
-}
-
-impl Value for Command {
-    const BITS: usize = 0;
-    /// A name is no number; none is written as one.
-    fn of_number(_: u64) -> Self {
-        Command::default()
-    }
-    fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)> {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let length_in_bytes = length.len();
-        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-        Some((command(rest.get(..length)?), length_in_bytes + length))
-    }
-}
-
-/// A name as the kernel keeps it, 15 bytes at most.
-pub(super) fn command(name: &[u8]) -> Command {
-    let mut command = Command::default();
-    let length = name.len().min(15);
-    command.0[..length].copy_from_slice(&name[..length]);
-    command
-}
 
 /// Whether a column chunk is only in encodings that are decoded here.
 pub(super) fn are_decoded_here(metadata: &ColumnChunkMetaData) -> bool {
@@ -245,7 +193,7 @@ impl Values {
         match self {
             Values::Plain(bytes) => take_plain(bytes, count, column),
             Values::InDictionary(places) => dictionary.take(places, count, column),
-            Values::Deltas(deltas) => deltas.take(count, column, T::of_number),
+            Values::Deltas(deltas) => deltas.take(count, column),
         }
     }
 }
@@ -281,8 +229,9 @@ impl<T: Value> Dictionary<T> {
                 column.extend(iter::repeat_n(self.at(place), times));
             }
             Part::Each(places) => {
-                last = places.iter().fold(last, |last, place| last.max(*place));
-                column.extend(places.iter().map(|place| self.at(*place)));
+                let places = places.iter().map(|place| place.cast_unsigned());
+                last = places.clone().fold(last, u64::max);
+                column.extend(places.map(|place| self.at(place)));
             }
             Part::Short(places) => {
                 let of_these = places.iter().fold(0, |last, place| last.max(*place));
@@ -316,6 +265,7 @@ fn put_apart<T: Copy>(column: &mut [T], values: usize, levels: &[u8], absent: T)
 
 #[cfg(test)]
 mod tests {
+    use super::super::value::command;
     use super::*;
     use parquet::basic::{Repetition, Type as Physical};
     use parquet::column::page::PageMetadata;
@@ -328,6 +278,7 @@ mod tests {
     use parquet::schema::types::Type;
     use std::collections::VecDeque;
     use std::sync::Arc;
+    use steadfast_domain::io_event::Command;
     use steadfast_domain::step::mix64;
 
     /// How a column is written.

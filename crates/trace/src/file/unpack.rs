@@ -1,6 +1,8 @@
 //! Numbers of a few bits each as Parquet packs them: one after the other, from the lowest
 //! bit of the first byte on.
 
+use std::slice;
+
 /// Numbers that are unpacked at once.
 pub(super) const AT_ONCE: usize = 32;
 /// Bits of the widest number.
@@ -10,8 +12,8 @@ const GROUP: usize = 8;
 /// Bytes that are looked at from where a number begins.
 const REACH: usize = size_of::<u128>();
 
-/// Numbers, unpacked.
-pub(super) type Numbers = [u64; AT_ONCE];
+/// Numbers, unpacked, in two's complement.
+pub(super) type Numbers = [i64; AT_ONCE];
 
 /// Numbers of at most eight bits that are unpacked at once.
 pub(super) const SHORT_AT_ONCE: usize = 64;
@@ -27,7 +29,7 @@ pub(super) fn packed_length(numbers: usize, width: usize) -> usize {
 /// Unpacks numbers of `width` bits, at most [`WIDTH_MAX`]; 0 stands for those that are not
 /// there.
 pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut Numbers) {
-    unpack_by(OF_WIDTH[width], bytes, width, (0, 0), numbers);
+    unpack_by(OF_WIDTH[width], bytes, width, (0, 0), slice::from_mut(numbers));
 }
 
 /// Unpacks differences of `width` bits above the least; gives the numbers that they lead to
@@ -35,31 +37,35 @@ pub(super) fn unpack(bytes: &[u8], width: usize, numbers: &mut Numbers) {
 pub(super) fn unpack_and_add(
     bytes: &[u8],
     width: usize,
-    (last, least): (u64, u64),
-    numbers: &mut Numbers,
+    (last, least): (i64, i64),
+    numbers: &mut [Numbers],
 ) {
     unpack_by(ADDED_OF_WIDTH[width], bytes, width, (last, least), numbers);
 }
 
 /// What unpacks numbers of one width.
-type OfWidth = fn(&[u8], (u64, u64), &mut Numbers);
+type OfWidth = fn(&[u8], (i64, i64), &mut [Numbers]);
 
 #[inline]
 fn unpack_by(
     of_width: OfWidth,
     bytes: &[u8],
     width: usize,
-    added: (u64, u64),
-    numbers: &mut Numbers,
+    (last, least): (i64, i64),
+    numbers: &mut [Numbers],
 ) {
     let length = packed_length(AT_ONCE, width);
-    if bytes.len() >= length + REACH {
-        return of_width(bytes, added, numbers);
+    if bytes.len() >= length * numbers.len() + REACH {
+        return of_width(bytes, (last, least), numbers);
     }
+    let Some((numbers, before)) = numbers.split_last_mut() else { return };
+    unpack_by(of_width, bytes, width, (last, least), before);
+    let last = before.last().map_or(last, |numbers| numbers[AT_ONCE - 1]);
+    let bytes = bytes.get(length * before.len()..).unwrap_or_default();
     let mut longer = [0; AT_ONCE * WIDTH_MAX / 8 + REACH];
     let there = bytes.len().min(length);
     longer[..there].copy_from_slice(&bytes[..there]);
-    of_width(&longer, added, numbers);
+    of_width(&longer, (last, least), slice::from_mut(numbers));
 }
 
 /// The same of numbers of at most eight bits.
@@ -100,19 +106,21 @@ const SHORT_OF_WIDTH: [fn(&[u8], &mut ShortNumbers); GROUP + 1] = short_of_width
 /// One for each width: all shifts are known when this is compiled.
 fn of_width<const WIDTH: usize, const ADDED: bool>(
     bytes: &[u8],
-    (mut last, least): (u64, u64),
-    numbers: &mut Numbers,
+    (mut last, least): (i64, i64),
+    numbers: &mut [Numbers],
 ) {
-    for (group, numbers) in numbers.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+    let groups = numbers.as_flattened_mut().as_chunks_mut::<GROUP>().0;
+    for (group, numbers) in groups.iter_mut().enumerate() {
         let bytes = &bytes[group * WIDTH..][..WIDTH + REACH];
         for (at, number) in numbers.iter_mut().enumerate() {
             let (byte, bit) = (at * WIDTH / 8, at * WIDTH % 8);
-            *number = match WIDTH {
+            let bits = match WIDTH {
                 0 => 0,
                 // Fits into eight bytes wherever it begins.
                 1..=57 => word(bytes, byte) >> bit & (u64::MAX >> (64 - WIDTH)),
                 _ => wide_word(bytes, byte, bit) & (u64::MAX >> (64 - WIDTH)),
             };
+            *number = bits.cast_signed();
             if ADDED {
                 last = last.wrapping_add(least.wrapping_add(*number));
                 *number = last;
@@ -176,13 +184,30 @@ mod tests {
                 unpack(bytes, width, &mut numbers);
                 for (at, number) in numbers.iter().enumerate() {
                     let bits = (0..width).map(|i| u64::from(bit(at * width + i)) << i);
-                    assert_eq!(*number, bits.sum::<u64>(), "{width} {length} {at}");
+                    let bits = bits.sum::<u64>().cast_signed();
+                    assert_eq!(*number, bits, "{width} {length} {at}");
                 }
-                let (least, mut sum, mut added) = (u64::MAX - 3, 11u64, [7; AT_ONCE]);
-                unpack_and_add(bytes, width, (sum, least), &mut added);
-                for (number, added) in numbers.iter().zip(added) {
-                    sum = sum.wrapping_add(least).wrapping_add(*number);
-                    assert_eq!(added, sum, "{width} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn differences_lead_to_numbers_however_many_at_once() {
+        const MOST: usize = 3;
+        let bytes: Vec<u8> = (0..1000).map(|at| mix64(at) as u8).collect();
+        for (width, most) in (0..=WIDTH_MAX).flat_map(|width| [(width, 1), (width, MOST)]) {
+            for length in [1000, packed_length(most * AT_ONCE, width), 270, 5, 0] {
+                let bytes = &bytes[..length.min(bytes.len())];
+                let (least, mut sum, mut added) = (-4i64, 11i64, [[7; AT_ONCE]; MOST]);
+                unpack_and_add(bytes, width, (sum, least), &mut added[..most]);
+                for (part, added) in added[..most].iter().enumerate() {
+                    let rest = bytes.get(packed_length(part * AT_ONCE, width)..);
+                    let mut numbers = [7; AT_ONCE];
+                    unpack(rest.unwrap_or_default(), width, &mut numbers);
+                    for (number, added) in numbers.iter().zip(added) {
+                        sum = sum.wrapping_add(least).wrapping_add(*number);
+                        assert_eq!(*added, sum, "{width} {length} {part}");
+                    }
                 }
             }
         }
@@ -198,7 +223,7 @@ mod tests {
                 for (part, short) in short.chunks(AT_ONCE).enumerate() {
                     let rest = bytes[..length].get(packed_length(part * AT_ONCE, width)..);
                     unpack(rest.unwrap_or_default(), width, &mut numbers);
-                    let short: Vec<u64> = short.iter().map(|number| u64::from(*number)).collect();
+                    let short: Vec<i64> = short.iter().map(|number| i64::from(*number)).collect();
                     assert_eq!(short, numbers, "{width} {length}");
                 }
             }
