@@ -2,6 +2,7 @@
 
 use crate::place::Place;
 use crate::schema::{Field, Fields, NAMES, NARROW, WIDE};
+use crate::wide;
 use std::mem;
 use std::ops::Range;
 use steadfast_domain::io_event::{Command, Content};
@@ -249,14 +250,7 @@ impl Batch {
     /// Whether issue times ascend.
     pub(crate) fn is_in_order(&self) -> bool {
         let times = &self.wide[Field::Issued.index()];
-        let next = times.get(1..).unwrap_or_default();
-        // Without an early end, so that several are compared at once: the sign of a time is
-        // that of one beyond 292 years, the sign of a difference that of a step back.
-        let signs = times
-            .iter()
-            .zip(next)
-            .fold(0, |signs, (time, next)| signs | time | next | next.wrapping_sub(*time));
-        signs >= 0 || times.is_sorted_by(|a, b| a.cast_unsigned() <= b.cast_unsigned())
+        wide::only_rise(times) || times.is_sorted_by(|a, b| a.cast_unsigned() <= b.cast_unsigned())
     }
 
     /// Puts the events in issue order; those of equal time keep theirs.

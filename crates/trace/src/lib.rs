@@ -75,6 +75,7 @@ mod threshold;
 pub mod totals;
 pub mod trust;
 pub mod untold;
+mod wide;
 pub mod widths;
 pub mod workload;
 pub mod workload_file;

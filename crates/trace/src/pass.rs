@@ -13,6 +13,7 @@ use crate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
 use crate::step_file::StepFile;
 use crate::streams::{STREAMS_MAX, StreamKey};
 use crate::untold::Untold;
+use crate::wide;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::{Read, Seek};
@@ -434,9 +435,7 @@ impl ResponseTimes {
 
     /// Those that are known added up, several at once.
     fn sum_of(responses: &[i64]) -> u128 {
-        let (any, sum) = responses.iter().fold((0, 0u64), |(any, sum), response| {
-            (any | response, sum.wrapping_add(response.cast_unsigned()))
-        });
+        let (any, sum) = wide::bits_and_sum(responses);
         if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
             return sum.into();
         }

@@ -26,6 +26,7 @@ use crate::batch::{Batch, Narrow, PART_MAX, Wide};
 use crate::lookback::{IOS_MAX, Ios, Lookback, Recent, Successive};
 use crate::outstanding::{Completions, Outstanding};
 use crate::schema::Field;
+use crate::wide;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
@@ -272,7 +273,7 @@ impl Sequencer {
         if self.depths == Depths::Unknown {
             return;
         }
-        let counts = self.depth.contains(&0);
+        let (_, counts) = wide::bits_of_depths(&self.depth);
         if counts || self.tells_busy || self.tells_after {
             self.follow_each(batch, counts);
         }
@@ -351,20 +352,12 @@ impl<'b> Times<'b> {
     fn may_outlive(&self, rows: Range<usize>, last: u64) -> bool {
         let responses = self.response.part(rows.clone());
         // No less than the longest of them, and quick to find.
-        let longest = responses.iter().fold(0, |all, one| all | one).cast_unsigned();
+        let longest = wide::bits_of_any(responses).cast_unsigned();
         let last_of_them = rows.clone().last().map_or(0, |row| self.issued.at(row));
         if last_of_them.saturating_add(longest) <= last {
             return false;
         }
-        let each = self.issued.part(rows).iter().zip(responses);
-        // Several are looked at at once: the highest bit is set of what is below 0, and of
-        // what is too large to be told so.
-        let of_each = each.map(|(issued, response)| {
-            let (issued, response) = (issued.cast_unsigned(), response.cast_unsigned());
-            let waited = last.wrapping_sub(issued);
-            waited.wrapping_sub(response) | waited | response
-        });
-        of_each.fold(0, |all, one| all | one) >> 63 == 1
+        wide::any_outlives(self.issued.part(rows), responses, last)
     }
 
     /// The device at its layer, and from when until when; `None` where that is not known.
@@ -516,8 +509,8 @@ impl List {
     fn find_all(&mut self, of_row: &[u32], marks: &mut Vec<u8>) {
         self.rows.resize(AT_ONCE, 0);
         let Some(rows) = self.rows.first_chunk_mut::<AT_ONCE>() else { return };
-        marks.clear();
-        marks.extend(of_row.iter().map(|number| u8::from(*number == self.number)));
+        marks.resize(of_row.len(), 0);
+        wide::mark(of_row, self.number, marks);
         let mut count = 0;
         for (part, marks) in marks.as_chunks().0.iter().enumerate() {
             let mut mask = mask_of(marks);

@@ -6,9 +6,9 @@ use crate::batch::PART_MAX;
 use crate::file::Field;
 use crate::fold::Rows;
 use crate::stream_sums::{SHORT_NS, Sum, Telling};
-use crate::stream_tally::{StreamKey, StreamTally};
+use crate::stream_tally::StreamTally;
+use crate::wide;
 use std::ops::Range;
-use steadfast_domain::FineHistogram;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 
 /// I/Os that are counted at once: their columns fit a processor's nearest caches.
@@ -66,11 +66,7 @@ impl<'r> Chunk<'r> {
     /// The packed keys of all of them.
     pub(crate) fn keys(&self, keys: &mut Vec<u64>) {
         keys.resize(self.kept.len(), 0);
-        let of_row = self.op.iter().zip(self.bytes).zip(self.sequential);
-        for (key, ((op, bytes), sequential)) in keys.iter_mut().zip(of_row) {
-            let (op, bytes) = (op.cast_unsigned(), bytes.cast_unsigned());
-            *key = StreamKey::packed_number(op, *sequential, bytes);
-        }
+        wide::keys(self.op, self.bytes, self.sequential, keys);
     }
 
     /// Which of them the filter lets pass.
@@ -81,13 +77,11 @@ impl<'r> Chunk<'r> {
     /// What they tell, where that is added up without looking at each: nearly always all
     /// response times are known and short, and all depths are known or none is.
     pub(crate) fn telling(&self) -> Option<Telling> {
-        let any = |times: &[i64]| times.iter().fold(0, |any, time| any | time);
-        let (responses, queued) = (any(self.response), any(self.queued));
-        let depths = self.depth.iter().fold(0, |any, depth| any | depth);
-        // One less than nothing has all bits.
-        let less = self.depth.iter().fold(0, |any, depth| any | depth.wrapping_sub(1));
+        let responses = wide::bits_of_any(self.response);
+        let queued = wide::bits_of_any(self.queued);
+        let (depths, any_unknown) = wide::bits_of_depths(self.depth);
         let are_short = (0..SHORT).contains(&responses) && (0..SHORT).contains(&queued);
-        let are_alike = depths == 0 || less < u32::MAX;
+        let are_alike = depths == 0 || !any_unknown;
         (are_short && are_alike).then_some(Telling { depths: depths > 0, queued: queued > 0 })
     }
 
@@ -107,19 +101,17 @@ impl<'r> Chunk<'r> {
         tallies: &mut [StreamTally],
     ) {
         self.add_each(streams, sums);
-        buckets.clear();
-        buckets.extend(self.response.iter().map(|ns| FineHistogram::index_of_short(*ns as i32)));
+        buckets.resize(self.response.len(), 0);
+        wide::buckets(self.response, buckets);
         for (stream, bucket) in streams.iter().zip(buckets) {
             if let Some(tally) = tallies.get_mut(*stream as usize) {
                 tally.responses.enter(*bucket);
             }
         }
-        // One less than nothing has a sign.
-        let unqueued = || self.queued.iter().fold(0, |any, time| any | (time - 1)) < 0;
-        if telling.queued && unqueued() {
+        if telling.queued && wide::any_below_one(self.queued) {
             self.add_unqueued(streams, sums);
         }
-        if self.flags.iter().fold(0, |any, flags| any | flags) & FAILED != 0 {
+        if wide::bits_of_flags(self.flags) & FAILED != 0 {
             self.count_failed(streams, tallies);
         }
     }

@@ -150,7 +150,8 @@ impl Running {
             self.common_start =
                 Some(CommonStart { agreed, late: Some(late), ..CommonStart::default() });
         }
-        let now = clock.ticks();
+        // Beside each other: threads that are woken may take this one's processor for a while.
+        let (now, now_unix_ms) = (clock.ticks(), unix_ms());
         // The threads of a script wait for it themselves: its clock counts nanoseconds.
         let soon = Nanos(now.saturating_add(HEADWAY_NS));
         let at = self.score.is_some().then(|| begins.unwrap_or(soon).0);
@@ -168,8 +169,8 @@ impl Running {
             let limit = part.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
             begin = part.shared.open(at, limit);
         }
-        let unix_ms = unix_ms() + clock.nanos(begin.saturating_sub(now)) / 1_000_000;
-        (self.begin, self.turned, self.wall) = (begin, begin, (unix_ms, begin));
+        let begin_unix_ms = now_unix_ms + clock.nanos(begin.saturating_sub(now)) / 1_000_000;
+        (self.begin, self.turned, self.wall) = (begin, begin, (begin_unix_ms, begin));
         if let Some(score) = &mut self.score {
             score.began = begin;
         }

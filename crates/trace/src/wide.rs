@@ -1,0 +1,199 @@
+//! Loops over whole columns, compiled twice: for processors that take 256 bits at once, and for
+//! all others. Which it is they ask the processor themselves.
+
+use crate::stream_tally::StreamKey;
+use multiversion::multiversion;
+use steadfast_domain::FineHistogram;
+
+/// The bits that any of some times has.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn bits_of_any(times: &[i64]) -> i64 {
+    let mut any = 0;
+    for time in times {
+        any |= time;
+    }
+    any
+}
+
+/// The same, and what all come to, which may be too much to be told so.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn bits_and_sum(times: &[i64]) -> (i64, u64) {
+    let (mut any, mut sum) = (0, 0u64);
+    for time in times {
+        any |= time;
+        sum = sum.wrapping_add(time.cast_unsigned());
+    }
+    (any, sum)
+}
+
+/// Whether there is one that is not 0 or more, or 0 itself.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn any_below_one(times: &[i64]) -> bool {
+    let mut signs = 0;
+    for time in times {
+        // One less than nothing has a sign.
+        signs |= time | time.wrapping_sub(1);
+    }
+    signs < 0
+}
+
+/// The bits that any of some depths has, and whether one is 0.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn bits_of_depths(depths: &[u32]) -> (u32, bool) {
+    let (mut any, mut none) = (0, 0);
+    for depth in depths {
+        any |= depth;
+        none |= u32::from(*depth == 0);
+    }
+    (any, none > 0)
+}
+
+/// The bits that any of some flags has.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn bits_of_flags(flags: &[i32]) -> i32 {
+    let mut any = 0;
+    for flags in flags {
+        any |= flags;
+    }
+    any
+}
+
+/// Whether no time is before the one before it, as far as none is negative.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn only_rise(times: &[i64]) -> bool {
+    // Without an early end, so that several are compared at once: the sign of a time is that of
+    // one beyond 292 years, the sign of a difference that of a step back.
+    let mut signs = 0;
+    for (time, next) in times.iter().zip(times.get(1..).unwrap_or_default()) {
+        signs |= time | next | next.wrapping_sub(*time);
+    }
+    signs >= 0
+}
+
+/// Whether any of some I/Os may be outstanding after this time, when the last of them or a
+/// later one was issued.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn any_outlives(issued: &[i64], responses: &[i64], last: u64) -> bool {
+    let mut all = 0;
+    for (issued, response) in issued.iter().zip(responses) {
+        // The highest bit is set of what is below 0, and of what is too large to be told so.
+        let (issued, response) = (issued.cast_unsigned(), response.cast_unsigned());
+        let waited = last.wrapping_sub(issued);
+        all |= waited.wrapping_sub(response) | waited | response;
+    }
+    all >> 63 == 1
+}
+
+/// The packed keys of the streams of some I/Os.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn keys(op: &[i32], bytes: &[i32], sequential: &[bool], keys: &mut [u64]) {
+    let of_row = op.iter().zip(bytes).zip(sequential);
+    for (key, ((op, bytes), sequential)) in keys.iter_mut().zip(of_row) {
+        let (op, bytes) = (op.cast_unsigned(), bytes.cast_unsigned());
+        *key = StreamKey::packed_number(op, *sequential, bytes);
+    }
+}
+
+/// The buckets of response times that are known and short.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn buckets(responses: &[i64], buckets: &mut [u32]) {
+    for (bucket, ns) in buckets.iter_mut().zip(responses) {
+        *bucket = FineHistogram::index_of_short(*ns as i32);
+    }
+}
+
+/// Marks by 1 which numbers are this one, the others by 0.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn mark(numbers: &[u32], wanted: u32, marks: &mut [u8]) {
+    for (mark, number) in marks.iter_mut().zip(numbers) {
+        *mark = u8::from(*number == wanted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::step::mix64;
+
+    /// Times of which some are short, some 0, some negative.
+    fn times(count: u64, kinds: u64) -> Vec<i64> {
+        let time = |at: u64| match mix64(count * 1000 + at) % kinds {
+            0 => 1 + (mix64(at) >> 40).cast_signed(),
+            1 => 0,
+            2 => (mix64(at) >> 1).cast_signed(),
+            _ => mix64(at).cast_signed(),
+        };
+        (0..count).map(time).collect()
+    }
+
+    /// Those of every length up to a few vectors.
+    fn columns() -> impl Iterator<Item = Vec<i64>> {
+        (0..150).flat_map(|count| (1..=4).map(move |kinds| times(count, kinds)))
+    }
+
+    #[test]
+    fn what_is_found_at_once_is_found_one_by_one() {
+        for times in columns() {
+            let any = times.iter().fold(0, |any, time| any | time);
+            let sum = times.iter().fold(0u64, |sum, time| sum.wrapping_add(time.cast_unsigned()));
+            assert_eq!(bits_of_any(&times), any);
+            assert_eq!(bits_and_sum(&times), (any, sum));
+            assert_eq!(any_below_one(&times), times.iter().any(|time| *time < 1));
+            let depths: Vec<u32> = times.iter().map(|time| *time as u32).collect();
+            let any = depths.iter().fold(0, |any, depth| any | depth);
+            assert_eq!(bits_of_depths(&depths), (any, depths.contains(&0)));
+            let flags: Vec<i32> = times.iter().map(|time| *time as i32).collect();
+            assert_eq!(bits_of_flags(&flags), any.cast_signed());
+        }
+    }
+
+    #[test]
+    fn it_is_told_whether_times_rise_and_any_outlives() {
+        for mut times in columns() {
+            let responses = times.clone();
+            for sorted in [false, true] {
+                if sorted {
+                    times.sort_unstable();
+                }
+                let rise = times.is_sorted() && times.iter().all(|time| *time >= 0);
+                let rise = rise || times.len() < 2;
+                assert_eq!(only_rise(&times), rise, "{times:?}");
+            }
+            let short: Vec<i64> = times.iter().map(|time| time >> 24 & 0xff_ffff).collect();
+            for (responses, last) in [(&short, 0x1ff_ffff), (&short, 0xff_ffff), (&responses, 7)] {
+                let end = |(issued, response): (&i64, &i64)| {
+                    i128::from(*issued) + i128::from(response.cast_unsigned())
+                };
+                let beyond = short.iter().zip(responses).any(|both| end(both) > last.into())
+                    || short.iter().any(|issued| *issued > last)
+                    || responses.iter().any(|response| *response < 0);
+                assert_eq!(any_outlives(&short, responses, last.cast_unsigned()), beyond);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_buckets_and_marks_are_those_of_each_row() {
+        for times in columns() {
+            let (op, bytes): (Vec<i32>, Vec<i32>) =
+                times.iter().map(|time| ((time >> 8 & 7) as i32, *time as i32)).unzip();
+            let sequential: Vec<bool> = times.iter().map(|time| time >> 3 & 1 == 1).collect();
+            let responses: Vec<i64> = times.iter().map(|time| time & 0x7fff_ffff).collect();
+            let numbers: Vec<u32> = op.iter().map(|op| op.cast_unsigned()).collect();
+            let mut found = vec![7; times.len()];
+            keys(&op, &bytes, &sequential, &mut found);
+            for (row, key) in found.iter().enumerate() {
+                let (op, bytes) = (op[row].cast_unsigned(), bytes[row].cast_unsigned());
+                assert_eq!(*key, StreamKey::packed_number(op, sequential[row], bytes));
+            }
+            let mut found = vec![7; times.len()];
+            buckets(&responses, &mut found);
+            for (response, bucket) in responses.iter().zip(found) {
+                assert_eq!(bucket as usize, FineHistogram::index(response.cast_unsigned()));
+            }
+            let mut found = vec![7; times.len()];
+            mark(&numbers, 3, &mut found);
+            assert!(numbers.iter().zip(found).all(|(n, mark)| mark == u8::from(*n == 3)));
+        }
+    }
+}
