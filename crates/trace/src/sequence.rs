@@ -400,7 +400,7 @@ struct Kinds {
     lists: Vec<u32>,
     /// The rows of each kind, after those without bytes, which are not listed.
     rows: Vec<List>,
-    /// Rows that are in no list yet.
+    /// Rows that the first few kinds leave to others.
     unlisted: usize,
 }
 
