@@ -65,6 +65,7 @@ mod side_by_side;
 pub mod step_file;
 pub mod steps;
 mod stream_chunk;
+mod stream_key;
 mod stream_steps;
 mod stream_sums;
 mod stream_tally;

@@ -4,7 +4,8 @@
 //! tallies.
 
 use crate::queue::{Queued, Together};
-use crate::stream_tally::{StreamKey, StreamTally};
+use crate::stream_key::StreamKey;
+use crate::stream_tally::StreamTally;
 
 /// Times below this are short: as many as a batch can have rows are added up without a
 /// thought of the room for their sum.

@@ -1,7 +1,7 @@
 //! Loops over whole columns, compiled twice: for processors that take 256 bits at once, and for
 //! all others. Which it is they ask the processor themselves.
 
-use crate::stream_tally::StreamKey;
+use crate::stream_key::StreamKey;
 use multiversion::multiversion;
 use steadfast_domain::FineHistogram;
 
