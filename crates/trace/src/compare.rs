@@ -1,6 +1,7 @@
 //! Two drives, or the file-system and the block layer, side by side: capture
 //! steps of every device and layer on one time axis.
 
+use crate::batch::PART_MAX;
 use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
@@ -8,8 +9,10 @@ use crate::firsts::{Firsts, Place};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
 use crate::untold::Untold;
+use crate::wide;
 use crate::widths::{made_of, wide_enough};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{CaptureConditions, Layer};
 
@@ -95,6 +98,30 @@ impl SidesSeen {
         self.seen.iter().copied()
     }
 
+    /// Sees those of a few rows, where all of these count and the first 32 devices have them
+    /// all; tells whether that is so.
+    fn see_at_once(&mut self, rows: &Rows<'_>, part: Range<usize>) -> bool {
+        let devices = rows.batch.narrow(Field::Device).part(part.clone());
+        let layers = rows.batch.narrow(Field::Layer).part(part.clone());
+        let (seen, any_device, any_layer) = wide::sides(devices, layers);
+        if !(0..32).contains(&any_device) || any_layer & !1 != 0 || !wide::are_all(&rows.kept[part])
+        {
+            return false;
+        }
+        for bit in (0..u64::BITS as u16).filter(|bit| seen >> bit & 1 == 1) {
+            let layer = if bit < 32 { Layer::Block } else { Layer::FileSystem };
+            self.see(SideKey { device: bit % 32, layer });
+        }
+        true
+    }
+
+    fn see_each(&mut self, rows: &Rows<'_>, part: Range<usize>) {
+        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
+        for row in part.filter(|row| rows.kept[*row]) {
+            self.see(SideKey { device: device.at(row) as u16, layer: layer.layer(row) });
+        }
+    }
+
     #[inline]
     fn see(&mut self, key: SideKey) {
         let of_device = self.is_seen.get(usize::from(key.device));
@@ -136,9 +163,11 @@ impl Fold for SidesSeen {
         Fields::of(&[Field::Device, Field::Layer])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
-        for row in rows.iter() {
-            self.see(SideKey { device: device.at(row) as u16, layer: layer.layer(row) });
+        for first in (0..rows.kept.len()).step_by(PART_MAX) {
+            let part = first..rows.kept.len().min(first + PART_MAX);
+            if !self.see_at_once(rows, part.clone()) {
+                self.see_each(rows, part);
+            }
         }
         Ok(())
     }

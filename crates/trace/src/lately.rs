@@ -6,7 +6,7 @@ use steadfast_domain::IoOp;
 
 /// Keys that are kept at hand: far more than are asked for together, so that two seldom
 /// have one place.
-const PLACES: usize = 1 << PLACE_BITS;
+pub(crate) const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
 
 /// Keys that were asked for lately, each with what was found for it. Two keys of one place
@@ -62,8 +62,9 @@ pub(crate) fn stream_number(op: IoOp, sequential: bool, bytes: u32) -> u64 {
     u64::from(bytes) << 4 | (op as u64) << 1 | u64::from(sequential)
 }
 
+/// The place of a number.
 #[inline(always)]
-fn place(number: u64) -> usize {
+pub(crate) fn place(number: u64) -> usize {
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACE_BITS)) as usize % PLACES
 }
 

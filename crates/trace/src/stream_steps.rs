@@ -4,12 +4,13 @@
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
-use crate::lately::Lately;
+use crate::lately::{PLACES, place};
 use crate::quick::QuickMap;
 use crate::series::{Cell, SeriesOf, SeriesOverTime};
 use crate::stream_chunk::{AT_ONCE, Chunk};
 use crate::streams::StreamKey;
 use crate::untold::Untold;
+use crate::wide;
 use std::collections::BTreeMap;
 use std::mem;
 
@@ -74,21 +75,58 @@ impl StreamSteps {
     /// Takes the cells of the step of a moment in hand; the next I/O is nearly always of
     /// the same one.
     #[inline]
-    fn enter(&mut self, current: &mut Current, at_ns: u64) {
-        let is_within = at_ns.checked_sub(current.begin_ns).is_some_and(|at| at < self.width_ns);
-        if !is_within || current.step.is_none() {
-            self.leave(mem::take(current));
+    fn enter(&mut self, hand: &mut Hand, at_ns: u64) {
+        let is_within = at_ns.checked_sub(hand.begin_ns).is_some_and(|at| at < self.width_ns);
+        if !is_within || hand.step.is_none() {
+            self.leave(hand);
             let step = at_ns / self.width_ns;
-            let cells = mem::take(self.steps.entry(step).or_default());
-            *current = Current { begin_ns: step * self.width_ns, step: Some(step), cells };
+            hand.begin_ns = step * self.width_ns;
+            hand.step = Some(step);
+            hand.cells = mem::take(self.steps.entry(step).or_default());
         }
     }
 
-    /// Puts the cells of a step back.
-    fn leave(&mut self, Current { step, cells, .. }: Current) {
-        if let Some(step) = step.filter(|_| !self.is_too_much) {
+    /// Whether all of some moments are of the step in hand.
+    fn is_in_hand(&self, hand: &Hand, issued: &[i64]) -> bool {
+        let last = hand.begin_ns.saturating_add(self.width_ns - 1);
+        hand.step.is_some()
+            && wide::are_within(issued, hand.begin_ns.cast_signed(), last.cast_signed())
+    }
+
+    /// Counts an I/O of the step in hand.
+    #[inline(always)]
+    fn count(&mut self, hand: &mut Hand, key: u64) {
+        let (seen, ios) = &mut hand.counts[place(key)];
+        match *seen == key {
+            true => *ios += 1,
+            false => self.count_another(hand, key),
+        }
+    }
+
+    /// The same with the first of a stream, or where another stream has its place.
+    #[cold]
+    fn count_another(&mut self, hand: &mut Hand, key: u64) {
+        match mem::replace(&mut hand.counts[place(key)], (key, 1)) {
+            (_, 0) => hand.taken.push(place(key)),
+            (gone, ios) => self.add_stream(&mut hand.cells, gone, ios),
+        }
+    }
+
+    /// Puts the cells of the step in hand back.
+    fn leave(&mut self, hand: &mut Hand) {
+        let mut cells = mem::take(&mut hand.cells);
+        for place in hand.taken.drain(..) {
+            let (key, ios) = mem::take(&mut hand.counts[place]);
+            self.add_stream(&mut cells, key, ios);
+        }
+        if let Some(step) = hand.step.take().filter(|_| !self.is_too_much) {
             self.steps.insert(step, cells);
         }
+    }
+
+    fn add_stream(&mut self, cells: &mut Vec<u64>, key: u64, ios: u64) {
+        let number = self.number(StreamKey::unpacked(key));
+        self.add(cells, number, ios);
     }
 
     #[inline]
@@ -120,11 +158,23 @@ impl StreamSteps {
 }
 
 /// The step that I/Os are being added to.
-#[derive(Default)]
-struct Current {
+struct Hand {
     begin_ns: u64,
     step: Option<u64>,
     cells: Vec<u64>,
+    /// Packed keys of streams, each with its I/Os that are not in the cells yet: adding to
+    /// one takes less than finding its number. Two of one place push each other out.
+    counts: [(u64, u64); PLACES],
+    /// Those that have any.
+    taken: Vec<usize>,
+}
+
+impl Hand {
+    /// With no step.
+    fn empty() -> Self {
+        let counts = [(0, 0); PLACES];
+        Hand { begin_ns: 0, step: None, cells: Vec::new(), counts, taken: Vec::new() }
+    }
 }
 
 impl Alike for StreamSteps {
@@ -139,8 +189,7 @@ impl Fold for StreamSteps {
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         let issued = rows.batch.wide(Field::Issued);
-        let (mut lately, mut keys) = (Lately::new(), Vec::new());
-        let mut current = Current::default();
+        let (mut hand, mut keys) = (Hand::empty(), Vec::new());
         for first in (0..rows.kept.len()).step_by(AT_ONCE) {
             if self.is_too_much {
                 return Ok(());
@@ -148,15 +197,17 @@ impl Fold for StreamSteps {
             let range = first..rows.kept.len().min(first + AT_ONCE);
             let (chunk, issued) = (Chunk::of(rows, range.clone()), issued.part(range));
             chunk.keys(&mut keys);
-            let each = keys.iter().zip(chunk.kept()).zip(issued);
-            for ((key, _), at) in each.filter(|((_, kept), _)| **kept) {
-                let find = || self.number(StreamKey::unpacked(*key));
-                let number = lately.get_or(*key, *key, find);
-                self.enter(&mut current, at.cast_unsigned());
-                self.add(&mut current.cells, number, 1);
+            let of_rows = keys.iter().zip(issued).zip(chunk.kept()).filter(|(_, kept)| **kept);
+            if self.is_in_hand(&hand, issued) {
+                of_rows.for_each(|((key, _), _)| self.count(&mut hand, *key));
+                continue;
+            }
+            for ((key, at), _) in of_rows {
+                self.enter(&mut hand, at.cast_unsigned());
+                self.count(&mut hand, *key);
             }
         }
-        self.leave(current);
+        self.leave(&mut hand);
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -174,13 +225,12 @@ impl Fold for StreamSteps {
         for (key, number) in &other.numbers {
             ours[*number] = self.number(*key);
         }
+        let mut hand = Hand::empty();
         for (step, cells) in &other.steps {
             let seen = cells.iter().zip(&ours).filter(|(ios, _)| **ios > 0);
-            let begin_ns = step.saturating_mul(self.width_ns);
-            let mut current = Current::default();
-            self.enter(&mut current, begin_ns);
-            seen.for_each(|(ios, number)| self.add(&mut current.cells, *number, *ios));
-            self.leave(current);
+            self.enter(&mut hand, step.saturating_mul(self.width_ns));
+            seen.for_each(|(ios, number)| self.add(&mut hand.cells, *number, *ios));
+            self.leave(&mut hand);
             if self.is_too_much {
                 return Ok(());
             }

@@ -173,18 +173,24 @@ impl StreamTable {
         let (places, last) = (self.places.as_slice(), self.places.len() - 1);
         let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
         for (row, ((stream, key), kept)) in each.enumerate() {
-            // Nearly all are where they belong.
+            // Nearly all count, and are where they belong.
             let (found, number) = places[home(*key) & last];
-            *stream = match *kept {
-                true if found == *key => number,
-                true => self.places[self.place(*key)].1,
-                false => FREE,
-            };
+            if found == *key && *kept {
+                *stream = number;
+                continue;
+            }
+            *stream = if *kept { self.find_elsewhere(*key) } else { FREE };
             if *kept && *stream == FREE {
                 return first + row;
             }
         }
         keys.len()
+    }
+
+    /// The number of a stream that is not where it belongs.
+    #[cold]
+    fn find_elsewhere(&self, key: u64) -> u32 {
+        self.places[self.place(key)].1
     }
 
     /// Counts the first I/Os, so many, whose streams are known.

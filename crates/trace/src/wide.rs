@@ -84,6 +84,41 @@ pub(crate) fn any_outlives(issued: &[i64], responses: &[i64], last: u64) -> bool
     all >> 63 == 1
 }
 
+/// Whether all times are of a span, its last moment included.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn are_within(times: &[i64], first: i64, last: i64) -> bool {
+    // The sign of a time that is too large to be told so, and those of what is beyond a bound.
+    let mut signs = first | last;
+    for time in times {
+        signs |= time | time.wrapping_sub(first) | last.wrapping_sub(*time);
+    }
+    signs >= 0
+}
+
+/// Whether all rows are kept.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn are_all(kept: &[bool]) -> bool {
+    let mut all = true;
+    for kept in kept {
+        all &= kept;
+    }
+    all
+}
+
+/// Marks which devices some I/Os are of, each by the bit of its number, those at the second
+/// layer 32 bits higher; and the bits that any device or layer has, which say whether there
+/// are bits for all of them.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn sides(devices: &[i32], layers: &[i32]) -> (u64, i32, i32) {
+    let (mut seen, mut any_device, mut any_layer) = (0, 0, 0);
+    for (device, layer) in devices.iter().zip(layers) {
+        seen |= 1u64 << ((device & 31) | (layer & 1) << 5);
+        any_device |= device;
+        any_layer |= layer;
+    }
+    (seen, any_device, any_layer)
+}
+
 /// The packed keys of the streams of some I/Os.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub(crate) fn keys(op: &[i32], bytes: &[i32], sequential: &[bool], keys: &mut [u64]) {
@@ -169,6 +204,33 @@ mod tests {
                     || responses.iter().any(|response| *response < 0);
                 assert_eq!(any_outlives(&short, responses, last.cast_unsigned()), beyond);
             }
+        }
+    }
+
+    #[test]
+    fn it_is_told_whether_all_are_within_a_span_and_kept() {
+        for times in columns() {
+            let (first, last) = (times.first().copied().unwrap_or(5), 1 << 62);
+            let bounds = [(first, last), (0, i64::MAX), (last, first), (first, first), (-1, last)];
+            for (first, last) in bounds {
+                let are = times.iter().all(|time| *time >= 0 && (first..=last).contains(time));
+                let are = are && first >= 0 && last >= 0;
+                assert_eq!(are_within(&times, first, last), are, "{times:?} {first} {last}");
+            }
+            let kept: Vec<bool> = times.iter().map(|time| *time % 97 != 0).collect();
+            assert_eq!(are_all(&kept), kept.iter().all(|kept| *kept));
+        }
+    }
+
+    #[test]
+    fn devices_are_marked_at_their_layers() {
+        for times in columns() {
+            let devices: Vec<i32> = times.iter().map(|time| (time >> 5 & 31) as i32).collect();
+            let layers: Vec<i32> = times.iter().map(|time| (time >> 40 & 1) as i32).collect();
+            let seen = devices.iter().zip(&layers);
+            let seen = seen.fold(0, |seen, (device, layer)| seen | 1u64 << (device + 32 * layer));
+            let any = |numbers: &[i32]| numbers.iter().fold(0, |any, number| any | number);
+            assert_eq!(sides(&devices, &layers), (seen, any(&devices), any(&layers)));
         }
     }
 
