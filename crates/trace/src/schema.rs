@@ -25,6 +25,22 @@ pub(crate) const KEY_SUM: &str = "steadfast.sum";
 /// Metadata key of the footer's own checksum.
 pub const KEY_SEAL: &str = "steadfast.seal";
 
+/// What the author of every file of this program is called, among other things.
+const OURS: &str = "steadfast";
+
+/// The author of a file that is written under these conditions. What was captured or
+/// written by another program is ours as soon as it is copied.
+pub(crate) fn author(conditions: &CaptureConditions) -> String {
+    let software = &conditions.software;
+    if software.contains(OURS) { software.clone() } else { OURS.to_owned() }
+}
+
+/// Whether the author that a file names is this program. Copies of other programs' files
+/// once had an empty name.
+pub(crate) fn is_ours(author: &str) -> bool {
+    author.is_empty() || author.contains(OURS)
+}
+
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]

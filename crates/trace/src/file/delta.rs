@@ -16,8 +16,6 @@ pub(super) struct Deltas {
     miniblocks: usize,
     /// Numbers of a miniblock.
     numbers_each: usize,
-    /// The most bits that a difference may have.
-    width_max: usize,
     /// The next miniblock of its block.
     miniblock: usize,
     /// Where the widths of its block's miniblocks stand.
@@ -47,8 +45,10 @@ fn too_few() -> ParquetError {
 }
 
 impl Deltas {
-    /// Of numbers of `width_max` bits.
-    pub(super) fn open(bytes: Bytes, width_max: usize) -> Result<Self> {
+    /// Of numbers of any width: they are added up with 64 bits, of which a column takes the
+    /// low ones. Parquet allows differences no more bits than the column has, but DuckDB
+    /// writes such of 33 and 34 bits between numbers of 32.
+    pub(super) fn open(bytes: Bytes) -> Result<Self> {
         let mut at = 0;
         let mut next = || {
             let (number, end) = variable_length(&bytes, at).ok_or_else(too_few)?;
@@ -65,7 +65,6 @@ impl Deltas {
             at,
             miniblocks: whole(miniblocks),
             numbers_each: whole(numbers_each),
-            width_max: width_max.min(WIDTH_MAX),
             miniblock: whole(miniblocks),
             widths_at: 0,
             left_of_miniblock: 0,
@@ -187,8 +186,8 @@ impl Deltas {
         }
         let width = self.bytes.get(self.widths_at + self.miniblock).ok_or_else(too_few)?;
         self.width = usize::from(*width);
-        if self.width > self.width_max {
-            return Err(damaged("one has more bits than its column"));
+        if self.width > WIDTH_MAX {
+            return Err(damaged("one has more bits than any number"));
         }
         self.miniblock += 1;
         self.left_of_miniblock = self.numbers_each;
@@ -208,4 +207,34 @@ impl Deltas {
 /// A signed number, whose sign is the lowest bit, in two's complement.
 fn unzigzag(number: u64) -> i64 {
     ((number >> 1) ^ (number & 1).wrapping_neg()).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As DuckDB writes a column of 32 bits with 4096, 4294966784 and 4096 in turns.
+    #[test]
+    fn differences_may_have_more_bits_than_their_column() {
+        let (small, large) = (4096u32, 4_294_966_784u32);
+        let step = u64::from(large - small);
+        let mut page = vec![128, 1, 4, 3];
+        let mut number = |mut number: u64| {
+            while number >= 128 {
+                page.push(number as u8 | 128);
+                number >>= 7;
+            }
+            page.push(number as u8);
+        };
+        number(u64::from(small) * 2);
+        // The least difference is the step back.
+        number(step * 2 - 1);
+        page.extend([34, 0, 0, 0]);
+        // The first is twice a step above it, the second is it.
+        page.extend((step * 2).to_le_bytes());
+        page.resize(page.len() + 34 * 32 / 8 - 8, 0);
+        let mut column: Vec<i32> = Vec::new();
+        Deltas::open(page.into()).unwrap().take(3, &mut column).unwrap();
+        assert_eq!(column, [small, large, small].map(u32::cast_signed));
+    }
 }

@@ -7,7 +7,7 @@ use super::recovery::{self, Recovery};
 use super::source::{Held, Source};
 use super::sums::{self, FoundGroup};
 use crate::error::TraceError;
-use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_START};
+use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_START, is_ours};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
@@ -116,13 +116,16 @@ fn of_metadata<R: Read + Seek + Send + 'static>(
 }
 
 /// The program that wrote a file again, with the keys of ours: neither its first bytes nor
-/// its footer's author are ours. Checksums that came along are those of other bytes.
+/// its footer's author are ours, and the footer's checksum is that of another. Checksums
+/// that came along are those of other bytes.
 fn rewriter<R: Read + Seek>(
     source: &Source<R>,
     metadata: &ParquetMetaData,
 ) -> Result<Option<String>, TraceError> {
     let author = metadata.file_metadata().created_by().unwrap_or("unknown");
-    let is_ours = author.contains("steadfast") || recovery::begins(source)?;
+    let is_ours = is_ours(author)
+        || recovery::begins(source)?
+        || sums::is_sealed(source, metadata.file_metadata().key_value_metadata())?;
     Ok((!is_ours).then(|| author.to_owned()))
 }
 

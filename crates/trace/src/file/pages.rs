@@ -176,8 +176,8 @@ impl Values {
                 let places = Hybrid::open(bytes.slice(1..), usize::from(*width))?;
                 Ok(Values::InDictionary(Box::new(places)))
             }
-            Encoding::DELTA_BINARY_PACKED if T::BITS > 0 => {
-                Ok(Values::Deltas(Box::new(Deltas::open(bytes, T::BITS)?)))
+            Encoding::DELTA_BINARY_PACKED if T::IS_NUMBER => {
+                Ok(Values::Deltas(Box::new(Deltas::open(bytes)?)))
             }
             other => Err(unexpected(other)),
         }

@@ -92,6 +92,17 @@ impl GroupSum {
     }
 }
 
+/// Whether a file's footer is as it was sealed.
+pub(crate) fn is_sealed<R: Read + Seek>(
+    source: &Source<R>,
+    keys: Option<&Vec<KeyValue>>,
+) -> io::Result<bool> {
+    match keys.and_then(|keys| value_of(keys, KEY_SEAL)) {
+        Some(seal) => Ok(footer_seal(source)?.as_deref() == Some(seal)),
+        None => Ok(false),
+    }
+}
+
 /// The checksums that a finished file's metadata has, in the order of its row
 /// groups; `None` of a file whose writer kept none.
 ///

@@ -4,8 +4,8 @@ use steadfast_domain::io_event::Command;
 
 /// A value as a batch keeps it.
 pub(super) trait Value: Copy {
-    /// Bits of a number; 0 of what is none.
-    const BITS: usize;
+    /// Whether it is a number.
+    const IS_NUMBER: bool;
     /// Of a number, of which the low bits are told.
     fn of_number(number: i64) -> Self;
     /// A column of them as one of numbers of 64 bits, where it is such.
@@ -17,7 +17,7 @@ pub(super) trait Value: Copy {
 }
 
 impl Value for i64 {
-    const BITS: usize = 64;
+    const IS_NUMBER: bool = true;
     fn of_number(number: i64) -> Self {
         number
     }
@@ -30,7 +30,7 @@ impl Value for i64 {
 }
 
 impl Value for i32 {
-    const BITS: usize = 32;
+    const IS_NUMBER: bool = true;
     fn of_number(number: i64) -> Self {
         number as i32
     }
@@ -40,7 +40,7 @@ impl Value for i32 {
 }
 
 impl Value for Command {
-    const BITS: usize = 0;
+    const IS_NUMBER: bool = false;
     /// A name is no number; none is written as one.
     fn of_number(_: i64) -> Self {
         Command::default()

@@ -4,7 +4,7 @@ use super::names::{Names, ROWS_AT_ONCE};
 use super::output::{About, Output};
 use crate::batch::{Batch, SortSpace};
 use crate::error::TraceError;
-use crate::schema::{Field, Fields, NAMES, NARROW, WIDE, schema};
+use crate::schema::{Field, Fields, NAMES, NARROW, WIDE, author, schema};
 use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::column::writer::{ColumnWriter, get_column_writer, get_typed_column_writer_mut};
@@ -245,7 +245,7 @@ fn write<T: DataType>(
 
 fn properties(conditions: &CaptureConditions, compression: Compression) -> WriterProperties {
     let mut properties = WriterProperties::builder()
-        .set_created_by(conditions.software.clone())
+        .set_created_by(author(conditions))
         .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)

@@ -4,6 +4,7 @@ use super::reader::row_group;
 use super::{COLUMNS, HISTOGRAM, StepFile};
 use crate::error::TraceError;
 use crate::file::{About, Output};
+use crate::schema::author;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -208,7 +209,7 @@ fn schema() -> Result<TypePtr, TraceError> {
 fn properties(conditions: &CaptureConditions) -> Result<WriterProperties, TraceError> {
     let level = ZstdLevel::try_new(3).map_err(TraceError::Encode)?;
     Ok(WriterProperties::builder()
-        .set_created_by(conditions.software.clone())
+        .set_created_by(author(conditions))
         .set_compression(Compression::ZSTD(level))
         .set_statistics_enabled(EnabledStatistics::None)
         .set_offset_index_disabled(true)

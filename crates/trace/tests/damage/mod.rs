@@ -219,6 +219,23 @@ fn a_damaged_end_is_refused_and_recovered_from_the_blocks() {
     }
 }
 
+#[test]
+fn a_copy_of_another_program_s_trace_has_its_checksums_though_its_first_bytes_are_damaged() {
+    let events = events(0, 307);
+    for software in ["", "another 1.2"] {
+        let conditions = CaptureConditions { software: software.into(), ..conditions(None) };
+        let mut bytes = trace(&conditions, &events);
+        bytes[6] ^= 1;
+        let opened = Trace::open(Cursor::new(bytes.clone())).unwrap();
+        assert!(opened.integrity().checksums, "'{software}'");
+        assert!(opened.conditions().remarks.is_empty(), "{:?}", opened.conditions().remarks);
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        let seen = seen_trace(bytes).unwrap();
+        assert!(seen.is_named || seen.found == events, "'{software}'");
+    }
+}
+
 /// Where a file is cut: around every recovery block, near its end, and here and
 /// there.
 fn places(whole: &[u8]) -> Vec<usize> {
