@@ -1,12 +1,15 @@
 //! What is known of a capture's I/Os and what is not: how many have no response time,
 //! no process, no queue time, or lie beyond their device.
 
+use crate::batch::PART_MAX;
 use crate::cells::Cells;
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::untold::Untold;
+use crate::wide;
 use serde::Serialize;
+use std::ops::Range;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::Layer;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
@@ -41,6 +44,61 @@ impl Quality {
         Quality { sizes: sizes.collect(), ..Quality::default() }
     }
 
+    fn take_part(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+        self.count_layers(part);
+        self.count_unknown(part);
+        self.count_beyond(part);
+        let flags = part.0.batch.narrow(Field::Flags);
+        let any = wide::bits_of_flags(flags.part(part.1.clone())).cast_unsigned();
+        let failed = u32::from(flags::FAILED);
+        self.failed += count(part, any & failed != 0, |row| flags.at(row) & failed != 0);
+    }
+
+    fn count_layers(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+        let (rows, range) = part;
+        let layer = rows.batch.narrow(Field::Layer);
+        let ios = match wide::are_all(&rows.kept[range.clone()]) {
+            true => range.len() as u64,
+            false => count(part, true, |_| true),
+        };
+        let may_differ = wide::bits_of_flags(layer.part(range.clone())) != 0;
+        let others = count(part, may_differ, |row| layer.layer(row) != Layer::Block);
+        self.ios += ios;
+        self.at_block_layer += ios - others;
+    }
+
+    fn count_unknown(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+        let (rows, range) = part;
+        let (batch, here) = (rows.batch, || range.clone());
+        let (response, queued) = (batch.wide(Field::Response), batch.wide(Field::Queued));
+        let (pid, layer) = (batch.narrow(Field::Pid), batch.narrow(Field::Layer));
+        let may_be = wide::bits_of_any(response.part(here())) < 0;
+        self.no_response += count(part, may_be, |row| response.at(row) == RESPONSE_UNKNOWN);
+        let (_, may_be) = wide::bits_of_depths(&rows.depth[here()]);
+        self.no_depth += count(part, may_be, |row| rows.depth[row] == 0);
+        let may_be = wide::any_zero(pid.part(here()));
+        let is_nobody = |row| pid.at(row) == 0 && batch.command(row).is_empty();
+        *self.no_process.get_or_insert(0) += count(part, may_be, is_nobody);
+        let may_be = wide::any_below_one(queued.part(here()));
+        let is_unqueued = |row| queued.at(row) == 0 && layer.layer(row) == Layer::Block;
+        *self.no_queue_time.get_or_insert(0) += count(part, may_be, is_unqueued);
+    }
+
+    fn count_beyond(&mut self, part: (&Rows<'_>, &Range<usize>)) {
+        let (batch, range) = (part.0.batch, part.1);
+        let (offset, bytes) = (batch.wide(Field::Offset), batch.narrow(Field::Bytes));
+        let (layer, device) = (batch.narrow(Field::Layer), batch.narrow(Field::Device));
+        let smallest = self.sizes.iter().flatten().min().copied().unwrap_or(u64::MAX);
+        let furthest = wide::furthest_end(offset.part(range.clone()), bytes.part(range.clone()));
+        let may_be = furthest.is_none_or(|end| end > smallest);
+        let end = |row| offset.at(row).saturating_add(u64::from(bytes.at(row)));
+        let is_beyond = |row| {
+            end(row) > self.end_of(device.at(row) & 0xffff) && layer.layer(row) == Layer::Block
+        };
+        let beyond = count(part, may_be, is_beyond);
+        *self.beyond_device.get_or_insert(0) += beyond;
+    }
+
     /// The end of a device; what reaches beyond it is known only where its size is.
     #[inline]
     fn end_of(&self, device: u32) -> u64 {
@@ -48,10 +106,18 @@ impl Quality {
     }
 }
 
-/// Rows of which something holds: each question is asked of all of them before the next.
+/// Rows of a part that count and of which something holds: each question is asked of all of
+/// them before the next, and only where it may hold of any.
 #[inline(always)]
-fn count(rows: &Rows<'_>, holds: impl Fn(usize) -> bool) -> u64 {
-    rows.iter().map(|row| u64::from(holds(row))).sum()
+fn count(
+    (rows, part): (&Rows<'_>, &Range<usize>),
+    may_hold: bool,
+    holds: impl Fn(usize) -> bool,
+) -> u64 {
+    if !may_hold {
+        return 0;
+    }
+    part.clone().map(|row| u64::from(rows.kept[row] && holds(row))).sum()
 }
 
 impl Alike for Quality {
@@ -76,25 +142,9 @@ impl Fold for Quality {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let batch = rows.batch;
-        let (response, queued) = (batch.wide(Field::Response), batch.wide(Field::Queued));
-        let (pid, flag) = (batch.narrow(Field::Pid), batch.narrow(Field::Flags));
-        let (layer, device) = (batch.narrow(Field::Layer), batch.narrow(Field::Device));
-        let (offset, bytes) = (batch.wide(Field::Offset), batch.narrow(Field::Bytes));
-        let is_block = |row| layer.layer(row) == Layer::Block;
-        self.ios += count(rows, |_| true);
-        self.at_block_layer += count(rows, is_block);
-        self.no_response += count(rows, |row| response.at(row) == RESPONSE_UNKNOWN);
-        self.no_depth += count(rows, |row| rows.depth[row] == 0);
-        self.failed += count(rows, |row| flag.at(row) & u32::from(flags::FAILED) != 0);
-        let no_process = count(rows, |row| pid.at(row) == 0 && batch.command(row).is_empty());
-        let no_queue_time = count(rows, |row| queued.at(row) == 0 && is_block(row));
-        let end = |row| offset.at(row).saturating_add(u64::from(bytes.at(row)));
-        let is_beyond = |row| end(row) > self.end_of(device.at(row) & 0xffff) && is_block(row);
-        let beyond = count(rows, is_beyond);
-        *self.no_process.get_or_insert(0) += no_process;
-        *self.no_queue_time.get_or_insert(0) += no_queue_time;
-        *self.beyond_device.get_or_insert(0) += beyond;
+        for first in (0..rows.kept.len()).step_by(PART_MAX) {
+            self.take_part((rows, &(first..rows.kept.len().min(first + PART_MAX))));
+        }
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {

@@ -20,7 +20,7 @@ use crate::series::{SeriesOf, SeriesOverTime};
 use crate::shape::Shape;
 use crate::steps::{CaptureStep, StepFigures, Steps};
 use crate::streams::By;
-use crate::totals::{HitsShown, StudyOptions, Totals};
+use crate::totals::{HitsShown, PICTURE_STEPS_MAX, StudyOptions, Totals};
 use crate::trust::Evidence;
 use crate::untold::Untold;
 use std::collections::BTreeMap;
@@ -116,16 +116,26 @@ impl Study {
         let mut drives = Drives::default();
         more.push(&mut quality);
         more.push(&mut drives);
+        let pass = &options.pass;
+        let mut gathered = captured.gathering(pass, options.step_ns, PICTURE_STEPS_MAX);
+        more.extend(gathered.iter_mut().map(|fold| fold as &mut dyn Fold));
         let totals = Totals::widened(captured, options, more)?;
         let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
-        let mut series = totals.series();
+        let gathered =
+            gathered.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
+        let (mut series, is_gathered) = match gathered {
+            Some(series) => (series, true),
+            None => (totals.series(), false),
+        };
         let until_ns = until(totals.span_ns, totals.step_ns);
         let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
         let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
-        let mut folds: Vec<&mut dyn Fold> = vec![&mut series];
+        let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        if !is_gathered {
+            folds.push(&mut series);
+        }
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
         folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
-        let pass = &options.pass;
         // Single I/Os that count are counted by device and layer too: the steps of all of
         // them are found without looking at each again.
         let filter = pass.filter.of_every_layer(captured.conditions());

@@ -48,6 +48,28 @@ pub(crate) fn bits_of_depths(depths: &[u32]) -> (u32, bool) {
     (any, none > 0)
 }
 
+/// Whether any of some numbers is 0.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn any_zero(numbers: &[i32]) -> bool {
+    let mut any = 0;
+    for number in numbers {
+        any |= i32::from(*number == 0);
+    }
+    any != 0
+}
+
+/// The furthest end of some I/Os; `None` where an offset is too large to be told so.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn furthest_end(offsets: &[i64], bytes: &[i32]) -> Option<u64> {
+    let (mut any, mut furthest) = (0, 0);
+    for (offset, bytes) in offsets.iter().zip(bytes) {
+        let end = offset.wrapping_add(i64::from(bytes.cast_unsigned()));
+        any |= offset | end;
+        furthest = if end > furthest { end } else { furthest };
+    }
+    (any >= 0).then_some(furthest.cast_unsigned())
+}
+
 /// The bits that any of some flags has.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub(crate) fn bits_of_flags(flags: &[i32]) -> i32 {
@@ -179,6 +201,13 @@ mod tests {
             assert_eq!(bits_of_depths(&depths), (any, depths.contains(&0)));
             let flags: Vec<i32> = times.iter().map(|time| *time as i32).collect();
             assert_eq!(bits_of_flags(&flags), any.cast_signed());
+            assert_eq!(any_zero(&flags), flags.contains(&0));
+            let ends = times.iter().zip(&flags);
+            let ends = ends.map(|(time, bytes)| time.checked_add(bytes.cast_unsigned().into()));
+            let known: Option<Vec<i64>> = ends.collect();
+            let known = known.filter(|_| times.iter().all(|time| *time >= 0));
+            let furthest = known.map(|ends| ends.into_iter().max().unwrap_or(0).cast_unsigned());
+            assert_eq!(furthest_end(&times, &flags), furthest);
         }
     }
 
