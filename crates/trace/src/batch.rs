@@ -1,7 +1,7 @@
 //! A [`Batch`]: events as columns, only those columns that somebody asked for.
 
 use crate::place::Place;
-use crate::schema::{Field, Fields, NAMES, NARROW, WIDE};
+use crate::schema::{Field, NAMES, NARROW, WIDE};
 use crate::wide;
 use std::mem;
 use std::ops::Range;
@@ -14,10 +14,14 @@ const EVENTS_AT_ONCE: usize = 128;
 /// Events, column by column.
 ///
 /// A column that was not asked for has no values; its accessor gives what an
-/// event holds where the source does not tell.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// event holds where the source does not tell. Nor has one of which no row holds
+/// anything else, where that was known without looking at each. All others have a
+/// value for every event.
+#[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub(crate) length: usize,
+    /// Whether issue times are known to ascend, before anybody looks at them.
+    rises: bool,
     pub(crate) wide: [Vec<i64>; WIDE],
     pub(crate) narrow: [Vec<i32>; NARROW],
     pub(crate) names: [Vec<Command>; NAMES],
@@ -139,6 +143,16 @@ impl Batch {
         }
     }
 
+    /// All queue depths as they were recorded; none where nothing was read of them.
+    pub(crate) fn depths(&self) -> &[u32] {
+        bytemuck::cast_slice(&self.narrow[Field::Depth.index() - WIDE])
+    }
+
+    /// Whether every queue depth was recorded.
+    pub(crate) fn has_depths(&self) -> bool {
+        self.depths().len() == self.length && !wide::bits_of_depths(self.depths()).1
+    }
+
     /// All response times as they are kept; none where nothing was read of them.
     pub(crate) fn responses(&self) -> &[i64] {
         &self.wide[Field::Response.index()]
@@ -172,6 +186,7 @@ impl Batch {
     /// Appends events, in pieces that stay in the processor's nearest cache while
     /// one column after the other takes its part.
     pub(crate) fn extend(&mut self, events: &[IoEvent]) {
+        self.rises = false;
         events.chunks(EVENTS_AT_ONCE).for_each(|events| self.extend_columns(events));
     }
 
@@ -241,10 +256,15 @@ impl Batch {
 
     /// Drops all events and keeps the memory.
     pub fn clear(&mut self) {
-        self.length = 0;
+        (self.length, self.rises) = (0, false);
         self.wide.iter_mut().for_each(Vec::clear);
         self.narrow.iter_mut().for_each(Vec::clear);
         self.names.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Looks whether issue times ascend, as long as they are at hand.
+    pub(crate) fn see_order(&mut self) {
+        self.rises = wide::only_rise(&self.wide[Field::Issued.index()]);
     }
 
     /// Whether issue times ascend.
@@ -255,7 +275,7 @@ impl Batch {
 
     /// Puts the events in issue order; those of equal time keep theirs.
     pub(crate) fn sort(&mut self, space: &mut SortSpace) {
-        if self.is_in_order() {
+        if self.rises || self.is_in_order() {
             return;
         }
         space.order.clear();
@@ -299,33 +319,36 @@ impl Batch {
         part
     }
 
-    /// Appends some events of a batch with the same columns.
+    /// Appends some events of a batch of which the same was asked for.
     pub(crate) fn append(&mut self, other: &Batch, rows: Range<usize>) {
-        self.length += rows.len();
-        for (ours, theirs) in self.wide.iter_mut().zip(&other.wide) {
-            ours.extend_from_slice(theirs.get(rows.clone()).unwrap_or_default());
+        let before = self.length;
+        (self.length, self.rises) = (before + rows.len(), false);
+        for (field, (ours, theirs)) in (0..).zip(self.wide.iter_mut().zip(&other.wide)) {
+            append(ours, before, (theirs, &rows), wide_absent(field));
         }
         for (ours, theirs) in self.narrow.iter_mut().zip(&other.narrow) {
-            ours.extend_from_slice(theirs.get(rows.clone()).unwrap_or_default());
+            append(ours, before, (theirs, &rows), 0);
         }
         for (ours, theirs) in self.names.iter_mut().zip(&other.names) {
-            ours.extend_from_slice(theirs.get(rows.clone()).unwrap_or_default());
+            append(ours, before, (theirs, &rows), Command::default());
         }
     }
 
     /// Moves what comes after the first `count` events to the beginning of another
-    /// batch with the same columns, in the place of what was there.
+    /// batch of which the same was asked for, in the place of what was there.
     pub(crate) fn move_tail(&mut self, count: usize, to: &mut Batch) {
-        for (from, to) in self.wide.iter_mut().zip(&mut to.wide) {
-            move_tail(from, count, to);
+        let (rows, length) = (count.min(self.length)..self.length, to.length);
+        to.rises = false;
+        for (field, (from, to)) in (0..).zip(self.wide.iter_mut().zip(&mut to.wide)) {
+            move_tail((from, &rows), (to, length), wide_absent(field));
         }
         for (from, to) in self.narrow.iter_mut().zip(&mut to.narrow) {
-            move_tail(from, count, to);
+            move_tail((from, &rows), (to, length), 0);
         }
         for (from, to) in self.names.iter_mut().zip(&mut to.names) {
-            move_tail(from, count, to);
+            move_tail((from, &rows), (to, length), Command::default());
         }
-        self.length = self.length.min(count);
+        self.length = rows.start;
     }
 
     /// Moves the first `count` events to `front`, whose own are dropped.
@@ -348,16 +371,30 @@ impl Batch {
         }
     }
 
-    /// Fills every wanted column that the file lacks, up to the batch's length.
-    pub(crate) fn fill_absent(&mut self, fields: Fields, length: usize) {
+    /// Rows for which a column has a value: all, or none.
+    pub(crate) fn rows_of(&self, field: Field) -> usize {
+        match field.bits() {
+            0 => self.names[field.index() - WIDE - NARROW].len(),
+            64 => self.wide[field.index()].len(),
+            _ => self.narrow[field.index() - WIDE].len(),
+        }
+    }
+
+    /// Gives a column values for so many events, at least as many as it has any for.
+    pub(crate) fn fill(&mut self, field: Field, length: usize) {
+        match field.bits() {
+            0 => self.names[field.index() - WIDE - NARROW].resize(length, Command::default()),
+            64 => self.wide[field.index()].resize(length, field.when_absent().cast_signed()),
+            _ => self.narrow[field.index() - WIDE].resize(length, 0),
+        }
+    }
+
+    /// Has so many events from now on; columns that lack some of them are filled up.
+    pub(crate) fn set_length(&mut self, length: usize) {
         self.length = length;
-        for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
-            match field.bits() {
-                0 => self.names[field.index() - WIDE - NARROW].resize(length, Command::default()),
-                64 => {
-                    self.wide[field.index()].resize(length, field.when_absent().cast_signed());
-                }
-                _ => self.narrow[field.index() - WIDE].resize(length, 0),
+        for field in Field::ALL {
+            if self.rows_of(field) > 0 {
+                self.fill(field, length);
             }
         }
     }
@@ -410,11 +447,6 @@ impl Narrow<'_> {
     pub(crate) fn at(self, row: usize) -> u32 {
         self.0.get(row).map_or(0, |value| value.cast_unsigned())
     }
-    /// Its values in the first rows, as the batch's accessor gives them.
-    pub(crate) fn fill(self, values: &mut Vec<u32>, rows: usize) {
-        values.extend(self.0.iter().take(rows).map(|value| value.cast_unsigned()));
-        values.resize(rows, 0);
-    }
     /// The operation, where it is that column.
     #[inline]
     pub(crate) fn op(self, row: usize) -> IoOp {
@@ -433,11 +465,43 @@ fn retain<T: Copy>(column: &mut Vec<T>, kept: &[bool]) {
     column.retain(|_| kept.next().is_none_or(|kept| *kept));
 }
 
-fn move_tail<T: Copy>(from: &mut Vec<T>, count: usize, to: &mut [T]) {
-    if from.len() > count {
-        let tail = &from[count..];
-        to[..tail.len()].copy_from_slice(tail);
-        from.truncate(count);
+/// What a row of a left-out column of 64 bits holds.
+fn wide_absent(index: usize) -> i64 {
+    Field::ALL[index].when_absent().cast_signed()
+}
+
+/// Appends some rows of a column to one of so many rows; either may be left out.
+fn append<T: Copy>(
+    ours: &mut Vec<T>,
+    before: usize,
+    (theirs, rows): (&[T], &Range<usize>),
+    absent: T,
+) {
+    match theirs.get(rows.clone()).filter(|rows| !rows.is_empty()) {
+        Some(theirs) => {
+            ours.resize(before, absent);
+            ours.extend_from_slice(theirs);
+        }
+        None if !ours.is_empty() => ours.resize(before + rows.len(), absent),
+        None => {}
+    }
+}
+
+/// Moves the last rows of a column to the beginning of one of so many rows; either may be left
+/// out.
+fn move_tail<T: Copy>(
+    (from, rows): (&mut Vec<T>, &Range<usize>),
+    (to, length): (&mut Vec<T>, usize),
+    absent: T,
+) {
+    match from.get(rows.clone()).filter(|rows| !rows.is_empty()) {
+        Some(tail) => {
+            to.resize(length, absent);
+            to[..tail.len()].copy_from_slice(tail);
+            from.truncate(rows.start);
+        }
+        None if !to.is_empty() => to[..rows.len()].fill(absent),
+        None => {}
     }
 }
 
@@ -462,5 +526,74 @@ fn gather<T: Copy>(column: &mut Vec<T>, space: &mut Vec<T>, order: &[(u64, u32)]
         space.clear();
         space.extend(order.iter().map(|(_, at)| column[*at as usize]));
         mem::swap(column, space);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::step::mix64;
+
+    /// Events of which some columns hold nothing.
+    fn events(seed: u64, count: u64) -> Vec<IoEvent> {
+        let one = |at: u64| {
+            let (kind, x) = (mix64(seed), mix64(seed << 32 | at));
+            IoEvent {
+                issued_ns: x % 5003,
+                offset: x,
+                response_ns: if kind & 1 == 0 { u64::MAX } else { x % 31 },
+                queued_ns: (kind >> 1 & 1) * x,
+                device: (kind >> 2 & 1) as u16 * (x % 7) as u16,
+                flags: (kind >> 3 & 1) as u16 * (x % 9) as u16,
+                command: if kind >> 4 & 1 == 0 { Command::default() } else { Command::new("a") },
+                ..IoEvent::default()
+            }
+        };
+        (0..count).map(one).collect()
+    }
+
+    /// A batch of them without the columns that hold nothing, as a file is read.
+    fn read(events: &[IoEvent]) -> Batch {
+        let mut batch = Batch::of(events);
+        for (at, column) in batch.wide.iter_mut().enumerate() {
+            if column.iter().all(|value| *value == wide_absent(at)) {
+                column.clear();
+            }
+        }
+        batch.narrow.iter_mut().filter(|c| c.iter().all(|v| *v == 0)).for_each(Vec::clear);
+        batch.names.iter_mut().filter(|c| c.iter().all(Command::is_empty)).for_each(Vec::clear);
+        batch
+    }
+
+    fn told(batch: &Batch) -> Vec<IoEvent> {
+        let lengths = Field::ALL.map(|field| batch.rows_of(field));
+        assert!(lengths.iter().all(|rows| *rows == 0 || *rows == batch.len()), "{lengths:?}");
+        (0..batch.len()).map(|row| batch.event(row)).collect()
+    }
+
+    #[test]
+    fn batches_of_different_columns_are_joined_and_split() {
+        for seed in 0..300 {
+            let (one, other) = (events(2 * seed, 11), events(2 * seed + 1, 7));
+            let mut joined = read(&one);
+            joined.append(&read(&other), 2..7);
+            let all = [&one[..], &other[2..]].concat();
+            assert_eq!(told(&joined), all);
+            let mut front = read(&other);
+            joined.split_front(5, &mut front);
+            assert_eq!((told(&front), told(&joined)), (all[..5].to_vec(), all[5..].to_vec()));
+            let mut to = read(&other);
+            front.move_tail(3, &mut to);
+            assert_eq!(told(&front), all[..3]);
+            assert_eq!(told(&to), [&all[3..5], &other[2..]].concat());
+            let mut sorted = all.clone();
+            sorted.sort_by_key(|event| event.issued_ns);
+            let mut batch = read(&all);
+            batch.sort(&mut SortSpace::default());
+            assert_eq!(told(&batch), sorted);
+            let kept: Vec<bool> = (0..16).map(|row| !mix64(seed + row).is_multiple_of(3)).collect();
+            let chosen = all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(io, _)| *io);
+            assert_eq!(told(&read(&all).chosen(&kept)), chosen.collect::<Vec<_>>());
+        }
     }
 }

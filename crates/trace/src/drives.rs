@@ -141,7 +141,9 @@ impl Drives {
 
     #[inline]
     fn see(&mut self, pair: (SideKey, u32)) {
-        let lately = &mut self.lately[pair.1 as usize % LATELY];
+        // A process that goes from drive to drive has a place for each.
+        let place = pair.1.wrapping_add(u32::from(pair.0.device).wrapping_mul(29));
+        let lately = &mut self.lately[place as usize % LATELY];
         if self.processes_unknown || *lately == Some(pair) {
             return;
         }

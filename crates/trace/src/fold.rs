@@ -23,8 +23,8 @@ pub struct Rows<'a> {
     pub sequential: &'a [bool],
     /// I/Os outstanding when it was issued; 0 where unknown.
     pub depth: &'a [u32],
-    /// The part of its time in which the device would have been idle without it; of no I/O
-    /// one unless a fold asks for [`Fields::BUSY`].
+    /// The part of its time in which the device would have been idle without it; empty unless a
+    /// fold asks for [`Fields::BUSY`].
     pub busy: &'a [Busy],
     /// Whether the filter lets it pass.
     pub kept: &'a [bool],

@@ -222,10 +222,10 @@ impl HitMap {
     fn take_moved(&mut self, rows: &Rows<'_>, mut plane: impl FnMut(usize, Moved) -> usize) {
         let (moving, issued) = (Moving::of(rows, self.device), rows.batch.wide(Field::Issued));
         let (mut step, mut within) = (None, 0..0);
-        for row in rows.iter().filter(|row| moving.is_of_device(*row)) {
-            let Some(moved) = moving.moved(row) else {
+        moving.each(|row, moved| {
+            let Some(moved) = moved else {
                 self.outside += 1;
-                continue;
+                return;
             };
             let time = issued.at(row);
             // The next I/O is mostly of the same step: no division then.
@@ -234,7 +234,7 @@ impl HitMap {
                 within = self.times(step);
             }
             self.hit(plane(row, moved), step, moved);
-        }
+        });
     }
 
     /// The times of a step; none outside of the map.

@@ -205,11 +205,11 @@ impl Fold for HotRanges {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         let (moving, pid) = (Moving::of(rows, self.device), rows.batch.narrow(Field::Pid));
         let mut at_hand = vec![AtHand::default(); AT_HAND];
-        for row in rows.iter() {
-            let Some(moved) = moving.at(row) else { continue };
+        moving.each(|row, moved| {
+            let Some(moved) = moved else { return };
             let process = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
             self.hit(moved, process, &mut at_hand);
-        }
+        });
         at_hand.into_iter().for_each(|hand| self.settle(hand));
         Ok(())
     }

@@ -3,7 +3,9 @@
 use crate::batch::{Narrow, Wide};
 use crate::file::Field;
 use crate::fold::Rows;
-use steadfast_domain::{IoOp, Layer};
+use crate::wide;
+use std::ops::Range;
+use steadfast_domain::IoOp;
 
 /// A read or a write that moves something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +26,13 @@ impl Moved {
     }
 }
 
+/// I/Os that are looked at together.
+const PART: usize = 1024;
+
 /// Finds them, by columns that are found once for many rows.
 pub(crate) struct Moving<'r> {
     of: u16,
+    kept: &'r [bool],
     device: Narrow<'r>,
     layer: Narrow<'r>,
     op: Narrow<'r>,
@@ -39,6 +45,7 @@ impl<'r> Moving<'r> {
     pub(crate) fn of(rows: &Rows<'r>, device: u16) -> Self {
         Moving {
             of: device,
+            kept: rows.kept,
             device: rows.batch.narrow(Field::Device),
             layer: rows.batch.narrow(Field::Layer),
             op: rows.batch.narrow(Field::Op),
@@ -47,19 +54,28 @@ impl<'r> Moving<'r> {
         }
     }
 
-    /// Whether a row is of the device at the block layer, whatever it did.
+    /// Hands over the rows of the device that passed the filter, each with what it moved, if
+    /// it did.
     #[inline]
-    pub(crate) fn is_of_device(&self, row: usize) -> bool {
-        self.device.at(row) as u16 == self.of && self.layer.layer(row) == Layer::Block
+    pub(crate) fn each(&self, mut take: impl FnMut(usize, Option<Moved>)) {
+        let mut places = [0; PART];
+        for first in (0..self.kept.len()).step_by(PART) {
+            let part = first..self.kept.len().min(first + PART);
+            let count = self.find(part, &mut places);
+            for place in places.iter().take(count) {
+                let row = first + usize::from(*place);
+                take(row, self.moved(row));
+            }
+        }
     }
 
-    /// What a row moved, where it is one of them.
-    #[inline]
-    pub(crate) fn at(&self, row: usize) -> Option<Moved> {
-        if self.is_of_device(row) { self.moved(row) } else { None }
+    /// The places of a part's rows of the device, and how many these are.
+    fn find(&self, part: Range<usize>, places: &mut [u16; PART]) -> usize {
+        let sides = (self.device.part(part.clone()), self.layer.part(part.clone()));
+        wide::of_device(sides, &self.kept[part], self.of, &mut [0; PART], places)
     }
 
-    /// The same of a row of which it is known that it is of the device.
+    /// What a row of the device moved, where it did.
     #[inline]
     pub(crate) fn moved(&self, row: usize) -> Option<Moved> {
         let (op, bytes) = (self.op.op(row), self.bytes.at(row));

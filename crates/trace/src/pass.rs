@@ -104,7 +104,7 @@ impl Judged {
             place: self.place.as_ref(),
             batch: &self.batch,
             sequential: &self.sequential,
-            depth: &self.depth,
+            depth: if self.depth.is_empty() { self.batch.depths() } else { &self.depth },
             busy: &self.busy,
             kept: &self.kept,
             after: &self.after,
@@ -140,7 +140,10 @@ impl Judge {
         // A pass that begins at a place has to know until when the devices are busy there.
         let tells_busy = fields.has_busy() || pass.places_every.is_some();
         Judge {
-            sequencer: sequencer.telling_after(fields.has_neighbors()).telling_busy(tells_busy),
+            sequencer: sequencer
+                .telling_after(fields.has_neighbors())
+                .telling_busy(tells_busy)
+                .leaving_recorded(true),
             arrivals: fields.has_neighbors().then(Arrivals::default),
             filter: pass.filter.clone(),
             times: ResponseTimes::default(),
@@ -183,11 +186,11 @@ impl Judge {
     /// Says of the I/Os of its batch, which come next, what there is to say.
     pub(crate) fn judge(&mut self, next: &mut Judged) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
-        self.times.see(&next.batch)?;
+        let responses = self.times.see(&next.batch)?;
         if let Some(place) = &self.place {
             next.batch.place(place);
         }
-        self.sequencer.follow(&next.batch);
+        self.sequencer.follow_within(&next.batch, responses);
         mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
         mem::swap(&mut next.depth, &mut self.sequencer.depth);
         mem::swap(&mut next.busy, &mut self.sequencer.busy);
@@ -424,20 +427,22 @@ pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
 struct ResponseTimes(u64);
 
 impl ResponseTimes {
-    fn see(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        let sum = u128::from(self.0) + Self::sum_of(batch.responses());
+    /// Adds those of some I/Os; gives the bits that any of them has.
+    fn see(&mut self, batch: &Batch) -> Result<i64, TraceError> {
+        let (any, sum) = Self::bits_and_sum_of(batch.responses());
+        let sum = u128::from(self.0) + sum;
         self.0 = u64::try_from(sum).map_err(|_| {
             let what = "impossible response times: more than 584 years in total";
             TraceError::damaged("in column response_ns", what)
         })?;
-        Ok(())
+        Ok(any)
     }
 
-    /// Those that are known added up, several at once.
-    fn sum_of(responses: &[i64]) -> u128 {
+    /// The bits that any has, and those that are known added up, several at once.
+    fn bits_and_sum_of(responses: &[i64]) -> (i64, u128) {
         let (any, sum) = wide::bits_and_sum(responses);
         if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
-            return sum.into();
+            return (any, sum.into());
         }
         // Halves have room for their sums.
         let (mut low, mut high) = (0u64, 0u64);
@@ -446,7 +451,7 @@ impl ResponseTimes {
             low += known & u64::from(u32::MAX);
             high += known >> u32::BITS;
         }
-        u128::from(low) + (u128::from(high) << u32::BITS)
+        (any, u128::from(low) + (u128::from(high) << u32::BITS))
     }
 }
 

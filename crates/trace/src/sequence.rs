@@ -93,15 +93,18 @@ pub struct Sequencer {
     devices: Vec<DeviceState>,
     /// Sequential or not, per event of the batch.
     pub sequential: Vec<bool>,
-    /// Outstanding at issue, itself included; 0 where unknown.
+    /// Outstanding at issue, itself included; 0 where unknown. Empty where all are as recorded
+    /// and left where they are.
     pub depth: Vec<u32>,
-    /// Time in which the device was busy with this event alone or first.
+    /// Time in which the device was busy with this event alone or first; empty where nobody
+    /// asks.
     pub busy: Vec<Busy>,
     /// What else is told, where that is asked for. Gaps are left open: they depend on
     /// what is filtered.
     pub after: Vec<After>,
     tells_after: bool,
     tells_busy: bool,
+    leaves_recorded: bool,
     kinds: Kinds,
     space: Successive,
     /// Events whose depth was counted here.
@@ -145,6 +148,7 @@ impl Sequencer {
             after: Vec::new(),
             tells_after: false,
             tells_busy: true,
+            leaves_recorded: false,
             kinds: Kinds::default(),
             space: Successive::new(window.max(1)),
             depths_counted: 0,
@@ -200,8 +204,19 @@ impl Sequencer {
         self
     }
 
+    /// Leaving depths that are all recorded where they are, in the batch, or not.
+    pub(crate) fn leaving_recorded(mut self, leaves: bool) -> Self {
+        self.leaves_recorded = leaves;
+        self
+    }
+
     /// Follows the next events, which come in issue order.
     pub fn follow(&mut self, batch: &Batch) {
+        self.follow_within(batch, wide::bits_of_any(batch.responses()));
+    }
+
+    /// The same, where the bits are known that any response time has.
+    pub(crate) fn follow_within(&mut self, batch: &Batch, responses: i64) {
         self.after.clear();
         if self.tells_after {
             self.after.resize(batch.len(), After { gap_ns: None, idle_ns: 0, run: 0 });
@@ -211,7 +226,7 @@ impl Sequencer {
         for first in (0..batch.len()).step_by(AT_ONCE) {
             self.find_runs(batch, first..batch.len().min(first + AT_ONCE));
         }
-        self.follow_devices(batch);
+        self.follow_devices(batch, responses);
     }
 
     /// Finds which I/Os are sequential, and the how manieth of its run each is. The I/Os of
@@ -258,27 +273,27 @@ impl Sequencer {
     }
 
     /// Follows what is outstanding on each device, and for how long it had been idle.
-    fn follow_devices(&mut self, batch: &Batch) {
-        let recorded = batch.narrow(Field::Depth);
+    fn follow_devices(&mut self, batch: &Batch, responses: i64) {
+        let counts = self.depths != Depths::Recorded || !batch.has_depths();
         self.depth.clear();
-        match self.depths {
-            Depths::Recorded => recorded.fill(&mut self.depth, batch.len()),
-            _ => self.depth.resize(batch.len(), 0),
+        if self.depths == Depths::Recorded && (counts || !self.leaves_recorded) {
+            self.depth.extend_from_slice(batch.depths());
         }
+        if counts {
+            self.depth.resize(batch.len(), 0);
+        }
+        self.busy.clear();
         if self.tells_busy {
-            self.busy.clear();
+            self.busy.resize(batch.len(), (0, 0));
         }
-        // Of no I/O one, as long as nobody asks.
-        self.busy.resize(batch.len(), (0, 0));
         if self.depths == Depths::Unknown {
             return;
         }
-        let (_, counts) = wide::bits_of_depths(&self.depth);
         if counts || self.tells_busy || self.tells_after {
             self.follow_each(batch, counts);
         }
         if !counts {
-            self.enter_last(batch);
+            self.enter_last(batch, responses);
         }
     }
 
@@ -309,12 +324,15 @@ impl Sequencer {
 
     /// Enters those that are outstanding beyond the batch, of which every depth is recorded:
     /// that of a later one may not be.
-    fn enter_last(&mut self, batch: &Batch) {
+    fn enter_last(&mut self, batch: &Batch, responses: i64) {
         let times = Times::of(batch);
+        // No less than the longest of them.
+        let longest = responses.cast_unsigned();
         let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
         for first in (0..batch.len()).step_by(AT_ONCE) {
             let rows = first..batch.len().min(first + AT_ONCE);
-            if times.may_outlive(rows.clone(), last) {
+            let last_of_them = times.issued.at(rows.end - 1);
+            if last_of_them.saturating_add(longest) > last && times.outlive(rows.clone(), last) {
                 rows.for_each(|row| self.enter_if_beyond(&times, row, last));
             }
         }
@@ -349,15 +367,8 @@ impl<'b> Times<'b> {
 
     /// Whether any of some I/Os may be outstanding after this time, when the last of them or a
     /// later one was issued.
-    fn may_outlive(&self, rows: Range<usize>, last: u64) -> bool {
-        let responses = self.response.part(rows.clone());
-        // No less than the longest of them, and quick to find.
-        let longest = wide::bits_of_any(responses).cast_unsigned();
-        let last_of_them = rows.clone().last().map_or(0, |row| self.issued.at(row));
-        if last_of_them.saturating_add(longest) <= last {
-            return false;
-        }
-        wide::any_outlives(self.issued.part(rows), responses, last)
+    fn outlive(&self, rows: Range<usize>, last: u64) -> bool {
+        wide::any_outlives(self.issued.part(rows.clone()), self.response.part(rows), last)
     }
 
     /// The device at its layer, and from when until when; `None` where that is not known.
@@ -905,7 +916,7 @@ mod tests {
         sequencer = sequencer.telling_busy(false);
         for length in [3, 7, 0, 2] {
             sequencer.follow(&batch(length));
-            assert_eq!(sequencer.busy, vec![(0, 0); length as usize]);
+            assert!(sequencer.busy.is_empty() && sequencer.depth.len() == length as usize);
         }
     }
 

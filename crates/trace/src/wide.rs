@@ -167,6 +167,31 @@ pub(crate) fn mark(numbers: &[u32], wanted: u32, marks: &mut [u8]) {
     }
 }
 
+/// Puts the places of the I/Os that are kept and of a device at the block layer one behind the
+/// other, of at most 65,536 I/Os; how many these are.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
+pub(crate) fn of_device(
+    (devices, layers): (&[i32], &[i32]),
+    kept: &[bool],
+    device: u16,
+    marks: &mut [u8],
+    places: &mut [u16],
+) -> usize {
+    let of_row = devices.iter().zip(layers).zip(kept);
+    for (mark, ((of, layer), kept)) in marks.iter_mut().zip(of_row) {
+        *mark = u8::from(*of as u16 == device) & u8::from(*layer != 1) & u8::from(*kept);
+    }
+    let mut count = 0;
+    for (at, mark) in (0u16..).zip(marks.iter().take(kept.len())) {
+        // Without a branch: devices follow one another as they please.
+        if let Some(place) = places.get_mut(count) {
+            *place = at;
+        }
+        count += usize::from(*mark);
+    }
+    count
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +285,26 @@ mod tests {
             let seen = seen.fold(0, |seen, (device, layer)| seen | 1u64 << (device + 32 * layer));
             let any = |numbers: &[i32]| numbers.iter().fold(0, |any, number| any | number);
             assert_eq!(sides(&devices, &layers), (seen, any(&devices), any(&layers)));
+        }
+    }
+
+    #[test]
+    fn places_are_of_what_is_kept_of_a_device_at_the_block_layer() {
+        for times in columns() {
+            let devices: Vec<i32> = times.iter().map(|time| (time >> 5 & 3) as i32).collect();
+            let layers: Vec<i32> = times.iter().map(|time| (time >> 40 & 1) as i32).collect();
+            let kept: Vec<bool> = times.iter().map(|time| time % 7 != 0).collect();
+            for device in 0..4 {
+                let (mut marks, mut places) = (vec![7; times.len()], vec![7; times.len()]);
+                let sides = (&devices[..], &layers[..]);
+                let count = of_device(sides, &kept, device, &mut marks, &mut places);
+                let is_of = |row: &u16| {
+                    let row = usize::from(*row);
+                    devices[row] == i32::from(device) && layers[row] == 0 && kept[row]
+                };
+                let all: Vec<u16> = (0..times.len() as u16).filter(is_of).collect();
+                assert_eq!(places[..count], all);
+            }
         }
     }
 

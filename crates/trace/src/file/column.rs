@@ -62,27 +62,54 @@ impl OpenColumn {
         self.field
     }
 
-    /// Appends `count` rows to the batch's column; returns how many there were.
+    /// Appends `count` rows to the batch's column; returns how many there were. A column that
+    /// holds nothing but what an absent one stands for is left out, like that.
     pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
-        let index = self.field.index();
-        let absent = self.field.when_absent().cast_signed();
-        let begin = batch.narrow.get(index.wrapping_sub(WIDE)).map_or(0, Vec::len);
-        let (rows, values) = match &mut self.reader {
-            Reader::Wide(pages) => pages.read(count, &mut batch.wide[index], absent)?,
-            Reader::Narrow(pages) => pages.read(count, &mut batch.narrow[index - WIDE], 0)?,
-            Reader::Names(pages) => {
-                let names = &mut batch.names[index - WIDE - NARROW];
-                pages.read(count, names, Command::default())?
-            }
-            Reader::Library(library) => library.read(self.field, count, batch)?,
+        let before = batch.length;
+        let absent = match batch.rows_of(self.field) == 0 && !self.field.indispensable() {
+            true => self.pass_over_absent(count)?,
+            false => 0,
         };
+        if absent == count && count > 0 {
+            return Ok(count);
+        }
+        batch.fill(self.field, before + absent);
+        let (rows, values) = self.append(count - absent, batch)?;
         if values < rows && self.field.indispensable() {
             return Err(ParquetError::General(format!("{} rows have no value", rows - values)));
         }
-        if let Some(column) = batch.narrow.get(index.wrapping_sub(WIDE)) {
-            check_width(self.field, &column[begin..])?;
+        if let Some(column) = batch.narrow.get(self.field.index().wrapping_sub(WIDE)) {
+            check_width(self.field, &column[before..])?;
         }
-        Ok(rows)
+        Ok(absent + rows)
+    }
+
+    /// Passes over rows that hold what an absent column stands for, as far as that is told
+    /// without decoding each; gives how many.
+    fn pass_over_absent(&mut self, count: usize) -> Result<usize> {
+        let absent = self.field.when_absent().cast_signed();
+        match &mut self.reader {
+            Reader::Wide(pages) => pages.pass_over(count, absent),
+            Reader::Narrow(pages) => pages.pass_over(count, 0),
+            Reader::Names(pages) => pages.pass_over(count, Command::default()),
+            Reader::Library(_) => Ok(0),
+        }
+    }
+
+    /// Appends rows to the batch's column; gives how many there were, and how many of them
+    /// have a value.
+    fn append(&mut self, count: usize, batch: &mut Batch) -> Result<(usize, usize)> {
+        let index = self.field.index();
+        let absent = self.field.when_absent().cast_signed();
+        match &mut self.reader {
+            Reader::Wide(pages) => pages.read(count, &mut batch.wide[index], absent),
+            Reader::Narrow(pages) => pages.read(count, &mut batch.narrow[index - WIDE], 0),
+            Reader::Names(pages) => {
+                let names = &mut batch.names[index - WIDE - NARROW];
+                pages.read(count, names, Command::default())
+            }
+            Reader::Library(library) => library.read(self.field, count, batch),
+        }
     }
 }
 

@@ -102,6 +102,23 @@ impl Deltas {
         Ok(())
     }
 
+    /// Passes over the next numbers where all of them are this one, and no bit says so; tells
+    /// whether they are.
+    pub(super) fn pass_over<T: Value>(&mut self, count: usize, number: T) -> Result<bool> {
+        while self.taken == self.unpacked && self.same < count && self.left > 0 {
+            if self.left_of_miniblock == 0 {
+                self.begin_miniblock()?;
+            }
+            if (self.width, self.least) != (0, 0) {
+                break;
+            }
+            self.pass_over_miniblock();
+        }
+        let are_same = self.same >= count && T::of_number(self.last) == number;
+        self.same -= if are_same { count } else { 0 };
+        Ok(are_same)
+    }
+
     /// Goes on where all that is known is taken: into the column as far as it wants so many
     /// numbers, where it is of such.
     fn go_on(&mut self, wanted: usize, column: Option<&mut Vec<i64>>) -> Result<()> {
@@ -112,9 +129,7 @@ impl Deltas {
             self.begin_miniblock()?;
         }
         if (self.width, self.least) == (0, 0) {
-            self.find_same(self.left_of_miniblock);
-            self.left_of_miniblock = 0;
-            self.pass_over_same_blocks();
+            self.pass_over_miniblock();
             return Ok(());
         }
         let whole = self.left_of_miniblock.min(self.left).min(wanted) / AT_ONCE * AT_ONCE;
@@ -122,6 +137,13 @@ impl Deltas {
             Some(column) => self.unpack_whole(whole, column),
             None => self.unpack_more(),
         }
+    }
+
+    /// Passes over what is left of a miniblock without a difference, and over blocks like it.
+    fn pass_over_miniblock(&mut self) {
+        self.find_same(self.left_of_miniblock);
+        self.left_of_miniblock = 0;
+        self.pass_over_same_blocks();
     }
 
     fn find_same(&mut self, count: usize) {

@@ -93,12 +93,20 @@ impl Hybrid {
     /// Passes over the next numbers where all of them are this one in one run; tells whether
     /// they are.
     pub(super) fn pass_over(&mut self, count: usize, number: u64) -> Result<bool> {
+        let are_same = self.same(count)? == Some(number);
+        self.left -= if are_same { count } else { 0 };
+        Ok(are_same)
+    }
+
+    /// The number that all of the next are, where they stand in one run.
+    pub(super) fn same(&mut self, count: usize) -> Result<Option<u64>> {
         while self.left == 0 && count > 0 {
             self.begin_run()?;
         }
-        let are_same = matches!(self.run, Run::Same(same) if same == number) && count <= self.left;
-        self.left -= if are_same { count } else { 0 };
-        Ok(are_same)
+        match self.run {
+            Run::Same(number) if count <= self.left => Ok(Some(number)),
+            _ => Ok(None),
+        }
     }
 
     fn unpack_more(&mut self, at: usize) {

@@ -91,6 +91,22 @@ impl<T: Value> Pages<T> {
         Ok((rows, values))
     }
 
+    /// Passes over rows that all hold this value, at most `count`, as far as that is told
+    /// without decoding each; gives how many.
+    pub(super) fn pass_over(&mut self, count: usize, value: T) -> Result<usize> {
+        let mut passed = 0;
+        while passed < count && self.find_page()? {
+            let Some(page) = &mut self.page else { break };
+            let part = page.left.min(count - passed);
+            if !page.pass_over(part, &self.dictionary, value)? {
+                break;
+            }
+            page.left -= part;
+            passed += part;
+        }
+        Ok(passed)
+    }
+
     /// Goes on to the next page where no row is left of the one before; tells whether there
     /// is one.
     fn find_page(&mut self) -> Result<bool> {
@@ -138,6 +154,25 @@ impl OpenPage {
         Ok(OpenPage { left: page.num_values() as usize, levels, values })
     }
 
+    /// Passes over the next rows where it is told that all hold this value; tells whether it is.
+    fn pass_over<T: Value>(
+        &mut self,
+        rows: usize,
+        dictionary: &Dictionary<T>,
+        value: T,
+    ) -> Result<bool> {
+        if let Some(levels) = &mut self.levels
+            && levels.same(rows)? != Some(1)
+        {
+            return Ok(false);
+        }
+        let are_same = self.values.pass_over(rows, dictionary, value)?;
+        match &mut self.levels {
+            Some(levels) if are_same => levels.pass_over(rows, 1),
+            _ => Ok(are_same),
+        }
+    }
+
     /// How many of the next rows have a value, and which.
     fn known(&mut self, rows: usize, known: &mut Vec<u8>) -> Result<usize> {
         let Some(levels) = &mut self.levels else { return Ok(rows) };
@@ -180,6 +215,25 @@ impl Values {
                 Ok(Values::Deltas(Box::new(Deltas::open(bytes)?)))
             }
             other => Err(unexpected(other)),
+        }
+    }
+
+    /// Passes over the next values where it is told that all are this one; tells whether it is.
+    fn pass_over<T: Value>(
+        &mut self,
+        count: usize,
+        dictionary: &Dictionary<T>,
+        value: T,
+    ) -> Result<bool> {
+        match self {
+            Values::Plain(_) => Ok(false),
+            Values::InDictionary(places) => match places.same(count)? {
+                Some(place) if dictionary.get(place) == Some(value) => {
+                    places.pass_over(count, place)
+                }
+                _ => Ok(false),
+            },
+            Values::Deltas(deltas) => deltas.pass_over(count, value),
         }
     }
 
@@ -243,9 +297,14 @@ impl<T: Value> Dictionary<T> {
         (count == 0 || last < self.values.len() as u64).then_some(()).ok_or_else(unknown)
     }
 
-    /// The value at a place, any where there is none.
+    /// The value at a place.
+    fn get(&self, place: u64) -> Option<T> {
+        self.values.get(usize::try_from(place).ok()?).copied()
+    }
+
+    /// The same, any where there is none.
     fn at(&self, place: u64) -> T {
-        self.values.get(place as usize).copied().unwrap_or(self.first[0])
+        self.get(place).unwrap_or(self.first[0])
     }
 }
 
@@ -423,6 +482,36 @@ mod tests {
         check::<Int32Type, i32>(|number| number as i32, 0, |value| *value);
         let name = |number: u64| ByteArray::from(format!("kworker/{}", number % 99).into_bytes());
         check::<ByteArrayType, Command>(name, Command::default(), |name| command(name.data()));
+    }
+
+    /// The same value up to a row, then others that are sometimes the same.
+    #[test]
+    fn what_is_passed_over_is_the_same_and_what_follows_is_not_lost() {
+        for (way, alike) in
+            ways().into_iter().flat_map(|way| [0, 1, 333, 2500, 4001].map(|n| (way, n)))
+        {
+            let mut values: Vec<Option<i64>> = vec![Some(7); alike];
+            values.extend(numbers(3)[alike..].iter().map(|number| Some(number.cast_signed() & 15)));
+            let file = file::<Int64Type>(way, &values);
+            for at_once in [1, 500, 1 << 20] {
+                let mut pages = Pages::new(pages_of(&file), way.nullable);
+                let mut passed = 0;
+                loop {
+                    let more = pages.pass_over(at_once, 7i64).unwrap();
+                    passed += more;
+                    if more < at_once {
+                        break;
+                    }
+                }
+                assert!(values[..passed].iter().all(|value| *value == Some(7)), "{way:?}");
+                let is_told = way.encoding != Encoding::PLAIN;
+                assert!(!is_told || alike < values.len() || passed == alike, "{way:?} {passed}");
+                let mut rest = Vec::new();
+                pages.read(1 << 20, &mut rest, -1).unwrap();
+                let wanted: Vec<i64> = values[passed..].iter().flatten().copied().collect();
+                assert!(rest == wanted, "{way:?} {alike} {at_once}: {passed}");
+            }
+        }
     }
 
     /// Pages that were read before.

@@ -301,7 +301,7 @@ impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
     pub fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
         loop {
             if let Some(open) = self.open.as_mut().filter(|open| open.left > 0) {
-                return open.read(most, self.fields, batch);
+                return open.read(most, batch);
             }
             if self.group == self.trace.groups.len() {
                 return Ok(0);
@@ -354,7 +354,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         batch: &mut Batch,
     ) -> Result<Result<(), Damage>, TraceError> {
         match OpenGroup::open(self, number, fields)? {
-            Ok(mut open) if open.left > 0 => open.read(open.left, fields, batch).map(|_| Ok(())),
+            Ok(mut open) if open.left > 0 => open.read(open.left, batch).map(|_| Ok(())),
             Ok(_) => Ok(Ok(())),
             Err(damage) => Ok(Err(damage)),
         }
@@ -400,12 +400,7 @@ impl OpenGroup {
     }
 
     /// Appends up to `most` events to `batch`.
-    fn read(
-        &mut self,
-        most: usize,
-        fields: Fields,
-        batch: &mut Batch,
-    ) -> Result<usize, TraceError> {
+    fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
         let count = most.min(self.left);
         for column in &mut self.columns {
             let place = format!("in row group {}, column {}", self.number, column.field().name());
@@ -414,9 +409,12 @@ impl OpenGroup {
                 let what = format!("{} rows are missing", count - read);
                 return Err(TraceError::damaged(place, what));
             }
+            if column.field() == Field::Issued {
+                batch.see_order();
+            }
         }
         self.left -= count;
-        batch.fill_absent(fields, batch.length + count);
+        batch.set_length(batch.length + count);
         Ok(count)
     }
 }

@@ -191,6 +191,40 @@ fn issue_order_is_restored() {
     assert_eq!((account.overflowed, account.late), (0, 0));
 }
 
+/// Columns that hold nothing in some row groups, something in others, and both in some.
+#[test]
+fn columns_without_a_value_come_back_whatever_stands_beside_them() {
+    let mut events = events(10_007);
+    for (at, event) in events.iter_mut().enumerate() {
+        let kind = steadfast_domain::step::mix64((at / 1500) as u64);
+        let is_plain = |bit: u32| kind >> bit & 1 == 0 || at % 1500 < 700 && kind >> bit & 2 == 0;
+        event.device *= u16::from(!is_plain(0));
+        event.layer = if is_plain(2) { Layer::Block } else { event.layer };
+        event.inode *= u64::from(!is_plain(4));
+        event.depth *= u32::from(!is_plain(6));
+        event.pid *= u32::from(!is_plain(8));
+        event.flags *= u16::from(!is_plain(10));
+        event.queued_ns *= u64::from(!is_plain(12));
+        event.response_ns = if is_plain(14) { u64::MAX } else { event.response_ns };
+        event.command = if is_plain(16) { Command::default() } else { event.command };
+    }
+    let wanted = by_issue(events.clone());
+    for rows_per_group in [97, 750, 1500, 10_007] {
+        let trace = Trace::open(Cursor::new(file(&events, rows_per_group))).unwrap();
+        assert_eq!(by_issue(read_all(&trace)), wanted, "{rows_per_group}");
+        for most in [31, 997] {
+            let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+            while batches.read(most, &mut batch).unwrap() > 0 {}
+            let found = (0..batch.len()).map(|row| batch.event(row)).collect();
+            assert_eq!(by_issue(found), wanted, "{rows_per_group} {most}");
+        }
+        for waiting in [0, 100, 1 << 20] {
+            let (found, _) = in_order(&trace, waiting);
+            assert_eq!(by_issue(found), wanted, "{rows_per_group} {waiting}");
+        }
+    }
+}
+
 /// One I/O of ten seconds is recorded after 5,000 that were issued later.
 #[test]
 fn an_overflow_is_counted_not_hidden() {

@@ -3,7 +3,7 @@
 use steadfast_domain::io_event::Command;
 
 /// A value as a batch keeps it.
-pub(super) trait Value: Copy {
+pub(super) trait Value: Copy + PartialEq {
     /// Whether it is a number.
     const IS_NUMBER: bool;
     /// Of a number, of which the low bits are told.
