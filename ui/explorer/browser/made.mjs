@@ -58,6 +58,11 @@ export function going(program, directory) {
   return { run, child };
 }
 
+/** The same run once more, where it is over. */
+export function resumed(program, { run, child }) {
+  return { run, child: child.exitCode === null ? child : spawn(program, ["resume", run], { stdio: "ignore" }) };
+}
+
 /** The program, and the address that it prints. */
 export async function explore(program, files) {
   const child = spawn(program, ["explore", ...files, "--no-browser"], { stdio: ["ignore", "pipe", "pipe"] });
@@ -71,7 +76,7 @@ export async function explore(program, files) {
     child.stdout.on("data", read);
     child.stderr.on("data", read);
     child.on("exit", (code) => failed(new Error(`steadfast explore ended with ${code}: ${text}`)));
-    setTimeout(() => failed(new Error(`steadfast explore printed no address: ${text}`)), 20_000).unref();
+    setTimeout(() => failed(new Error(`steadfast explore printed no address: ${text}`)), 120_000).unref();
   });
   return { child, address };
 }

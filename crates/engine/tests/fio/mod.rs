@@ -119,7 +119,7 @@ fn a_mix_over_several_threads_agrees_with_the_kernel() {
         let busiest = done.sensed.busiest_thread.unwrap();
         assert!((0.0..=1.0).contains(&busiest), "{busiest}");
         assert!(done.cpu.unwrap().system > Nanos::ZERO);
-        assert!((650..900).contains(&(done.elapsed.0 / 1_000_000)), "{}", done.elapsed);
+        assert!((650..1900).contains(&(done.elapsed.0 / 1_000_000)), "{}", done.elapsed);
     }
 }
 
@@ -244,7 +244,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     assert_eq!([counted[0], counted[3]], [reads, writes]);
     for measurement in &done[..2] {
         let millis = measurement.elapsed.0 / 1_000_000;
-        assert!((1490..1900).contains(&millis), "{millis}");
+        assert!((1490..2900).contains(&millis), "{millis}");
     }
     let jobs = bench.kept().iter().filter(|name| name.ends_with(".fio")).count();
     assert_eq!(jobs, 1, "one fio all the time: {:?}", bench.kept());

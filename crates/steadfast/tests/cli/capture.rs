@@ -1,6 +1,8 @@
 //! Captures of real I/O: our counts, the engine's, the kernel's.
 
-use super::scratch::{LoopDevice, refuse, run_in, skip, stderr, stdout, steadfast, succeed};
+use super::scratch::{
+    LoopDevice, refuse, run_in, skip, stderr, stdout, steadfast, succeed, wait_until,
+};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::{Batch, Fields, Trace, WorkloadFile};
+use steadfast_trace::{Batch, Fields, Trace, TraceError, WorkloadFile};
 
 /// A capture that runs.
 pub(super) struct Running {
@@ -39,7 +41,7 @@ impl Running {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_secs(120);
         while Instant::now() < end {
             let said = std::fs::read_to_string(&errors).unwrap();
             if said.contains("Ctrl-C ends it") {
@@ -70,18 +72,23 @@ impl Running {
 }
 
 fn read(file: &Path) -> (CaptureConditions, Vec<IoEvent>) {
-    let trace = Trace::open(File::open(file).unwrap()).unwrap();
+    held(file).unwrap()
+}
+
+/// What a file holds; a capture may be writing it.
+fn held(file: &Path) -> Result<(CaptureConditions, Vec<IoEvent>), TraceError> {
+    let trace = Trace::open(File::open(file).unwrap())?;
     let mut batches = trace.batches(Fields::ALL);
     let mut batch = Batch::default();
     let mut events = Vec::new();
     loop {
         batch.clear();
-        if batches.read(4096, &mut batch).unwrap() == 0 {
+        if batches.read(4096, &mut batch)? == 0 {
             break;
         }
         events.extend((0..batch.len()).map(|row| batch.event(row)));
     }
-    (trace.conditions().clone(), events)
+    Ok((trace.conditions().clone(), events))
 }
 
 fn sum(events: &[IoEvent], op: IoOp) -> (u64, u64) {
@@ -500,11 +507,14 @@ fn a_killed_capture_leaves_what_it_had() {
     let Some(mut capture) = Running::new(test, scratch.path(), &device, &[]) else { return };
     let file = File::open(&device.path).unwrap();
     file.read_exact_at(&mut [0; 4096], 1 << 20).unwrap();
-    // Longer than what was captured may stay in memory.
-    std::thread::sleep(Duration::from_secs(7));
+    let done = Instant::now();
+    let has_read = |events: &[IoEvent]| events.iter().any(|event| event.op == IoOp::Read);
+    wait_until("the read", || held(&capture.file).is_ok_and(|(_, events)| has_read(&events)));
+    // What was captured stays in memory for five seconds at most; steps do for a minute.
+    assert!(done.elapsed() < Duration::from_secs(45), "after {:?}", done.elapsed());
     capture.signal("-KILL");
     let (_, events) = read(&capture.file);
-    assert!(events.iter().any(|event| event.op == IoOp::Read), "{} events", events.len());
+    assert!(has_read(&events), "{} events", events.len());
     let output = run_in(scratch.path(), &["mark", "too late"]);
     let said = stdout(&output) + &stderr(&output);
     assert!(!said.contains("panicked"), "{said}");
@@ -521,7 +531,7 @@ fn a_killed_capture_of_steps_is_recovered() {
     let steps = ["--steps", "100us", "--pid", &std::process::id().to_string()];
     let Some(mut capture) = Running::new(test, scratch.path(), &device, &steps) else { return };
     let file = File::options().read(true).write(true).open(&device.path).unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(180);
     let held = || std::fs::metadata(scratch.path().join("trace.parquet")).unwrap().len();
     let mut done = 0u64;
     while held() < 20_000 && Instant::now() < end {
@@ -531,8 +541,15 @@ fn a_killed_capture_of_steps_is_recovered() {
         done += 1;
     }
     assert!(held() >= 20_000, "{} bytes after {done} I/Os", held());
+    let ios = |told: &Value| -> u64 {
+        let streams = told["streams"].as_array().into_iter().flatten();
+        streams.map(|stream| stream["count"].as_u64().unwrap()).sum()
+    };
     // Where the row group is follows it.
-    std::thread::sleep(Duration::from_secs(1));
+    wait_until("the row group", || {
+        let output = run_in(scratch.path(), &["trace", "streams", "trace.parquet", "--json"]);
+        ios(&serde_json::from_slice(&output.stdout).unwrap_or_default()) > 100
+    });
     capture.signal("-KILL");
     let read = |command: &str, file: &str, error: bool| {
         let output = run_in(scratch.path(), &["trace", command, file, "--json"]);
@@ -556,8 +573,7 @@ fn a_killed_capture_of_steps_is_recovered() {
         let damaged = read(command, "trace.parquet", true);
         assert_eq!(damaged, read(command, "r.parquet", false), "{command}");
     }
-    let streams = &read("streams", "r.parquet", false)["streams"];
-    let ios: u64 = streams.as_array().unwrap().iter().map(|s| s["count"].as_u64().unwrap()).sum();
+    let ios = ios(&read("streams", "r.parquet", false));
     assert!(ios > 100 && ios <= 4 * done, "{ios} of {done} times three or four");
 }
 
@@ -581,12 +597,16 @@ fn a_rotated_capture_goes_on_past_what_lies_in_its_way() {
         file.sync_data().unwrap();
         std::thread::sleep(Duration::from_millis(150));
     }
+    let files = || {
+        let names = (2..200).map(|part| format!("trace.{part}.parquet"));
+        let names = std::iter::once("trace.parquet".to_owned()).chain(names);
+        let is_ours = |name: &String| name != "trace.3.parquet" && here.join(name).exists();
+        names.filter(is_ours).collect::<Vec<_>>()
+    };
+    wait_until("the fourth file", || files().len() > 3);
     capture.signal("-INT");
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "another's");
-    let mut files = vec!["trace.parquet".to_owned()];
-    let names = (2..20).map(|part| format!("trace.{part}.parquet"));
-    files.extend(names.filter(|name| name != "trace.3.parquet" && here.join(name).exists()));
-    assert!(files.len() > 3, "{files:?}");
+    let files = files();
     let named: Vec<&str> = files.iter().map(String::as_str).collect();
     let all = [&["trace", "streams", "--op", "write", "--json"], &named[..]].concat();
     let found: Value = serde_json::from_str(&succeed(here, &all)).unwrap();

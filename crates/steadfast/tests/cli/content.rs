@@ -140,7 +140,7 @@ fn a_capture_tells_the_content_of_each_process() {
     let mut child = steadfast()
         .current_dir(here)
         .args(["capture", "--device", &device.path, "--content-sample", "1"])
-        .args(["-o", "t.parquet", "--duration", "4s"])
+        .args(["-o", "t.parquet"])
         .stderr(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -156,6 +156,8 @@ fn a_capture_tells_the_content_of_each_process() {
     };
     copy("/dev/zero", "zeros");
     copy("/dev/urandom", "random bytes");
+    // SAFETY: the child has not been waited for, so the number is its own.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     stderr.read_to_string(&mut said).unwrap();
     if !child.wait().unwrap().success() {
         return skip(test, said.trim());

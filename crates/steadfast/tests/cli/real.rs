@@ -1,6 +1,8 @@
 //! Real I/O on loop devices: our counts, the kernel's, fio's.
 
-use super::scratch::{LoopDevice, Throttle, code, run_in, skip, stderr, stdout, steadfast};
+use super::scratch::{
+    LoopDevice, Throttle, code, run_in, skip, stderr, stdout, steadfast, unless_stalled,
+};
 use std::process::Command;
 use steadfast_domain::{Entry, Measurement, Op};
 use steadfast_runner::Ledger;
@@ -79,7 +81,7 @@ fn measured_iops(throttle: &Throttle, device: &LoopDevice, pattern: &str) -> f64
         device.name(),
         "--json",
     ]);
-    let output = throttle.run(&mut command);
+    let output = unless_stalled(|| throttle.run(&mut command));
     assert!(output.status.success(), "{}", stderr(&output));
     let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     answer["iops"].as_f64().unwrap()
@@ -149,23 +151,21 @@ fn again(measure: &dyn Fn() -> f64, is_good: &dyn Fn(f64) -> bool) -> f64 {
 #[test]
 fn what_was_written_reads_back() {
     let scratch = tempfile::tempdir().unwrap();
-    let output = run_in(
-        scratch.path(),
-        &[
-            "measure",
-            "RND 4K RW50",
-            "--target",
-            "f.bin",
-            "--size",
-            "64MiB",
-            "--demand",
-            "T2Q8",
-            "--time",
-            "2s",
-            "--verify",
-            "--json",
-        ],
-    );
+    let measure = [
+        "measure",
+        "RND 4K RW50",
+        "--target",
+        "f.bin",
+        "--size",
+        "64MiB",
+        "--demand",
+        "T2Q8",
+        "--time",
+        "2s",
+        "--verify",
+        "--json",
+    ];
+    let output = unless_stalled(|| run_in(scratch.path(), &measure));
     assert!(output.status.success(), "{}", stderr(&output));
     let answer: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     let verification = &answer["measurement"]["verification"];

@@ -128,18 +128,18 @@ fn a_killed_replay_goes_on_from_its_last_cut_and_says_what_it_left_out() {
         assert!(child.try_wait().unwrap().is_none(), "{}", said());
         std::thread::sleep(Duration::from_millis(50));
     }
-    // In the midst of the third part.
+    // In the midst of the third part, or of a later one where the machine stood still.
     std::thread::sleep(Duration::from_millis(700));
     child.kill().unwrap();
     child.wait().unwrap();
     let before = parts(&ledger);
-    assert_eq!(before.len(), 2, "it is killed before it is through");
+    assert!(before.len() < 5, "it is killed before it is through: {before:?}");
     let resumed = run_in(here, &["resume", "run"]);
     assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
     let all = parts(&ledger);
-    assert_eq!(all[..2], before);
+    assert_eq!(all[..before.len()], before);
     let gaps: Vec<bool> = all.iter().map(|part| part.2).collect();
-    assert!(gaps[2] && gaps.iter().filter(|gap| **gap).count() == 1, "{gaps:?}");
+    assert!(gaps[before.len()] && gaps.iter().filter(|gap| **gap).count() == 1, "{gaps:?}");
     // Whole, but for what was outstanding at the cut; at most as many as the capture had.
     let counted: u64 = all.iter().map(|part| part.1).sum();
     let missing = (1009 + 100) - counted;

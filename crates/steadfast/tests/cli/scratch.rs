@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// The program under test.
 pub fn steadfast() -> Command {
@@ -55,6 +56,32 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
+/// Waits until something holds, for at most two minutes: a machine may be slow, and stand still
+/// for seconds.
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !holds() {
+        assert!(Instant::now() < end, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Runs the program, once or twice more where a step was void because the machine stood still:
+/// that ends whatever measures for seconds, and says nothing of what is tested.
+pub fn unless_stalled(mut run: impl FnMut() -> Output) -> Output {
+    let mut output = run();
+    for _ in 0..2 {
+        let said = stderr(&output);
+        if !said.contains("no thread of this program could run") {
+            break;
+        }
+        println!("once more after: {}", said.trim());
+        output = run();
+    }
+    output
+}
+
 /// Says why a test does nothing here.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("SKIPPED: {test}: {reason}");
@@ -96,6 +123,12 @@ impl LoopDevice {
     /// `loop3`.
     pub fn name(&self) -> &str {
         self.path.trim_start_matches("/dev/")
+    }
+
+    /// Reads that it has completed, as the kernel counts them.
+    pub fn reads(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/sys/block/{}/stat", self.name())).unwrap();
+        text.split_whitespace().next().unwrap().parse().unwrap()
     }
 
     /// `7:3`.

@@ -1,26 +1,19 @@
 //! Signals, lost terminals and kills: what goes on, what ends well, and what is
 //! put back afterwards.
 
-use super::scratch::{LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, succeed};
+use super::scratch::{
+    LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, succeed, unless_stalled,
+    wait_until,
+};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use steadfast_domain::Entry;
 use steadfast_runner::Ledger;
-
-/// Waits until something holds, for at most half a minute.
-#[track_caller]
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < end, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 fn signal(child: &Child, signal: i32) {
     // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
@@ -225,11 +218,13 @@ fn a_measurement_outlives_sighup_and_puts_everything_back() {
     let test = "a_measurement_outlives_sighup_and_puts_everything_back";
     let Some(merging) = Merging::new(test) else { return };
     let state = tempfile::tempdir().unwrap();
-    let child = merging.measure(state.path(), "2s");
-    signal(&child, libc::SIGHUP);
-    let (_, said) = restore(state.path(), &[]);
-    assert!(said.contains("Nothing to restore"), "its process lives: {said}");
-    let output = child.wait_with_output().unwrap();
+    let output = unless_stalled(|| {
+        let child = merging.measure(state.path(), "4s");
+        signal(&child, libc::SIGHUP);
+        let (_, said) = restore(state.path(), &[]);
+        assert!(said.contains("Nothing to restore"), "its process lives: {said}");
+        child.wait_with_output().unwrap()
+    });
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("writes"), "{}", stdout(&output));
     assert_eq!(merging.level(), "0");

@@ -1,18 +1,24 @@
 //! A program that stood still says so: its numbers are not the device's.
 
-use super::scratch::{LoopDevice, skip, stderr, steadfast};
+use super::scratch::{LoopDevice, skip, stderr, steadfast, wait_until};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
-/// How long the measurement is left alone, and how long it then stands still.
-const BEFORE: Duration = Duration::from_millis(1500);
+/// How long the measurement stands still.
 const STILL: Duration = Duration::from_secs(2);
 
+/// More than a program reads that only looks at a device.
+const UNDER_WAY: u64 = 1009;
+
+/// A measurement whose load is under way, long before its end.
 fn measuring(device: &LoopDevice) -> Child {
+    let before = device.reads();
     let mut command = steadfast();
-    command.args(["measure", "RND 4K R", "--target", &device.path, "--time", "4s"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    command.args(["measure", "RND 4K R", "--target", &device.path, "--time", "7s"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the load", || device.reads() > before + UNDER_WAY);
+    child
 }
 
 /// The step is void, and the reason stands there.
@@ -31,7 +37,6 @@ fn a_process_that_was_stopped_does_not_call_its_step_whole() {
         // SAFETY: the child has not been waited for, so the number is its own.
         unsafe { libc::kill(child.id().cast_signed(), signal) };
     };
-    std::thread::sleep(BEFORE);
     send(libc::SIGSTOP);
     std::thread::sleep(STILL);
     send(libc::SIGCONT);
@@ -68,7 +73,6 @@ fn a_frozen_control_group_is_noticed() {
     };
     let child = measuring(&device);
     std::fs::write(freezer.0.join("cgroup.procs"), child.id().to_string()).unwrap();
-    std::thread::sleep(BEFORE);
     freezer.set("FROZEN");
     std::thread::sleep(STILL);
     freezer.set("THAWED");

@@ -246,7 +246,7 @@ fn captured(test: &str, more: &[&str]) -> Option<(tempfile::TempDir, String)> {
         skip(test, "ext4 cannot be made and mounted");
         return None;
     }
-    let layers = ["--layer", "block,filesystem", "-o", "t.parquet", "--duration", "3s"];
+    let layers = ["--layer", "block,filesystem", "-o", "t.parquet"];
     let mut child = steadfast()
         .current_dir(place)
         .args(["capture", "--device", &device.path])
@@ -263,6 +263,8 @@ fn captured(test: &str, more: &[&str]) -> Option<(tempfile::TempDir, String)> {
         "dd",
         &["if=/dev/zero", "of=mount/very-private.txt", "bs=64k", "count=64", "conv=fsync"],
     );
+    // SAFETY: the child has not been waited for, so the number is its own.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     stderr.read_to_string(&mut said).unwrap();
     let ended = child.wait().unwrap();
     assert!(written && run("umount", &["mount"]));
