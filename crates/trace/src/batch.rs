@@ -371,7 +371,7 @@ impl Batch {
         }
     }
 
-    /// Rows for which a column has a value: all, or none.
+    /// Rows for which a column has a value: all, or none; more while a row group is read.
     pub(crate) fn rows_of(&self, field: Field) -> usize {
         match field.bits() {
             0 => self.names[field.index() - WIDE - NARROW].len(),
@@ -417,7 +417,7 @@ impl Wide<'_> {
 
 /// Rows that [`Wide::part`] and [`Narrow::part`] give at most.
 pub(crate) const PART_MAX: usize = 4096;
-/// A part of a column that nobody asked for.
+/// A part of a column that is left out.
 static NARROW_ABSENT: [i32; PART_MAX] = [0; PART_MAX];
 static WIDE_ABSENT: [i64; PART_MAX] = [0; PART_MAX];
 static WIDE_UNKNOWN: [i64; PART_MAX] = [-1; PART_MAX];

@@ -7,7 +7,7 @@ use crate::columns::{Column, Print};
 use crate::file::{Field, Fields};
 use serde::{Deserialize, Serialize};
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::{Content, Share};
+use steadfast_domain::io_event::{Content, ContentSample, Share};
 
 /// Blocks that were measured, added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,28 @@ impl Contents {
             contents: self,
         }
     }
+}
+
+/// The conditions of a capture as they are of some of its I/Os, of which this was measured:
+/// nothing of the content of the others.
+pub(crate) fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
+    let mut conditions = conditions.clone();
+    let figures = chosen.figures(ContentTold::of(&conditions));
+    conditions.compression_ratio = figures.ratio;
+    conditions.duplicate_share = None;
+    conditions.content = conditions.content.map(|all| ContentSample {
+        blocks: chosen.blocks,
+        bytes: chosen.bytes,
+        compressed_bytes: chosen.compressed_bytes,
+        duplicates: chosen.duplicates,
+        ..all
+    });
+    // Few blocks look as if each had been compared with all others, many may not have been.
+    let told = conditions.content.and_then(|content| content.duplicate_share());
+    if told != figures.duplicates {
+        conditions.content = None;
+    }
+    conditions
 }
 
 /// How well the duplicates of a capture are known.
@@ -147,6 +169,33 @@ pub(crate) const fn table<T: OfContent>() -> [Column<T>; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn some_ios_have_the_content_that_was_measured_of_them() {
+        let all = ContentSample {
+            every: 1,
+            blocks: 1000,
+            bytes: 4_096_000,
+            compressed_bytes: 1_024_000,
+            duplicates: 400,
+            ..ContentSample::default()
+        };
+        let conditions = CaptureConditions {
+            compression_ratio: Some(4.0),
+            content: Some(all),
+            ..CaptureConditions::default()
+        };
+        let some = Contents { blocks: 8, duplicates: 2, bytes: 32_768, compressed_bytes: 16_384 };
+        let chosen = of_chosen(&conditions, some);
+        assert_eq!(chosen.compression_ratio, Some(2.0));
+        assert_eq!(chosen.duplicates(), Some(Share::Exact(0.25)));
+        let none = of_chosen(&conditions, Contents::default());
+        assert_eq!((none.compression_ratio, none.duplicates()), (None, None));
+        // Late blocks are in the sums of all alone, so a part may lack duplicates.
+        let late =
+            CaptureConditions { content: Some(ContentSample { late: 3, ..all }), ..conditions };
+        assert_eq!(of_chosen(&late, some).duplicates(), None);
+    }
 
     #[test]
     fn what_was_not_measured_is_not_told() {

@@ -35,6 +35,47 @@ impl ContentSteps {
     }
 }
 
+/// Measured blocks of all I/Os that count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ContentTotal(pub(crate) Contents);
+
+impl Alike for ContentTotal {
+    fn alike(&self) -> Self {
+        ContentTotal::default()
+    }
+}
+
+impl Fold for ContentTotal {
+    fn fields(&self) -> Fields {
+        Contents::FIELDS
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        rows.iter().for_each(|row| self.0.add(rows.batch, row));
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+    /// A capture of steps samples no content.
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
+        Err(Untold::SingleIos)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.0.merge(other.0);
+        Ok(())
+    }
+}
+
+impl FoldCells for ContentTotal {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        cells.cells.iter().for_each(|cell| self.0.merge(cell.contents));
+        Ok(())
+    }
+}
+
 impl Alike for ContentSteps {
     fn alike(&self) -> Self {
         ContentSteps::new(self.width_ns)

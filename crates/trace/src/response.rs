@@ -104,7 +104,9 @@ impl Responses {
         let of_all = histogram.total() as f64 >= self.count as f64 * TOLD_LEAST;
         let percentile = |fraction| {
             let found = histogram.supported_quantile(fraction).filter(|_| of_all)?;
-            Some(found.0.min(self.max_ns))
+            // Of what lies in the last bucket only that it is longer is known.
+            let is_known = FineHistogram::index(found.0) < FineHistogram::LEN - 1;
+            is_known.then_some(found.0.min(self.max_ns))
         };
         ResponseFigures {
             count: self.count,

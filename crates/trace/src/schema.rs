@@ -236,7 +236,7 @@ impl Fields {
     /// asks for it.
     pub const NEIGHBORS: Fields = Fields(1 << 31);
     /// No column either: which part of its time each I/O kept an otherwise idle device busy
-    /// ([`crate::sequence::Busy`]). Where nobody asks for it, no I/O has such a part.
+    /// ([`crate::sequence::Busy`]). It is not found where nobody asks for it.
     pub const BUSY: Fields = Fields(1 << 30);
     /// All of them.
     pub const ALL: Fields = Fields((1 << COLUMNS) - 1);

@@ -470,8 +470,11 @@ impl StepFigures {
         Column::new("discards", "discards", Print::Plain(0), |s| s.ios_of(IoOp::Discard).into());
     const FLUSHES: Of =
         Column::new("flushes", "flushes", Print::Plain(0), |s| s.ios_of(IoOp::Flush).into());
-    const DISCARDS_AND_FLUSHES: Of = Column::new("discards", "other", Print::Plain(0), |s| {
-        (s.ios_of(IoOp::Discard) + s.ios_of(IoOp::Flush)).into()
+    const OTHERS: Of =
+        Column::new("others", "others", Print::Plain(0), |s| s.ios_of(IoOp::Other).into());
+    const NO_READS_OR_WRITES: Of = Column::new("discards", "other", Print::Plain(0), |s| {
+        let others = [IoOp::Discard, IoOp::Flush, IoOp::Other].map(|op| s.ios_of(op));
+        others.iter().sum::<u64>().into()
     });
     const SEQUENTIAL: Of =
         Column::new("sequential_share", "SEQ %", Print::Percent(1), |s| s.sequential_share.into());
@@ -499,7 +502,7 @@ impl StepFigures {
     const CONTENT: [Of; 6] = content::all();
 
     /// Everything, as JSON has it.
-    const ALL: [Of; 25] = [
+    const ALL: [Of; 26] = [
         Self::BEGIN,
         Self::COUNT,
         Self::AMOUNT,
@@ -509,6 +512,7 @@ impl StepFigures {
         Self::WRITES,
         Self::DISCARDS,
         Self::FLUSHES,
+        Self::OTHERS,
         Self::SEQUENTIAL,
         Self::ART,
         Self::P99,
@@ -534,7 +538,7 @@ impl StepFigures {
         Self::MBS,
         Self::READS,
         Self::WRITES,
-        Self::DISCARDS_AND_FLUSHES,
+        Self::NO_READS_OR_WRITES,
         Self::SEQUENTIAL,
         Self::ART,
         Self::P99,

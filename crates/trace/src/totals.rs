@@ -5,6 +5,8 @@
 use crate::captured::{Captured, steps_over};
 use crate::clock::Clock;
 use crate::compare::{SideKey, SidesSeen};
+use crate::content::of_chosen;
+use crate::content_steps::ContentTotal;
 use crate::error::TraceError;
 use crate::fold::Fold;
 use crate::pass::{Pass, PassAccount};
@@ -12,6 +14,7 @@ use crate::replay_representation::{ReplayRepresentation, ReplayStep};
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, Steps};
 use crate::streams::{By, StreamTable};
+use crate::untold::Untold;
 use crate::workload::{Threshold, Workload};
 use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
@@ -73,7 +76,8 @@ impl Default for StudyOptions {
 pub struct Totals {
     /// How it was made.
     pub options: StudyOptions,
-    /// How the capture came about.
+    /// How the capture came about. Where some I/Os are chosen, compression and duplicates are
+    /// those of these.
     pub conditions: CaptureConditions,
     /// What the first pass saw.
     pub account: PassAccount,
@@ -126,13 +130,21 @@ impl Totals {
         let (mut streams, mut sides_seen) = (StreamTable::new(), SidesSeen::default());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
         folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
+        let conditions = captured.conditions();
+        let is_part = options.pass.filter.told(conditions).is_some();
+        let mut chosen = conditions
+            .content
+            .filter(|_| is_part && captured.tells(Untold::SingleIos).is_ok())
+            .map(|_| ContentTotal::default());
+        folds.extend(chosen.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = captured.run(&options.pass, &mut folds)?;
         let span_ns = captured.span_of(&options.pass, &account)?;
         let (step_ns, fine_ns) = picture_width(captured, options.step_ns, span_ns)?;
         let workload = Workload::of(&streams, options.by, options.threshold);
         Ok(Totals {
             options: options.clone(),
-            conditions: captured.conditions().clone(),
+            conditions: chosen
+                .map_or_else(|| conditions.clone(), |chosen| of_chosen(conditions, chosen.0)),
             account,
             span_ns,
             step_ns,

@@ -11,8 +11,8 @@ use crate::sequence::Depths;
 use crate::untold::Untold;
 use std::io::{Read, Seek};
 use steadfast_domain::caveats as ids;
-use steadfast_domain::io_event::Share;
-use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Nanos};
+use steadfast_domain::io_event::{CapturedDevice, Share};
+use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Layer, Nanos};
 
 /// What was found out about a capture.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl Evidence {
         });
         let text = "The file has no checksums: damage to it cannot be detected.";
         let unchecked = (!self.integrity.checksums)
-            .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, ""));
+            .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, ANEW));
         missing.chain(unchecked).collect()
     }
 
@@ -132,7 +132,7 @@ impl Evidence {
             "The kernel skipped the capture's probes {skipped} times: at most that many I/Os are \
              missing."
         );
-        deviation(skipped > 0, ids::SKIPPED, text, "")
+        deviation(skipped > 0, ids::SKIPPED, text, "Capture again, without other tracers.")
     }
 
     /// I/Os that were seen in part and are not in the file.
@@ -178,7 +178,8 @@ impl Evidence {
         let text = format!(
             "The completion of {missed} I/Os is missing. They have no response time. {depths}"
         );
-        deviation(missed > 0, ids::ENDS_MISSED, text, "")
+        let remedy = "End the capture when the load has ended.";
+        deviation(missed > 0, ids::ENDS_MISSED, text, remedy)
     }
 
     fn no_responses(&self) -> Option<Caveat> {
@@ -217,13 +218,13 @@ impl Evidence {
              response times."
         );
         let is_recorded = Depths::of(&self.conditions) == Depths::Recorded;
-        remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, "")
+        remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, ANEW)
     }
 
     fn depths_unknown(&self) -> Option<Caveat> {
         let text = "The source's times are rounded: queue depth and busy time are unknown.";
         let unknown = Depths::of(&self.conditions) == Depths::Unknown;
-        remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), "")
+        remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), ANEW)
     }
 
     fn rounded_times(&self) -> Option<Caveat> {
@@ -247,12 +248,16 @@ impl Evidence {
     fn sizes_unknown(&self) -> Option<Caveat> {
         let devices = &self.conditions.devices;
         let unknown = devices.iter().filter(|device| device.capacity.is_none());
-        let names: Vec<&str> = unknown.map(|device| device.name.as_str()).take(8).collect();
+        let name = |device: &CapturedDevice| match device.name.as_str() {
+            "" => "a device without a name".to_owned(),
+            name => name.to_owned(),
+        };
+        let names: Vec<String> = unknown.map(name).take(8).collect();
         let text = format!(
             "The size of these devices is unknown: {}. LBA ranges divide what the I/Os touched.",
             names.join(", ")
         );
-        remark(!names.is_empty(), ids::SIZES_UNKNOWN, text, "")
+        remark(!names.is_empty(), ids::SIZES_UNKNOWN, text, ANEW)
     }
 
     fn no_processes(&self) -> Option<Caveat> {
@@ -261,7 +266,9 @@ impl Evidence {
             true => "The source reports no processes.".to_owned(),
             false => format!("{unknown} of {ios} I/Os have no process."),
         };
-        remark(unknown > 0, ids::NO_PROCESSES, text, "")
+        let remedy = "They are counted under a process that is called unknown.";
+        let remedy = if unknown == ios { ANEW } else { remedy };
+        remark(unknown > 0, ids::NO_PROCESSES, text, remedy)
     }
 
     fn one_process(&self) -> Option<Caveat> {
@@ -288,7 +295,10 @@ impl Evidence {
             "The kernel merged {merged} requests into others and split {split}: sizes and counts \
              are those of the I/Os that the device received, not of the requests."
         );
-        let remedy = "The requests are at the file-system layer: --layer block,filesystem.";
+        let remedy = match self.conditions.layers.contains(&Layer::FileSystem) {
+            true => "The requests are at the file-system layer: --layer filesystem.",
+            false => "Capture the requests too: capture --layer block,filesystem.",
+        };
         remark(merged > 0 || split > 0, ids::REQUESTS_MERGED, text, remedy)
     }
 
@@ -300,7 +310,8 @@ impl Evidence {
              up.",
             cgroups.len()
         );
-        remark(unknown > 0, ids::CGROUPS_UNKNOWN, text, "")
+        let remedy = "Their I/Os are counted under the numbers of the cgroups.";
+        remark(unknown > 0, ids::CGROUPS_UNKNOWN, text, remedy)
     }
 
     fn paths_unknown(&self) -> Option<Caveat> {
@@ -310,7 +321,8 @@ impl Evidence {
              looked up.",
             known.saturating_add(unknown)
         );
-        remark(unknown > 0, ids::PATHS_UNKNOWN, text, "")
+        let remedy = "Their I/Os are counted under the numbers of the inodes.";
+        remark(unknown > 0, ids::PATHS_UNKNOWN, text, remedy)
     }
 
     fn no_queue_times(&self) -> Option<Caveat> {
@@ -319,7 +331,9 @@ impl Evidence {
             true => "The source reports no queue times.".to_owned(),
             false => format!("{unknown} of {ios} I/Os have no queue time."),
         };
-        remark(unknown > 0, ids::NO_QUEUE_TIMES, text, "")
+        let remedy = "Times in the queue are those of the other I/Os.";
+        let remedy = if unknown == ios { ANEW } else { remedy };
+        remark(unknown > 0, ids::NO_QUEUE_TIMES, text, remedy)
     }
 
     fn duplicates(&self) -> Option<Caveat> {
@@ -356,6 +370,10 @@ impl Evidence {
 
 /// Share of one processor from which on a capture may have changed what it saw.
 const COSTLY: f64 = 0.05;
+
+/// What helps where the source of a trace does not tell something.
+const ANEW: &str =
+    "Capture again with steadfast capture, which records it where the kernel tells it.";
 
 fn deviation(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
     is.then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy))

@@ -7,7 +7,9 @@ use super::axis::Ruler;
 use super::chart::{Chart, Grid};
 use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::lines;
-use super::paint::{Anchor, Drawing, INK, LETTERS, colour, plain_dash, rgb};
+use super::paint::{
+    Anchor, COLOURS, Drawing, INK, LETTERS, colour, lighten, plain_dash, rgb, shade,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
@@ -70,7 +72,7 @@ impl Shading {
         match self {
             Shading::Shades(_) => (0..SHADES).map(shade_color).collect(),
             Shading::Colors(names) => {
-                (0..names.len().min(COLORS)).map(|place| rgb(colour(place))).collect()
+                (0..names.len().min(COLORS)).map(|place| rgb(&of_category(place))).collect()
             }
         }
     }
@@ -78,6 +80,16 @@ impl Shading {
 
 /// Colors of categories, at most: a palette has no more.
 const COLORS: usize = 250;
+
+/// The color of a category: those of series, then the same lighter, then darker.
+fn of_category(place: usize) -> String {
+    let color = colour(place);
+    match place / COLOURS.len() % 3 {
+        0 => color.to_owned(),
+        1 => lighten(color, 0.5),
+        _ => shade(color, 0.55),
+    }
+}
 
 pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let (over, rows): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.right);
@@ -132,7 +144,7 @@ fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
     let filled = |(place, name): (usize, &String)| Entry {
         name: name.clone(),
         look: Look {
-            colour: colour(place).to_owned(),
+            colour: of_category(place),
             width: 1.0,
             dash: None,
             marker: None,
@@ -372,6 +384,8 @@ mod tests {
         let png = picture((2, &shading.palette()), &cells.values, |v| shading.place(v)).unwrap();
         // 7 is no category.
         assert_eq!(decoded(&png, 2, 2), [[0, 0], [1, 2]]);
+        let thirty: std::collections::BTreeSet<String> = (0..30).map(of_category).collect();
+        assert_eq!(thirty.len(), 30, "no two of thirty look alike");
         let drawn = draw(&colors, super::super::frame::FULL).0.finish("");
         assert!(drawn.contains("RND 4K R") && drawn.contains("others"));
         // The middle of row 1 lies at three quarters of the height.

@@ -20,7 +20,7 @@ const MANY: usize = 120;
 
 /// Colors that color-blind readers can tell apart (after Okabe and Ito 2008,
 /// darkened for paper, and two more).
-const COLOURS: [&str; 10] = [
+pub const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#b8860b", "#56b4e9", "#7b3294",
     "#666666", "#8c510a",
 ];

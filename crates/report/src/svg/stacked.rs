@@ -102,19 +102,23 @@ fn step(columns: &[(f64, Vec<f64>)]) -> f64 {
     if least.is_finite() { least } else { 1.0 }
 }
 
+/// The mean of each column, of what is known there: a place without a point is 0, a point without
+/// a value is not known.
 fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
-    let mut points: Vec<(f64, f64)> = series
-        .points
-        .iter()
-        .filter_map(|(x, y)| Some((*x, y.filter(|y| y.is_finite() && (0.0..1e18).contains(y))?)))
-        .filter(|(x, _)| x.is_finite())
-        .collect();
+    let is_drawn = |y: &f64| y.is_finite() && (0.0..1e18).contains(y);
+    let finite = series.points.iter().filter(|(x, _)| x.is_finite());
+    let mut points: Vec<(f64, Option<f64>)> =
+        finite.map(|(x, y)| (*x, y.filter(is_drawn))).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let at = |x: f64| {
         let index = points.partition_point(|point| point.0 < x);
-        points.get(index).filter(|point| point.0 == x).map_or(0.0, |point| point.1)
+        points.get(index).filter(|point| point.0 == x).map_or(Some(0.0), |point| point.1)
     };
-    columns.iter().map(|(_, xs)| xs.iter().map(|x| at(*x)).sum::<f64>() / xs.len() as f64).collect()
+    let mean = |xs: &[f64]| {
+        let known: Vec<f64> = xs.iter().filter_map(|x| at(*x)).collect();
+        known.iter().sum::<f64>() / known.len().max(1) as f64
+    };
+    columns.iter().map(|(_, xs)| mean(xs)).collect()
 }
 
 /// The layers from below; of too many the greatest, and the rest in one.

@@ -329,7 +329,7 @@ fn capture_steps_added_up_in_the_kernel_equal_those_of_every_io() {
     assert!(found.len() > 3, "{found:?}");
     same_streams(&found, &streams(every.path(), &[]));
     let table = succeed(added.path(), &["trace", "steps", "trace.parquet", "--step", "200ms"]);
-    assert!(table.ends_with("steps of 200 ms\n"), "{table}");
+    assert!(table.contains("\nsteps of 200 ms"), "{table}");
     let map = succeed(added.path(), &["trace", "map", "trace.parquet"]);
     assert!(map.contains("SEQ 4K W") || map.contains("SEQ 8K W"), "{map}");
     assert_eq!(workload(added.path()), workload(every.path()));

@@ -63,7 +63,8 @@ impl OpenColumn {
     }
 
     /// Appends `count` rows to the batch's column; returns how many there were. A column that
-    /// holds nothing but what an absent one stands for is left out, like that.
+    /// holds nothing but what an absent one stands for is left out, like that, where its pages
+    /// tell so in runs.
     pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
         let before = batch.length;
         let absent = match batch.rows_of(self.field) == 0 && !self.field.indispensable() {

@@ -6,6 +6,7 @@ mod plots;
 mod tables;
 
 use crate::compare::device_name;
+use crate::locality::LocalityFigures;
 use crate::reach::ReachFigures;
 use crate::streams::{By, StreamTally};
 use crate::study::{SingleIos, Study};
@@ -193,7 +194,7 @@ fn windows(study: &Study) -> Option<Page> {
     let text = format!(
         "The pictures of the whole capture have steps of {}: it has too many steps of {fine}. These \
          pictures show those around two moments; a span is shown with --from and --to, and trace \
-         steps lists every step.",
+         steps lists every step with I/Os or busy time.",
         Nanos(study.totals.step_ns)
     );
     let plots = study.windows.iter().zip(0..).map(|(window, at)| plots::window(study, window, at));
@@ -219,7 +220,12 @@ fn content(study: &Study) -> Option<Page> {
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
     let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
-    let sets: Vec<Exhibit> = sets.collect();
+    let mut sets: Vec<Exhibit> = sets.collect();
+    if !singles.locality.is_empty() {
+        sets.push(Exhibit::Plot(plots::miss_ratios(study, singles)));
+        let reuse = singles.locality.iter().map(|found| locality_facts(study, found));
+        sets.extend(reuse.map(Exhibit::Facts));
+    }
     (!sets.is_empty()).then(|| Page::new("Working set and reuse", sets))
 }
 
@@ -338,7 +344,18 @@ fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
     rows.extend(process.map(|pid| told("process", "Only Process", Some(pid))));
     let kept = conditions.step_ns.map(|ns| format!("I/O streams in steps of {}", Nanos(ns)));
     rows.extend(kept.map(|kept| told("kept", "Kept", Some(kept))));
+    rows.extend(names(conditions));
     rows
+}
+
+/// What the user called the captured workload, and said of it.
+fn names(conditions: &CaptureConditions) -> impl Iterator<Item = Setting> {
+    let named = |id: &str, label: &str, text: &Option<String>| {
+        let text = text.clone().filter(|text| !text.is_empty());
+        text.map(|text| Setting::new(id, label, text, Origin::Found))
+    };
+    let workload = named("workload", "Workload", &conditions.workload);
+    workload.into_iter().chain(named("comment", "Comment", &conditions.comment))
 }
 
 /// How it was studied. The program's own value counts as a default.
@@ -374,6 +391,7 @@ fn capture_facts(study: &Study) -> Facts {
     let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
     let processes = singles.map(|found| found.processes.iter().count().to_string());
     Facts::new("Capture")
+        .rows(names(conditions))
         .with(Setting::outcome("I/Os", grouped(total.ios)))
         .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
         .with(Setting::outcome(between, Nanos(lasted).to_string()))
@@ -457,6 +475,25 @@ fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
         )
         .with(row(&granules, Some(reach.granules_touched.to_string())))
         .rows(hottest)
+}
+
+/// After what time the blocks of a device are used again.
+fn locality_facts(study: &Study, found: &LocalityFigures) -> Facts {
+    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
+    let time = |ns: Option<u64>| ns.map(|ns| Nanos(ns).to_string());
+    let percent = |share: f64| format!("{:.3} %", share * 100.0);
+    let name = device_name(&study.totals.conditions, found.device);
+    let (reuse, overwrite) = (&found.reuse, &found.overwrite);
+    Facts::new(format!("Reuse of blocks of {name}"))
+        .with(row("Accesses to blocks of 4 KiB", Some(grouped(found.accesses))))
+        .with(row("Blocks followed", Some(percent(found.followed_share))))
+        .with(row("Used again after, average", time(reuse.mean_ns)))
+        .with(row("Used again after, 50 %", time(reuse.p50_ns)))
+        .with(row("Used again after, 99 %", time(reuse.p99_ns)))
+        .with(row("Written blocks that were written before", found.overwritten.map(percent)))
+        .with(row("Overwritten after, average", time(overwrite.mean_ns)))
+        .with(row("Overwritten after, 50 %", time(overwrite.p50_ns)))
+        .with(row("Overwritten after, 99 %", time(overwrite.p99_ns)))
 }
 
 fn rules(study: &Study) -> String {

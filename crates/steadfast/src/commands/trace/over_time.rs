@@ -51,7 +51,12 @@ fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()
         std::iter::once(axis.text(step.begin_ns)).chain(texts(&columns, &step)).collect()
     };
     let rows = || std::iter::once(head.clone()).chain(figures().map(row));
-    let width = format!("steps of {}", Nanos(found.width_ns));
+    let begins: Vec<u64> = figures().map(|step| step.begin_ns).collect();
+    let span = begins.last().zip(begins.first()).map_or(0, |(last, first)| last - first + 1);
+    let width = match span.div_ceil(found.width_ns.max(1)).saturating_sub(begins.len() as u64) {
+        0 => format!("steps of {}", Nanos(found.width_ns)),
+        idle => format!("steps of {}; {idle} between them without an I/O", Nanos(found.width_ns)),
+    };
     terminal::print_lines(aligned_lines(rows).chain([width]))
 }
 
