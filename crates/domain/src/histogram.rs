@@ -144,10 +144,12 @@ impl<const BITS: u32> Histogram<BITS> {
     }
 
     /// Like [`Self::quantile`], but `None` where fewer than ten I/Os lie beyond
-    /// it: a tail of so few is chance.
+    /// it, as a tail of so few is chance, and where it is longer than buckets tell.
     pub fn supported_quantile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
-        (self.total() - rank >= 10).then(|| self.quantile(fraction)).flatten()
+        let found = self.quantile(fraction).filter(|_| self.total() - rank >= 10)?;
+        // Of what lies in the last bucket only that it is longer is known.
+        (Self::index(found.0) < Self::LEN - 1).then_some(found)
     }
 
     fn rank(&self, fraction: f64) -> Option<u64> {

@@ -104,9 +104,7 @@ impl Responses {
         let of_all = histogram.total() as f64 >= self.count as f64 * TOLD_LEAST;
         let percentile = |fraction| {
             let found = histogram.supported_quantile(fraction).filter(|_| of_all)?;
-            // Of what lies in the last bucket only that it is longer is known.
-            let is_known = FineHistogram::index(found.0) < FineHistogram::LEN - 1;
-            is_known.then_some(found.0.min(self.max_ns))
+            Some(found.0.min(self.max_ns))
         };
         ResponseFigures {
             count: self.count,
@@ -166,4 +164,19 @@ pub struct ResponseFigures {
     pub p99_999_ns: Option<u64>,
     /// Maximum (MRT).
     pub max_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_in_the_last_bucket_is_not_known() {
+        let mut times = Responses::default();
+        (0..1000).for_each(|_| times.add(1 << 20));
+        (0..400).for_each(|n| times.add((1 << 43) + n));
+        let figures = times.figures();
+        assert!(figures.p50_ns.is_some_and(|ns| ns < 1 << 21));
+        assert_eq!((figures.p99_ns, figures.max_ns), (None, Some((1 << 43) + 399)));
+    }
 }

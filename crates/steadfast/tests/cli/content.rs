@@ -105,6 +105,9 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
         let number = if group["device"].as_str().unwrap().starts_with("sda") { "1" } else { "0" };
         same(group, sums["devices"].get(number), number);
     }
+    for (pid, sums) in sums["processes"].as_object().unwrap() {
+        the_chosen_have_their_own_content(here, pid, sums);
+    }
     let text = succeed(here, &["trace", "steps", "t.parquet", "--step", "10s"]);
     assert!(text.contains("compression") && text.contains("duplicates"), "{text}");
     let words = ["trace", "groups", "t.parquet", "--by", "process", "--show", "content"];
@@ -116,6 +119,20 @@ fn content_is_told_by_step_process_and_device_as_duckdb_adds_it_up() {
     succeed(here, &["trace", "recover", "t.parquet", "-o", "again.parquet"]);
     let of = |file: &str| answer(here, &["steps", file, "--step", "10s"])["steps"].clone();
     assert_eq!(of("again.parquet"), of("t.parquet"));
+}
+
+/// Under a filter, reports and applied workloads have the content of what passes it.
+fn the_chosen_have_their_own_content(here: &Path, pid: &str, sums: &Value) {
+    let number = |at: usize| sums[at].as_f64().unwrap();
+    let (ratio, duplicates) = (number(1) / number(2), number(3) / number(0));
+    let told = succeed(here, &["trace", "self-test", "t.parquet", "--pid", pid]);
+    assert!(told.contains(&format!("Compression ratio: {ratio:.2}\n")), "{ratio}: {told}");
+    let blocks = format!("Content: {} written blocks of 4 KiB", sums[0]);
+    assert!(told.contains(&blocks), "{blocks}: {told}");
+    let derived = succeed(here, &["workload", "derive", "t.parquet", "--pid", pid, "--json"]);
+    let derived: Value = serde_json::from_str(&derived).unwrap();
+    let pattern = format!("entropy:{:.0},{:.0}", 100.0 / ratio, duplicates * 100.0);
+    assert_eq!(derived["data_pattern"], pattern);
 }
 
 #[test]
