@@ -73,8 +73,8 @@ impl Contents {
     }
 }
 
-/// The conditions of a capture as they are of some of its I/Os, of which this was measured:
-/// nothing of the content of the others.
+/// The conditions of a capture as they are of some of its I/Os, of which this was measured.
+/// What was passed over stays that of all.
 pub(crate) fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
     let figures = chosen.figures(ContentTold::of(&conditions));
@@ -89,7 +89,7 @@ pub(crate) fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> Cap
     });
     // Few blocks look as if each had been compared with all others, many may not have been.
     let told = conditions.content.and_then(|content| content.duplicate_share());
-    if told != figures.duplicates {
+    if told != figures.duplicates || chosen.blocks == 0 {
         conditions.content = None;
     }
     conditions

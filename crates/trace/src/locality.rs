@@ -12,19 +12,17 @@ use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
-use crate::moving::Moving;
 use crate::response::{ResponseFigures, Responses};
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap};
-use steadfast_domain::IoOp;
 use steadfast_domain::step::mix64;
+use steadfast_domain::{IoOp, Layer};
 
 /// Bytes of a block.
 pub const BLOCK: u64 = 4096;
-/// Memory of the sample, in words of 8 bytes: an access is one, a block [`BLOCK_COST`]. About
-/// 25,000 blocks fit; the test has a thirteenth of that.
-pub const WORDS_MAX: usize = 1 << 18;
+/// Memory of the sample, in words of 8 bytes: an access is one, a block [`BLOCK_COST`].
+pub const WORDS_MAX: usize = 1 << 23;
 /// Words that a followed block takes beside its accesses.
 const BLOCK_COST: usize = 8;
 /// Sizes of caches per doubling.
@@ -70,17 +68,11 @@ impl Locality {
         }
     }
 
-    #[inline]
     fn touch(&mut self, number: u64, access: u64) {
         let hash = mix64(number);
-        if self.limit.is_none_or(|limit| hash < limit) {
-            self.follow(hash, number, access);
+        if self.limit.is_some_and(|limit| hash >= limit) {
+            return;
         }
-    }
-
-    /// Keeps an access of a block that is followed.
-    #[inline(never)]
-    fn follow(&mut self, hash: u64, number: u64, access: u64) {
         let block = self.blocks.entry(hash).or_default();
         self.words += if block.accesses.is_empty() { BLOCK_COST + 1 } else { 1 };
         block.number = number;
@@ -156,16 +148,21 @@ impl Fold for Locality {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let issued = rows.batch.wide(Field::Issued);
-        Moving::of(rows, self.device).each(|row, moved| {
-            let Some(moved) = moved else { return };
-            let is_write = moved.op == IoOp::Write;
-            let blocks = moved.from / BLOCK..=(moved.end() - 1) / BLOCK;
-            let touched = blocks.end() - blocks.start() + 1;
+        for row in rows.iter() {
+            let (batch, op) = (rows.batch, rows.batch.op(row));
+            let moves = matches!(op, IoOp::Read | IoOp::Write) && batch.bytes(row) > 0;
+            if batch.device(row) != self.device || batch.layer(row) != Layer::Block || !moves {
+                continue;
+            }
+            let first = batch.offset(row) / BLOCK;
+            let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
+            let last = (end - 1) / BLOCK;
+            let is_write = op == IoOp::Write;
+            let touched = last - first + 1;
             *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
-            let access = issued.at(row).saturating_mul(2) | u64::from(is_write);
-            blocks.for_each(|number| self.touch(number, access));
-        });
+            let access = batch.issued_ns(row).saturating_mul(2) | u64::from(is_write);
+            (first..=last).for_each(|number| self.touch(number, access));
+        }
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {

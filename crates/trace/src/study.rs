@@ -12,7 +12,6 @@ use crate::fold::Fold;
 use crate::groups::{Facet, Groups};
 use crate::hits::{Ends, HitMap, HitSteps};
 use crate::hot::HotRanges;
-use crate::locality::{Locality, LocalityFigures};
 use crate::pass::Pass;
 use crate::processes::{ProcessKey, ProcessTable};
 use crate::quality::Quality;
@@ -98,8 +97,6 @@ pub struct SingleIos {
     pub hits: Vec<(u16, HitMap)>,
     /// The hottest ranges by device.
     pub hot: Vec<HotRanges>,
-    /// What a cache would bring to each device with reads or writes.
-    pub locality: Vec<LocalityFigures>,
     /// How I/Os follow one another.
     pub shape: Shape,
 }
@@ -220,7 +217,6 @@ struct Pictures {
     processes: SeriesOverTime,
     hits: Vec<HitMap>,
     hot: Vec<HotRanges>,
-    localities: Vec<Locality>,
     shape: Shape,
 }
 
@@ -272,19 +268,16 @@ impl Singles {
             processes: SeriesOverTime::new(totals.step_ns, &choice),
             hits: self.devices.iter().map(map).collect(),
             hot: self.devices.iter().map(hot).collect(),
-            localities: self.devices.iter().map(|device| Locality::new(*device)).collect(),
             shape: Shape::new(totals.step_ns, &totals.workload.keys()),
         }
     }
 
     fn told(self, pictures: Pictures) -> SingleIos {
         let devices = || self.devices.iter().copied();
-        let figures = pictures.localities.iter().map(Locality::figures);
         SingleIos {
             reach: devices().zip(self.reaches.iter().map(Reach::figures)).collect(),
             hits: devices().zip(pictures.hits).collect(),
             hot: pictures.hot,
-            locality: figures.filter(|figures| figures.accesses > 0).collect(),
             processes: self.processes,
             process_streams: self.process_streams,
             processes_shown: pictures.processes_shown,
@@ -299,7 +292,6 @@ impl Pictures {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
         folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
         folds.extend(self.hot.iter_mut().map(|ranges| ranges as &mut dyn Fold));
-        folds.extend(self.localities.iter_mut().map(|locality| locality as &mut dyn Fold));
         folds
     }
 }

@@ -132,9 +132,13 @@ impl Totals {
         folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
         let conditions = captured.conditions();
         let is_part = options.pass.filter.told(conditions).is_some();
+        // Single I/Os tell theirs, and so do fold files; steps alone do not.
+        let tells_content = [Untold::SingleIos, Untold::StepPercentiles]
+            .into_iter()
+            .any(|untold| captured.tells(untold).is_ok());
         let mut chosen = conditions
             .content
-            .filter(|_| is_part && captured.tells(Untold::SingleIos).is_ok())
+            .filter(|_| is_part && tells_content)
             .map(|_| ContentTotal::default());
         folds.extend(chosen.iter_mut().map(|fold| fold as &mut dyn Fold));
         let account = captured.run(&options.pass, &mut folds)?;

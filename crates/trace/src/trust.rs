@@ -102,8 +102,9 @@ impl Evidence {
             Caveat::new(CaveatKind::Deviation, ids::FILE_DAMAGED, text, remedy)
         });
         let text = "The file has no checksums: damage to it cannot be detected.";
+        let remedy = "A copy by trace recover has checksums.";
         let unchecked = (!self.integrity.checksums)
-            .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, ANEW));
+            .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, remedy));
         missing.chain(unchecked).collect()
     }
 

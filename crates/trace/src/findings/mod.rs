@@ -6,7 +6,6 @@ mod plots;
 mod tables;
 
 use crate::compare::device_name;
-use crate::locality::LocalityFigures;
 use crate::reach::ReachFigures;
 use crate::streams::{By, StreamTally};
 use crate::study::{SingleIos, Study};
@@ -220,12 +219,7 @@ fn content(study: &Study) -> Option<Page> {
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
     let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
-    let mut sets: Vec<Exhibit> = sets.collect();
-    if !singles.locality.is_empty() {
-        sets.push(Exhibit::Plot(plots::miss_ratios(study, singles)));
-        let reuse = singles.locality.iter().map(|found| locality_facts(study, found));
-        sets.extend(reuse.map(Exhibit::Facts));
-    }
+    let sets: Vec<Exhibit> = sets.collect();
     (!sets.is_empty()).then(|| Page::new("Working set and reuse", sets))
 }
 
@@ -475,25 +469,6 @@ fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
         )
         .with(row(&granules, Some(reach.granules_touched.to_string())))
         .rows(hottest)
-}
-
-/// After what time the blocks of a device are used again.
-fn locality_facts(study: &Study, found: &LocalityFigures) -> Facts {
-    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
-    let time = |ns: Option<u64>| ns.map(|ns| Nanos(ns).to_string());
-    let percent = |share: f64| format!("{:.3} %", share * 100.0);
-    let name = device_name(&study.totals.conditions, found.device);
-    let (reuse, overwrite) = (&found.reuse, &found.overwrite);
-    Facts::new(format!("Reuse of blocks of {name}"))
-        .with(row("Accesses to blocks of 4 KiB", Some(grouped(found.accesses))))
-        .with(row("Blocks followed", Some(percent(found.followed_share))))
-        .with(row("Used again after, average", time(reuse.mean_ns)))
-        .with(row("Used again after, 50 %", time(reuse.p50_ns)))
-        .with(row("Used again after, 99 %", time(reuse.p99_ns)))
-        .with(row("Written blocks that were written before", found.overwritten.map(percent)))
-        .with(row("Overwritten after, average", time(overwrite.mean_ns)))
-        .with(row("Overwritten after, 50 %", time(overwrite.p50_ns)))
-        .with(row("Overwritten after, 99 %", time(overwrite.p99_ns)))
 }
 
 fn rules(study: &Study) -> String {

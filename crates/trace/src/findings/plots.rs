@@ -4,7 +4,6 @@
 use crate::compare::device_name;
 use crate::content::ContentTold;
 use crate::hits::HitMap;
-use crate::locality::CachePoint;
 use crate::series::{Cell, SeriesOverTime};
 use crate::shape::DEPTH_CLASSES;
 use crate::shape_figures::{depth_name, response_classes};
@@ -587,32 +586,6 @@ pub(super) fn response_histogram(study: &Study) -> Plot {
         .filter_map(|(label, ns)| Some(Marker { x: ns? as f64 / 1e6, label: label.to_owned() }))
         .collect();
     plot.with(Series::new("All I/Os", Stroke::Measured, points))
-}
-
-/// The share of accesses that an LRU cache of each size misses, by device.
-pub(super) fn miss_ratios(study: &Study, singles: &SingleIos) -> Plot {
-    let followed = singles.locality.iter().map(|found| found.followed_share);
-    let caption = match followed.fold(1.0, f64::min) {
-        1.0 => "LRU, blocks of 4 KiB; a block's first access is a miss at every size.".to_owned(),
-        _ => "LRU, blocks of 4 KiB, of which some were followed (SHARDS): within 0.05. A block's \
-              first access is a miss at every size."
-            .to_owned(),
-    };
-    let plot = Plot::new(
-        PlotKind::Lines,
-        "miss-ratios",
-        "Miss ratio v cache size",
-        Axis::new("Cache size (MB)", Scale::Log10),
-        Axis::new("Accesses missed (%)", Scale::Linear),
-    )
-    .caption(caption);
-    let used_again = singles.locality.iter().filter(|found| !found.curve.is_empty());
-    used_again.fold(plot, |plot, found| {
-        let name = device_name(&study.totals.conditions, found.device);
-        let point = |point: &CachePoint| (Bytes(point.bytes).as_mb(), Some(point.misses * 100.0));
-        let points = found.curve.iter().map(point).collect();
-        plot.with(Series::new(name, Stroke::Measured, points))
-    })
 }
 
 /// IOPS, MB/s and response times of each device and layer on one time axis.

@@ -254,8 +254,6 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
     assert_eq!(
         missing,
         [
-            "Reuse of blocks of nvme0n1",
-            "Reuse of blocks of sda",
             "Working set of nvme0n1",
             "Working set of sda",
             "depths-v-time",
@@ -269,7 +267,6 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "idle-1",
             "kinds",
             "kinds-processes",
-            "miss-ratios",
             "process-map",
             "process-streams",
             "processes",

@@ -15,7 +15,7 @@ use steadfast_trace::compare::{SidesSeen, device_name};
 use steadfast_trace::locality::{CachePoint, Locality, LocalityFigures};
 use steadfast_trace::response::ResponseFigures;
 
-/// Devices that are looked at together: 2 MB each, and what keeps them in order.
+/// Devices that are looked at together: 64 MB each.
 const DEVICES_MAX: usize = 4;
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -94,8 +94,16 @@ fn lines(device: &DeviceLocality) -> String {
         Some(share) => format!("{:.1} % of the written blocks were written before", share * 100.0),
         None => "nothing was written".to_owned(),
     };
+    if figures.blocks == 0 {
+        return format!(
+            "{}: {} accesses to blocks of 4 KiB; a few blocks have so many of them that none could \
+             be followed in the memory set aside: no curve\n",
+            printable(&device.name),
+            figures.accesses
+        );
+    }
     let curve = match figures.curve.is_empty() {
-        true => "no block was used again: every cache misses all".to_owned(),
+        true => "none of the blocks that were followed was used again".to_owned(),
         false => listed(&CachePoint::TABLE, shown(&figures.curve)),
     };
     format!(
