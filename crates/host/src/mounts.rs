@@ -2,7 +2,7 @@
 
 use crate::error::HostError;
 use crate::node::{Node, parse_device_number};
-use crate::processes::{self, has_gone, is_hidden_from_all};
+use crate::processes;
 use crate::roots::{Roots, entries, file_name};
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -44,18 +44,17 @@ pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> 
     let mut seen: BTreeSet<View> = View::of(&roots.proc.join("self")).into_iter().collect();
     for process in processes::all(roots)? {
         let table = process.join("mountinfo");
-        let looked = View::of(&process).and_then(|view| match seen.contains(&view) {
-            true => Ok(None),
-            false => read_table(&table).map(|mounts| Some((view, mounts))),
-        });
-        match looked {
-            Ok(None) => {}
-            Ok(Some((view, mounts))) => {
-                seen.insert(view);
-                all.extend(mounts);
+        let looked = processes::look(&process, roots, || {
+            let view = View::of(&process)?;
+            match seen.contains(&view) {
+                true => Ok(None),
+                false => read_table(&table).map(|mounts| Some((view, mounts))),
             }
-            Err(error) if has_gone(&error) || is_hidden_from_all(&process, &error, roots) => {}
-            Err(error) => return Err(HostError::io("read its mounts", &table, error)),
+        });
+        let looked = looked.map_err(|error| HostError::io("read its mounts", &table, error))?;
+        if let Some((view, mounts)) = looked.flatten() {
+            seen.insert(view);
+            all.extend(mounts);
         }
     }
     Ok(all)

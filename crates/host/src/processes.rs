@@ -12,6 +12,8 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// The name of the first PID namespace (linux/nsfs.h, `PID_NS_INIT_INO`): a
 /// `/proc` of any other leaves processes out.
@@ -73,6 +75,38 @@ pub(crate) fn is_hidden_from_all(process: &Path, error: &io::Error, roots: &Root
     denied && may_look && file_name(process) == "1"
 }
 
+/// Looks at a process, for a moment again and again where that is denied: it is denied even to
+/// root just while a process ends. `None` where it has ended, or is hidden from all.
+///
+/// # Errors
+/// Where it cannot be looked at.
+pub(crate) fn look<T>(
+    process: &Path,
+    roots: &Roots,
+    mut look: impl FnMut() -> io::Result<T>,
+) -> io::Result<Option<T>> {
+    let mut left = LOOKS;
+    loop {
+        match look() {
+            Ok(found) => return Ok(Some(found)),
+            Err(error) if has_gone(&error) || is_hidden_from_all(process, &error, roots) => {
+                return Ok(None);
+            }
+            Err(error) if error.kind() != io::ErrorKind::PermissionDenied || left == 0 => {
+                return Err(error);
+            }
+            Err(_) => {
+                left -= 1;
+                thread::sleep(BETWEEN_LOOKS);
+            }
+        }
+    }
+}
+
+/// Further looks at a process that denies the first, and the time between them.
+const LOOKS: usize = 20;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
 /// What is looked for among the open files of processes.
 #[derive(Debug, Default)]
 pub(crate) struct Sought {
@@ -112,11 +146,10 @@ pub(crate) fn openers(
         if process.file_name() == own.file_name() && own.file_name().is_some() {
             continue;
         }
-        match has_open(&process, sought, writing) {
-            Ok(true) => found.push(name_of(&process)),
-            Ok(false) => {}
-            Err(error) if has_gone(&error) || is_hidden_from_all(&process, &error, roots) => {}
-            Err(error) => return Err(HostError::io("list its open files", &process, error)),
+        let has_open = look(&process, roots, || has_open(&process, sought, writing));
+        let failed = |error| HostError::io("list its open files", &process, error);
+        if has_open.map_err(failed)? == Some(true) {
+            found.push(name_of(&process));
         }
     }
     Ok(found)
@@ -218,6 +251,28 @@ mod tests {
     use super::*;
     use crate::machine::Machine;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_process_that_denies_a_look_for_a_moment_is_looked_at_again() {
+        let machine = Machine::new();
+        let process = machine.roots.proc.join("77");
+        let denied = || io::Error::from_raw_os_error(libc::EACCES);
+        let mut looks = 0;
+        let found = look(&process, &machine.roots, || {
+            looks += 1;
+            if looks < 3 { Err(denied()) } else { Ok("seen") }
+        });
+        assert_eq!(found.unwrap(), Some("seen"));
+        let gone = || Err::<(), _>(io::Error::from_raw_os_error(libc::ESRCH));
+        assert_eq!(look(&process, &machine.roots, gone).unwrap(), None);
+        let mut looks = 0;
+        let never = look(&process, &machine.roots, || {
+            looks += 1;
+            Err::<(), _>(denied())
+        });
+        assert_eq!(never.unwrap_err().raw_os_error(), Some(libc::EACCES));
+        assert_eq!(looks, LOOKS + 1);
+    }
 
     #[test]
     fn access_modes_are_read_from_the_flags() {
