@@ -102,7 +102,7 @@ impl Evidence {
             Caveat::new(CaveatKind::Deviation, ids::FILE_DAMAGED, text, remedy)
         });
         let text = "The file has no checksums: damage to it cannot be detected.";
-        let remedy = "A copy by trace recover has checksums.";
+        let remedy = "Copy it with steadfast trace recover: the copy has checksums.";
         let unchecked = (!self.integrity.checksums)
             .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, remedy));
         missing.chain(unchecked).collect()
@@ -133,7 +133,7 @@ impl Evidence {
             "The kernel skipped the capture's probes {skipped} times: at most that many I/Os are \
              missing."
         );
-        deviation(skipped > 0, ids::SKIPPED, text, "Capture again, without other tracers.")
+        deviation(skipped > 0, ids::SKIPPED, text, "Capture again without other tracers.")
     }
 
     /// I/Os that were seen in part and are not in the file.
@@ -179,7 +179,7 @@ impl Evidence {
         let text = format!(
             "The completion of {missed} I/Os is missing. They have no response time. {depths}"
         );
-        let remedy = "End the capture when the load has ended.";
+        let remedy = "Stop the load before the capture.";
         deviation(missed > 0, ids::ENDS_MISSED, text, remedy)
     }
 
@@ -267,7 +267,7 @@ impl Evidence {
             true => "The source reports no processes.".to_owned(),
             false => format!("{unknown} of {ios} I/Os have no process."),
         };
-        let remedy = "They are counted under a process that is called unknown.";
+        let remedy = "Tables list them as process unknown.";
         let remedy = if unknown == ios { ANEW } else { remedy };
         remark(unknown > 0, ids::NO_PROCESSES, text, remedy)
     }
@@ -311,7 +311,7 @@ impl Evidence {
              up.",
             cgroups.len()
         );
-        let remedy = "Their I/Os are counted under the numbers of the cgroups.";
+        let remedy = "Their I/Os are listed by cgroup number.";
         remark(unknown > 0, ids::CGROUPS_UNKNOWN, text, remedy)
     }
 
@@ -322,7 +322,7 @@ impl Evidence {
              looked up.",
             known.saturating_add(unknown)
         );
-        let remedy = "Their I/Os are counted under the numbers of the inodes.";
+        let remedy = "Their I/Os are listed by inode number.";
         remark(unknown > 0, ids::PATHS_UNKNOWN, text, remedy)
     }
 
@@ -332,7 +332,7 @@ impl Evidence {
             true => "The source reports no queue times.".to_owned(),
             false => format!("{unknown} of {ios} I/Os have no queue time."),
         };
-        let remedy = "Times in the queue are those of the other I/Os.";
+        let remedy = "Queue times cover the other I/Os.";
         let remedy = if unknown == ios { ANEW } else { remedy };
         remark(unknown > 0, ids::NO_QUEUE_TIMES, text, remedy)
     }
@@ -372,9 +372,9 @@ impl Evidence {
 /// Share of one processor from which on a capture may have changed what it saw.
 const COSTLY: f64 = 0.05;
 
-/// What helps where the source of a trace does not tell something.
+/// What helps where the source of a trace does not report something.
 const ANEW: &str =
-    "Capture again with steadfast capture, which records it where the kernel tells it.";
+    "Capture again with steadfast capture: it records this where the kernel reports it.";
 
 fn deviation(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
     is.then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy))

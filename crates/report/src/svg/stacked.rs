@@ -230,6 +230,17 @@ mod tests {
     }
 
     #[test]
+    fn a_column_is_the_mean_of_what_is_known_and_a_missing_point_is_nothing() {
+        let series = |points: Vec<(f64, Option<f64>)>| Series::new("a", Stroke::Measured, points);
+        let column = [(0.5, vec![0.0, 1.0])];
+        let unknown = series(vec![(0.0, Some(10.0)), (1.0, None)]);
+        let missing = series(vec![(0.0, Some(10.0))]);
+        assert_eq!(heights(&unknown, &column), [10.0]);
+        assert_eq!(heights(&missing, &column), [5.0]);
+        assert_eq!(heights(&series(vec![(0.0, None)]), &[(0.0, vec![0.0])]), [0.0]);
+    }
+
+    #[test]
     fn the_least_of_too_many_layers_are_summed() {
         let all: Vec<Series> =
             (0..30).map(|n| series(n, vec![(0.0, Some(n as f64)), (1.0, None)])).collect();

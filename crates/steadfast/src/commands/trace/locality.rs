@@ -96,14 +96,14 @@ fn lines(device: &DeviceLocality) -> String {
     };
     if figures.blocks == 0 {
         return format!(
-            "{}: {} accesses to blocks of 4 KiB; a few blocks have so many of them that none could \
-             be followed in the memory set aside: no curve\n",
+            "{}: {} accesses to blocks of 4 KiB; no curve: a few blocks have too many accesses for \
+             the memory of the sample\n",
             printable(&device.name),
             figures.accesses
         );
     }
     let curve = match figures.curve.is_empty() {
-        true => "none of the blocks that were followed was used again".to_owned(),
+        true => "no sampled block was accessed again".to_owned(),
         false => listed(&CachePoint::TABLE, shown(&figures.curve)),
     };
     format!(

@@ -55,7 +55,10 @@ fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()
     let span = begins.last().zip(begins.first()).map_or(0, |(last, first)| last - first + 1);
     let width = match span.div_ceil(found.width_ns.max(1)).saturating_sub(begins.len() as u64) {
         0 => format!("steps of {}", Nanos(found.width_ns)),
-        idle => format!("steps of {}; {idle} between them are not listed", Nanos(found.width_ns)),
+        idle => {
+            let width = Nanos(found.width_ns);
+            format!("steps of {width}; {idle} steps without matching I/Os are not listed")
+        }
     };
     terminal::print_lines(aligned_lines(rows).chain([width]))
 }
