@@ -1,12 +1,13 @@
 //! A column chunk that is being read into a batch: decoded here where it is as nearly all
 //! are, by the Parquet library where it is of another encoding or type.
 
+use super::packed::Packed;
 use super::pages::{Pages, are_decoded_here};
 use super::source::{Held, Source};
 use super::value::command;
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
-use parquet::basic::Type as Physical;
+use parquet::basic::{Compression, Type as Physical};
 use parquet::column::page::PageReader;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
@@ -43,16 +44,22 @@ impl OpenColumn {
         (metadata, rows): (&ColumnChunkMetaData, usize),
         field: Field,
     ) -> Result<Self> {
-        let pages = pages(source, held, metadata, rows)?;
         let nullable = metadata.column_descr().max_def_level() > 0;
+        let packed = || packed(source, held, metadata, rows);
         let reader = match (metadata.column_type(), field.bits()) {
-            _ if !are_decoded_here(metadata) => {
+            (Physical::INT64, 64) if are_decoded_here(metadata) => {
+                Reader::Wide(Pages::new(packed()?, nullable))
+            }
+            (Physical::INT32, 8..=32) if are_decoded_here(metadata) => {
+                Reader::Narrow(Pages::new(packed()?, nullable))
+            }
+            (Physical::BYTE_ARRAY, 0) if are_decoded_here(metadata) => {
+                Reader::Names(Pages::new(packed()?, nullable))
+            }
+            _ => {
+                let pages = pages(source, held, metadata, rows)?;
                 Reader::Library(Box::new(ByLibrary::new(metadata, pages)))
             }
-            (Physical::INT64, 64) => Reader::Wide(Pages::new(pages, nullable)),
-            (Physical::INT32, 8..=32) => Reader::Narrow(Pages::new(pages, nullable)),
-            (Physical::BYTE_ARRAY, 0) => Reader::Names(Pages::new(pages, nullable)),
-            _ => Reader::Library(Box::new(ByLibrary::new(metadata, pages))),
         };
         Ok(OpenColumn { field, reader })
     }
@@ -130,6 +137,21 @@ fn check_width(field: Field, numbers: &[i32]) -> Result<()> {
 
 fn outside(number: i64, bits: i8) -> ParquetError {
     ParquetError::General(format!("the value {number} is not in 0 to {}", (1i64 << bits) - 1))
+}
+
+/// The pages of a chunk that are still to be unpacked, where that is not left to the library.
+fn packed<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    held: Option<&Held>,
+    metadata: &ColumnChunkMetaData,
+    rows: usize,
+) -> Result<Packed> {
+    if !matches!(metadata.compression(), Compression::ZSTD(_)) {
+        return pages(source, held, metadata, rows).map(Packed::unpacked);
+    }
+    let as_it_is = metadata.clone().into_builder();
+    let as_it_is = as_it_is.set_compression(Compression::UNCOMPRESSED).build()?;
+    pages(source, held, &as_it_is, rows).map(Packed::zstd)
 }
 
 /// The pages of a chunk: in memory, where it was read already or is short.

@@ -10,6 +10,8 @@ use parquet::errors::{ParquetError, Result};
 
 /// Bits of the widest number.
 const WIDTH_MAX: usize = 32;
+/// Numbers that end with a byte, whatever their width.
+const BYTE: usize = 8;
 /// Bits of the widest of those that are kept as bytes.
 const SHORT_MAX: usize = 8;
 
@@ -46,6 +48,8 @@ pub(super) enum Part<'n> {
     Each(&'n [i64]),
     /// Different ones of at most eight bits.
     Short(&'n [u8]),
+    /// Different ones, several of which make one of at most eight bits, the first lowest.
+    Together(&'n [u8]),
 }
 
 impl Hybrid {
@@ -62,8 +66,24 @@ impl Hybrid {
         Ok(Hybrid { bytes, at: 0, width, run, left, short, numbers, taken: 0, unpacked: 0 })
     }
 
+    /// Bits of each number.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
     /// Gives out the next numbers, part by part.
-    pub(super) fn take(&mut self, mut count: usize, mut give: impl FnMut(Part<'_>)) -> Result<()> {
+    pub(super) fn take(&mut self, count: usize, give: impl FnMut(Part<'_>)) -> Result<()> {
+        self.take_by(1, count, give)
+    }
+
+    /// The same, so many together where that can be: bits that stand beside each other are as
+    /// well those of longer numbers, if these have no more than eight.
+    pub(super) fn take_by(
+        &mut self,
+        together: usize,
+        mut count: usize,
+        mut give: impl FnMut(Part<'_>),
+    ) -> Result<()> {
         while count > 0 {
             while self.left == 0 {
                 self.begin_run()?;
@@ -71,6 +91,13 @@ impl Hybrid {
             let mut part = count.min(self.left);
             match self.run {
                 Run::Same(number) => give(Part::Same(number, part)),
+                Run::Packed(at) if together > 1 && part >= BYTE && self.taken == self.unpacked => {
+                    part = part.min(SHORT_AT_ONCE * together) / BYTE * BYTE;
+                    let packed = self.bytes.get(at..).unwrap_or_default();
+                    unpack_short(packed, self.width * together, &mut self.short);
+                    give(Part::Together(&self.short[..part / together]));
+                    self.run = Run::Packed(at + packed_length(part, self.width));
+                }
                 Run::Packed(at) => {
                     if self.taken == self.unpacked {
                         self.unpack_more(at);

@@ -5,12 +5,14 @@
 mod block;
 mod column;
 mod delta;
+mod dictionary;
 mod footer;
 mod guard;
 mod hybrid;
 mod integrity;
 mod names;
 mod output;
+mod packed;
 mod pages;
 pub(crate) mod parts;
 mod reader;

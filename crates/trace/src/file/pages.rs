@@ -4,11 +4,13 @@
 //! first, and look names up row by row.
 
 use super::delta::Deltas;
+use super::dictionary::Dictionary;
 use super::hybrid::{Hybrid, Part};
+use super::packed::Packed;
 use super::value::Value;
 use bytes::Bytes;
 use parquet::basic::Encoding;
-use parquet::column::page::{Page, PageReader};
+use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::iter;
@@ -26,7 +28,7 @@ pub(super) fn are_decoded_here(metadata: &ColumnChunkMetaData) -> bool {
 
 /// A column chunk that is being read.
 pub(super) struct Pages<T> {
-    reader: Box<dyn PageReader>,
+    packed: Packed,
     nullable: bool,
     dictionary: Dictionary<T>,
     /// The page that is being read.
@@ -34,17 +36,6 @@ pub(super) struct Pages<T> {
     /// Of some rows, 1 for each that has a value.
     levels: Vec<u8>,
 }
-
-/// Values by the places that stand for them.
-struct Dictionary<T> {
-    values: Vec<T>,
-    /// Those of the first places, with any value where there is none: what has eight bits is
-    /// surely among them.
-    first: Box<[T; FIRST]>,
-}
-
-/// Places of eight bits.
-const FIRST: usize = 1 << u8::BITS;
 
 struct OpenPage {
     /// Rows that were not read yet.
@@ -61,9 +52,9 @@ enum Values {
 
 impl<T: Value> Pages<T> {
     /// Of a column of which a row may lack the value, or not.
-    pub(super) fn new(reader: Box<dyn PageReader>, nullable: bool) -> Self {
+    pub(super) fn new(packed: Packed, nullable: bool) -> Self {
         let dictionary = Dictionary::of(Vec::new());
-        Pages { reader, nullable, dictionary, page: None, levels: Vec::new() }
+        Pages { packed, nullable, dictionary, page: None, levels: Vec::new() }
     }
 
     /// Appends `count` rows, with `absent` where there is no value; gives how many there
@@ -80,7 +71,7 @@ impl<T: Value> Pages<T> {
             let part = page.left.min(count - rows);
             let begin = column.len();
             let known = page.known(part, &mut self.levels)?;
-            page.values.take(known, &self.dictionary, column)?;
+            page.values.take(known, &mut self.dictionary, column)?;
             if known < part {
                 column.resize(begin + part, absent);
                 put_apart(&mut column[begin..], known, &self.levels, absent);
@@ -111,7 +102,7 @@ impl<T: Value> Pages<T> {
     /// is one.
     fn find_page(&mut self) -> Result<bool> {
         while self.page.as_ref().is_none_or(|page| page.left == 0) {
-            let Some(page) = self.reader.get_next_page()? else { return Ok(false) };
+            let Some(page) = self.packed.next_page()? else { return Ok(false) };
             match page {
                 page if page.num_values() == 0 => {}
                 Page::DictionaryPage { buf, num_values, .. } => {
@@ -183,7 +174,7 @@ impl OpenPage {
         levels.take(rows, |part| match part {
             Part::Same(level, times) => known.extend(iter::repeat_n(level as u8, times)),
             Part::Each(levels) => known.extend(levels.iter().map(|level| *level as u8)),
-            Part::Short(levels) => known.extend_from_slice(levels),
+            Part::Short(levels) | Part::Together(levels) => known.extend_from_slice(levels),
         })?;
         Ok(known.iter().map(|level| usize::from(*level == 1)).sum())
     }
@@ -241,7 +232,7 @@ impl Values {
     fn take<T: Value>(
         &mut self,
         count: usize,
-        dictionary: &Dictionary<T>,
+        dictionary: &mut Dictionary<T>,
         column: &mut Vec<T>,
     ) -> Result<()> {
         match self {
@@ -266,48 +257,6 @@ fn take_plain<T: Value>(bytes: &mut Bytes, count: usize, column: &mut Vec<T>) ->
     Ok(())
 }
 
-impl<T: Value> Dictionary<T> {
-    fn of(values: Vec<T>) -> Self {
-        let mut first = Box::new([T::of_number(0); FIRST]);
-        let short = values.len().min(FIRST);
-        first[..short].copy_from_slice(&values[..short]);
-        Dictionary { values, first }
-    }
-
-    /// Appends the values that stand at the next places.
-    fn take(&self, places: &mut Hybrid, count: usize, column: &mut Vec<T>) -> Result<()> {
-        let mut last = 0;
-        places.take(count, |part| match part {
-            Part::Same(place, times) => {
-                last = last.max(place);
-                column.extend(iter::repeat_n(self.at(place), times));
-            }
-            Part::Each(places) => {
-                let places = places.iter().map(|place| place.cast_unsigned());
-                last = places.clone().fold(last, u64::max);
-                column.extend(places.map(|place| self.at(place)));
-            }
-            Part::Short(places) => {
-                let of_these = places.iter().fold(0, |last, place| last.max(*place));
-                last = last.max(of_these.into());
-                column.extend(places.iter().map(|place| self.first[usize::from(*place)]));
-            }
-        })?;
-        let unknown = || ParquetError::General("it names a value that its dictionary lacks".into());
-        (count == 0 || last < self.values.len() as u64).then_some(()).ok_or_else(unknown)
-    }
-
-    /// The value at a place.
-    fn get(&self, place: u64) -> Option<T> {
-        self.values.get(usize::try_from(place).ok()?).copied()
-    }
-
-    /// The same, any where there is none.
-    fn at(&self, place: u64) -> T {
-        self.get(place).unwrap_or(self.first[0])
-    }
-}
-
 /// Moves the values at the beginning of a column to the rows that have one.
 fn put_apart<T: Copy>(column: &mut [T], values: usize, levels: &[u8], absent: T) {
     let mut left = values;
@@ -327,7 +276,7 @@ mod tests {
     use super::super::value::command;
     use super::*;
     use parquet::basic::{Repetition, Type as Physical};
-    use parquet::column::page::PageMetadata;
+    use parquet::column::page::{PageMetadata, PageReader};
     use parquet::column::reader::{get_column_reader, get_typed_column_reader};
     use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
     use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
@@ -404,7 +353,7 @@ mod tests {
         at_once: usize,
         absent: T,
     ) -> Result<Vec<T>> {
-        let (mut pages, mut column) = (Pages::new(pages, nullable), Vec::new());
+        let (mut pages, mut column) = (Pages::new(Packed::unpacked(pages), nullable), Vec::new());
         loop {
             let before = column.len();
             let (rows, values) = pages.read(at_once, &mut column, absent)?;
@@ -494,7 +443,7 @@ mod tests {
             values.extend(numbers(3)[alike..].iter().map(|number| Some(number.cast_signed() & 15)));
             let file = file::<Int64Type>(way, &values);
             for at_once in [1, 500, 1 << 20] {
-                let mut pages = Pages::new(pages_of(&file), way.nullable);
+                let mut pages = Pages::new(Packed::unpacked(pages_of(&file)), way.nullable);
                 let mut passed = 0;
                 loop {
                     let more = pages.pass_over(at_once, 7i64).unwrap();
