@@ -8,6 +8,7 @@ use crate::content::{ContentTold, Contents};
 use crate::content_steps::ContentSteps;
 use crate::crew::Crew;
 use crate::error::TraceError;
+use crate::file::parts::Part;
 use crate::file::{
     Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
     is_same_capture,
@@ -209,6 +210,17 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             && files
                 .iter()
                 .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
+    }
+
+    /// Whether it is a further file of the capture that some files are of: of another place
+    /// in it than each of them.
+    pub fn is_further_part_of(&self, files: &[Self]) -> bool {
+        let is_at_place = |file: &Self| match (&self.kept, &file.kept) {
+            (Kept::Ios(one), Kept::Ios(other)) => one.is_at_place_of(other.as_ref()),
+            (Kept::Sums(one), Kept::Sums(other)) => one.is_at_place_of(other.as_ref()),
+            _ => false,
+        };
+        self.is_part_of(files) && !files.iter().any(is_at_place)
     }
 
     /// How many captures are read together; `None` of the files of one.

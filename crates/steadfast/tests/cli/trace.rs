@@ -205,7 +205,7 @@ fn other_tools_traces_are_imported() {
 pub fn write_part(path: &Path, began_unix_ns: u64, first_ms: u64, ios: u64) {
     let conditions = CaptureConditions {
         began_unix_ns: Some(began_unix_ns),
-        lasted_ns: (first_ms + ios) * 1_000_000,
+        lasted_ns: first_ms * 1_000_000,
         devices: vec![CapturedDevice { name: "sda".into(), ..CapturedDevice::default() }],
         ..CaptureConditions::default()
     };
@@ -219,7 +219,8 @@ pub fn write_part(path: &Path, began_unix_ns: u64, first_ms: u64, ios: u64) {
     });
     let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
     writer.write(&reads.collect::<Vec<_>>()).unwrap();
-    writer.finish(conditions).unwrap();
+    let lasted_ns = (first_ms + ios) * 1_000_000;
+    writer.finish(CaptureConditions { lasted_ns, ..conditions }).unwrap();
 }
 
 #[test]
@@ -250,6 +251,39 @@ fn the_files_of_a_rotated_capture_are_read_as_one() {
     // Another capture stands beside it.
     let mixed = json(here, &["trace", "streams", "t.parquet", "other.parquet", "--json"]);
     assert_eq!(mixed["total"]["count"], 312);
+}
+
+/// Two files may say the same of where and when they began: made by one program, or imported
+/// twice with other options. They are two captures; one file under two names is not.
+#[test]
+fn two_files_of_one_beginning_are_compared_and_one_file_under_two_names_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write_part(&here.join("a.parquet"), 1_000, 0, 307);
+    write_part(&here.join("b.parquet"), 1_000, 0, 401);
+    let by_op = ["--by", "op", "--align", "start", "--json"];
+    let found = json(here, &[&["trace", "compare", "a.parquet", "b.parquet"], &by_op[..]].concat());
+    let counts = (&found["total"]["a"]["count"], &found["total"]["b"]["count"]);
+    assert_eq!(counts, (&307.into(), &401.into()));
+    let beside = ["trace", "compare", "a.parquet", "b.parquet", "--json"];
+    assert_eq!(json(here, &beside)["sides"].as_array().unwrap().len(), 2);
+    // Added up, they would count the same time of the same device twice.
+    refuse(here, &["trace", "streams", "a.parquet", "b.parquet"], &["same part", "name one"]);
+    std::fs::hard_link(here.join("a.parquet"), here.join("hard.parquet")).unwrap();
+    std::os::unix::fs::symlink("a.parquet", here.join("soft.parquet")).unwrap();
+    for other in ["a.parquet", "./a.parquet", "hard.parquet", "soft.parquet"] {
+        let twice = ["trace", "compare", "a.parquet", other];
+        refuse(here, &twice, &["a.parquet", "named twice"]);
+        refuse(here, &[&twice[..], &by_op].concat(), &["a.parquet", "named twice"]);
+        let after = ["trace", "compare", "a.parquet", "--after", other];
+        refuse(here, &[&after[..], &by_op].concat(), &["a.parquet", "named twice"]);
+    }
+    // The files of a rotated capture are one side still.
+    write_part(&here.join("a.2.parquet"), 1_000, 307, 100);
+    let rotated = ["trace", "compare", "a.parquet", "b.parquet", "a.2.parquet"];
+    let found = json(here, &[&rotated, &by_op[..]].concat());
+    let counts = (&found["total"]["a"]["count"], &found["total"]["b"]["count"]);
+    assert_eq!(counts, (&407.into(), &401.into()));
 }
 
 /// The later of two captures is named first: the axis begins with the earlier.

@@ -19,6 +19,15 @@ pub(crate) trait Part {
         let number = self.conditions().part.as_ref().map_or(0, |part| part.first);
         (number, self.start().map_or(0, |start| start.lasted_ns))
     }
+
+    /// Whether another file of the capture is of the same place in it: the same file, a
+    /// copy, or one that holds this part beside others.
+    fn is_at_place_of(&self, other: &Self) -> bool {
+        match (&self.conditions().part, &other.conditions().part) {
+            (Some(one), Some(other)) => one.first <= other.last && other.first <= one.last,
+            _ => self.place() == other.place(),
+        }
+    }
 }
 
 /// Parts in the capture's order, and the numbers of those between them that are
@@ -36,15 +45,13 @@ pub(crate) fn in_order<P: Part>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>),
                 trace compare";
             return Err(TraceError::Unsuitable(what.into()));
         }
-        let twice = match (&one.part, &next.part) {
-            (Some(one), Some(next)) => {
-                missing.extend(one.last.saturating_add(1)..next.first);
-                next.first <= one.last
-            }
-            _ => pair[0].start() == pair[1].start(),
-        };
-        if twice {
-            return Err(TraceError::Unsuitable("one file is named twice".into()));
+        if pair[0].is_at_place_of(&pair[1]) {
+            let what = "one file is named twice, or two files hold the same part of one capture; \
+                name one of them";
+            return Err(TraceError::Unsuitable(what.into()));
+        }
+        if let (Some(one), Some(next)) = (&one.part, &next.part) {
+            missing.extend(one.last.saturating_add(1)..next.first);
         }
     }
     Ok((parts, missing))

@@ -13,7 +13,8 @@ use anyhow::Context;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
 use steadfast_trace::captured::Answer;
@@ -93,6 +94,7 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Selected>> {
     // What a program asked and what the device got of it are not added up.
     let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
     let of = |(path, parts)| Selected::of(path, parts, filter, layers);
+    no_file_twice(arguments.selection.files.iter().chain(&arguments.after))?;
     if !arguments.after.is_empty() {
         let sides = [&arguments.selection.files, &arguments.after].into_iter();
         return sides.map(|files| Selected::side(files, filter, layers)).collect();
@@ -100,13 +102,34 @@ fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Selected>> {
     let mut named: Vec<(&Path, Vec<Captured<File>>)> = Vec::new();
     for path in &arguments.selection.files {
         let file = open(path)?;
-        let is_part = |(_, parts): &&mut (&Path, Vec<Captured<File>>)| file.is_part_of(parts);
+        let is_part =
+            |(_, parts): &&mut (&Path, Vec<Captured<File>>)| file.is_further_part_of(parts);
         match named.iter_mut().find(is_part) {
             Some((_, parts)) => parts.push(file),
             None => named.push((path, vec![file])),
         }
     }
     named.into_iter().map(of).collect()
+}
+
+/// Refuses a file that is named twice, whatever its names are.
+fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
+    let mut seen: BTreeMap<(u64, u64), &Path> = BTreeMap::new();
+    for path in paths {
+        let found = std::fs::metadata(path);
+        let found = found.with_context(|| format!("{} cannot be opened", path.display()))?;
+        if let Some(first) = seen.insert((found.dev(), found.ino()), path) {
+            return Err(misuse(match first == path {
+                true => format!("{} is named twice; name two captures", path.display()),
+                false => format!(
+                    "one file is named twice: {} and {} are the same file; name two captures",
+                    first.display(),
+                    path.display()
+                ),
+            }));
+        }
+    }
+    Ok(())
 }
 
 /// The width of steps that was asked for, or that suits the first capture's length.
