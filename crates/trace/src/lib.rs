@@ -53,6 +53,7 @@ pub mod quality;
 pub mod queue;
 mod quick;
 pub mod reach;
+mod remedies;
 pub mod replay;
 pub mod replay_representation;
 pub mod response;

@@ -7,6 +7,7 @@ use crate::error::TraceError;
 use crate::file::{Integrity, Recovery};
 use crate::pass::{Pass, PassAccount};
 use crate::quality::Quality;
+use crate::remedies::{of_remark, of_unseen};
 use crate::sequence::Depths;
 use crate::untold::Untold;
 use std::io::{Read, Seek};
@@ -360,12 +361,14 @@ impl Evidence {
     }
 
     fn unseen(&self) -> Vec<Caveat> {
-        let remark = |id, text| Caveat::new(CaveatKind::Remark, id, text, "");
-        let unseen = self.conditions.unseen.iter();
-        let unseen = unseen
-            .map(|(what, count)| remark(ids::UNSEEN, format!("Not captured: {what}: {count}.")));
+        let remark = |id, text, remedy| Caveat::new(CaveatKind::Remark, id, text, remedy);
+        let unseen = self.conditions.unseen.iter().map(|(what, count)| {
+            remark(ids::UNSEEN, format!("Not captured: {what}: {count}."), of_unseen(what))
+        });
         let remarks = self.conditions.remarks.iter();
-        unseen.chain(remarks.map(|text| remark(ids::CAPTURE_REMARK, text.clone()))).collect()
+        let remarks =
+            remarks.map(|text| remark(ids::CAPTURE_REMARK, text.clone(), of_remark(text)));
+        unseen.chain(remarks).collect()
     }
 }
 

@@ -384,6 +384,25 @@ fn a_doctor_lists_what_limits_the_trust() {
     for limit in rows(&found["limits"]).iter().filter(|one| one["id"] == "events-lost") {
         assert!(limit["remedy"].as_str().unwrap().contains("larger buffer"), "{limit}");
     }
+    // Whatever the program itself says of a capture has a remedy.
+    let told = CaptureConditions {
+        unseen: vec![("files mapped into memory (mmap), whose reads".into(), 3)],
+        remarks: vec!["Written by hand.".into()],
+        ..conditions()
+    };
+    write(&here.join("told.parquet"), told, &ios[..101]);
+    std::fs::write(here.join("log"), "fio version 2 iolog\nsda add\nsda open\nsda read 0 512\n")
+        .unwrap();
+    succeed(here, &["trace", "import", "log", "-o", "log.parquet"]);
+    for (file, without) in [("log.parquet", &[][..]), ("told.parquet", &["Written by hand."])] {
+        let found = json(here, &["trace", "doctor", file]);
+        let limits = found["limits"].as_array().unwrap().iter();
+        let no_remedy: Vec<&str> = limits
+            .filter(|limit| limit["remedy"].as_str().unwrap().is_empty())
+            .filter_map(|limit| limit["text"].as_str())
+            .collect();
+        assert_eq!(no_remedy, without, "{file}");
+    }
     let text = succeed(here, &["trace", "doctor", "poor.parquet"]);
     assert!(text.contains("Problems") && text.contains("larger buffer"), "{text}");
     // The same list, and the same groups, stand in the report.
