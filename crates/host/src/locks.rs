@@ -123,6 +123,17 @@ pub(crate) fn clear_flags(file: &File, flags: i32) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs::{self, OpenOptions};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    /// Waits for what is so once another test's child has become another program: until then it
+    /// has copies of all handles.
+    fn wait_until(is_so: impl Fn() -> bool) {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end && !is_so() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
 
     #[test]
     fn a_writer_is_seen_by_the_kernel_s_count_and_a_reader_is_none() {
@@ -136,11 +147,13 @@ mod tests {
             let told = "SKIPPED: a_writer_is_seen_by_the_kernel_s_count: no leases here\n";
             return io::stderr().write_all(told.as_bytes()).unwrap();
         }
+        wait_until(|| writers(&ours) == Writers::Nobody);
         assert_eq!(writers(&ours), Writers::Nobody);
         assert!(!is_alone(&ours));
         let writer = OpenOptions::new().write(true).open(&path).unwrap();
         assert_eq!(writers(&ours), Writers::Somebody);
         drop((writer, reader));
+        wait_until(|| writers(&ours) == Writers::Nobody && is_alone(&ours));
         assert_eq!(writers(&ours), Writers::Nobody);
         assert!(is_alone(&ours));
     }
