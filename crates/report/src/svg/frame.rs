@@ -52,7 +52,7 @@ const LEGEND_LETTER: f64 = 0.62;
 /// A legend's names are cut beyond this many letters.
 const NAME_MAX: usize = 34;
 /// Room above and below the values that an upright title may use.
-const TITLE_BEYOND: f64 = 60.0;
+const TITLE_BEYOND: f64 = 68.0;
 const MARK_SIZE: f64 = LETTERS;
 /// Height of a row of labels over the plot, and how many there may be.
 const MARK_STEP: f64 = 16.0;
@@ -150,7 +150,8 @@ pub struct Frame {
     pub rulers: Rulers,
     legend: Vec<Entry>,
     flags: Vec<Flag>,
-    unlabelled: usize,
+    /// What must be known of the drawing, in a row of its own over the plot.
+    notes: Vec<String>,
     titles: [String; 3],
     /// The category names do not fit side by side.
     turned: bool,
@@ -209,22 +210,33 @@ impl Frame {
             if turned { (turned, deep) } else { names_below(&plot.x.scale, width) };
         let unlabelled = flags.iter().filter(|flag| flag.row >= MARK_ROWS).count();
         let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
+        let notes = (unlabelled > 0).then(|| format!("{unlabelled} marks without a label"));
         let across = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
         let across = title(across, width + left);
         let upright = |text: &str| title(text, size.height + TITLE_BEYOND);
         let right_title = plot.y_right.as_ref().map_or_else(String::new, |y| upright(&y.label));
-        Frame {
+        let frame = Frame {
             size,
             area: Area { left, top: TOP + above(rows, right), width, height: size.height },
             rulers,
             legend: Vec::new(),
             flags,
-            unlabelled,
+            notes: Vec::new(),
             titles: [across, upright(&plot.y.label), right_title],
             turned,
             below: BOTTOM + deep,
             legend_below: false,
+        };
+        notes.into_iter().fold(frame, Frame::noted)
+    }
+
+    /// With a note over the plot, where no value can meet it.
+    pub fn noted(mut self, note: String) -> Frame {
+        if self.notes.is_empty() {
+            self.area.top += MARK_STEP;
         }
+        self.notes.push(note);
+        self
     }
 
     /// With other titles of the vertical axes.
@@ -367,9 +379,9 @@ impl Frame {
                 drawing.text((at, area.top - head), MARK_SIZE, anchor, &flag.label);
             }
         }
-        if self.unlabelled > 0 {
-            let text = format!("{} marks without a label", self.unlabelled);
-            drawing.text((area.x(1.0) - 5.0, area.top + 14.0), LETTERS, Anchor::End, &text);
+        if !self.notes.is_empty() {
+            let at = (area.x(1.0), TOP + MARK_STEP - 4.0);
+            drawing.text(at, LETTERS, Anchor::End, &self.notes.join("; "));
         }
     }
 

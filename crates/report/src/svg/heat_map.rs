@@ -7,7 +7,9 @@ use super::axis::Ruler;
 use super::chart::{Chart, Grid};
 use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::lines;
-use super::paint::{Anchor, COLOURS, Drawing, INK, LETTERS, colour, lighten, plain_dash, rgb};
+use super::paint::{
+    Anchor, COLOURS, Drawing, INK, LETTERS, OTHERS, OTHERS_COLOUR, colour, lighten, plain_dash, rgb,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
@@ -70,7 +72,8 @@ impl Shading {
         match self {
             Shading::Shades(_) => (0..SHADES).map(shade_color).collect(),
             Shading::Colors(names) => {
-                (0..names.len().min(COLORS)).map(|place| rgb(&of_category(place))).collect()
+                let colors = names.iter().take(COLORS).enumerate();
+                colors.map(|(place, name)| rgb(&of_category(place, name))).collect()
             }
         }
     }
@@ -80,7 +83,10 @@ impl Shading {
 const COLORS: usize = 250;
 
 /// The color of a category: those of series, then the same lighter, as layers have them.
-fn of_category(place: usize) -> String {
+fn of_category(place: usize, name: &str) -> String {
+    if name == OTHERS {
+        return OTHERS_COLOUR.to_owned();
+    }
     match place / COLOURS.len() % 2 {
         0 => colour(place).to_owned(),
         _ => lighten(colour(place), 0.6),
@@ -140,7 +146,7 @@ fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
     let filled = |(place, name): (usize, &String)| Entry {
         name: name.clone(),
         look: Look {
-            colour: of_category(place),
+            colour: of_category(place, name),
             width: 1.0,
             dash: None,
             marker: None,
@@ -380,8 +386,10 @@ mod tests {
         let png = picture((2, &shading.palette()), &cells.values, |v| shading.place(v)).unwrap();
         // 7 is no category.
         assert_eq!(decoded(&png, 2, 2), [[0, 0], [1, 2]]);
-        let twenty: std::collections::BTreeSet<String> = (0..20).map(of_category).collect();
-        assert_eq!(twenty.len(), 20);
+        let twenty = (0..20).map(|place| of_category(place, "RND 4K R"));
+        let all: std::collections::BTreeSet<String> =
+            twenty.chain([of_category(1, OTHERS)]).collect();
+        assert_eq!(all.len(), 21);
         let drawn = draw(&colors, super::super::frame::FULL).0.finish("");
         assert!(drawn.contains("RND 4K R") && drawn.contains("others"));
         // The middle of row 1 lies at three quarters of the height.

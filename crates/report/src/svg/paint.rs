@@ -25,6 +25,10 @@ pub const COLOURS: [&str; 10] = [
     "#666666", "#8c510a",
 ];
 
+/// What is left of many series that have names: it has a color that no series has.
+pub const OTHERS: &str = "others";
+pub const OTHERS_COLOUR: &str = "#d9d9d9";
+
 /// How the lines of the first ten, the next ten, ... series are dashed.
 const DASHES: [Option<&str>; 4] = [None, Some("7 3"), Some("2 2.5"), Some("9 3 2 3")];
 
@@ -221,11 +225,6 @@ impl Drawing {
             at.1,
             escape(text)
         ));
-    }
-
-    /// A small remark.
-    pub fn note(&mut self, at: (f64, f64), text: &str) {
-        self.text(at, LETTERS, Anchor::Start, text);
     }
 
     /// A text that hangs down to the right from where it begins.

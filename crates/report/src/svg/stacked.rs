@@ -5,7 +5,7 @@ use super::chart::Chart;
 use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::histogram::level;
 use super::lines;
-use super::paint::{Drawing, colour, lighten};
+use super::paint::{Drawing, OTHERS, OTHERS_COLOUR, colour, lighten};
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 
 /// More layers than this are summed up as "others".
@@ -35,6 +35,10 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let y = Axis::new(&plot.y.label, Scale::Linear);
     let plain = Plot { y, ..plot.clone() };
     let frame = Frame::new(plot, size, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
+    let frame = match per_column {
+        1 => frame,
+        several => frame.noted(format!("each column is the mean of {several}")),
+    };
     let mut drawing = frame.sheet();
     frame.grid(&mut drawing);
     let mut anything = draw_layers(&mut drawing, &frame, &layers, &columns, step);
@@ -49,12 +53,6 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     frame.axes(&mut drawing);
     frame.marks(&mut drawing);
     frame.legend(&mut drawing);
-    if per_column > 1 {
-        drawing.note(
-            (frame.area.left + 5.0, frame.area.top + 14.0),
-            &format!("each column is the mean of {per_column}"),
-        );
-    }
     let xs: Vec<f64> = columns.iter().map(|column| column.0).collect();
     let named = layers
         .iter()
@@ -124,7 +122,10 @@ fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
 /// The layers from below; of too many the greatest, and the rest in one.
 fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
     let all: Vec<Vec<f64>> = series.iter().map(|s| heights(s, columns)).collect();
-    let sum = |index: &usize| all[*index].iter().sum::<f64>();
+    let sum = |index: &usize| match series[*index].name == OTHERS {
+        true => f64::NEG_INFINITY,
+        false => all[*index].iter().sum::<f64>(),
+    };
     let mut greatest: Vec<usize> = (0..series.len()).collect();
     let rest = if series.len() > LAYERS {
         greatest.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
@@ -138,17 +139,27 @@ fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
         .enumerate()
         .map(|(position, index)| Layer {
             name: series[*index].name.clone(),
-            look: layer_look(position),
+            look: match series[*index].name == OTHERS {
+                true => others_look(),
+                false => layer_look(position),
+            },
             heights: all[*index].clone(),
         })
         .collect();
     if !rest.is_empty() {
         let heights =
             (0..columns.len()).map(|at| rest.iter().map(|index| all[*index][at]).sum()).collect();
-        let look = Look { colour: "#d9d9d9".to_owned(), ..layer_look(0) };
-        layers.push(Layer { name: format!("others ({})", rest.len()), look, heights });
+        let name = match rest.iter().any(|index| series[*index].name == OTHERS) {
+            true => OTHERS.to_owned(),
+            false => format!("{OTHERS} ({})", rest.len()),
+        };
+        layers.push(Layer { name, look: others_look(), heights });
     }
     layers
+}
+
+fn others_look() -> Look {
+    Look { colour: OTHERS_COLOUR.to_owned(), ..layer_look(0) }
 }
 
 fn layer_look(position: usize) -> Look {
@@ -254,6 +265,25 @@ mod tests {
         assert_eq!(layers[19].heights, [(0..11).sum::<usize>() as f64, 0.0]);
         let sum: f64 = layers.iter().map(|l| l.heights[0]).sum();
         assert_eq!(sum, (0..30).sum::<usize>() as f64);
+    }
+
+    /// What is left over already is part of what is left, however much it is.
+    #[test]
+    fn others_have_a_color_of_their_own_and_are_never_there_twice() {
+        let named = |count: usize| -> Vec<Series> {
+            let streams = (0..count).map(|n| series(n, vec![(0.0, Some(1.0))]));
+            streams.chain([Series::new(OTHERS, Stroke::Measured, vec![(0.0, Some(9.0))])]).collect()
+        };
+        for (count, shown) in [(2, 3), (LAYERS - 1, LAYERS), (40, LAYERS)] {
+            let all = named(count);
+            let all: Vec<&Series> = all.iter().collect();
+            let (columns, _) = columns(&all);
+            let layers = layers(&all, &columns);
+            assert_eq!(layers.len(), shown);
+            let gray = layers.iter().filter(|layer| layer.look.colour == OTHERS_COLOUR);
+            let names: Vec<&str> = gray.map(|layer| layer.name.as_str()).collect();
+            assert_eq!(names, [OTHERS], "{count}");
+        }
     }
 
     #[test]
