@@ -541,6 +541,10 @@ pub struct ContentSample {
     /// Blocks that were read back too late to be counted with their I/O: they are in
     /// these sums alone.
     pub late: u64,
+    /// Of a part of a capture that did not compare every block with every other one: the
+    /// share of duplicates is a lower bound, however few blocks the part has.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub bound: bool,
 }
 
 impl ContentSample {
@@ -568,7 +572,8 @@ impl ContentSample {
     /// pair in N squared.
     fn is_complete(&self) -> bool {
         let compared = self.blocks - self.duplicates.min(self.blocks) <= FINGERPRINTS;
-        self.every == 1 && self.passed_over == 0 && self.unreadable == 0 && compared
+        let all_read = self.every == 1 && self.passed_over == 0 && self.unreadable == 0;
+        all_read && compared && !self.bound
     }
 }
 
@@ -743,8 +748,11 @@ mod tests {
         let sample = ContentSample { every: 100, duplicates: 18, ..all };
         let share = sample.duplicate_share().unwrap();
         assert_eq!((share.exact(), share.to_string()), (None, ">= 1.8 %".to_owned()));
-        let with_gaps =
-            [ContentSample { passed_over: 1, ..all }, ContentSample { unreadable: 1, ..all }];
+        let with_gaps = [
+            ContentSample { passed_over: 1, ..all },
+            ContentSample { unreadable: 1, ..all },
+            ContentSample { bound: true, ..all },
+        ];
         assert!(with_gaps.iter().all(|some| some.duplicate_share() == Some(Share::AtLeast(0.4))));
         let too_many = ContentSample { blocks: FINGERPRINTS + 401, ..all };
         assert!(too_many.duplicate_share().unwrap().exact().is_none());

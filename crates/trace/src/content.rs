@@ -75,25 +75,41 @@ impl Contents {
 
 /// The conditions of a capture as they are of some of its I/Os, of which this was measured.
 /// What was passed over stays that of all.
-pub(crate) fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
+fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
     let mut conditions = conditions.clone();
-    let figures = chosen.figures(ContentTold::of(&conditions));
-    conditions.compression_ratio = figures.ratio;
+    let told = ContentTold::of(&conditions);
+    conditions.compression_ratio = chosen.figures(told).ratio;
     conditions.duplicate_share = None;
     conditions.content = conditions.content.map(|all| ContentSample {
         blocks: chosen.blocks,
         bytes: chosen.bytes,
         compressed_bytes: chosen.compressed_bytes,
         duplicates: chosen.duplicates,
+        bound: told == ContentTold::InPart,
         ..all
     });
-    // Few blocks look as if each had been compared with all others, many may not have been.
-    let told = conditions.content.and_then(|content| content.duplicate_share());
-    if told != figures.duplicates || chosen.blocks == 0 {
-        conditions.content = None;
+    conditions
+}
+
+/// The conditions of a capture as they are of a part of it; of a part of which nothing was
+/// counted they say that compression and duplicates are those of all.
+pub(crate) fn of_part(
+    conditions: &CaptureConditions,
+    chosen: Option<Contents>,
+) -> CaptureConditions {
+    if let Some(chosen) = chosen {
+        return of_chosen(conditions, chosen);
+    }
+    let mut conditions = conditions.clone();
+    if conditions.compression_ratio.is_some() || conditions.duplicates().is_some() {
+        conditions.remarks.push(OF_ALL.to_owned());
     }
     conditions
 }
+
+/// What a part says whose own compression and duplicates are not known.
+const OF_ALL: &str = "Compression and duplicates are those of the whole capture: the file does not \
+    say what was measured of each I/O.";
 
 /// How well the duplicates of a capture are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +210,23 @@ mod tests {
         // Late blocks are in the sums of all alone, so a part may lack duplicates.
         let late =
             CaptureConditions { content: Some(ContentSample { late: 3, ..all }), ..conditions };
-        assert_eq!(of_chosen(&late, some).duplicates(), None);
+        assert_eq!(of_chosen(&late, some).duplicates(), Some(Share::AtLeast(0.25)));
+    }
+
+    #[test]
+    fn a_part_of_which_nothing_was_counted_says_so() {
+        let conditions = CaptureConditions {
+            compression_ratio: Some(4.0),
+            duplicate_share: Some(0.3),
+            ..CaptureConditions::default()
+        };
+        let part = of_part(&conditions, None);
+        assert_eq!(
+            (part.compression_ratio, part.duplicates()),
+            (Some(4.0), conditions.duplicates())
+        );
+        assert_eq!(part.remarks, [OF_ALL]);
+        assert_eq!(of_part(&CaptureConditions::default(), None), CaptureConditions::default());
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod clock;
 pub mod columns;
 pub mod compare;
 pub mod content;
+mod content_of_part;
 pub mod content_steps;
 pub mod crew;
 pub mod day_profile;

@@ -57,6 +57,10 @@ const REMARKS: &[(&str, &str)] = &[
         "was written again by another program",
         "Use the file that the capture wrote: its checksums show damage.",
     ),
+    (
+        "are those of the whole capture: the file does not say",
+        "Capture again: with --content-sample, files have them with each I/O.",
+    ),
     // Imports.
     (
         "matched by device, operation and sector",

@@ -5,8 +5,7 @@
 use crate::captured::{Captured, steps_over};
 use crate::clock::Clock;
 use crate::compare::{SideKey, SidesSeen};
-use crate::content::of_chosen;
-use crate::content_steps::ContentTotal;
+use crate::content_of_part::ContentOfPart;
 use crate::error::TraceError;
 use crate::fold::Fold;
 use crate::pass::{Pass, PassAccount};
@@ -14,7 +13,6 @@ use crate::replay_representation::{ReplayRepresentation, ReplayStep};
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, Steps};
 use crate::streams::{By, StreamTable};
-use crate::untold::Untold;
 use crate::workload::{Threshold, Workload};
 use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
@@ -130,25 +128,15 @@ impl Totals {
         let (mut streams, mut sides_seen) = (StreamTable::new(), SidesSeen::default());
         let mut folds: Vec<&mut dyn Fold> = vec![&mut streams, &mut sides_seen];
         folds.extend(more.into_iter().map(|fold| fold as &mut dyn Fold));
-        let conditions = captured.conditions();
-        let is_part = options.pass.filter.told(conditions).is_some();
-        // Single I/Os tell theirs, and so do fold files; steps alone do not.
-        let tells_content = [Untold::SingleIos, Untold::StepPercentiles]
-            .into_iter()
-            .any(|untold| captured.tells(untold).is_ok());
-        let mut chosen = conditions
-            .content
-            .filter(|_| is_part && tells_content)
-            .map(|_| ContentTotal::default());
-        folds.extend(chosen.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let mut content = ContentOfPart::of(captured, &options.pass);
+        folds.extend(content.fold());
         let account = captured.run(&options.pass, &mut folds)?;
         let span_ns = captured.span_of(&options.pass, &account)?;
         let (step_ns, fine_ns) = picture_width(captured, options.step_ns, span_ns)?;
         let workload = Workload::of(&streams, options.by, options.threshold);
         Ok(Totals {
             options: options.clone(),
-            conditions: chosen
-                .map_or_else(|| conditions.clone(), |chosen| of_chosen(conditions, chosen.0)),
+            conditions: content.conditions(captured.conditions()),
             account,
             span_ns,
             step_ns,

@@ -3,8 +3,10 @@
 //! list, and every report begins with it.
 
 use crate::captured::Captured;
+use crate::content_of_part::ContentOfPart;
 use crate::error::TraceError;
 use crate::file::{Integrity, Recovery};
+use crate::fold::Fold;
 use crate::pass::{Pass, PassAccount};
 use crate::quality::Quality;
 use crate::remedies::{of_remark, of_unseen};
@@ -42,8 +44,12 @@ impl Evidence {
         pass: &Pass,
     ) -> Result<Self, TraceError> {
         let mut quality = Quality::of(captured.conditions());
-        let account = captured.run(pass, &mut [&mut quality])?;
-        Ok(Self::seen(captured, account, quality))
+        let mut content = ContentOfPart::of(captured, pass);
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut quality];
+        folds.extend(content.fold());
+        let account = captured.run(pass, &mut folds)?;
+        let conditions = content.conditions(captured.conditions());
+        Ok(Evidence { conditions, ..Self::seen(captured, account, quality) })
     }
 
     /// What a pass has found out already.

@@ -147,6 +147,67 @@ fn duplicates_of_a_sample_are_a_lower_bound_in_every_step() {
     assert!(text.contains(">= ") && text.contains('–'), "{text}");
 }
 
+/// The sums of one device's blocks in a capture of two.
+fn of_sda(here: &Path, file: &str) -> Value {
+    let devices = answer(here, &["groups", file, "--by", "device"]);
+    let mut groups = devices["groups"].as_array().unwrap().iter();
+    groups.find(|group| group["device"].as_str().unwrap().starts_with("sda")).unwrap()["content"]
+        .clone()
+}
+
+#[test]
+fn a_folded_part_has_the_content_of_its_own_ios() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for (every, file) in [(1, "t.parquet"), (100, "sample.parquet")] {
+        write(&here.join(file), every);
+        let sums = of_sda(here, file);
+        let fold = format!("{every}.fold");
+        succeed(here, &["trace", "fold", file, "--device", "sda", "--step", "10min", "-o", &fold]);
+        let conditions = &answer(here, &["steps", &fold, "--step", "1h"])["conditions"];
+        for name in ["blocks", "bytes", "compressed_bytes", "duplicates"] {
+            assert_eq!(conditions["content"][name], sums[name], "{file}: {name}");
+        }
+        assert_eq!(conditions["compression_ratio"], sums["compression_ratio"], "{file}");
+        assert_eq!(of_sda(here, &fold), sums, "{file}");
+    }
+    // What a file of earlier versions has in its totals alone is that of all, and says so.
+    let conditions = CaptureConditions {
+        devices: ["nvme0n1", "sda"]
+            .map(|name| CapturedDevice { name: name.into(), ..CapturedDevice::default() })
+            .into(),
+        compression_ratio: Some(3.0),
+        duplicate_share: Some(0.25),
+        ..CaptureConditions::default()
+    };
+    let path = here.join("old.parquet");
+    let mut writer = Writer::new(File::create(path).unwrap(), &conditions).unwrap();
+    writer.write(&[IoEvent { bytes: 4096, device: 1, ..IoEvent::default() }]).unwrap();
+    writer.finish(conditions).unwrap();
+    succeed(here, &["trace", "fold", "old.parquet", "--device", "sda", "-o", "old.fold"]);
+    let told = succeed(here, &["trace", "doctor", "old.fold"]);
+    assert!(told.contains("are those of the whole capture"), "{told}");
+}
+
+/// The table of facts and the caveat tell the same bound: that of what was chosen.
+#[test]
+fn a_filtered_report_tells_one_bound_of_duplicates() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), 100);
+    let sums = of_sda(here, "t.parquet");
+    let number = |name: &str| sums[name].as_f64().unwrap();
+    let bound = format!(">= {:.1} %", 100.0 * number("duplicates") / number("blocks"));
+    let words = ["trace", "report", "t.parquet", "--device", "sda", "-o", "r", "--format", "json"];
+    succeed(here, &words);
+    let findings = fs::read_to_string(here.join("r/findings.json")).unwrap();
+    assert!(findings.contains(&format!("is a lower bound ({bound})")), "{bound}");
+    let fact = findings.rsplit("Duplication ratio").next().unwrap().split('}').next().unwrap();
+    assert!(fact.contains(&bound), "{bound}: {fact}");
+    let doctor = succeed(here, &["trace", "doctor", "t.parquet", "--device", "sda"]);
+    assert!(doctor.contains(&format!("is a lower bound ({bound})")), "{bound}: {doctor}");
+}
+
 /// Zeros, then random bytes, each through a device of its own.
 #[test]
 fn a_capture_tells_the_content_of_each_process() {

@@ -2,6 +2,7 @@
 //! capture, then what was chosen and left out of this study of it.
 
 use crate::study::Study;
+use crate::trust::Evidence;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::{Caveat, CaveatKind, Nanos};
 
@@ -14,7 +15,9 @@ pub(super) fn of(study: &Study) -> Vec<Caveat> {
         unlisted(study),
         devices_left_out(study),
     ];
-    let mut caveats = study.evidence.limits();
+    // Of compression and duplicates, those of what was chosen.
+    let conditions = study.totals.conditions.clone();
+    let mut caveats = Evidence { conditions, ..study.evidence.clone() }.limits();
     caveats.extend(chosen.into_iter().flatten());
     let text = "No formula for sequentiality in RWSW PTS 1.0.7 could be checked; the report \
         states the rule used.";

@@ -438,9 +438,9 @@ fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
 
 /// What the two ratios come from.
 fn sampled(sample: &ContentSample) -> String {
-    let bound = match sample.duplicate_share().and_then(Share::exact) {
-        Some(_) => "",
-        None => "; a duplicate is detected only if both blocks were read",
+    let bound = match sample.duplicate_share() {
+        Some(Share::AtLeast(_)) => "; a duplicate is detected only if both blocks were read",
+        Some(Share::Exact(_)) | None => "",
     };
     format!("{sample}; zstd level 1{bound}")
 }

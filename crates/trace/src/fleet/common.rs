@@ -294,6 +294,7 @@ fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
         passed_over: sum(|one| one.passed_over),
         unreadable: sum(|one| one.unreadable),
         late: sum(|one| one.late),
+        bound: told.iter().any(|one| one.bound),
     })
 }
 

@@ -3,7 +3,9 @@
 use super::file::{FileIdentity, FoldOptions, Member, hex, step_fits};
 use super::gathering::Gathering;
 use crate::captured::Captured;
+use crate::content_of_part::ContentOfPart;
 use crate::error::TraceError;
+use crate::fold::Fold;
 use crate::pass::Pass;
 use crate::untold::Untold;
 use sha2::{Digest, Sha256};
@@ -54,13 +56,16 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     let phase_ns = conditions.began_unix_ns.unwrap_or(0) % step_ns;
     let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
     let mut gathering = Gathering::new(phase_ns, options, sizes.collect());
-    let account = captured.run(pass, &mut [&mut gathering])?;
+    let mut content = ContentOfPart::of(captured, pass);
+    let mut folds: Vec<&mut dyn Fold> = vec![&mut gathering];
+    folds.extend(content.fold());
+    let account = captured.run(pass, &mut folds)?;
     let gathered = gathering.finish(account.span_ns.map_or(0, |(_, last)| last))?;
     let block = zstd::stream::encode_all(gathered.block.as_slice(), LEVEL)?;
     files.sort();
     let member = Member {
         files,
-        conditions: conditions.clone(),
+        conditions: content.conditions(conditions),
         paths: if options.files { conditions.files.to_vec() } else { Vec::new() },
         filter: pass.filter.told(conditions),
         account,
