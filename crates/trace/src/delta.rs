@@ -6,7 +6,6 @@ use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::group_figures::GroupFigures;
 use crate::groups::{Facet, Groups};
-use crate::streams::By;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -89,10 +88,9 @@ pub struct DeltaSide {
 impl DeltaSide {
     /// What was folded of a capture under a filter, of which so much time lies in it.
     pub fn of(groups: &Groups, conditions: &CaptureConditions, observed_ns: u64) -> Self {
-        let listing = groups.listing(By::Count, conditions);
         // A device has its number from its capture; a name is the same in both.
         DeltaSide {
-            groups: listing.into_iter().map(|group| (group.name(), group)).collect(),
+            groups: groups.by_name(conditions),
             total: groups.total_figures(conditions),
             seconds: observed_ns as f64 / 1e9,
         }
@@ -188,7 +186,7 @@ pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
     let mut deltas: Vec<Delta> = names.into_iter().map(delta).collect();
     let change = |delta: &Delta| {
         // A response time that one side lacks is no change of it.
-        let both = delta.a.count > 0 && delta.b.count > 0;
+        let both = delta.a.response_mean_ns.and(delta.b.response_mean_ns).is_some();
         let known = rank != Rank::Response || both;
         if known { (delta.b.ranked(rank) - delta.a.ranked(rank)).abs() } else { -1.0 }
     };

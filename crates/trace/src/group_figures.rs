@@ -83,6 +83,25 @@ impl Groups {
         rows
     }
 
+    /// The groups by what they are called. Those of one name are one: cgroups of one path, as
+    /// those of a service that was restarted, or files of one inode on several devices.
+    pub fn by_name(&self, conditions: &CaptureConditions) -> BTreeMap<String, GroupFigures> {
+        let (total, named) = (self.total(), Named::of(self, conditions));
+        let mut groups: BTreeMap<String, GroupFigures> = BTreeMap::new();
+        for group in self.listing(By::Count, conditions) {
+            let name = group.name();
+            let both = match groups.remove(&name) {
+                None => group,
+                Some(GroupFigures { key, mut tally, .. }) => {
+                    tally.merge(&group.tally);
+                    GroupFigures::of(key, &tally, &total, &named)
+                }
+            };
+            groups.insert(name, both);
+        }
+        groups
+    }
+
     /// Everything together.
     pub fn total_figures(&self, conditions: &CaptureConditions) -> GroupFigures {
         let total = self.total();

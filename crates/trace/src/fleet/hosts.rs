@@ -5,7 +5,7 @@ use crate::columns::{self, Column, Print};
 use crate::compare::host_name;
 use crate::error::TraceError;
 use crate::filter::Filter;
-use crate::groups::{Facet, GroupTally, Groups};
+use crate::groups::{Facet, GROUPS_MAX, GroupTally, Groups};
 use crate::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
@@ -41,7 +41,7 @@ pub enum HostRank {
     Depth,
     /// Share of reads.
     Reads,
-    /// Share of sequential I/Os.
+    /// Share of sequential reads and writes.
     Sequential,
     /// I/Os that failed.
     Failed,
@@ -100,12 +100,27 @@ pub struct Hosts {
 impl Hosts {
     /// Of captures with these conditions.
     pub fn of(conditions: &CaptureConditions) -> Self {
-        Hosts { groups: Groups::by(&[Facet::Host]).with_hosts(conditions) }
+        // By operation too: the share of sequential I/Os is that of the reads and writes.
+        let most = GROUPS_MAX * IoOp::ALL.len();
+        Hosts { groups: Groups::keeping(most, &[Facet::Host, Facet::Op]).with_hosts(conditions) }
     }
 
     /// What the captures are folded into.
     pub fn fold(&mut self) -> &mut Groups {
         &mut self.groups
+    }
+
+    /// What each host did, all operations together.
+    fn done(&self) -> BTreeMap<u16, Done> {
+        let mut hosts: BTreeMap<u16, Done> = BTreeMap::new();
+        for (key, tally) in self.groups.iter() {
+            let done = hosts.entry(key.host.unwrap_or(0)).or_default();
+            done.all.merge(tally);
+            if matches!(key.op, Some(IoOp::Read | IoOp::Write)) {
+                done.sequential = done.sequential.saturating_add(tally.sequential);
+            }
+        }
+        hosts
     }
 
     /// The hosts, the largest by a figure first; those that do not have it last. Rates are
@@ -117,13 +132,13 @@ impl Hosts {
         conditions: &CaptureConditions,
         listened: &BTreeMap<String, Vec<(u64, u64)>>,
     ) -> Vec<HostFigures> {
-        let of_group = |(key, tally): (&crate::groups::GroupKey, &GroupTally)| {
-            let host = host_name(conditions, key.host.unwrap_or(0));
+        let of_host = |(host, done): (u16, Done)| {
+            let host = host_name(conditions, host);
             let spans = listened.get(&host).map_or(&[][..], Vec::as_slice);
             let observed_ns = spans.iter().map(|span| seen(filter, *span)).sum();
-            HostFigures::of(host, tally, conditions, observed_ns)
+            HostFigures::of(host, done, conditions, observed_ns)
         };
-        let mut hosts: Vec<HostFigures> = self.groups.iter().map(of_group).collect();
+        let mut hosts: Vec<HostFigures> = self.done().into_iter().map(of_host).collect();
         let value = |host: &HostFigures| host.ranked(rank);
         hosts.sort_by(|one, other| {
             let order = value(other).partial_cmp(&value(one)).unwrap_or(Ordering::Equal);
@@ -135,6 +150,14 @@ impl Hosts {
         }
         hosts
     }
+}
+
+/// What a host did.
+#[derive(Default)]
+struct Done {
+    all: GroupTally,
+    /// Sequential reads and writes.
+    sequential: u64,
 }
 
 /// How much of a span a filter of time lets pass.
@@ -181,6 +204,8 @@ pub struct HostFigures {
     pub observed_ns: u64,
     /// What it adds up to.
     pub tally: GroupTally,
+    /// Sequential reads and writes.
+    pub sequential: u64,
     /// Response times.
     pub response: ResponseFigures,
     /// Distance from the median host by the figure that ranks them, in robust standard
@@ -191,14 +216,14 @@ pub struct HostFigures {
 impl HostFigures {
     fn of(
         host: String,
-        tally: &GroupTally,
+        Done { all: tally, sequential }: Done,
         conditions: &CaptureConditions,
         observed_ns: u64,
     ) -> Self {
         let all = 0..u16::try_from(conditions.devices.len()).unwrap_or(u16::MAX);
         let devices = all.filter(|device| host_name(conditions, *device) == host).count() as u64;
         let response = tally.responses.figures();
-        HostFigures { host, devices, observed_ns, tally: tally.clone(), response, score: None }
+        HostFigures { host, devices, observed_ns, tally, sequential, response, score: None }
     }
 
     /// Whether it stands apart from the rest.
@@ -237,7 +262,7 @@ impl HostFigures {
             HostRank::Max => time(self.response.max_ns),
             HostRank::Depth => self.depth(),
             HostRank::Reads => self.reads(),
-            HostRank::Sequential => self.share(self.tally.sequential.min(self.moving())),
+            HostRank::Sequential => self.share(self.sequential),
             HostRank::Failed => Some(self.tally.flag(flags::FAILED) as f64),
         }
     }
@@ -271,7 +296,7 @@ impl HostFigures {
         Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |h| h.rate(h.amount()).into()),
         Column::new("read_share", "reads %", Print::Percent(1), |h| h.reads().into()),
         Column::new("sequential_share", "SEQ %", Print::Percent(1), |h| {
-            h.share(h.tally.sequential.min(h.moving())).into()
+            h.share(h.sequential).into()
         }),
         Column::new("qd_mean", "QD avg", Print::Plain(2), |h| h.depth().into()),
         Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |h| {

@@ -1,0 +1,52 @@
+//! What changed from one capture to another, beside what Python finds with DuckDB in the same
+//! two files by the rules of docs/trace.md (`deltas.py`).
+
+use super::made_up::{
+    LASTED_S, LATER_S, SECOND, Which, answer, conditions, counted, ios, same, write,
+};
+
+/// By what, how aligned, by which change ranked, and which layer.
+const ASKED: [&str; 10] = [
+    "stream:clock:iops:0",
+    "stream:start:bytes:0",
+    "stream:start:response:0",
+    "process:clock:share:0",
+    "process:clock:response:0",
+    "device:clock:iops:0",
+    "device:start:bytes:1",
+    "op:clock:response:0",
+    "cgroup:start:share:0",
+    "file:clock:bytes:1",
+];
+
+#[test]
+fn changes_are_as_python_finds_them_the_largest_first() {
+    let test = "changes_are_as_python_finds_them_the_largest_first";
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    for (name, which) in [("a.parquet", Which::First), ("b.parquet", Which::Second)] {
+        write(&place.join(name), conditions(which), ios(which));
+    }
+    let [later, lasted] = [LATER_S, LASTED_S].map(|seconds| (seconds * SECOND).to_string());
+    let devices = ["nvme0n1,sda", "sda,nvme0n1,sdb"];
+    let numbers = ["a.parquet", "b.parquet", &later, &lasted, devices[0], devices[1]];
+    let arguments = [&numbers[..], &ASKED].concat();
+    let script = include_str!("deltas.py");
+    let Some(counted) = counted(test, place, script, &arguments) else { return };
+    for asked in ASKED {
+        let [by, align, rank, layer] = asked.split(':').collect::<Vec<_>>().try_into().unwrap();
+        let layer = if layer == "0" { "block" } else { "filesystem" };
+        let mut words = vec!["compare", "a.parquet", "b.parquet", "--by", by];
+        words.extend(["--rank", rank, "--layer", layer]);
+        // The clock is the default where captures overlap.
+        words.extend(if align == "clock" { vec![] } else { vec!["--align", align] });
+        let found = answer(place, &words);
+        assert_eq!(found["align"], align);
+        let names = |rows: &serde_json::Value| -> Vec<String> {
+            let rows = rows["deltas"].as_array().unwrap().iter();
+            rows.map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names(&found), names(&counted[asked]), "{asked}");
+        same(&found, &counted[asked], asked);
+    }
+}

@@ -1,0 +1,293 @@
+"""Tables of a trace by the rules of docs/trace.md: arguments are the file, its capture's
+beginning and length in s, how far its clock is ahead of UTC before and after a
+change in s, when that is, the width of a step in ns, and of each drive name, capacity, requests
+merged and split."""
+import collections, fractions, json, sys
+
+import rules
+
+path = sys.argv[1]
+began_s, lasted_s, before_s, after_s, change_s, step_ns = map(int, sys.argv[2:8])
+DRIVES = json.loads(sys.argv[8])
+FLAGS = {"sync": 1, "fua": 2, "preflush": 4, "metadata": 8, "read_ahead": 16, "writeback": 32,
+         "direct": 256}
+OF_GROUP = ["p50_ns", "p99_ns", "p99_9_ns"]
+HOUR, DAY = 3600 * 10**9, 24 * 3600 * 10**9
+OPS = ["reads", "writes", "discards", "flushes", "others"]
+
+
+def moved(ios):
+    return [io for io in ios if io["op"] in (0, 1)]
+
+
+def queue_of(ios):
+    waited = rules.queued(ios)
+    return {"count": len(waited), "mean_ns": rules.mean(waited), "max_ns": max(waited, default=None)}
+
+
+def figures(ios, everything):
+    """What a stream and a group have in common."""
+    return {
+        "count": len(ios),
+        "amount": rules.amount(ios),
+        "share_of_count": len(ios) / len(everything),
+        "share_of_bytes": rules.amount(ios) / rules.amount(everything),
+        "failed": rules.flagged(ios, 64),
+        "response": rules.times(rules.responses(ios)),
+        "queue_share": rules.queue_share(ios),
+        **rules.depths(ios),
+    }
+
+
+def stream(ios, everything):
+    return {**figures(ios, everything), "queued": queue_of(ios)}
+
+
+def group(ios, everything):
+    told = any(io["flags"] for io in everything)
+    shares = {name: rules.flagged(ios, bit) / len(ios) if told else None
+              for name, bit in FLAGS.items()}
+    return {
+        **figures(ios, everything),
+        "reads": len(rules.of_op(ios, 0)),
+        "writes": len(rules.of_op(ios, 1)),
+        "read_bytes": rules.amount(rules.of_op(ios, 0)),
+        "written_bytes": rules.amount(rules.of_op(ios, 1)),
+        "sequential": sum(1 for io in ios if io["run"]),
+        "size_mean": rules.amount(ios) / len(ios),
+        "response": rules.times(rules.responses(ios), OF_GROUP + ["p99_999_ns"]),
+        "queued": rules.times(rules.queued(ios), OF_GROUP),
+        "flags": shares,
+        "requeued": rules.flagged(ios, 128) if told else None,
+    }
+
+
+def process_of(io):
+    pid, command = io["pid"], io["command"]
+    if command:
+        return f"{command} ({pid})" if pid else command
+    return f"PID {pid}" if pid else "unknown"
+
+
+def process(ios, everything):
+    waited = queue_of(ios)
+    return {
+        "count": len(ios),
+        "amount": rules.amount(ios),
+        "share": len(ios) / len(everything),
+        "reads": len(rules.of_op(ios, 0)),
+        "writes": len(rules.of_op(ios, 1)),
+        "sequential": sum(1 for io in ios if io["run"]),
+        "response_mean_ns": rules.mean(rules.responses(ios)),
+        "response_max_ns": max(rules.responses(ios), default=None),
+        "queue_mean_ns": waited["mean_ns"],
+        "queue_max_ns": waited["max_ns"],
+        "queue_share": rules.queue_share(ios),
+        "span_ns": [ios[0]["issued_ns"], ios[-1]["issued_ns"]],
+    }
+
+
+def each(ios, key, told):
+    return {name: told(members, ios) for name, members in rules.grouped(ios, key).items()}
+
+
+def busy_by_step(ios, last_ns):
+    """Time with an I/O outstanding, of all devices, in each step up to that of the last I/O."""
+    busy, end_ns = collections.Counter(), (last_ns // step_ns + 1) * step_ns
+    for io in ios:
+        begin, end = io["busy"]
+        while begin < min(end, end_ns):
+            border = min((begin // step_ns + 1) * step_ns, end, end_ns)
+            busy[begin // step_ns] += border - begin
+            begin = border
+    return busy
+
+
+def steps(ios, tells_busy=True, last_ns=None):
+    busy = busy_by_step(ios, last_ns or ios[-1]["issued_ns"])
+    devices = len({(io["device"], io["layer"]) for io in ios})
+    found = rules.grouped(ios, lambda io: io["issued_ns"] // step_ns)
+    told = {}
+    for at in sorted(set(found) | set(busy)):
+        inside = found.get(at, [])
+        moving, answered, waited = moved(inside), rules.responses(inside), queue_of(inside)
+        sequential = sum(1 for io in moving if io["run"])
+        told[str(at * step_ns)] = {
+            "count": len(inside),
+            "amount": rules.amount(moving),
+            "iops": len(inside) * 1e9 / step_ns,
+            "bytes_per_second": rules.amount(moving) * 1e9 / step_ns,
+            **{name: len(rules.of_op(inside, op)) for op, name in enumerate(OPS)},
+            "sequential_share": rules.ratio(sequential, len(moving)),
+            "response_mean_ns": rules.mean(answered),
+            "response_p99_ns": at_step(answered, "99"),
+            "response_max_ns": max(answered, default=None),
+            **rules.depths(inside),
+            "queue_mean_ns": waited["mean_ns"],
+            "queue_max_ns": waited["max_ns"],
+            "queue_share": rules.queue_share(inside),
+            "utilisation": busy[at] / step_ns / devices if tells_busy else None,
+        }
+    return told
+
+
+def sides(ios):
+    """Every device at every layer."""
+    def name(io):
+        return f"{DRIVES[io['device']][0]}, {['block', 'filesystem'][io['layer']]}"
+
+    last_ns = ios[-1]["issued_ns"]
+    return {side: steps(inside, last_ns=last_ns)
+            for side, inside in rules.grouped(ios, name).items()}
+
+
+def at_step(values, percent):
+    return rules.percentile(values, percent, rules.BY_STEP) if values else None
+
+
+def shape(ios):
+    """Percentiles: the rest of the shape is in another test."""
+    gaps = {}
+    for name, members in rules.grouped(ios, rules.stream).items():
+        issued = [io["issued_ns"] for io in members]
+        gaps[name] = [after - before for before, after in zip(issued, issued[1:])]
+    found = rules.grouped(ios, lambda io: io["issued_ns"] // step_ns)
+    names = {"response_p50_ns": "50", "response_p99_ns": "99", "response_p99_9_ns": "99.9"}
+    return {
+        "gaps": {name: rules.times(times, OF_GROUP[:2]) for name, times in gaps.items()},
+        "steps": {str(at * step_ns): {name: at_step(rules.responses(inside), percent)
+                                      for name, percent in names.items()}
+                  for at, inside in found.items()},
+    }
+
+
+def admitted(ios, percent, measure):
+    """Streams whose share is at least this, the largest first."""
+    found = {name: measure(members) for name, members in rules.grouped(ios, rules.stream).items()}
+    least = fractions.Fraction(percent) / 100 * measure(ios)
+    names = [name for name, value in found.items() if value >= least]
+    return sorted(names, key=lambda name: -found[name])
+
+
+def applied(ios, percent):
+    """The cumulative workload."""
+    names, found = admitted(ios, percent, len), rules.grouped(ios, rules.stream)
+    kept = sum(len(found[name]) for name in names)
+    return {name: {"count": len(found[name]), "normalized": len(found[name]) / kept}
+            for name in names}
+
+
+def stream_map(ios, percent):
+    names = admitted(ios, percent, len)
+    told = {}
+    for at, inside in rules.grouped(ios, lambda io: io["issued_ns"] // step_ns).items():
+        counts, amounts = collections.Counter(), collections.Counter()
+        for io in inside:
+            name = rules.stream(io)
+            name = name if name in names else "others"
+            counts[name] += 1
+            amounts[name] += io["bytes"]
+        told[str(at * step_ns)] = {"counts": counts, "amounts": amounts}
+    return {"series": names, "steps": told}
+
+
+def drive(name, ios, capacity, merged, split):
+    pids = {io["pid"] for io in ios if io["pid"]}
+    read, written = (rules.amount(rules.of_op(ios, op)) for op in (0, 1))
+    return {
+        "drive": name,
+        "capacity": capacity,
+        "count": len(ios),
+        "processes": len(pids),
+        "read": read,
+        "written": written,
+        "total": read + written,
+        "merged": merged,
+        "split": split,
+    }
+
+
+def drives(ios):
+    rows, sides = [], rules.grouped(ios, lambda io: (io["device"], io["layer"]))
+    for device, layer in sorted(sides):
+        name, capacity, merged, split = DRIVES[device]
+        name = f"{name}, {['block', 'filesystem'][layer]}"
+        counted = (merged, split) if layer == 0 else (None, None)
+        row = drive(name, sides[device, layer], capacity, *counted)
+        rows.append({**row, "model": f"Model of {DRIVES[device][0]}",
+                     "serial": f"S-{DRIVES[device][0]}"})
+    sizes, merged, split = ([one[at] for one in DRIVES] for at in (1, 2, 3))
+    sums = [None if None in numbers else sum(numbers) for numbers in (merged, split)]
+    total = drive(f"Total for {len(DRIVES)} drives with I/Os", ios, sum(sizes), *sums)
+    return rows + [{**total, "model": None, "serial": None}]
+
+
+def ahead_ns(utc_ns):
+    return (before_s if utc_ns < change_s * 10**9 else after_s) * 10**9
+
+
+def looked_at(width_ns):
+    """Nanoseconds of each day and each interval of it in which the capture listened."""
+    found, now = collections.Counter(), began_s * 10**9
+    end = now + lasted_s * 10**9
+    while now < end:
+        local = now + ahead_ns(now)
+        until = min(now + width_ns - local % width_ns, end)
+        until = min(until, change_s * 10**9) if now < change_s * 10**9 else until
+        found[local // DAY, local % DAY // width_ns] += until - now
+        now = until
+    return found
+
+
+def profile(ios, width_ns):
+    def place(io):
+        utc_ns = began_s * 10**9 + io["issued_ns"]
+        local = utc_ns + ahead_ns(utc_ns)
+        return local // DAY, local % DAY // width_ns
+
+    done, observed, told = rules.grouped(ios, place), looked_at(width_ns), []
+    for at in range(DAY // width_ns):
+        days = {day: ns for (day, number), ns in observed.items() if number == at}
+        if not days:
+            continue
+        inside = [io for day in days for io in done.get((day, at), [])]
+        rates = [len(done.get((day, at), [])) * 1e9 / ns for day, ns in days.items()]
+        seconds, moving, answered = sum(days.values()) / 1e9, moved(inside), rules.responses(inside)
+        told.append({
+            "time": f"{at * width_ns // HOUR:02}:{at * width_ns % HOUR // (60 * 10**9):02}",
+            "begin_ns": at * width_ns,
+            "days": len(days),
+            "observed_ns": sum(days.values()),
+            "count": len(inside),
+            "iops": len(inside) / seconds,
+            "iops_least": min(rates),
+            "iops_most": max(rates),
+            "bytes_per_second": rules.amount(moving) / seconds,
+            "read_share": rules.ratio(len(rules.of_op(inside, 0)), len(moving)),
+            "response_mean_ns": rules.mean(answered),
+            "response_max_ns": max(answered, default=None),
+        })
+    return told
+
+
+everything = rules.read(path)
+block = [io for io in everything if io["layer"] == 0]
+print(json.dumps({
+    "streams": each(block, rules.stream, stream),
+    "all": {name: value for name, value in stream(block, block).items() if "share_of" not in name},
+    "streams_by_bytes": admitted(block, "1.5", rules.amount),
+    "applied": applied(block, "2"),
+    "kinds_by_stream": each(block, rules.stream, group),
+    "kinds_by_process": each(block, process_of, group),
+    "processes": each(block, process_of, process),
+    "steps": steps(block),
+    "steps_of_files": steps([io for io in everything if io["layer"] == 1]),
+    "steps_of_reads": steps(rules.of_op(block, 0), tells_busy=False),
+    "sides": sides(everything),
+    "map": stream_map(block, "3"),
+    "shape": shape(block),
+    "drives": drives(block),
+    "drives_of_both": drives(everything),
+    "hours": profile(block, HOUR),
+    "quarters": profile(block, HOUR // 4),
+}))

@@ -1,0 +1,216 @@
+//! Every figure of streams, groups, processes, capture steps, drives and the day, beside what
+//! Python finds with DuckDB in the same file by the rules of docs/trace.md (`figures.py`).
+
+use super::made_up::{
+    BEGAN_S, CHANGE_S, LASTED_S, LATER_S, SECOND, Which, ZONE_S, answer, conditions, counted, ios,
+    same, write,
+};
+use super::scratch::succeed;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::CapturedDevice;
+
+const STEP_NS: u64 = 600 * SECOND;
+
+/// A capture as a file, and what was counted in it.
+fn made(test: &str, place: &Path, which: Which) -> Option<Value> {
+    write(&place.join("t.parquet"), conditions(which), ios(which));
+    let is_first = which == Which::First;
+    let began = BEGAN_S + if is_first { 0 } else { LATER_S };
+    let before = if is_first { ZONE_S[0] } else { ZONE_S[1] };
+    let mut words = vec!["t.parquet".to_owned(), began.to_string(), LASTED_S.to_string()];
+    words.extend([before, ZONE_S[1]].map(|seconds| seconds.to_string()));
+    words.extend([CHANGE_S, STEP_NS].map(|number| number.to_string()));
+    words.push(drives(&conditions(which)).to_string());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    counted(test, place, include_str!("figures.py"), &words)
+}
+
+/// What the conditions say of the drives.
+fn drives(conditions: &CaptureConditions) -> Value {
+    let merging = |at: usize| conditions.merging.as_ref().map(|all| all[at]);
+    let row = |(at, device): (usize, &CapturedDevice)| {
+        let capacity = device.capacity.map(|size| size.0);
+        let (merged, split) = (merging(at).map(|m| m.merged), merging(at).map(|m| m.split));
+        json!([device.name, capacity, merged, split])
+    };
+    conditions.devices.iter().enumerate().map(row).collect()
+}
+
+fn found(place: &Path, words: &[&str]) -> Value {
+    answer(place, &[words, &["t.parquet"]].concat())
+}
+
+/// Rows by what one field of each says.
+#[track_caller]
+fn keyed(rows: &Value, field: &str) -> Value {
+    let rows = rows.as_array().unwrap().iter();
+    let name = |row: &Value| match &row[field] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Value::Object(rows.map(|row| (name(row), row.clone())).collect::<Map<String, Value>>())
+}
+
+/// The same rows as were counted, and no others.
+#[track_caller]
+fn same_rows(rows: &Value, field: &str, counted: &Value, what: &str) {
+    assert_eq!(rows.as_array().unwrap().len(), counted.as_object().unwrap().len(), "{what}: rows");
+    same(&keyed(rows, field), counted, what);
+}
+
+/// The largest first.
+#[track_caller]
+fn descending(rows: &Value, field: &str) {
+    let values: Vec<u64> =
+        rows.as_array().unwrap().iter().map(|row| row[field].as_u64().unwrap()).collect();
+    assert!(values.is_sorted_by(|one, next| one >= next), "{field}: {values:?}");
+}
+
+fn names(rows: &Value) -> Vec<&str> {
+    rows.as_array().unwrap().iter().map(|row| row["stream"].as_str().unwrap()).collect()
+}
+
+const WHICH: [Which; 2] = [Which::First, Which::Second];
+
+#[test]
+fn streams_kinds_and_processes_are_as_python_counts_them() {
+    let test = "streams_kinds_and_processes_are_as_python_counts_them";
+    for which in WHICH {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        let Some(counted) = made(test, place, which) else { return };
+        let streams = found(place, &["streams"]);
+        same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
+        same(&streams["total"], &counted["all"], "all streams");
+        descending(&streams["streams"], "count");
+        let by_bytes = found(place, &["streams", "--by", "bytes", "--threshold", "1.5%"]);
+        descending(&by_bytes["streams"], "amount");
+        assert_eq!(json!(names(&by_bytes["streams"])), counted["streams_by_bytes"]);
+        for by in ["stream", "process"] {
+            let kinds = found(place, &["groups", "--by", by, "--show", "kinds"]);
+            same_rows(&kinds["groups"], by, &counted[format!("kinds_by_{by}")], by);
+            descending(&kinds["groups"], "count");
+        }
+        let processes = &found(place, &["processes"])["processes"];
+        same_rows(processes, "process", &counted["processes"], "processes");
+        let derived = succeed(place, &["workload", "derive", "t.parquet", "--json"]);
+        let derived: Value = serde_json::from_str(&derived).unwrap();
+        let streams = &derived["workload"]["streams"];
+        same_rows(streams, "stream", &counted["applied"], "cumulative workload");
+    }
+}
+
+#[test]
+fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
+    let test = "steps_maps_and_percentiles_of_shapes_are_as_python_counts_them";
+    for which in WHICH {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        let Some(counted) = made(test, place, which) else { return };
+        let narrowed: [(&str, &[&str]); 3] = [
+            ("steps", &[]),
+            ("steps_of_files", &["--layer", "filesystem"]),
+            ("steps_of_reads", &["--op", "read"]),
+        ];
+        for (name, words) in narrowed {
+            let steps = found(place, &[&["steps", "--step", "10min"], words].concat());
+            same_rows(&steps["steps"], "begin_ns", &counted[name], name);
+        }
+        let map = found(place, &["map", "--step", "10min", "--threshold", "3%"]);
+        same_map(&map, &counted["map"]);
+        let shape = found(place, &["shape", "--threshold", "0%", "--step", "10min"]);
+        for row in shape["streams"].as_array().unwrap() {
+            let name = row["stream"].as_str().unwrap();
+            same(&row["gaps"], &counted["shape"]["gaps"][name], name);
+        }
+        same(&keyed(&shape["steps"], "begin_ns"), &counted["shape"]["steps"], "shape over time");
+    }
+}
+
+/// Two captures that overlap stand on one axis, the later one behind the first by what the
+/// clock says.
+#[test]
+fn devices_side_by_side_are_as_python_counts_them() {
+    let test = "devices_side_by_side_are_as_python_counts_them";
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let mut wanted = Map::new();
+    for (which, name, later_ns) in
+        [(Which::First, "a.parquet", 0), (Which::Second, "b.parquet", LATER_S * SECOND)]
+    {
+        let Some(counted) = made(test, place, which) else { return };
+        std::fs::rename(place.join("t.parquet"), place.join(name)).unwrap();
+        for (side, steps) in counted["sides"].as_object().unwrap() {
+            let steps = steps.as_object().unwrap().iter();
+            let later = steps.map(|(at, step)| {
+                ((at.parse::<u64>().unwrap() + later_ns).to_string(), step.clone())
+            });
+            wanted.insert(format!("{name}: {side}"), later.collect());
+        }
+    }
+    let found = answer(place, &["compare", "a.parquet", "b.parquet", "--step", "10min"]);
+    let found = found["sides"].as_array().unwrap();
+    assert_eq!(found.len(), wanted.len());
+    for side in found {
+        let name = side["name"].as_str().unwrap();
+        same_rows(&side["steps"], "begin_ns", &wanted[name], name);
+    }
+}
+
+/// Streams over time, each by its name.
+fn same_map(map: &Value, counted: &Value) {
+    let series: Vec<&str> =
+        map["series"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let (rest, told) = series.split_last().unwrap();
+    assert_eq!((*rest, &json!(told)), ("others", &counted["series"]));
+    let of = |row: &Value, field: &str| -> Map<String, Value> {
+        let cells = series.iter().zip(row[field].as_array().unwrap());
+        let cells = cells.filter(|(_, cell)| **cell != 0);
+        cells.map(|(name, cell)| ((*name).to_owned(), cell.clone())).collect()
+    };
+    let rows = map["steps"].as_array().unwrap();
+    assert_eq!(rows.len(), counted["steps"].as_object().unwrap().len());
+    for row in rows {
+        let at = row["begin_ns"].to_string();
+        let counted = &counted["steps"][&at];
+        assert_eq!(json!(of(row, "counts")), counted["counts"], "{at}");
+        let amounts: Map<String, Value> = counted["amounts"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(_, amount)| **amount != 0)
+            .map(|(name, amount)| (name.clone(), amount.clone()))
+            .collect();
+        assert_eq!(of(row, "amounts"), amounts, "{at}");
+    }
+}
+
+#[test]
+fn drives_are_as_python_counts_them() {
+    let test = "drives_are_as_python_counts_them";
+    for which in WHICH {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        let Some(counted) = made(test, place, which) else { return };
+        same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
+        let both = found(place, &["drives", "--layer", "both"]);
+        same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
+    }
+}
+
+/// Over two nights, in one of which the clock shows an hour twice.
+#[test]
+fn the_day_is_as_python_counts_it() {
+    let test = "the_day_is_as_python_counts_it";
+    for which in WHICH {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        let Some(counted) = made(test, place, which) else { return };
+        for (name, step) in [("hours", "1h"), ("quarters", "15min")] {
+            let day = found(place, &["profile", "--step", step]);
+            same(&day["intervals"], &counted[name], name);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a cache would bring and how soon blocks are used again, beside an exact computation of
+//! stack distances in Python (`localities.py`).
+
+use super::made_up::{Draw, Which, answer, conditions, counted, ios, same, write};
+use serde_json::Value;
+use steadfast_domain::{IoEvent, IoOp};
+
+const SCRIPT: &str = include_str!("localities.py");
+const BLOCK: u64 = 4096;
+
+#[test]
+fn curves_reuse_and_overwrites_are_those_of_exact_stack_distances() {
+    let test = "curves_reuse_and_overwrites_are_those_of_exact_stack_distances";
+    for which in [Which::First, Which::Second] {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        write(&place.join("t.parquet"), conditions(which), ios(which));
+        let asked: [(&str, &[&str]); 3] =
+            [("0,1", &[]), ("0", &["--op", "read"]), ("1", &["--op", "write"])];
+        for (ops, words) in asked {
+            let arguments = ["t.parquet", "4096", ops];
+            let Some(counted) = counted(test, place, SCRIPT, &arguments) else { return };
+            let found = answer(place, &[&["locality", "t.parquet"], words].concat());
+            let devices = found["devices"].as_array().unwrap();
+            assert!(devices.iter().all(|one| one["curve"].as_array().unwrap().len() > 15));
+            same(&found["devices"], &counted, ops);
+        }
+    }
+}
+
+/// 4,001 I/Os of 8 MiB, some places far more often than others: more blocks than are followed.
+fn extents() -> Vec<IoEvent> {
+    let mut draw = Draw(29);
+    let one = |number: u64| {
+        let (near, far) = (draw.below(6_000), draw.below(6_000));
+        IoEvent {
+            issued_ns: number * 1_000_003,
+            response_ns: 1000,
+            offset: (if draw.hits(3) { far } else { near * near / 6_000 }) << 23,
+            bytes: 1 << 23,
+            op: if draw.hits(4) { IoOp::Write } else { IoOp::Read },
+            ..IoEvent::default()
+        }
+    };
+    (0..4_001).map(one).collect()
+}
+
+#[test]
+fn a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances() {
+    let test = "a_curve_of_a_sample_is_within_its_stated_error_of_exact_stack_distances";
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    write(&place.join("t.parquet"), conditions(Which::First), extents());
+    let arguments = ["t.parquet", "8388608", "0,1"];
+    let Some(counted) = counted(test, place, SCRIPT, &arguments) else { return };
+    let (found, counted) = (answer(place, &["locality", "t.parquet"]), &counted[0]);
+    let device = &found["devices"][0];
+    let share = device["followed_share"].as_f64().unwrap();
+    assert!(share < 0.9 && share > 0.1, "{share}");
+    assert_eq!(device["accesses"], counted["accesses"]);
+    let number = |value: &Value| value.as_f64().unwrap();
+    let touched = number(&device["touched_bytes"]) / number(&counted["touched_bytes"]);
+    assert!((touched - 1.0).abs() < 0.02, "{touched}");
+    let curve = device["curve"].as_array().unwrap();
+    assert!(curve.len() > 20);
+    for point in curve {
+        let blocks = point["bytes"].as_u64().unwrap() / BLOCK;
+        let again = counted["again"].as_array().unwrap().iter();
+        let hits = again.filter(|distance| distance[0].as_u64().unwrap() <= blocks);
+        let hits: f64 = hits.map(|distance| number(&distance[1])).sum();
+        let misses = 1.0 - hits / number(&counted["accesses"]);
+        let ours = number(&point["misses"]);
+        assert!((ours - misses).abs() < 0.05, "{point}: exactly {misses}");
+    }
+}
