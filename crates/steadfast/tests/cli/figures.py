@@ -222,6 +222,63 @@ def drives(ios):
     return rows + [{**total, "model": None, "serial": None}]
 
 
+def touched(io, size):
+    return range(io["offset"] // size, (io["offset"] + io["bytes"] - 1) // size + 1)
+
+
+def working_set(ios):
+    """Distinct blocks of 4 KiB in bytes, and where the hits lie in granules of 1 MiB."""
+    moving = [io for io in moved(ios) if io["bytes"] > 0]
+    blocks = [[block for io in rules.of_op(moving, op) for block in touched(io, 4096)]
+              for op in (0, 1)]
+    both = set(blocks[0]) | set(blocks[1])
+    heat = collections.Counter(granule for io in moving for granule in touched(io, 1 << 20))
+    hits = sorted(heat.values(), reverse=True)
+    hottest = {f"Hits on the hottest {percent} % of them":
+               100 * sum(hits[:-(-len(hits) * percent // 100)]) / sum(hits)
+               for percent in (1, 5, 10, 20, 50)}
+    return {
+        "sketched": {
+            "Working set, 4 KiB blocks touched": len(both) * 4096 / 1e6,
+            "Read": len(set(blocks[0])) * 4096 / 1e6,
+            "Written": len(set(blocks[1])) * 4096 / 1e6,
+            "Accesses per touched block, average": (len(blocks[0]) + len(blocks[1])) / len(both),
+            "Writes per written block, average": len(blocks[1]) / len(set(blocks[1])),
+        },
+        "exact": {"Granules of 1 MiB touched": len(hits), **hottest},
+    }
+
+
+def quality(ios):
+    """I/Os by what is not known of them."""
+    at_block_layer = [io for io in ios if io["layer"] == 0]
+
+    def without(field, ios=ios):
+        return sum(1 for io in ios if not io[field])
+
+    return {
+        "ios": len(ios),
+        "at_block_layer": len(at_block_layer),
+        "no_response": len(ios) - len(rules.responses(ios)),
+        "no_process": without("pid"),
+        "no_queue_time": without("queued_ns", at_block_layer),
+        "no_depth": without("outstanding"),
+        "failed": rules.flagged(ios, 64),
+        "beyond_device": sum(1 for io in at_block_layer
+                             if io["offset"] + io["bytes"] > DRIVES[io["device"]][1]),
+    }
+
+
+def outside(ios):
+    """All but the reads and writes that touch something of their device."""
+    def hits(io):
+        return io["op"] in (0, 1) and io["bytes"] > 0 and io["offset"] < DRIVES[io["device"]][1]
+
+    devices = rules.grouped(ios, lambda io: DRIVES[io["device"]][0])
+    return {name: {"outside": sum(1 for io in inside if not hits(io))}
+            for name, inside in devices.items()}
+
+
 def ahead_ns(utc_ns):
     return (before_s if utc_ns < change_s * 10**9 else after_s) * 10**9
 
@@ -272,8 +329,10 @@ def profile(ios, width_ns):
 
 everything = rules.read(path)
 block = [io for io in everything if io["layer"] == 0]
+narrow = [io for io in rules.read(path, window=3) if io["layer"] == 0]
 print(json.dumps({
     "streams": each(block, rules.stream, stream),
+    "streams_of_a_narrow_window": each(narrow, rules.stream, stream),
     "all": {name: value for name, value in stream(block, block).items() if "share_of" not in name},
     "streams_by_bytes": admitted(block, "1.5", rules.amount),
     "applied": applied(block, "2"),
@@ -288,6 +347,9 @@ print(json.dumps({
     "shape": shape(block),
     "drives": drives(block),
     "drives_of_both": drives(everything),
+    "working_sets": each(block, lambda io: DRIVES[io["device"]][0], lambda ios, _: working_set(ios)),
+    "outside": outside(block),
+    "quality": quality(everything),
     "hours": profile(block, HOUR),
     "quarters": profile(block, HOUR // 4),
 }))

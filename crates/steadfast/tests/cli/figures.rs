@@ -85,6 +85,8 @@ fn streams_kinds_and_processes_are_as_python_counts_them() {
         same_rows(&streams["streams"], "stream", &counted["streams"], "streams");
         same(&streams["total"], &counted["all"], "all streams");
         descending(&streams["streams"], "count");
+        let narrow = &found(place, &["streams", "--window", "3"])["streams"];
+        same_rows(narrow, "stream", &counted["streams_of_a_narrow_window"], "window of 3");
         let by_bytes = found(place, &["streams", "--by", "bytes", "--threshold", "1.5%"]);
         descending(&by_bytes["streams"], "amount");
         assert_eq!(json!(names(&by_bytes["streams"])), counted["streams_by_bytes"]);
@@ -197,6 +199,56 @@ fn drives_are_as_python_counts_them() {
         same(&found(place, &["drives"])["drives"], &counted["drives"], "drives");
         let both = found(place, &["drives", "--layer", "both"]);
         same(&both["drives"], &counted["drives_of_both"], "drives of both layers");
+    }
+}
+
+/// The rows of a report's facts by their labels, wherever they stand in it.
+fn facts(report: &Value, title: &str) -> Option<Value> {
+    match report {
+        Value::Object(fields) if fields.get("title").is_some_and(|found| found == title) => {
+            fields.get("rows").map(|rows| keyed(rows, "label"))
+        }
+        Value::Object(fields) => fields.values().find_map(|field| facts(field, title)),
+        Value::Array(values) => values.iter().find_map(|value| facts(value, title)),
+        _ => None,
+    }
+}
+
+/// Texts that begin with a number, as near as their last digit and so many percent allow.
+#[track_caller]
+fn near(rows: &Value, counted: &Value, percent: f64) {
+    for (label, number) in counted.as_object().unwrap() {
+        let text = rows[label]["value"].as_str().unwrap_or_else(|| panic!("{label}: {rows}"));
+        let (told, _) = text.split_once(' ').unwrap_or((text, ""));
+        let digits = told.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let (told, number): (f64, f64) = (told.parse().unwrap(), number.as_f64().unwrap());
+        let rounded = 0.500_001 / 10f64.powi(digits as i32);
+        let allowed = rounded + number * percent / 100.0;
+        assert!((told - number).abs() <= allowed, "{label}: {text}, counted {number}");
+    }
+}
+
+/// A working set is a sketch of a standard error of 0.81 %: within three of them.
+#[test]
+fn working_sets_and_quality_are_as_python_counts_them() {
+    let test = "working_sets_and_quality_are_as_python_counts_them";
+    for which in WHICH {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        let Some(counted) = made(test, place, which) else { return };
+        succeed(place, &["trace", "report", "t.parquet", "-o", "r", "--format", "json"]);
+        let report = std::fs::read_to_string(place.join("r/findings.json")).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
+        for (drive, counted) in counted["working_sets"].as_object().unwrap() {
+            let title = format!("Working set of {drive}");
+            let rows = facts(&report, &title).unwrap_or_else(|| panic!("no {title}"));
+            near(&rows, &counted["sketched"], 3.0 * 0.81);
+            near(&rows, &counted["exact"], 0.0);
+        }
+        let hits = found(place, &["hits", "--ranges", "64"]);
+        same_rows(&hits["maps"], "device", &counted["outside"], "outside of all ranges");
+        let doctor = found(place, &["doctor", "--layer", "both"]);
+        same(&doctor["quality"], &counted["quality"], "quality");
     }
 }
 

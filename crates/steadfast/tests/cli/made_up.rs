@@ -40,7 +40,7 @@ fn devices(which: Which) -> Vec<CapturedDevice> {
     let mut devices = vec![device("nvme0n1", 64), device("sda", 32)];
     if which == Which::Second {
         devices.reverse();
-        devices.push(device("sdb", 16));
+        devices.push(device("sdb", 8));
     }
     devices
 }

@@ -1,56 +1,9 @@
 """Counts a trace again by the rules of docs/trace.md, with DuckDB reading the file."""
-import collections, datetime, duckdb, json, sys
+import collections, json, sys
 
-WINDOW = 32
-OPS = ["read", "write", "discard", "flush", "other"]
-NAMES = {0: "R", 1: "W", 2: "DISCARD", 3: "FLUSH", 4: "OTHER"}
-UNKNOWN = 2**64 - 1
+from rules import read, stream
+
 CAPACITY = 64 << 30
-
-
-def rows(path):
-    columns = ["issued_ns", "response_ns", "queued_ns", '"offset"', "bytes", "depth", "pid",
-               "device", "op", "layer", "command"]
-    found = duckdb.sql(f"select {', '.join(columns)} from '{path}' order by issued_ns").fetchall()
-    names = [name.strip('"') for name in columns]
-    return [dict(zip(names, row)) for row in found]
-
-
-def judge(ios):
-    """Sequential or not, the place in the run, and for how long the device was idle."""
-    ends, runs, busy = {}, {}, {}
-    for io in ios:
-        io["run"], io["idle"] = 0, 0
-        key = (io["device"], io["op"])
-        if io["bytes"] > 0:
-            begin, end = io["offset"], io["offset"] + io["bytes"]
-            known = runs.setdefault(key, collections.OrderedDict())
-            last = ends.setdefault(key, collections.deque(maxlen=WINDOW))
-            if begin in known:
-                io["run"] = known.pop(begin) + 1
-                known[end] = io["run"]
-            elif begin in last:
-                io["run"] = 1
-                if len(known) == WINDOW:
-                    known.popitem(last=False)
-                known[end] = 1
-            last.append(end)
-        if io["response_ns"] is not None and io["response_ns"] != UNKNOWN:
-            until = busy.get(io["device"])
-            if until is not None and io["issued_ns"] > until:
-                io["idle"] = io["issued_ns"] - until
-            busy[io["device"]] = max(until or 0, io["issued_ns"] + io["response_ns"])
-
-
-def size(bytes):
-    kib = bytes / 1024
-    return f"{kib:g}K" if bytes % 512 == 0 else str(bytes)
-
-
-def stream(io):
-    if io["op"] == 3 and io["bytes"] == 0:
-        return "FLUSH"
-    return f"{'SEQ' if io['run'] else 'RND'} {size(io['bytes'])} {NAMES[io['op']]}"
 
 
 def process(io):
@@ -58,10 +11,10 @@ def process(io):
 
 
 def tally(ios):
-    known = [io["response_ns"] for io in ios if io["response_ns"] not in (None, UNKNOWN)]
+    known = [io["response_ns"] for io in ios if io["response_ns"] is not None]
     depths = [io["depth"] for io in ios if io["depth"]]
     queued = [io["queued_ns"] for io in ios if io["queued_ns"]]
-    both = [io for io in ios if io["queued_ns"] and io["response_ns"] not in (None, UNKNOWN)]
+    both = [io for io in ios if io["queued_ns"] and io["response_ns"] is not None]
     waited = sum(io["queued_ns"] for io in both)
     whole = waited + sum(io["response_ns"] for io in both)
     return {
@@ -166,7 +119,7 @@ def shape(ios, step_ns):
         at = io["issued_ns"] // step_ns
         if io["depth"]:
             depths[at][min((io["depth"] - 1).bit_length(), 11)] += 1
-        if io["response_ns"] not in (None, UNKNOWN):
+        if io["response_ns"] is not None:
             heat[at][max(io["response_ns"], 1).bit_length() - 1] += 1
     return {"gaps": told, "runs": runs, "idle": idle, "depths": depths, "heat": heat,
             "dispersion": dispersion(ios, step_ns)}
@@ -187,8 +140,7 @@ def dispersion(ios, step_ns):
 
 
 path, began_s, zone_s, step_ns = sys.argv[1], *map(int, sys.argv[2:5])
-ios = rows(path)
-judge(ios)
+ios = read(path)
 print(json.dumps({
     "ios": len(ios),
     "streams": grouped(ios, stream),

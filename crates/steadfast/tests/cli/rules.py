@@ -10,7 +10,7 @@ COLUMNS = ["issued_ns", "response_ns", "queued_ns", '"offset"', "bytes", "depth"
            "flags", "device", "op", "layer", "inode", "cgroup", "command", "merged"]
 
 
-def read(path):
+def read(path, window=WINDOW):
     """The I/Os in issue order, with what the ones before tell of each."""
     held = {row[0] for row in duckdb.sql(f"describe select * from '{path}'").fetchall()}
     columns = [name for name in COLUMNS if name.strip('"') in held]
@@ -20,12 +20,12 @@ def read(path):
     for io in ios:
         if io["response_ns"] == UNKNOWN:
             io["response_ns"] = None
-    follow_runs(ios)
+    follow_runs(ios, window)
     follow_devices(ios)
     return ios
 
 
-def follow_runs(ios):
+def follow_runs(ios, window):
     """`run`: the how manieth sequential I/O of its run, 0 of a random one."""
     ends, runs = {}, {}
     for clock, io in enumerate(ios):
@@ -34,7 +34,7 @@ def follow_runs(ios):
             continue
         key, file = (io["device"], io["layer"], io["op"]), io["inode"] if io["layer"] == 1 else 0
         places = runs.setdefault(key, [])
-        last = ends.setdefault(key, collections.deque(maxlen=WINDOW))
+        last = ends.setdefault(key, collections.deque(maxlen=window))
         begin, end = (file, io["offset"]), (file, io["offset"] + io["bytes"])
         found = next((run for run in places if run["end"] == begin), None)
         if found:
@@ -44,8 +44,8 @@ def follow_runs(ios):
         elif begin in last:
             io["run"] = 1
             new = {"end": end, "continued": clock, "length": 1}
-            if len(places) == WINDOW:
-                oldest = min(range(WINDOW), key=lambda at: places[at]["continued"])
+            if len(places) == window:
+                oldest = min(range(window), key=lambda at: places[at]["continued"])
                 places[oldest] = new
             else:
                 places.append(new)
@@ -54,13 +54,15 @@ def follow_runs(ios):
 
 def follow_devices(ios):
     """`outstanding`: the queue depth, None where it is not known; `busy`: the part of its time
-    in which nothing else of its device was outstanding before it."""
+    in which nothing else of its device was outstanding before it; `idle`: for how long nothing
+    was when it was issued."""
     ends, until = collections.defaultdict(list), {}
     for io in ios:
         side, begin = (io["device"], io["layer"]), io["issued_ns"]
-        io["outstanding"], io["busy"] = io["depth"] or None, (0, 0)
+        io["outstanding"], io["busy"], io["idle"] = io["depth"] or None, (0, 0), 0
         if io["response_ns"] is None:
             continue
+        io["idle"] = max(0, begin - until.get(side, begin))
         end, open_ends = begin + io["response_ns"], ends[side]
         while open_ends and open_ends[0] <= begin:
             heapq.heappop(open_ends)
