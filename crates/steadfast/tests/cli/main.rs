@@ -45,6 +45,7 @@ mod stalls;
 mod targets;
 mod tkperf;
 mod trace;
+mod tutorial;
 mod verify_write;
 mod who;
 mod who_folded;
