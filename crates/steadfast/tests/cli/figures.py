@@ -2,7 +2,7 @@
 beginning and length in s, how far its clock is ahead of UTC before and after a
 change in s, when that is, the width of a step in ns, and of each drive name, capacity, requests
 merged and split."""
-import collections, fractions, json, sys
+import collections, fractions, functools, json, sys
 
 import rules
 
@@ -169,12 +169,48 @@ def admitted(ios, percent, measure):
     return sorted(names, key=lambda name: -found[name])
 
 
+def known(values):
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def applied(ios, percent):
     """The cumulative workload."""
     names, found = admitted(ios, percent, len), rules.grouped(ios, rules.stream)
     kept = sum(len(found[name]) for name in names)
-    return {name: {"count": len(found[name]), "normalized": len(found[name]) / kept}
-            for name in names}
+
+    def told(inside):
+        offsets = functools.reduce(lambda all, io: all | io["offset"], inside, 0)
+        return known({"count": len(inside), "amount": rules.amount(inside),
+                      "share": len(inside) / len(ios), "normalized": len(inside) / kept,
+                      "alignment": offsets & -offsets or None,
+                      "qd_mean": rules.depths(inside)["qd_mean"]})
+
+    return {name: told(found[name]) for name in names}
+
+
+def played(ios, percent):
+    """The capture steps of a workload that is played in their order, of applied streams and
+    of everything."""
+    names = admitted(ios, percent, len)
+    found, told = rules.grouped(ios, lambda io: io["issued_ns"] // step_ns), []
+    kept = sorted({io["issued_ns"] // step_ns for io in ios if rules.stream(io) in names})
+    for at in kept:
+        counts = collections.Counter(rules.stream(io) for io in found[at])
+        answered = rules.responses(found[at])
+        told.append({
+            "at_ns": (at - kept[0]) * step_ns,
+            "lasts_ns": step_ns,
+            "ios": {name: count for name, count in counts.items() if name in names},
+            "captured_ios": len(found[at]),
+            "captured_bytes": rules.amount(found[at]),
+            "outstanding_max": rules.depths(found[at])["qd_max"],
+            # Little's law, with the average for those of which it is not known.
+            "outstanding_mean": sum(answered) / len(answered) * len(found[at]) / step_ns
+                                if answered else None,
+            "response_mean_ns": rules.mean(answered),
+            "response_max_ns": max(answered, default=None),
+        })
+    return [known(step) for step in told]
 
 
 def stream_map(ios, percent):
@@ -336,6 +372,7 @@ print(json.dumps({
     "all": {name: value for name, value in stream(block, block).items() if "share_of" not in name},
     "streams_by_bytes": admitted(block, "1.5", rules.amount),
     "applied": applied(block, "2"),
+    "played": played(block, "2"),
     "kinds_by_stream": each(block, rules.stream, group),
     "kinds_by_process": each(block, process_of, group),
     "processes": each(block, process_of, process),

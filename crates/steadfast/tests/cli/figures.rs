@@ -5,7 +5,7 @@ use super::made_up::{
     BEGAN_S, CHANGE_S, LASTED_S, LATER_S, SECOND, Which, ZONE_S, answer, conditions, counted, ios,
     same, write,
 };
-use super::scratch::succeed;
+use super::scratch::{python, succeed};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
@@ -97,10 +97,27 @@ fn streams_kinds_and_processes_are_as_python_counts_them() {
         }
         let processes = &found(place, &["processes"])["processes"];
         same_rows(processes, "process", &counted["processes"], "processes");
-        let derived = succeed(place, &["workload", "derive", "t.parquet", "--json"]);
+    }
+}
+
+#[test]
+fn applied_workloads_and_their_steps_are_as_python_counts_them() {
+    let test = "applied_workloads_and_their_steps_are_as_python_counts_them";
+    for which in WHICH {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        let Some(counted) = made(test, place, which) else { return };
+        let derive = ["workload", "derive", "t.parquet"];
+        let derived = succeed(place, &[&derive[..], &["--json"]].concat());
         let derived: Value = serde_json::from_str(&derived).unwrap();
         let streams = &derived["workload"]["streams"];
         same_rows(streams, "stream", &counted["applied"], "cumulative workload");
+        let native = ["--native", "--step", "10min", "-o", "w.toml"];
+        succeed(place, &[&derive[..], &native].concat());
+        let read = "import json, tomllib; print(json.dumps(tomllib.load(open('w.toml', 'rb'))))";
+        let Some(output) = python(test, &["tomllib"], &["-c", read], place) else { return };
+        let file: Value = serde_json::from_slice(&output.stdout).unwrap();
+        same(&file["step"], &counted["played"], "capture steps");
     }
 }
 
