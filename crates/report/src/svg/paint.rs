@@ -27,7 +27,7 @@ pub const COLOURS: [&str; 10] = [
 
 /// What is left of many series that have names: it has a color that no series has.
 pub const OTHERS: &str = "others";
-pub const OTHERS_COLOUR: &str = "#d9d9d9";
+pub const OTHERS_COLOUR: &str = "#b0b0b0";
 
 /// How the lines of the first ten, the next ten, ... series are dashed.
 const DASHES: [Option<&str>; 4] = [None, Some("7 3"), Some("2 2.5"), Some("9 3 2 3")];
