@@ -61,7 +61,7 @@ fn told(captured: &Captured<Cursor<Vec<u8>>>, pass: &Pass) -> Vec<String> {
     let derived = Derivation::of(captured, &options, true).unwrap();
     let study = Study::of(captured, &options).unwrap();
     let mut groups = Groups::by(&[Facet::Process, Facet::Stream]);
-    let mut locality = Locality::keeping(20_011, 0);
+    let mut locality = Locality::keeping(100_003, 0);
     captured.run(pass, &mut [&mut groups, &mut locality]).unwrap();
     vec![
         serde_json::to_string(&streams.found.listing(By::Bytes)).unwrap(),

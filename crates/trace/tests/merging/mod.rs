@@ -224,8 +224,8 @@ proptest! {
     }
 
     #[test]
-    fn locality(parts in any_parts(), words in 0usize..1500) {
-        merges!(parts, Locality::keeping(words, 1), |locality: Locality| locality.figures());
+    fn locality(parts in any_parts(), bytes in 0usize..12_000) {
+        merges!(parts, Locality::keeping(bytes, 1), |locality: Locality| locality.figures());
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
         Ok(Answer { found, account })
     })?;
     let conditions = selected.conditions();
-    let told = found.iter().map(Locality::figures).filter(|figures| figures.accesses > 0);
+    let told = found.into_iter().map(Locality::figures).filter(|figures| figures.accesses > 0);
     let told = told
         .map(|figures| DeviceLocality { name: device_name(conditions, figures.device), figures });
     let content = LocalityContent { devices: told.collect() };
@@ -83,44 +83,31 @@ fn devices(selected: &Selected) -> anyhow::Result<Vec<u16>> {
 
 fn lines(device: &DeviceLocality) -> String {
     let figures = &device.figures;
-    let exact = match figures.followed_share {
-        1.0 => "exact".to_owned(),
-        share => format!(
-            "estimated from {:.3} % of the blocks (miss ratios within 0.05, docs/trace.md)",
-            share * 100.0
-        ),
-    };
     let overwritten = match figures.overwritten {
         Some(share) => format!("{:.1} % of the written blocks were written before", share * 100.0),
         None => "nothing was written".to_owned(),
     };
-    if figures.blocks == 0 {
-        return format!(
-            "{}: {} accesses to blocks of 4 KiB; no curve: a few blocks have too many accesses for \
-             the memory of the sample\n",
-            printable(&device.name),
-            figures.accesses
-        );
+    let name = printable(&device.name);
+    if figures.is_too_small() {
+        let lacks = figures.lacks_curve().unwrap_or_default();
+        let accesses = figures.accesses;
+        return format!("{name}: {accesses} accesses to blocks of 4 KiB; no curve: {lacks}\n");
     }
-    let curve = match figures.curve.is_empty() {
-        true => "no sampled block was accessed again".to_owned(),
-        false => listed(&CachePoint::TABLE, shown(&figures.curve)),
+    let error = match figures.followed_share {
+        1.0 => "",
+        _ => " (miss ratios within 0.05, docs/trace.md)",
     };
+    let curve =
+        figures.lacks_curve().unwrap_or_else(|| listed(&CachePoint::TABLE, figures.shown()));
     format!(
-        "{}: {} accesses to blocks of 4 KiB, {} touched, {exact}\n{curve}\n\
+        "{name}: {} accesses to blocks of 4 KiB, {} touched, {}{error}\n{curve}\n\
          reuse after: {}\noverwritten after: {}; {overwritten}\n",
-        printable(&device.name),
         figures.accesses,
         Bytes(figures.touched_bytes as u64),
+        figures.exactness(),
         times(&figures.reuse),
         times(&figures.overwrite)
     )
-}
-
-/// Caches from 1 MiB on, where some are so large; JSON has all.
-fn shown(curve: &[CachePoint]) -> &[CachePoint] {
-    let first = curve.iter().position(|point| point.bytes >= 1 << 20).unwrap_or(0);
-    &curve[first..]
 }
 
 fn times(times: &ResponseFigures) -> String {

@@ -8,43 +8,41 @@
 //! parts merge exactly: every access of a block that is followed at the end was followed
 //! in each part. Where all blocks fit, the curve is exact.
 
+mod distances;
+mod followed;
+
+use self::distances::Distances;
+use self::followed::{Access, Followed};
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
-use crate::response::{ResponseFigures, Responses};
+use crate::moving::Moving;
+use crate::response::ResponseFigures;
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
-use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use steadfast_domain::IoOp;
 use steadfast_domain::step::mix64;
-use steadfast_domain::{IoOp, Layer};
 
 /// Bytes of a block.
 pub const BLOCK: u64 = 4096;
-/// Memory of the sample, in words of 8 bytes: an access is one, a block [`BLOCK_COST`].
-pub const WORDS_MAX: usize = 1 << 23;
-/// Words that a followed block takes beside its accesses.
-const BLOCK_COST: usize = 8;
-/// Sizes of caches per doubling.
-const PER_DOUBLING: i32 = 2;
+/// Memory of the sample, in bytes.
+pub const BYTES_MAX: usize = 64 << 20;
+/// Of a sample of fewer blocks no curve is drawn: one block more or less would show.
+pub const BLOCKS_MIN: u64 = 1000;
+/// Accesses that a part gathers before it hands them over.
+const GATHERED: usize = 1 << 12;
 
-/// A followed block.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Followed {
-    number: u64,
-    /// Issue times, twice; one more of a write.
-    accesses: Vec<u64>,
-}
-
-/// The accesses of a sample of a device's blocks.
-#[derive(Debug, Clone)]
+/// The accesses of a sample of a device's blocks. Parts that are filled side by side have
+/// one sample together, so that they take the memory of one.
+#[derive(Debug)]
 pub struct Locality {
     device: u16,
-    most: usize,
-    words: usize,
-    /// The smallest hash that is not followed; `None` while all are.
+    sample: Arc<Mutex<Followed>>,
+    gathered: Vec<Access>,
+    /// The limit of the sample when accesses were handed over last.
     limit: Option<u64>,
-    blocks: BTreeMap<u64, Followed>,
     reads: u64,
     writes: u64,
 }
@@ -52,87 +50,80 @@ pub struct Locality {
 impl Locality {
     /// Of a device.
     pub fn new(device: u16) -> Self {
-        Self::keeping(WORDS_MAX, device)
+        Self::keeping(BYTES_MAX, device)
     }
 
-    /// The same with so many words of memory.
+    /// The same with so many bytes of memory.
     pub fn keeping(most: usize, device: u16) -> Self {
-        Locality {
-            device,
-            most,
-            words: 0,
-            limit: None,
-            blocks: BTreeMap::new(),
-            reads: 0,
-            writes: 0,
-        }
+        Self::of(device, Arc::new(Mutex::new(Followed::new(most))))
     }
 
+    fn of(device: u16, sample: Arc<Mutex<Followed>>) -> Self {
+        Locality { device, sample, gathered: Vec::new(), limit: None, reads: 0, writes: 0 }
+    }
+
+    #[inline]
     fn touch(&mut self, number: u64, access: u64) {
         let hash = mix64(number);
-        if self.limit.is_some_and(|limit| hash >= limit) {
-            return;
-        }
-        let block = self.blocks.entry(hash).or_default();
-        self.words += if block.accesses.is_empty() { BLOCK_COST + 1 } else { 1 };
-        block.number = number;
-        block.accesses.push(access);
-        self.shrink();
-    }
-
-    /// Lets the blocks of the largest hashes go until the others fit.
-    fn shrink(&mut self) {
-        while self.words > self.most {
-            let Some((hash, gone)) = self.blocks.pop_last() else { return };
-            self.words -= BLOCK_COST + gone.accesses.len();
-            self.limit = Some(hash);
+        if self.limit.is_none_or(|limit| hash < limit) {
+            self.gather(hash, access);
         }
     }
 
-    /// The share of all blocks that is followed.
-    fn rate(&self) -> f64 {
-        self.limit.map_or(1.0, |limit| limit as f64 / 2f64.powi(64))
+    #[inline(never)]
+    fn gather(&mut self, hash: u64, access: u64) {
+        self.gathered.push((hash, access));
+        if self.gathered.len() >= GATHERED {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let mut sample = locked(&self.sample);
+        sample.take(&mut self.gathered);
+        self.limit = sample.limit();
     }
 
     /// What it comes to.
-    pub fn figures(&self) -> LocalityFigures {
-        let mut found =
-            Distances { first_touches: self.blocks.len() as u64, ..Distances::default() };
-        let mut accesses: Vec<(u64, u64)> = Vec::new();
-        for block in self.blocks.values() {
-            let mut times = block.accesses.clone();
-            times.sort_unstable();
-            found.times(&times);
-            accesses.extend(times.iter().map(|access| (*access, block.number)));
-        }
-        // At one moment the lower address comes first.
-        accesses.sort_unstable_by_key(|(access, number)| (access >> 1, *number, access & 1));
-        found.distances(&accesses);
-        let rate = self.rate();
+    pub fn figures(mut self) -> LocalityFigures {
+        self.hand_over();
+        let mut sample = locked(&self.sample);
+        sample.pack();
+        let rate = sample.limit().map_or(1.0, |limit| limit as f64 / 2f64.powi(64));
+        let found = Distances::of(&sample, rate);
+        let is_drawn = sample.limit().is_none() || found.blocks >= BLOCKS_MIN;
+        let curve = if is_drawn { found.curve(self.reads, self.writes) } else { Vec::new() };
+        let point = |(blocks, misses, read_misses): (u64, f64, Option<f64>)| CachePoint {
+            bytes: blocks.saturating_mul(BLOCK),
+            misses,
+            read_misses,
+        };
         LocalityFigures {
             device: self.device,
             followed_share: rate,
-            blocks: self.blocks.len() as u64,
-            touched_bytes: (self.blocks.len() as f64 / rate) * BLOCK as f64,
+            blocks: found.blocks,
+            touched_bytes: match found.blocks {
+                0 => 0.0,
+                blocks => (blocks as f64 / rate) * BLOCK as f64,
+            },
             accesses: self.reads + self.writes,
             overwritten: (found.writes > 0)
                 .then(|| found.overwrite.count as f64 / found.writes as f64),
-            curve: found.curve(rate, self.reads, self.writes),
+            curve: curve.into_iter().map(point).collect(),
             reuse: found.reuse.figures(),
             overwrite: found.overwrite.figures(),
         }
     }
 }
 
-impl PartialEq for Locality {
-    fn eq(&self, other: &Self) -> bool {
-        self.figures() == other.figures()
-    }
+fn locked(sample: &Mutex<Followed>) -> MutexGuard<'_, Followed> {
+    sample.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Alike for Locality {
+    /// Takes no accesses of its own beside those of this one: both have one sample.
     fn alike(&self) -> Self {
-        Locality::keeping(self.most, self.device)
+        Self::of(self.device, Arc::clone(&self.sample))
     }
 }
 
@@ -148,21 +139,16 @@ impl Fold for Locality {
         ])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        for row in rows.iter() {
-            let (batch, op) = (rows.batch, rows.batch.op(row));
-            let moves = matches!(op, IoOp::Read | IoOp::Write) && batch.bytes(row) > 0;
-            if batch.device(row) != self.device || batch.layer(row) != Layer::Block || !moves {
-                continue;
-            }
-            let first = batch.offset(row) / BLOCK;
-            let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
-            let last = (end - 1) / BLOCK;
-            let is_write = op == IoOp::Write;
+        let issued = rows.batch.wide(Field::Issued);
+        Moving::of(rows, self.device).each(|row, moved| {
+            let Some(moved) = moved else { return };
+            let is_write = moved.op == IoOp::Write;
+            let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
             let touched = last - first + 1;
             *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
-            let access = batch.issued_ns(row).saturating_mul(2) | u64::from(is_write);
+            let access = issued.at(row).saturating_mul(2) | u64::from(is_write);
             (first..=last).for_each(|number| self.touch(number, access));
-        }
+        });
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -171,129 +157,15 @@ impl Fold for Locality {
     fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
         Err(Untold::WorkingSets)
     }
-    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
-        self.limit = [self.limit, other.limit].into_iter().flatten().min();
-        for (hash, theirs) in other.blocks {
-            let ours = self.blocks.entry(hash).or_default();
-            self.words += theirs.accesses.len();
-            self.words += if ours.accesses.is_empty() { BLOCK_COST } else { 0 };
-            ours.number = theirs.number;
-            ours.accesses.extend(theirs.accesses);
+        other.hand_over();
+        self.hand_over();
+        if !Arc::ptr_eq(&self.sample, &other.sample) {
+            locked(&self.sample).take_in(&mut locked(&other.sample));
         }
-        if let Some(limit) = self.limit {
-            let gone = self.blocks.split_off(&limit);
-            let words = gone.values().map(|block| BLOCK_COST + block.accesses.len());
-            self.words -= words.sum::<usize>();
-        }
-        self.shrink();
         Ok(())
-    }
-}
-
-/// What the sampled accesses come to.
-#[derive(Default)]
-struct Distances {
-    /// Of reads and of writes that touch a block again: how many other blocks were
-    /// touched since.
-    again: [Vec<u64>; 2],
-    first_touches: u64,
-    writes: u64,
-    reuse: Responses,
-    overwrite: Responses,
-}
-
-impl Distances {
-    /// Times between the accesses of one block, in their order.
-    fn times(&mut self, accesses: &[u64]) {
-        let (mut last, mut last_write) = (None, None);
-        for access in accesses {
-            let (time, is_write) = (access >> 1, access & 1 == 1);
-            if let Some(last) = last.replace(time) {
-                self.reuse.add(time - last);
-            }
-            self.writes += u64::from(is_write);
-            if is_write && let Some(last) = last_write.replace(time) {
-                self.overwrite.add(time - last);
-            }
-        }
-    }
-
-    /// Stack distances, by a tree that counts which accesses are the last of their
-    /// blocks.
-    fn distances(&mut self, accesses: &[(u64, u64)]) {
-        let mut last_of: HashMap<u64, usize> = HashMap::new();
-        let mut tree = Counts(vec![0; accesses.len() + 1]);
-        for (at, (access, number)) in accesses.iter().enumerate() {
-            if let Some(before) = last_of.insert(*number, at) {
-                let others = tree.up_to(at) - tree.up_to(before + 1);
-                self.again[(access & 1) as usize].push(others);
-                tree.add(before, false);
-            }
-            tree.add(at, true);
-        }
-        self.again.iter_mut().for_each(|distances| distances.sort_unstable());
-    }
-
-    /// The curve, up to the cache that holds everything touched.
-    fn curve(&self, rate: f64, reads: u64, writes: u64) -> Vec<CachePoint> {
-        let largest = self.again.iter().filter_map(|distances| distances.last()).max();
-        let Some(largest) = largest else { return Vec::new() };
-        let blocks = *largest as f64 / rate + 1.0;
-        let steps = (blocks.log2() * f64::from(PER_DOUBLING)).ceil() as i32;
-        let hits = |distances: &[u64], size: f64| {
-            distances.partition_point(|others| *others as f64 / rate + 1.0 <= size) as f64
-        };
-        // Sampled accesses are more or fewer than their share: the difference is
-        // taken for accesses at no distance (SHARDS adj), which every cache hits.
-        let misses = |again: &[u64], sampled: f64, all: u64, size: f64| {
-            let missed = sampled - hits(again, size);
-            (all > 0).then(|| (missed / (all as f64 * rate)).clamp(0.0, 1.0))
-        };
-        let [read_again, write_again] = &self.again;
-        let sampled_reads = self.sampled() - self.writes as f64;
-        (0..=steps)
-            .map(|step| {
-                let size = 2f64.powf(f64::from(step) / f64::from(PER_DOUBLING)).round();
-                let read = misses(read_again, sampled_reads, reads, size);
-                let write = misses(write_again, self.writes as f64, writes, size);
-                let both = |kind: Option<f64>, of: u64| kind.unwrap_or(0.0) * of as f64;
-                CachePoint {
-                    bytes: size as u64 * BLOCK,
-                    misses: (both(read, reads) + both(write, writes)) / (reads + writes) as f64,
-                    read_misses: read,
-                }
-            })
-            .collect()
-    }
-
-    /// Accesses in the sample: each block's first, and those that touch it again.
-    fn sampled(&self) -> f64 {
-        self.first_touches as f64 + self.again.iter().map(Vec::len).sum::<usize>() as f64
-    }
-}
-
-/// How many accesses of those before a place are counted, in logarithmic time
-/// (a Fenwick tree).
-struct Counts(Vec<u64>);
-
-impl Counts {
-    fn add(&mut self, at: usize, one_more: bool) {
-        let mut at = at + 1;
-        while let Some(count) = self.0.get_mut(at) {
-            *count = if one_more { *count + 1 } else { *count - 1 };
-            at += at & at.wrapping_neg();
-        }
-    }
-    /// Those before a place.
-    fn up_to(&self, mut at: usize) -> u64 {
-        let mut sum = 0;
-        while at > 0 {
-            sum += self.0[at];
-            at &= at - 1;
-        }
-        sum
     }
 }
 
@@ -319,6 +191,40 @@ pub struct LocalityFigures {
     pub reuse: ResponseFigures,
     /// Times from one write of a block to the next.
     pub overwrite: ResponseFigures,
+}
+
+impl LocalityFigures {
+    /// The curve as it is printed and drawn: caches from 1 MiB on, where some are so large.
+    pub fn shown(&self) -> &[CachePoint] {
+        let first = self.curve.iter().position(|point| point.bytes >= 1 << 20);
+        &self.curve[first.unwrap_or(0)..]
+    }
+
+    /// Whether a sample is of too few blocks to say anything of the others.
+    pub fn is_too_small(&self) -> bool {
+        self.followed_share < 1.0 && self.blocks < BLOCKS_MIN
+    }
+
+    /// Whether they are of all blocks, in words.
+    pub fn exactness(&self) -> String {
+        match self.followed_share {
+            1.0 => "exact".to_owned(),
+            share => format!("estimated from {:.3} % of the blocks", share * 100.0),
+        }
+    }
+
+    /// Why there is no curve, where there is none.
+    pub fn lacks_curve(&self) -> Option<String> {
+        if self.is_too_small() {
+            return Some(format!(
+                "a few blocks have so many accesses that the memory of the sample holds only {} \
+                 blocks",
+                self.blocks
+            ));
+        }
+        let which = if self.followed_share < 1.0 { "sampled " } else { "" };
+        self.curve.is_empty().then(|| format!("no {which}block was accessed again"))
+    }
 }
 
 /// One size of a cache.
@@ -383,9 +289,8 @@ mod tests {
         (0..10_007).map(one).collect()
     }
 
-    fn folded(ios: &[IoEvent], words: usize) -> LocalityFigures {
+    fn taken(mut fold: Locality, ios: &[IoEvent]) -> Locality {
         let batch = Batch::of(ios);
-        let mut fold = Locality::keeping(words, 0);
         let rows = Rows {
             batch: &batch,
             sequential: &vec![false; ios.len()],
@@ -397,7 +302,11 @@ mod tests {
             place: None,
         };
         fold.take(&rows).unwrap();
-        fold.figures()
+        fold
+    }
+
+    fn folded(ios: &[IoEvent], bytes: usize) -> LocalityFigures {
+        taken(Locality::keeping(bytes, 0), ios).figures()
     }
 
     /// The blocks of I/Os one by one, and whether each was written.
@@ -430,7 +339,7 @@ mod tests {
     #[test]
     fn the_curve_is_that_of_caches_of_these_sizes() {
         let ios = ios(797);
-        let found = folded(&ios, WORDS_MAX);
+        let found = folded(&ios, BYTES_MAX);
         assert_eq!(found.followed_share, 1.0);
         assert!(found.curve.len() > 10);
         for point in &found.curve {
@@ -454,7 +363,7 @@ mod tests {
     #[test]
     fn a_sample_is_within_its_stated_error() {
         let ios = ios(40_009);
-        let (exact, sampled) = (folded(&ios, WORDS_MAX), folded(&ios, 20_011));
+        let (exact, sampled) = (folded(&ios, BYTES_MAX), folded(&ios, 60_013));
         assert!(sampled.followed_share < 0.2, "{}", sampled.followed_share);
         let at = |bytes: u64| {
             exact.curve.iter().find(|point| point.bytes >= bytes).or(exact.curve.last())
@@ -464,5 +373,64 @@ mod tests {
             assert!((point.misses - exact).abs() < 0.05, "{point:?}, exactly {exact}");
         }
         assert!((sampled.touched_bytes / exact.touched_bytes - 1.0).abs() < 0.05);
+    }
+
+    /// 300,000 accesses of one block, and as many of 150,000 others.
+    fn one_hot_block() -> Vec<IoEvent> {
+        let one = |at: u64| IoEvent {
+            issued_ns: at * 20_011,
+            offset: BLOCK * if at.is_multiple_of(2) { 7 } else { 8 + mix64(at) % 150_000 },
+            bytes: 4096,
+            op: if at.is_multiple_of(3) { IoOp::Write } else { IoOp::Read },
+            ..IoEvent::default()
+        };
+        (0..600_000).map(one).collect()
+    }
+
+    #[test]
+    fn a_block_with_most_of_the_accesses_leaves_room_for_others() {
+        let ios = one_hot_block();
+        let exact = folded(&ios, 16 << 20);
+        assert_eq!(exact.followed_share, 1.0);
+        let last = exact.curve.last().unwrap().misses;
+        // The hot block is one of those that are followed, or is not.
+        for (bytes, with_it) in [(3 << 20, true), (700 << 10, false)] {
+            let sampled = folded(&ios, bytes);
+            let accesses = sampled.reuse.count + sampled.blocks;
+            assert_eq!(accesses > 300_000, with_it, "{accesses}");
+            assert!(sampled.followed_share < 0.9 && sampled.blocks > 5000);
+            for point in sampled.shown() {
+                let exact = exact.curve.iter().find(|exact| exact.bytes >= point.bytes);
+                let exact = exact.map_or(last, |exact| exact.misses);
+                assert!((point.misses - exact).abs() < 0.05, "{point:?}, exactly {exact}");
+            }
+        }
+    }
+
+    /// Parts that are merged one into the other, or that have one sample together.
+    #[test]
+    fn a_hot_block_in_parts_is_that_of_all() {
+        let ios = one_hot_block();
+        for bytes in [3 << 20, 700 << 10] {
+            let whole = folded(&ios, bytes);
+            let parts = || (0..3).map(|part| ios.chunks(9001).skip(part).step_by(3).flatten());
+            let fold_of = |fold, part: Vec<IoEvent>| taken(fold, &part);
+            let mut apart = Locality::keeping(bytes, 0);
+            let mut together = Locality::keeping(bytes, 0);
+            for part in parts().rev() {
+                let part: Vec<IoEvent> = part.copied().collect();
+                apart.merge(fold_of(Locality::keeping(bytes, 0), part.clone())).unwrap();
+                together.merge(fold_of(together.alike(), part)).unwrap();
+            }
+            assert_eq!(apart.figures(), whole);
+            assert_eq!(together.figures(), whole);
+        }
+    }
+
+    #[test]
+    fn too_few_followed_blocks_make_no_curve() {
+        let found = folded(&one_hot_block(), 3000);
+        assert!(found.blocks > 0 && found.blocks < BLOCKS_MIN, "{found:?}");
+        assert!(found.curve.is_empty());
     }
 }

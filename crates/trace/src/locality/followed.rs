@@ -1,0 +1,295 @@
+//! The accesses of the blocks with the smallest hashes, packed: as many blocks as fit into
+//! a fixed memory. What is packed lies in the order of the hashes: of each block its hash,
+//! and its accesses as differences of times with a bit for a write, most of them 2 to 5
+//! bytes. New accesses are packed many at once.
+//!
+//! How many bytes a block takes depends on its accesses alone, not on the order in which
+//! they came, and some of them never take more than all: `a + b` needs no more bytes than
+//! `a` and `b`. So a block that is let go would not have fitted at the end either, and the
+//! blocks that are followed at the end are the same in whatever parts the accesses came.
+
+use std::mem;
+
+/// Bytes of a block beside its accesses: its hash, and how many bytes these take.
+const HEAD: usize = 12;
+/// Bytes that lie together, but for a block that takes more.
+const PAGE: usize = 1 << 16;
+/// Accesses that are packed at once: at least so many, and as many as take this part of the
+/// memory.
+const FRESH_MIN: usize = 64;
+const FRESH_PART: usize = 8;
+
+/// An access: the hash of its block, and its time twice, one more of a write.
+pub(super) type Access = (u64, u64);
+
+/// The accesses of a sample of blocks.
+#[derive(Debug)]
+pub(super) struct Followed {
+    /// Bytes of packed accesses at most.
+    most: usize,
+    /// The smallest hash that is not followed; `None` while all are.
+    limit: Option<u64>,
+    pages: Vec<Vec<u8>>,
+    fresh: Vec<Access>,
+}
+
+impl Followed {
+    /// None yet, and so many bytes of packed accesses at most.
+    pub(super) fn new(most: usize) -> Self {
+        Followed { most, limit: None, pages: Vec::new(), fresh: Vec::new() }
+    }
+
+    /// The smallest hash that is not followed; `None` while all are.
+    pub(super) fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Takes accesses, of which it leaves none.
+    pub(super) fn take(&mut self, accesses: &mut Vec<Access>) {
+        self.fresh.append(accesses);
+        if self.fresh.len() >= (self.most / FRESH_PART / size_of::<Access>()).max(FRESH_MIN) {
+            self.pack();
+        }
+    }
+
+    /// Takes what another follows, of which it leaves nothing.
+    pub(super) fn take_in(&mut self, other: &mut Followed) {
+        other.pack();
+        self.limit = [self.limit, other.limit].into_iter().flatten().min();
+        let mut accesses = Vec::new();
+        for page in mem::take(&mut other.pages) {
+            for (hash, packed) in Blocks(&page) {
+                for access in Accesses::of(packed) {
+                    accesses.push((hash, access));
+                    if accesses.len() == PAGE {
+                        self.take(&mut accesses);
+                    }
+                }
+            }
+        }
+        self.take(&mut accesses);
+    }
+
+    /// Packs what is not packed yet.
+    pub(super) fn pack(&mut self) {
+        let mut fresh = mem::take(&mut self.fresh);
+        fresh.sort_unstable();
+        let mut packing = Packing { most: self.most, limit: self.limit, ..Packing::default() };
+        let mut new = fresh.chunk_by(|one, next| one.0 == next.0).peekable();
+        for page in mem::take(&mut self.pages) {
+            for (hash, packed) in Blocks(&page) {
+                while let Some(block) = new.next_if(|block| block[0].0 < hash) {
+                    packing.add(block[0].0, &[], block);
+                }
+                let block = new.next_if(|block| block[0].0 == hash);
+                packing.add(hash, packed, block.unwrap_or(&[]));
+            }
+            packing.spare.extend(Some(page).filter(|page| page.capacity() == PAGE));
+        }
+        for block in new {
+            packing.add(block[0].0, &[], block);
+        }
+        (self.limit, self.pages) = (packing.limit, packing.pages);
+        fresh.clear();
+        self.fresh = fresh;
+    }
+
+    /// The blocks in the order of their hashes, without what is not packed yet.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (u64, Accesses<'_>)> {
+        let blocks = self.pages.iter().flat_map(|page| Blocks(page));
+        blocks.map(|(hash, packed)| (hash, Accesses::of(packed)))
+    }
+}
+
+/// Blocks that are packed one after the other, until one does not fit.
+#[derive(Default)]
+struct Packing {
+    most: usize,
+    limit: Option<u64>,
+    bytes: usize,
+    pages: Vec<Vec<u8>>,
+    /// Pages that are no longer needed: threads that pack in turn would take memory each.
+    spare: Vec<Vec<u8>>,
+    /// The accesses of a block.
+    packed: Vec<u8>,
+}
+
+impl Packing {
+    /// Adds a block, of which some accesses were packed before and some are new; ascending.
+    fn add(&mut self, hash: u64, before: &[u8], new: &[Access]) {
+        if self.limit.is_some_and(|limit| hash >= limit) {
+            return;
+        }
+        let mut merged = mem::take(&mut self.packed);
+        let packed = match new {
+            [] => before,
+            _ => {
+                merged.clear();
+                merge(&mut merged, before, new);
+                &merged[..]
+            }
+        };
+        self.bytes += HEAD + packed.len();
+        match u32::try_from(packed.len()).ok().filter(|_| self.bytes <= self.most) {
+            Some(length) => self.keep(hash, length, packed),
+            None => self.limit = Some(hash),
+        }
+        self.packed = merged;
+    }
+
+    fn keep(&mut self, hash: u64, length: u32, packed: &[u8]) {
+        let size = HEAD + packed.len();
+        let room = self.pages.last().map_or(0, |page| page.capacity() - page.len());
+        if room < size {
+            let spare = if size <= PAGE { self.spare.pop() } else { None };
+            let room = size.max(PAGE.min(self.most));
+            let mut page = spare.unwrap_or_else(|| Vec::with_capacity(room));
+            page.clear();
+            self.pages.push(page);
+        }
+        let Some(page) = self.pages.last_mut() else { return };
+        page.extend_from_slice(&hash.to_le_bytes());
+        page.extend_from_slice(&length.to_le_bytes());
+        page.extend_from_slice(packed);
+    }
+}
+
+/// Packs accesses of which some were packed before.
+fn merge(out: &mut Vec<u8>, before: &[u8], new: &[Access]) {
+    let (mut before, mut last) = (Accesses::of(before).peekable(), 0);
+    let mut put = |access: u64| {
+        put_number(out, ((access >> 1) - last) << 1 | access & 1);
+        last = access >> 1;
+    };
+    for (_, access) in new {
+        while let Some(earlier) = before.next_if(|earlier| earlier <= access) {
+            put(earlier);
+        }
+        put(*access);
+    }
+    before.for_each(put);
+}
+
+/// A number of 7 bits to a byte, the low ones first; the highest bit says that more follow.
+fn put_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// The blocks of a page: the hash and the packed accesses of each.
+struct Blocks<'p>(&'p [u8]);
+
+impl<'p> Iterator for Blocks<'p> {
+    type Item = (u64, &'p [u8]);
+    fn next(&mut self) -> Option<Self::Item> {
+        let (hash, rest) = self.0.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        let (packed, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        self.0 = rest;
+        Some((u64::from_le_bytes(*hash), packed))
+    }
+}
+
+/// The accesses of a block in their order, each as its time twice, one more of a write.
+pub(super) struct Accesses<'p> {
+    packed: &'p [u8],
+    time: u64,
+}
+
+impl<'p> Accesses<'p> {
+    fn of(packed: &'p [u8]) -> Self {
+        Accesses { packed, time: 0 }
+    }
+}
+
+impl Iterator for Accesses<'_> {
+    type Item = u64;
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let (byte, rest) = self.packed.split_first()?;
+            self.packed = rest;
+            number |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if *byte < 0x80 {
+                break;
+            }
+        }
+        self.time += number >> 1;
+        Some(self.time << 1 | number & 1)
+    }
+}
+
+/// What [`mix64`] makes of a number, turned back into it.
+///
+/// [`mix64`]: steadfast_domain::step::mix64
+pub(super) const fn unmixed(hash: u64) -> u64 {
+    let mut z = hash ^ hash >> 31 ^ hash >> 62;
+    z = z.wrapping_mul(0x3196_42b2_d24d_8ec3);
+    z = z ^ z >> 27 ^ z >> 54;
+    z = z.wrapping_mul(0x96de_1b17_3f11_9089);
+    z = z ^ z >> 30 ^ z >> 60;
+    z.wrapping_sub(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::step::mix64;
+
+    #[test]
+    fn a_hash_is_turned_back() {
+        for number in (0..10_007).chain([u64::MAX, 1 << 52, 1 << 63]) {
+            assert_eq!(unmixed(mix64(number)), number);
+        }
+    }
+
+    /// All that is followed.
+    fn listed(followed: &mut Followed) -> Vec<(u64, Vec<u64>)> {
+        followed.pack();
+        followed.blocks().map(|(hash, accesses)| (hash, accesses.collect())).collect()
+    }
+
+    #[test]
+    fn accesses_are_unpacked_as_they_were_whatever_their_order() {
+        let mut accesses: Vec<Access> = (0..9001u64)
+            .map(|at| (mix64(at * at % 97), (mix64(at) >> (at % 64)) & !(1 << 63)))
+            .collect();
+        accesses.extend([(5, u64::MAX), (5, 0), (5, 0), (5, 1)]);
+        let mut followed = Followed::new(1 << 20);
+        accesses.chunks(501).for_each(|some| followed.take(&mut some.to_vec()));
+        accesses.sort_unstable();
+        let blocks = accesses.chunk_by(|one, next| one.0 == next.0);
+        let wanted: Vec<_> =
+            blocks.map(|block| (block[0].0, block.iter().map(|one| one.1).collect())).collect();
+        assert_eq!(listed(&mut followed), wanted);
+    }
+
+    /// The blocks that fit are those of the smallest hashes, and what did not fit once is not
+    /// taken again.
+    #[test]
+    fn as_many_blocks_are_followed_as_fit() {
+        let accesses = |blocks: u64, each: u64| {
+            let of = move |block: u64| (0..each).map(move |at| (mix64(block), at * 2000));
+            (0..blocks).flat_map(of).collect::<Vec<Access>>()
+        };
+        let mut followed = Followed::new(3000);
+        followed.take(&mut accesses(1009, 10));
+        let found = listed(&mut followed);
+        let size = HEAD + 1 + 9 * 2;
+        assert_eq!(found.len(), 3000 / size);
+        let mut hashes: Vec<u64> = (0..1009).map(mix64).collect();
+        hashes.sort_unstable();
+        assert!(found.iter().map(|block| block.0).eq(hashes[..found.len()].iter().copied()));
+        assert_eq!(followed.limit(), Some(hashes[found.len()]));
+        followed.take(&mut vec![(hashes[found.len()], 0), (hashes[0], 1 << 40)]);
+        let again = listed(&mut followed);
+        assert_eq!(again.len(), found.len());
+        assert_eq!(again[0].1.last(), Some(&(1 << 40)));
+        assert_eq!(again[1..], found[1..]);
+    }
+}
