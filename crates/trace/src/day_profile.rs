@@ -11,6 +11,8 @@ use crate::untold::Untold;
 use crate::widths::{made_of, wide_enough};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::mem;
+use std::ops::Range;
 use steadfast_domain::{IoOp, Nanos};
 
 /// Intervals of all days together, at most.
@@ -61,6 +63,16 @@ impl DayProfile {
             return Err(TraceError::TooFine(what));
         }
         Ok(self.intervals.entry((day, number)).or_default())
+    }
+
+    /// The time around a moment that belongs to the same interval of the same day.
+    fn within(&self, at_ns: u64) -> Range<u64> {
+        let day = self.clock.day(at_ns).saturating_mul(DAY_NS);
+        let begin = self.clock.time_of_day_ns(at_ns) / self.width_ns * self.width_ns;
+        let local = day.saturating_add(begin);
+        let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
+        let found = shown.into_iter().find(|(from, to)| (*from..*to).contains(&at_ns));
+        found.map_or(at_ns..at_ns.saturating_add(1), |(from, to)| from..to)
     }
 
     /// The intervals of a day, over the times of the capture that were looked at: those
@@ -153,12 +165,24 @@ impl Fold for DayProfile {
         Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        // The next I/O is mostly of the same interval.
+        let (mut within, mut found) = (0..0, Interval::default());
         for row in rows.iter() {
+            let at_ns = rows.batch.issued_ns(row);
+            if !within.contains(&at_ns) {
+                if found.ios > 0 {
+                    self.at(within.start)?.merge(&mem::take(&mut found));
+                }
+                within = self.within(at_ns);
+            }
             let mut one = Interval::of(rows.batch.op(row), 1, u64::from(rows.batch.bytes(row)));
             if let Some(response) = rows.response_ns(row) {
                 (one.responses, one.response_sum_ns, one.response_max_ns) = (1, response, response);
             }
-            self.at(rows.batch.issued_ns(row))?.merge(&one);
+            found.merge(&one);
+        }
+        if found.ios > 0 {
+            self.at(within.start)?.merge(&found);
         }
         Ok(())
     }
@@ -311,4 +335,65 @@ impl ProfileFigures {
         Self::ART,
         Self::MRT,
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Batch;
+    use steadfast_domain::io_event::ZoneChange;
+    use steadfast_domain::step::mix64;
+    use steadfast_domain::{CaptureConditions, IoEvent, Zone};
+
+    const HOUR_NS: u64 = DAY_NS / 24;
+
+    /// Three days around the end of summer time.
+    fn clock() -> Clock {
+        let change_s = 1_761_440_400;
+        let change = |at_unix_s, offset_s| ZoneChange { at_unix_s, offset_s, name: None };
+        let changes = vec![change(change_s, 3600), change(change_s + 86_400, 5400)];
+        let conditions = CaptureConditions {
+            began_unix_ns: Some((change_s - 86_400) * 1_000_000_000),
+            zone: Some(Zone { offset_s: 7200, name: None, changes }),
+            ..CaptureConditions::default()
+        };
+        Clock::of(&conditions, None).unwrap()
+    }
+
+    #[test]
+    fn an_io_is_of_the_interval_that_the_clock_shows_whatever_came_before() {
+        let one = |at: u64| IoEvent {
+            issued_ns: at * 1_009 * 1_000_000_000 % (3 * DAY_NS),
+            bytes: 512,
+            response_ns: mix64(at) % 7_000,
+            op: if at.is_multiple_of(3) { IoOp::Write } else { IoOp::Read },
+            ..IoEvent::default()
+        };
+        let ios: Vec<IoEvent> = (0..2_003).map(one).collect();
+        for width_ns in [HOUR_NS, HOUR_NS * 6, HOUR_NS / 60] {
+            let mut found = DayProfile::new(clock(), width_ns).unwrap();
+            let rows = Rows {
+                batch: &Batch::of(&ios),
+                sequential: &vec![false; ios.len()],
+                depth: &vec![1; ios.len()],
+                busy: &[],
+                kept: &vec![true; ios.len()],
+                after: &[],
+                stretch: 0,
+                place: None,
+            };
+            found.take(&rows).unwrap();
+            let mut one_by_one = DayProfile::new(clock(), width_ns).unwrap();
+            for io in &ios {
+                let interval = one_by_one.at(io.issued_ns).unwrap();
+                interval.merge(&Interval {
+                    responses: 1,
+                    response_sum_ns: io.response_ns,
+                    response_max_ns: io.response_ns,
+                    ..Interval::of(io.op, 1, io.bytes.into())
+                });
+            }
+            assert_eq!(found, one_by_one);
+        }
+    }
 }

@@ -138,6 +138,17 @@ pub struct GroupKey {
     pub cpu: Option<u16>,
 }
 
+impl GroupKey {
+    /// What differs from I/O to I/O most where threads or files are told apart, for
+    /// [`Lately`].
+    fn number(&self) -> u64 {
+        let thread = self.thread.map_or(0, |thread| u64::from(thread.tid));
+        let file = self.file.map_or(0, |(device, inode)| inode ^ u64::from(device) << 48);
+        let size = self.stream.map_or(0, |stream| u64::from(stream.bytes));
+        thread ^ file.rotate_left(29) ^ size.rotate_left(17)
+    }
+}
+
 /// What a group's I/Os add up to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GroupTally {
@@ -216,7 +227,8 @@ impl GroupTally {
         self.ios[op] += 1;
         self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
         self.sequential += u64::from(columns.rows.sequential[row]);
-        self.add_times(columns.response.at(row), columns.queued.at(row));
+        let (response_ns, queued_ns) = (columns.response.at(row), columns.queued.at(row));
+        self.add_times(response_ns, queued_ns, columns.percentiles);
         let depth = columns.rows.depth[row];
         self.depth_sum = self.depth_sum.saturating_add(u64::from(depth));
         self.depths += u64::from(depth > 0);
@@ -230,13 +242,17 @@ impl GroupTally {
 
     /// Adds a response time and a time in the queue, those of them that are known.
     #[inline]
-    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
         let is_answered = response_ns != RESPONSE_UNKNOWN;
+        let add = |times: &mut Responses, ns| match has_percentiles {
+            true => times.add(ns),
+            false => times.take_sum(1, ns, ns),
+        };
         if is_answered {
-            self.responses.add(response_ns);
+            add(&mut self.responses, response_ns);
         }
         if queued_ns > 0 {
-            self.queued.add(queued_ns);
+            add(&mut self.queued, queued_ns);
         }
         if is_answered && queued_ns > 0 {
             self.together.add(queued_ns, response_ns);
@@ -307,10 +323,12 @@ struct Columns<'r> {
     merged: Narrow<'r>,
     sampled: Narrow<'r>,
     flags: Narrow<'r>,
+    /// Whether times are gathered with their histograms.
+    percentiles: bool,
 }
 
 impl<'r> Columns<'r> {
-    fn of(rows: &'r Rows<'r>) -> Self {
+    fn of(rows: &'r Rows<'r>, percentiles: bool) -> Self {
         let batch = rows.batch;
         Columns {
             rows,
@@ -321,6 +339,7 @@ impl<'r> Columns<'r> {
             merged: batch.narrow(Field::Merged),
             sampled: batch.narrow(Field::SampledBlocks),
             flags: batch.narrow(Field::Flags),
+            percentiles,
         }
     }
 }
@@ -433,6 +452,7 @@ pub struct Groups {
     groups: Apart<GroupKey, GroupTally>,
     /// Something came from a fold file of an earlier version, which keeps no merges.
     merges_unknown: bool,
+    percentiles: bool,
 }
 
 impl PartialEq for Groups {
@@ -454,7 +474,13 @@ impl Groups {
             hosts: Vec::new(),
             groups: Apart::keeping(most),
             merges_unknown: false,
+            percentiles: true,
         }
+    }
+
+    /// The same of which times have an average and a maximum alone, in a tenth of the memory.
+    pub fn without_percentiles(self) -> Self {
+        Groups { percentiles: false, ..self }
     }
 
     /// Knows which host each device belongs to.
@@ -495,7 +521,8 @@ impl Groups {
 
     /// The same I/Os by some of the facets alone.
     pub fn regrouped(&self, facets: &[Facet]) -> Groups {
-        let mut merged = Groups { merges_unknown: self.merges_unknown, ..Groups::by(facets) };
+        let (merges_unknown, percentiles) = (self.merges_unknown, self.percentiles);
+        let mut merged = Groups { merges_unknown, percentiles, ..Groups::by(facets) };
         merged.groups.rest_mut().clone_from(self.unlisted());
         for (key, tally) in self.iter() {
             let has = |facet| facets.contains(&facet);
@@ -515,6 +542,19 @@ impl Groups {
             merged.groups.tally(key).merge(tally);
         }
         merged
+    }
+
+    /// The groups that are not among these, all together.
+    pub fn beyond(&self, listed: &[GroupKey]) -> Groups {
+        let mut beyond = Groups {
+            merges_unknown: self.merges_unknown,
+            percentiles: self.percentiles,
+            ..Groups::by(&self.by)
+        };
+        beyond.groups.rest_mut().clone_from(self.unlisted());
+        let others = self.iter().filter(|(key, _)| !listed.contains(key));
+        others.for_each(|(_, tally)| beyond.groups.rest_mut().merge(tally));
+        beyond
     }
 
     fn has(&self, facet: Facet) -> bool {
@@ -604,7 +644,7 @@ impl Groups {
 
     /// Takes rows whose kinds tell their groups.
     fn take_kinds(&mut self, rows: &Rows<'_>, asked: Asked) {
-        let (columns, kinds) = (Columns::of(rows), Kinds::of(rows, asked));
+        let (columns, kinds) = (Columns::of(rows, self.percentiles), Kinds::of(rows, asked));
         let mut groups = mem::replace(&mut self.groups, Apart::keeping(0));
         let mut lately = Lately::new();
         for row in rows.iter() {
@@ -618,17 +658,25 @@ impl Groups {
 
     /// Takes rows, each with its key.
     fn take_keys(&mut self, rows: &Rows<'_>) {
-        let columns = Columns::of(rows);
+        let columns = Columns::of(rows, self.percentiles);
+        let mut groups = mem::replace(&mut self.groups, Apart::keeping(0));
+        let mut lately = Lately::new();
         for row in rows.iter() {
             let key = self.key(rows, row);
-            self.groups.tally(key).add(&columns, row);
+            let place = groups.place_lately(&mut lately, (key.number(), key), || key);
+            groups.at(place).add(&columns, row);
         }
+        self.groups = groups;
     }
 }
 
 impl Alike for Groups {
     fn alike(&self) -> Self {
-        Groups { hosts: self.hosts.clone(), ..Groups::keeping(self.groups.most(), &self.by) }
+        Groups {
+            hosts: self.hosts.clone(),
+            percentiles: self.percentiles,
+            ..Groups::keeping(self.groups.most(), &self.by)
+        }
     }
 }
 
