@@ -6,12 +6,15 @@ use crate::captured::{Captured, until};
 use crate::compare::{Side, Sides};
 use crate::content::{ContentFigures, ContentTold, Contents};
 use crate::content_steps::ContentSteps;
+use crate::day_profile::{DayProfile, ProfileFigures};
 use crate::drives::Drives;
 use crate::error::TraceError;
+use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::groups::{Facet, Groups};
 use crate::hits::{Ends, HitMap, HitSteps};
 use crate::hot::HotRanges;
+use crate::locality::{Locality, LocalityFigures};
 use crate::pass::Pass;
 use crate::processes::{ProcessKey, ProcessTable};
 use crate::quality::Quality;
@@ -37,6 +40,13 @@ const WINDOW_STEPS: u64 = 2000;
 const HOT_RANGES: usize = 1000;
 /// Steps of a hit map.
 const HIT_STEPS: usize = 300;
+/// Memory of the sample of a device's blocks, in bytes.
+const LOCALITY_BYTES: usize = 8 << 20;
+/// An interval of a day, as `trace profile` has it unasked.
+pub const PROFILE_NS: u64 = 3_600_000_000_000;
+/// The time that must have been listened to for a profile of the day: of most times of day
+/// there are two days then.
+const PROFILE_OF_NS: u64 = 36 * PROFILE_NS;
 
 /// What was found.
 pub struct Study {
@@ -63,6 +73,9 @@ pub struct Study {
     pub windows: Vec<Window>,
     /// What was measured of written blocks, by step, where content was sampled.
     pub contents: BTreeMap<u64, Contents>,
+    /// What was done at which time of day, where that is known of more than one day: every
+    /// [`PROFILE_NS`].
+    pub day: Option<Vec<ProfileFigures>>,
     /// What single I/Os tell; `None` of a capture that kept none.
     pub single_ios: Option<SingleIos>,
 }
@@ -97,6 +110,10 @@ pub struct SingleIos {
     pub hits: Vec<(u16, HitMap)>,
     /// The hottest ranges by device.
     pub hot: Vec<HotRanges>,
+    /// What a cache would bring to each device with reads or writes.
+    pub locality: Vec<LocalityFigures>,
+    /// Who did the I/Os, and on which files, as far as it was recorded: each by one facet.
+    pub who: Vec<Groups>,
     /// How I/Os follow one another.
     pub shape: Shape,
 }
@@ -130,7 +147,10 @@ impl Study {
         let until_ns = until(totals.span_ns, totals.step_ns);
         let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
         let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
+        let mut day = day_profile(captured, &totals);
+        let files = files(captured, options)?;
         let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        folds.extend(day.iter_mut().map(|fold| fold as &mut dyn Fold));
         if !is_gathered {
             folds.push(&mut series);
         }
@@ -151,7 +171,11 @@ impl Study {
         let (sides, all) = sides.finish_with_all()?;
         let steps = steps.map_or(Ok(all), Steps::finish)?;
         let windows = windows(captured, &totals, &steps)?;
-        let single_ios = singles.zip(pictures).map(|(singles, pictures)| singles.told(pictures));
+        let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
+            let mut found = singles.told(pictures);
+            found.who.extend(files);
+            found
+        });
         Ok(Study {
             is_of_fold: single_ios.is_none() && captured.tells(Untold::StepPercentiles).is_ok(),
             drives,
@@ -161,6 +185,7 @@ impl Study {
             steps,
             windows,
             sides: sides.sides,
+            day: day.map(|day| day.listing(&observed(captured, &totals))),
             streams_over_time: series,
             single_ios,
             totals,
@@ -217,6 +242,8 @@ struct Pictures {
     processes: SeriesOverTime,
     hits: Vec<HitMap>,
     hot: Vec<HotRanges>,
+    localities: Vec<Locality>,
+    who: Vec<Groups>,
     shape: Shape,
 }
 
@@ -263,18 +290,25 @@ impl Singles {
         let hot = |device: &u16| {
             HotRanges::new(*device, self.ends.of(*device, &self.conditions), HOT_RANGES)
         };
+        let locality = |device: &u16| Locality::keeping(LOCALITY_BYTES, *device);
         Pictures {
             processes_shown,
             processes: SeriesOverTime::new(totals.step_ns, &choice),
             hits: self.devices.iter().map(map).collect(),
             hot: self.devices.iter().map(hot).collect(),
+            localities: self.devices.iter().map(locality).collect(),
+            who: who(&self.conditions),
             shape: Shape::new(totals.step_ns, &totals.workload.keys()),
         }
     }
 
     fn told(self, pictures: Pictures) -> SingleIos {
         let devices = || self.devices.iter().copied();
+        // One device after the other, of which each gives its memory back.
+        let localities = pictures.localities.into_iter().map(Locality::figures);
         SingleIos {
+            locality: localities.filter(|figures| figures.accesses > 0).collect(),
+            who: pictures.who,
             reach: devices().zip(self.reaches.iter().map(Reach::figures)).collect(),
             hits: devices().zip(pictures.hits).collect(),
             hot: pictures.hot,
@@ -292,6 +326,8 @@ impl Pictures {
         let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
         folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
         folds.extend(self.hot.iter_mut().map(|ranges| ranges as &mut dyn Fold));
+        folds.extend(self.localities.iter_mut().map(|locality| locality as &mut dyn Fold));
+        folds.extend(self.who.iter_mut().map(|groups| groups as &mut dyn Fold));
         folds
     }
 }
@@ -330,6 +366,55 @@ fn windows<R: Read + Seek + Send + 'static>(
 
 /// What the most of is looked for.
 type Measure = fn(&CaptureStep) -> u64;
+
+/// What groups I/Os by a facet, for a report.
+fn grouping(facet: Facet) -> Groups {
+    Groups::by(&[facet]).without_percentiles()
+}
+
+/// Who did the I/Os, as far as the capture recorded that.
+fn who(conditions: &CaptureConditions) -> Vec<Groups> {
+    let cgroups = conditions.cgroups.as_ref().is_some_and(|cgroups| !cgroups.is_empty());
+    let recorded = [(conditions.threads, Facet::Thread), (cgroups, Facet::Cgroup)];
+    recorded.into_iter().filter(|(is, _)| *is).map(|(_, facet)| grouping(facet)).collect()
+}
+
+/// The files of the file-system layer, where that was captured, whatever layer is counted.
+fn files<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    options: &StudyOptions,
+) -> Result<Option<Groups>, TraceError> {
+    let is_of_files = captured.conditions().layers.contains(&Layer::FileSystem);
+    if !is_of_files || captured.tells(Untold::SingleIos).is_err() {
+        return Ok(None);
+    }
+    let filter = Filter { layer: Some(Layer::FileSystem), ..options.pass.filter.clone() };
+    let mut files = grouping(Facet::File);
+    captured.run(&Pass { filter, ..options.pass.clone() }, &mut [&mut files])?;
+    Ok(Some(files))
+}
+
+/// When the capture listened and the filter lets pass.
+fn observed<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    totals: &Totals,
+) -> Vec<(u64, u64)> {
+    let end_ns = captured.conditions().lasted_ns.max(totals.span_ns.1.saturating_add(1));
+    captured.observed(&totals.options.pass.filter, end_ns)
+}
+
+/// What finds the profile of a day, where the clock is known, and more than one day to most
+/// times of it.
+fn day_profile<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    totals: &Totals,
+) -> Option<DayProfile> {
+    let clock = totals.options.clock.clone()?;
+    let observed = observed(captured, totals);
+    let observed_ns: u64 = observed.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
+    captured.width(Some(PROFILE_NS), totals.span_ns, u64::MAX).ok()?;
+    DayProfile::new(clock, PROFILE_NS).ok().filter(|_| observed_ns >= PROFILE_OF_NS)
+}
 
 /// The devices that pass the filter and were seen at the block layer.
 fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<u16> {

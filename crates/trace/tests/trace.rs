@@ -6,6 +6,7 @@ mod crew;
 mod damage;
 mod merging;
 mod replay;
+mod report;
 mod steps_alone;
 mod synthetic;
 

@@ -31,9 +31,10 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         return None;
     }
     if study.is_of_fold {
-        let text = "The report is of a fold file, which holds sums and no single I/Os. These need \
-            single I/Os and are omitted: process map, LBA range hit maps, working set and reuse.";
-        let remedy = "Name the trace files instead of the fold file to include them.";
+        let text = "The report is of a fold file, which holds sums and no single I/Os. It omits the \
+            process map, threads, cgroups and files, LBA range hit maps, working set and reuse.";
+        let remedy = "Name the trace files instead of the fold file to include them; trace \
+            processes and trace groups read fold files too.";
         return Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy));
     }
     let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
@@ -43,8 +44,8 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
     };
     let text = format!(
         "The capture kept the I/O streams of every capture step of {}, but no single I/Os. These \
-         need single I/Os and are omitted: {percentiles}, disk utilization, process map, LBA \
-         range hit maps, working set and reuse.",
+         need single I/Os and are omitted: {percentiles}, disk utilization, process map, threads, \
+         cgroups and files, LBA range hit maps, working set and reuse.",
         Nanos(kept)
     );
     let remedy = "Capture without --steps to include them.";
@@ -97,8 +98,8 @@ fn devices_left_out(study: &Study) -> Option<Caveat> {
         return None;
     }
     let text = format!(
-        "The trace has {devices} devices. LBA range hit maps and working sets cover {mapped} of \
-         them; the tables side by side show {apart} of {sides} devices and layers. Everything \
+        "The trace has {devices} devices. LBA range hit maps, working sets and miss-ratio curves \
+         cover {mapped} of them; the tables side by side show {apart} of {sides} devices and layers. Everything \
          else covers all devices."
     );
     Some(Caveat::new(

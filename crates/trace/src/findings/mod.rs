@@ -2,8 +2,11 @@
 //! then the chapters of the analysis.
 
 mod caveats;
+mod day;
+mod locality;
 mod plots;
 mod tables;
+mod who;
 
 use crate::compare::device_name;
 use crate::reach::ReachFigures;
@@ -126,7 +129,9 @@ fn chapters(study: &Study) -> Vec<Page> {
         ),
     ];
     pages.extend(windows(study));
+    pages.extend(day::page(study));
     pages.extend(singles.map(|singles| processes(study, singles)));
+    pages.extend(singles.and_then(|singles| who::page(study, singles)));
     pages.extend(singles.and_then(|singles| hit_maps(study, singles)));
     pages.push(use_of_device(study));
     pages.extend(singles.map(|singles| shape(study, singles)));
@@ -219,7 +224,8 @@ fn content(study: &Study) -> Option<Page> {
 
 fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
     let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
-    let sets: Vec<Exhibit> = sets.collect();
+    let mut sets: Vec<Exhibit> = sets.collect();
+    sets.extend(locality::exhibits(study, singles));
     (!sets.is_empty()).then(|| Page::new("Working set and reuse", sets))
 }
 

@@ -18,10 +18,10 @@ use steadfast_domain::findings::{Cell, Row, Table};
 /// Ranges of a report's table.
 const RANGES_SHOWN: usize = 20;
 /// Groups of a report's table.
-const GROUPS_SHOWN: usize = 25;
+pub(super) const GROUPS_SHOWN: usize = 25;
 
 /// A table of rows that all have the same columns.
-fn table<T>(
+pub(super) fn table<T>(
     [id, title, corner]: [&str; 3],
     columns: &[Column<T>],
     rows: impl IntoIterator<Item = (String, T)>,

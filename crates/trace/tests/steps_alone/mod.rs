@@ -267,6 +267,8 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "idle-1",
             "kinds",
             "kinds-processes",
+            "locality",
+            "miss-ratios",
             "process-map",
             "process-streams",
             "processes",
@@ -275,6 +277,7 @@ fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
             "response-heat",
             "response-histogram",
             "response-times",
+            "reuse-times",
             "runs",
             "utilisation",
         ]
