@@ -40,8 +40,10 @@ const WINDOW_STEPS: u64 = 2000;
 const HOT_RANGES: usize = 1000;
 /// Steps of a hit map.
 const HIT_STEPS: usize = 300;
-/// Memory of the sample of a device's blocks, in bytes.
+/// Memory of the samples of all devices' blocks, in bytes.
 const LOCALITY_BYTES: usize = 8 << 20;
+/// Memory of that of one device at most.
+const LOCALITY_OF_DEVICE: usize = 4 << 20;
 /// An interval of a day, as `trace profile` has it unasked.
 pub const PROFILE_NS: u64 = 3_600_000_000_000;
 /// The time that must have been listened to for a profile of the day: of most times of day
@@ -290,7 +292,8 @@ impl Singles {
         let hot = |device: &u16| {
             HotRanges::new(*device, self.ends.of(*device, &self.conditions), HOT_RANGES)
         };
-        let locality = |device: &u16| Locality::keeping(LOCALITY_BYTES, *device);
+        let bytes = LOCALITY_BYTES / self.devices.len().max(1);
+        let locality = |device: &u16| Locality::keeping(bytes.min(LOCALITY_OF_DEVICE), *device);
         Pictures {
             processes_shown,
             processes: SeriesOverTime::new(totals.step_ns, &choice),
