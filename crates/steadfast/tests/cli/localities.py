@@ -75,8 +75,8 @@ def locality(ios):
         "accesses": len(found),
         "overwritten": len(overwrites) / len(written) if written else None,
         "curve": curve(found, others),
-        "reuse": rules.times(since_last([access[:2] for access in found])),
-        "overwrite": rules.times(overwrites),
+        "reuse": rules.times(since_last([access[:2] for access in found]), bits=52),
+        "overwrite": rules.times(overwrites, bits=52),
     }
 
 

@@ -92,15 +92,15 @@ def grouped(ios, key):
     return groups
 
 
-def percentile(values, percent, within):
+def percentile(values, percent, within, bits=42):
     """The smallest value that so many percent do not exceed, where ten lie beyond it; with
-    the width of the buckets that it is told in."""
+    the width of the buckets that it is told in, the last of which ends at 2^bits ns."""
     rank = max(1, -(-fractions.Fraction(percent) * len(values) // 100))
     if len(values) - rank < 10:
         return None
     least = sorted(values)[int(rank) - 1]
-    # The last bucket ends at 2^42 ns and has all longer ones too: its times are not told.
-    is_told = least < (1 << 42) - int((1 << 41) * within)
+    # The last bucket has all longer ones too: its times are not told.
+    is_told = least < (1 << bits) - int((1 << bits - 1) * within)
     return {"least": least, "within": within} if is_told else None
 
 
@@ -108,13 +108,13 @@ PERCENTS = {"p50_ns": "50", "p99_ns": "99", "p99_9_ns": "99.9", "p99_99_ns": "99
             "p99_999_ns": "99.999"}
 
 
-def times(values, told=tuple(PERCENTS)):
+def times(values, told=tuple(PERCENTS), bits=42):
     """Figures of times; which percentiles depends on the table."""
     return {
         "count": len(values),
         "mean_ns": mean(values),
         "max_ns": max(values, default=None),
-        **{name: percentile(values, PERCENTS[name], BY_STREAM) for name in told},
+        **{name: percentile(values, PERCENTS[name], BY_STREAM, bits) for name in told},
     }
 
 

@@ -5,7 +5,7 @@
 //! than [`PART`] lie in memory beside the packed ones.
 
 use super::followed::{Accesses, Followed, unmixed};
-use crate::response::Responses;
+use super::spans::Spans;
 
 /// Sizes of caches per doubling.
 const PER_DOUBLING: i32 = 2;
@@ -34,9 +34,9 @@ pub(super) struct Distances {
     /// Reads and writes of them.
     accesses: u64,
     /// Times from one access of a block to the next.
-    pub(super) reuse: Responses,
+    pub(super) reuse: Spans,
     /// Times from one write of a block to the next.
-    pub(super) overwrite: Responses,
+    pub(super) overwrite: Spans,
 }
 
 impl Distances {
@@ -52,8 +52,8 @@ impl Distances {
             blocks: 0,
             writes: 0,
             accesses: 0,
-            reuse: Responses::default(),
-            overwrite: Responses::default(),
+            reuse: Spans::default(),
+            overwrite: Spans::default(),
         };
         followed.blocks().for_each(|(_, accesses)| found.times(accesses));
         let mut stack = Stack::of(found.blocks as usize);

@@ -10,6 +10,7 @@
 
 mod distances;
 mod followed;
+mod spans;
 
 use self::distances::Distances;
 use self::followed::{Access, Followed};
@@ -108,7 +109,7 @@ impl Locality {
             },
             accesses: self.reads + self.writes,
             overwritten: (found.writes > 0)
-                .then(|| found.overwrite.count as f64 / found.writes as f64),
+                .then(|| found.overwrite.count() as f64 / found.writes as f64),
             curve: curve.into_iter().map(point).collect(),
             reuse: found.reuse.figures(),
             overwrite: found.overwrite.figures(),
