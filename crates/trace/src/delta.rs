@@ -286,7 +286,7 @@ impl Delta {
     ];
 
     /// A report's table, beside the groups' names.
-    pub const OF_REPORT: [Of; 22] = [
+    pub const OF_REPORT: [Of; 23] = [
         Self::ALL[1],
         Self::ALL[12],
         Self::ALL[2],
@@ -308,6 +308,7 @@ impl Delta {
         Self::ART_CHANGE,
         Self::ALL[10],
         Self::ALL[21],
+        Self::ALL[11],
         Self::ALL[22],
     ];
 

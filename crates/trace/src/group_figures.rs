@@ -1,7 +1,7 @@
 //! The groups of a capture as a listing: one row each, the largest first.
 
 use crate::columns::{self, Column, Print};
-use crate::compare::{cgroup_name, host_name};
+use crate::compare::{cgroup_name, device_name, host_name};
 use crate::content::{self, ContentFigures, ContentTold, OfContent};
 use crate::groups::{Facet, GroupKey, GroupTally, Groups};
 use crate::response::ResponseFigures;
@@ -27,6 +27,8 @@ pub struct GroupFigures {
     pub cgroup: Option<String>,
     /// The path of the file.
     pub path: Option<String>,
+    /// The name of the device that the file is on.
+    pub file_device: Option<String>,
     /// I/Os.
     pub count: u64,
     /// Share of all I/Os, 0 to 1.
@@ -84,7 +86,7 @@ impl Groups {
     }
 
     /// The groups by what they are called. Those of one name are one: cgroups of one path, as
-    /// those of a service that was restarted, or files of one inode on several devices.
+    /// those of a service that was restarted.
     pub fn by_name(&self, conditions: &CaptureConditions) -> BTreeMap<String, GroupFigures> {
         let (total, named) = (self.total(), Named::of(self, conditions));
         let mut groups: BTreeMap<String, GroupFigures> = BTreeMap::new();
@@ -125,6 +127,10 @@ impl GroupFigures {
             process: key.process.map(|process| process.to_string()),
             cgroup: key.cgroup.and_then(|number| cgroup_name(conditions, number)),
             path: key.file.and_then(|file| paths.get(&file).cloned()),
+            file_device: key
+                .file
+                .filter(|(_, inode)| *inode > 0)
+                .map(|(device, _)| device_name(conditions, device)),
             tells_merges: *merges,
             content: tally.contents.figures(ContentTold::of(conditions)),
             count: tally.total(),
@@ -186,10 +192,11 @@ impl GroupFigures {
             false => format!("{} ({})", thread.name, thread.tid),
         })
     }
-    /// The file, for people: its path, or where that is not known its inode.
+    /// The file, for people: its path, or where that is not known its inode and its device.
     pub fn file(&self) -> Option<String> {
         let (_, inode) = self.key.file.filter(|(_, inode)| *inode > 0)?;
-        Some(self.path.clone().unwrap_or_else(|| format!("inode {inode}")))
+        let device = self.file_device.as_deref().unwrap_or_default();
+        Some(self.path.clone().unwrap_or_else(|| format!("inode {inode} on {device}")))
     }
     fn ios_of(&self, op: IoOp) -> u64 {
         self.tally.ios[op as usize]
@@ -240,8 +247,10 @@ macro_rules! flag {
 /// What is told of a group.
 impl GroupFigures {
     const HOST: Of = Column::new("host", "Host", Print::Plain(0), |g| g.host.clone().into());
-    const DEVICE: Of =
-        Column::new("device", "Device", Print::Plain(0), |g| g.device.clone().into());
+    const DEVICE: Of = Column::new("device", "Device", Print::Plain(0), |g| {
+        // Inodes of several devices may be the same number.
+        g.device.clone().or_else(|| g.file_device.clone()).into()
+    });
     const PROCESS: Of =
         Column::new("process", "Process", Print::Plain(0), |g| g.process.clone().into());
     const PID: Of = Column::new("pid", "PID", Print::Plain(0), |g| {

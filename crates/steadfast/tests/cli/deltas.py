@@ -20,10 +20,12 @@ def process(io):
     return f"PID {io['pid']}" if io["pid"] else "unknown"
 
 
-def file(io):
+def file(io, devices):
     if not io["inode"]:
         return "no file"
-    return "/srv/a b.db" if (io["device"], io["inode"]) == (0, 12) else f"inode {io['inode']}"
+    if (io["device"], io["inode"]) == (0, 12):
+        return "/srv/a b.db"
+    return f"inode {io['inode']} on {devices[io['device']]}"
 
 
 def name(by, capture):
@@ -34,7 +36,7 @@ def name(by, capture):
         "op": lambda io: OPS[io["op"]],
         "cpu": lambda io: f"CPU {io['cpu']}",
         "cgroup": lambda io: CGROUPS[io["cgroup"]],
-        "file": file,
+        "file": lambda io: file(io, DEVICES[capture]),
     }[by]
 
 
