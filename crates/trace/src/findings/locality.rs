@@ -38,9 +38,12 @@ fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
         singles.locality.iter().filter(|one| one.lacks_curve().is_none()).collect();
     let sample = drawn.iter().map(|one| format!("{}: {}", name(study, one), one.exactness()));
     let sample = sample.collect::<Vec<String>>().join("; ");
-    let error = match drawn.iter().all(|one| one.followed_share == 1.0) {
+    let error = match drawn.iter().all(|one| one.is_exact()) {
         true => "",
-        false => " Estimated curves are within 5 percentage points (docs/trace.md).",
+        false => {
+            " Where an estimated curve falls, the fall may stand beside its cache size, by up to \
+             30 % (docs/trace.md)."
+        }
     };
     let plot = Plot::new(
         PlotKind::Lines,

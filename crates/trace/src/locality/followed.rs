@@ -7,13 +7,20 @@
 //! they came, and some of them never take more than all: `a + b` needs no more bytes than
 //! `a` and `b`. So a block that is let go would not have fitted at the end either, and the
 //! blocks that are followed at the end are the same in whatever parts the accesses came.
+//!
+//! A block of very many accesses is left out, so that it does not take the room of all others.
+//! From then on it counts as the most bytes that a block may have: no less than it ever did.
 
+use std::collections::BTreeSet;
 use std::mem;
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// Bytes of a block beside its accesses: its hash, and how many bytes these take.
 const HEAD: usize = 12;
 /// Bytes that lie together, but for a block that takes more.
 const PAGE: usize = 1 << 16;
+/// The part of the memory that a block may take.
+const LARGEST_PART: usize = 8;
 /// Accesses that are packed at once: at least so many, and as many as take this part of the
 /// memory.
 const FRESH_MIN: usize = 64;
@@ -29,6 +36,8 @@ pub(super) struct Followed {
     most: usize,
     /// The smallest hash that is not followed; `None` while all are.
     limit: Option<u64>,
+    /// Hashes below the limit whose blocks have too many accesses.
+    left_out: BTreeSet<u64>,
     pages: Vec<Vec<u8>>,
     fresh: Vec<Access>,
 }
@@ -36,7 +45,13 @@ pub(super) struct Followed {
 impl Followed {
     /// None yet, and so many bytes of packed accesses at most.
     pub(super) fn new(most: usize) -> Self {
-        Followed { most, limit: None, pages: Vec::new(), fresh: Vec::new() }
+        let left_out = BTreeSet::new();
+        Followed { most, limit: None, left_out, pages: Vec::new(), fresh: Vec::new() }
+    }
+
+    /// How many blocks have too many accesses to be followed.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out.len() as u64
     }
 
     /// The smallest hash that is not followed; `None` while all are.
@@ -56,6 +71,7 @@ impl Followed {
     pub(super) fn take_in(&mut self, other: &mut Followed) {
         other.pack();
         self.limit = [self.limit, other.limit].into_iter().flatten().min();
+        self.left_out.append(&mut other.left_out);
         let mut accesses = Vec::new();
         for page in mem::take(&mut other.pages) {
             for (hash, packed) in Blocks(&page) {
@@ -74,7 +90,12 @@ impl Followed {
     pub(super) fn pack(&mut self) {
         let mut fresh = mem::take(&mut self.fresh);
         fresh.sort_unstable();
-        let mut packing = Packing { most: self.most, limit: self.limit, ..Packing::default() };
+        let mut packing = Packing {
+            most: self.most,
+            limit: self.limit,
+            left_out: mem::take(&mut self.left_out),
+            ..Packing::default()
+        };
         let mut new = fresh.chunk_by(|one, next| one.0 == next.0).peekable();
         for page in mem::take(&mut self.pages) {
             for (hash, packed) in Blocks(&page) {
@@ -89,7 +110,10 @@ impl Followed {
         for block in new {
             packing.add(block[0].0, &[], block);
         }
-        (self.limit, self.pages) = (packing.limit, packing.pages);
+        packing.pass_left_out(u64::MAX);
+        let limit = packing.limit.unwrap_or(u64::MAX);
+        packing.left_out.retain(|hash| *hash < limit);
+        (self.limit, self.pages, self.left_out) = (packing.limit, packing.pages, packing.left_out);
         fresh.clear();
         self.fresh = fresh;
     }
@@ -106,6 +130,9 @@ impl Followed {
 struct Packing {
     most: usize,
     limit: Option<u64>,
+    left_out: BTreeSet<u64>,
+    /// The last of those left out that was counted.
+    passed: Option<u64>,
     bytes: usize,
     pages: Vec<Vec<u8>>,
     /// Pages that are no longer needed: threads that pack in turn would take memory each.
@@ -117,7 +144,9 @@ struct Packing {
 impl Packing {
     /// Adds a block, of which some accesses were packed before and some are new; ascending.
     fn add(&mut self, hash: u64, before: &[u8], new: &[Access]) {
-        if self.limit.is_some_and(|limit| hash >= limit) {
+        self.pass_left_out(hash);
+        let is_beyond = self.limit.is_some_and(|limit| hash >= limit);
+        if is_beyond || self.left_out.contains(&hash) {
             return;
         }
         let mut merged = mem::take(&mut self.packed);
@@ -129,12 +158,33 @@ impl Packing {
                 &merged[..]
             }
         };
-        self.bytes += HEAD + packed.len();
-        match u32::try_from(packed.len()).ok().filter(|_| self.bytes <= self.most) {
-            Some(length) => self.keep(hash, length, packed),
-            None => self.limit = Some(hash),
+        if packed.len() > self.most / LARGEST_PART {
+            // It is counted when the next one is added.
+            self.left_out.insert(hash);
+        } else {
+            self.bytes += HEAD + packed.len();
+            match u32::try_from(packed.len()).ok().filter(|_| self.bytes <= self.most) {
+                Some(length) => self.keep(hash, length, packed),
+                None => self.limit = Some(hash),
+            }
         }
         self.packed = merged;
+    }
+
+    /// Counts the blocks up to a hash that were left out.
+    fn pass_left_out(&mut self, end: u64) {
+        let begin = self.passed.map_or(Unbounded, Excluded);
+        if self.passed.is_some_and(|passed| passed >= end) {
+            return;
+        }
+        for hash in self.left_out.range((begin, Included(end))) {
+            self.bytes += HEAD + self.most / LARGEST_PART;
+            if self.bytes > self.most {
+                self.limit = Some(self.limit.map_or(*hash, |limit| limit.min(*hash)));
+                break;
+            }
+            self.passed = Some(*hash);
+        }
     }
 
     fn keep(&mut self, hash: u64, length: u32, packed: &[u8]) {
@@ -291,5 +341,40 @@ mod tests {
         assert_eq!(again.len(), found.len());
         assert_eq!(again[0].1.last(), Some(&(1 << 40)));
         assert_eq!(again[1..], found[1..]);
+    }
+
+    #[test]
+    fn a_block_of_too_many_accesses_leaves_room_for_others_in_whatever_parts() {
+        let mut hashes: Vec<u64> = (0..1009).map(mix64).collect();
+        hashes.sort_unstable();
+        // Two blocks of many, one beyond what fits.
+        let many = [hashes[3], hashes[40], hashes[1000]];
+        let accesses: Vec<Access> = (0..60u64)
+            .flat_map(|at| {
+                let others = hashes.iter().filter(move |_| at < 4).map(move |hash| (*hash, at));
+                others.chain((0..100).flat_map(move |n| many.map(|hash| (hash, at * 1000 + n))))
+            })
+            .collect();
+        let found = |parts: usize, backwards: bool| {
+            let mut all = Followed::new(8000);
+            let mut some: Vec<&[Access]> =
+                accesses.chunks(accesses.len().div_ceil(parts)).collect();
+            if backwards {
+                some.reverse();
+            }
+            for part in some {
+                let mut one = Followed::new(8000);
+                one.take(&mut part.to_vec());
+                all.take_in(&mut one);
+            }
+            let listed = listed(&mut all);
+            (listed, all.limit(), all.left_out())
+        };
+        let (blocks, limit, left_out) = found(1, false);
+        assert_eq!((left_out, blocks.len()), (2, (8000 - 2 * (HEAD + 1000)) / (HEAD + 4)));
+        assert!(blocks.iter().all(|block| block.1.len() == 4 && !many.contains(&block.0)));
+        for (parts, backwards) in [(2, false), (7, true), (31, false), (31, true)] {
+            assert_eq!(found(parts, backwards), (blocks.clone(), limit, 2), "{parts} {backwards}");
+        }
     }
 }

@@ -93,9 +93,9 @@ fn lines(device: &DeviceLocality) -> String {
         let accesses = figures.accesses;
         return format!("{name}: {accesses} accesses to blocks of 4 KiB; no curve: {lacks}\n");
     }
-    let error = match figures.followed_share {
-        1.0 => "",
-        _ => " (miss ratios within 0.05, docs/trace.md)",
+    let error = match figures.is_exact() {
+        true => "",
+        false => " (a fall may stand up to 30 % beside its cache size, docs/trace.md)",
     };
     let curve =
         figures.lacks_curve().unwrap_or_else(|| listed(&CachePoint::TABLE, figures.shown()));
