@@ -220,10 +220,12 @@ impl Evidence {
     }
 
     fn depths_counted(&self) -> Option<Caveat> {
-        let counted = self.account.depths_counted;
+        let PassAccount { depths_counted: counted, events, kept, .. } = self.account;
+        // The number is of all I/Os that were read, whatever a filter lets pass.
+        let of = if kept < events { " of the unfiltered trace" } else { "" };
         let text = format!(
-            "The source reports no queue depth for {counted} I/Os; it was counted from issue and \
-             response times."
+            "The source reports no queue depth for {counted} I/Os{of}; it was counted from issue \
+             and response times."
         );
         let is_recorded = Depths::of(&self.conditions) == Depths::Recorded;
         remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, ANEW)

@@ -174,6 +174,41 @@ fn one_capture_and_its_fold_agree_but_for_the_axis() {
     assert_eq!(span[0], 61_007_000_000u64);
 }
 
+/// The numbers of a question that depend on how long was listened.
+fn over_time(here: &Path, of: [&str; 2], filter: &[&str]) -> serde_json::Value {
+    let ask = |words: &[&str]| json(here, &[&["trace"], words, filter].concat());
+    let hosts = ask(&["hosts", of[0]])["hosts"].clone();
+    let profile = ask(&["profile", of[0], "--step", "10min"])["intervals"].clone();
+    let compared = ask(&["compare", of[0], of[1], "--by", "op", "--align", "start"]);
+    serde_json::json!([hosts, profile, compared["observed_ns"], compared["deltas"]])
+}
+
+/// Rates of a fold of a part of the time are per second of that part.
+#[test]
+fn a_fold_of_a_part_of_the_time_has_the_rates_of_that_part() {
+    let directory = captured();
+    let here = directory.path();
+    let filter = ["--from", "5min", "--to", "10min"];
+    let fold = |file: &str, to: &str, filter: &[&str]| {
+        succeed(here, &[&["trace", "fold", file, "-o", to], filter].concat());
+    };
+    fold("0.parquet", "a.fold", &filter);
+    fold("3.parquet", "b.fold", &filter);
+    fold("2.parquet", "c.fold", &[]);
+    let (traces, folds) = (["0.parquet", "3.parquet"], ["a.fold", "b.fold"]);
+    let part = over_time(here, traces, &filter);
+    let observed = [&part[0][0]["observed_ns"], &part[2][0], &part[2][1]];
+    assert_eq!(observed.map(|time| time.as_u64()), [Some(300 * SECOND); 3]);
+    assert_ne!(part, over_time(here, traces, &[]));
+    assert_eq!(over_time(here, folds, &[]), part);
+    // Merged with others, and for a part of the part.
+    succeed(here, &["trace", "merge", "c.fold", "a.fold", "-o", "both.fold"]);
+    let hosts = json(here, &["trace", "hosts", "both.fold", "--host", "web1"])["hosts"].clone();
+    assert_eq!(hosts, part[0]);
+    let narrower = ["trace", "hosts", "a.fold", "--from", "7min", "--to", "25min"];
+    assert_eq!(json(here, &narrower)["hosts"][0]["observed_ns"], 180 * SECOND);
+}
+
 /// Hits of each range, whenever they came.
 fn hits_by_range(found: &serde_json::Value) -> Vec<(u64, u64)> {
     let hits = found["maps"][0]["hits"].as_array().unwrap();

@@ -68,6 +68,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         conditions: content.conditions(conditions),
         paths: if options.files { conditions.files.to_vec() } else { Vec::new() },
         filter: pass.filter.told(conditions),
+        spans_ns: spans_of(captured, pass),
         account,
         integrity: captured.integrity(),
         recovery: captured.recovery().cloned(),
@@ -76,6 +77,16 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         sha256: hex(&Sha256::digest(&block)),
     };
     Ok(Folded { member, block })
+}
+
+/// The time of a capture that a filter lets pass, where that is not all of it.
+fn spans_of<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &Pass,
+) -> Option<Vec<(u64, u64)>> {
+    let ends = captured.listened().into_values().flatten().map(|(_, end)| end);
+    let observed = || captured.observed(&pass.filter, ends.max().unwrap_or(0));
+    (!pass.filter.spans_ns.is_empty()).then(observed)
 }
 
 /// What tells a file from every other, whatever it is called.

@@ -89,6 +89,19 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
         self.conditions().lasted_ns.max(end)
     }
 
+    /// The parts of its time that count, from its beginning: of a fold of a part of the
+    /// time only that part.
+    fn listened(&self) -> Vec<(u64, u64)> {
+        let end = self.lasted_ns();
+        let spans = match self {
+            Of::Folded(file, number) => file.contents().captures[*number].spans_ns.as_ref(),
+            _ => None,
+        };
+        let Some(spans) = spans else { return vec![(0, end)] };
+        let spans = spans.iter().map(|(from, to)| (*from, *to.min(&end)));
+        spans.filter(|(from, to)| from < to).collect()
+    }
+
     /// By what captures are put in order.
     fn order(&self) -> (Option<String>, Option<u64>, Option<String>, u64) {
         let CaptureConditions { host, began_unix_ns, part, lasted_ns, .. } = self.conditions();
@@ -213,9 +226,9 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     pub(crate) fn listened(&self) -> BTreeMap<String, Vec<(u64, u64)>> {
         let mut spans: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
         for (member, place) in &self.members {
-            let end = place.shift_ns.saturating_add(member.lasted_ns());
-            let host = host_of(member.conditions());
-            spans.entry(host).or_default().push((place.shift_ns, end));
+            let placed = |at: u64| place.shift_ns.saturating_add(at);
+            let parts = member.listened().into_iter().map(|(from, to)| (placed(from), placed(to)));
+            spans.entry(host_of(member.conditions())).or_default().extend(parts);
         }
         spans.into_iter().map(|(host, spans)| (host, joined(spans))).collect()
     }
