@@ -11,7 +11,7 @@ use crate::svg::{svg, svg_low, svg_small, svg_tall};
 use crate::{Printed, ReportError, date, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use steadfast_domain::findings::{
     Cell, Column, FormBlock, KeyFigure, Page, Plot, PlotKind, Setting, Table,
@@ -309,7 +309,7 @@ fn breakable(text: &str, letters: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut run = 0;
     for c in text.chars() {
-        run = if c.is_whitespace() { 0 } else { run + 1 };
+        run = if c.is_whitespace() || c == '\u{200b}' { 0 } else { run + 1 };
         out.push(c);
         if run == letters {
             out.push('\u{200b}');
@@ -399,13 +399,16 @@ fn table_content(table: &Table) -> Value {
     let table = table.as_ref();
     let narrow = if table.columns.len() > 6 { 10 } else { 16 };
     let printed = number::printed(table);
-    let rows = table.rows.iter().zip(&printed).map(|(row, texts)| {
+    let heads = heads(table);
+    let longest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
+    let rows = table.rows.iter().zip(&printed).zip(&heads).map(|((row, texts), head)| {
         let cell = |(cell, text): (&Cell, &String)| {
             let word = matches!(cell, Cell::Text(_));
             json!({ "text": if word { breakable(text, narrow) } else { text.clone() }, "word": word })
         };
         let cells: Vec<Value> = row.cells.iter().zip(texts).map(cell).collect();
-        json!({ "head": row.head, "cells": cells, "strong": row.strong, "gray": row.gray })
+        let head = breakable_name(head);
+        json!({ "head": head, "cells": cells, "strong": row.strong, "gray": row.gray })
     });
     let needs = needs(table);
     let of_line = line_letters(&needs);
@@ -418,6 +421,7 @@ fn table_content(table: &Table) -> Value {
         "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
         "widths": shares(table, &printed),
         "needs": needs,
+        "longest": longest,
         "letters": of_line,
         "narrow": is_narrow(table, line_letters(&widths(table, &printed, &Room::WHOLE))),
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
@@ -426,10 +430,55 @@ fn table_content(table: &Table) -> Value {
     })
 }
 
+/// Digits of an identification in hexadecimal that is shortened, and as many as are kept, which
+/// Docker shows too.
+const LONG_ID: usize = 32;
+const SHORT_ID: usize = 12;
+
+/// The rows' names. Long identifications in them are shortened if they can still be told apart.
+fn heads(table: &Table) -> Vec<String> {
+    let whole: Vec<String> = table.rows.iter().map(|row| row.head.clone()).collect();
+    let short: Vec<String> = whole.iter().map(|head| short_ids(head)).collect();
+    let count = |heads: &[String]| heads.iter().collect::<HashSet<_>>().len();
+    if count(&short) == count(&whole) { short } else { whole }
+}
+
+/// With the first digits of every long number in hexadecimal: `docker-0123456789ab….scope`.
+fn short_ids(name: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(name.len()), name);
+    while let Some(first) = rest.chars().next() {
+        let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+        let piece = if digits == 0 { first.len_utf8() } else { digits };
+        let kept = if digits < LONG_ID { piece } else { SHORT_ID };
+        out.push_str(&rest[..kept]);
+        if kept < piece {
+            out.push('…');
+        }
+        rest = &rest[piece..];
+    }
+    out
+}
+
+/// Letters of a word of a row's name that is not broken.
+const WORD_OF_NAME: usize = 18;
+
+/// A row's name, whose long words may break: behind a stroke, and after a few letters.
+fn breakable_name(name: &str) -> String {
+    let pieces = name.split_inclusive(' ').map(|word| match word.chars().count() {
+        0..=WORD_OF_NAME => word.to_owned(),
+        _ => breakable(&word.replace('/', "/\u{200b}"), 6),
+    });
+    pieces.collect()
+}
+
 /// Letters that each column needs where sentences have as little room as they can do with.
 fn needs(table: &Table) -> Vec<usize> {
     widths(table, &number::printed(table), &Room::TIGHT)
 }
+
+/// Letters of the first column that it has in every table with longer names. It has more where
+/// the other columns leave room.
+const NAME_LETTERS: usize = 30;
 
 /// Letters of a line as wide as the page.
 const LINE: usize = 104;
@@ -486,7 +535,7 @@ fn widths(table: &Table, printed: &[Vec<String>], room: &Room) -> Vec<usize> {
         Cell::Text(_) => longest_word(text).clamp(4, word_max).max(of_text(text)),
         _ => text.chars().count() + 1,
     };
-    let heads = table.rows.iter().map(|row| row.head.chars().count().min(30));
+    let heads = table.rows.iter().map(|row| row.head.chars().count().min(NAME_LETTERS));
     let corner = longest_word(&table.corner).max(table.corner.chars().count().div_ceil(2));
     let first = heads.chain([corner]).max().unwrap_or(1);
     let column = |(at, column): (usize, &Column)| {

@@ -103,7 +103,10 @@ impl Drives {
             .map(|device| rows_of(rows, &self.drives, *device).and_then(|row| row.capacity))
             .collect();
         DriveFigures {
-            name: format!("Total for {} drives with I/Os", devices.len()),
+            name: match devices.len() {
+                1 => "Total for 1 drive with I/Os".to_owned(),
+                drives => format!("Total for {drives} drives with I/Os"),
+            },
             model: None,
             serial: None,
             capacity: sizes.map(|sizes| sizes.iter().fold(0u64, |sum, n| sum.saturating_add(*n))),

@@ -44,6 +44,8 @@ const LEGEND_SIZE: f64 = LETTERS;
 const LEGEND_STEP: f64 = 16.0;
 const LABEL_SIZE: f64 = LETTERS;
 const TITLE_SIZE: f64 = 14.0;
+/// From one line of a title to the next.
+const TITLE_STEP: f64 = 16.0;
 /// A generous mean width of a letter, relative to the font size.
 const LETTER: f64 = 0.56;
 /// The same in a legend beside the plot, which nothing but the drawing's edge follows: a
@@ -152,7 +154,10 @@ pub struct Frame {
     flags: Vec<Flag>,
     /// What must be known of the drawing, in a row of its own over the plot.
     notes: Vec<String>,
-    titles: [String; 3],
+    /// The lines of the title below.
+    across: Vec<String>,
+    /// The upright titles on the left and on the right.
+    upright: [String; 2],
     /// The category names do not fit side by side.
     turned: bool,
     below: f64,
@@ -212,7 +217,8 @@ impl Frame {
         let rows = flags.iter().map(|f| f.row + 1).filter(|r| *r <= MARK_ROWS).max().unwrap_or(0);
         let notes = (unlabelled > 0).then(|| format!("{unlabelled} marks without a label"));
         let across = if rulers.x.names_unit { plot.x.bare_label() } else { &plot.x.label };
-        let across = title(across, width + left);
+        let across = lines(across, letters(width + left));
+        let more = across.len().saturating_sub(1) as f64 * TITLE_STEP;
         let upright = |text: &str| title(text, size.height + TITLE_BEYOND);
         let right_title = plot.y_right.as_ref().map_or_else(String::new, |y| upright(&y.label));
         let frame = Frame {
@@ -222,9 +228,10 @@ impl Frame {
             legend: Vec::new(),
             flags,
             notes: Vec::new(),
-            titles: [across, upright(&plot.y.label), right_title],
+            across,
+            upright: [upright(&plot.y.label), right_title],
             turned,
-            below: BOTTOM + deep,
+            below: BOTTOM + deep + more,
             legend_below: false,
         };
         notes.into_iter().fold(frame, Frame::noted)
@@ -242,7 +249,7 @@ impl Frame {
     /// With other titles of the vertical axes.
     pub fn entitled(mut self, left: &str, right: &str) -> Frame {
         let room = self.size.height + TITLE_BEYOND;
-        (self.titles[1], self.titles[2]) = (title(left, room), title(right, room));
+        self.upright = [title(left, room), title(right, room)];
         self
     }
 
@@ -319,9 +326,12 @@ impl Frame {
             drawing.text((area.left - 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::End, label);
         }
         self.names(drawing);
-        let at = (area.x(0.5), area.y(0.0) + self.below - 12.0);
-        drawing.text(at, TITLE_SIZE, Anchor::Middle, &self.titles[0]);
-        drawing.text_upwards((20.0, area.y(0.5)), TITLE_SIZE, &self.titles[1]);
+        let lowest = area.y(0.0) + self.below - 12.0;
+        for (above, line) in self.across.iter().rev().enumerate() {
+            let at = (area.x(0.5), lowest - above as f64 * TITLE_STEP);
+            drawing.text(at, TITLE_SIZE, Anchor::Middle, line);
+        }
+        drawing.text_upwards((20.0, area.y(0.5)), TITLE_SIZE, &self.upright[0]);
         if let Some(right) = &self.rulers.right {
             self.right_axis(drawing, right);
         }
@@ -337,7 +347,7 @@ impl Frame {
             drawing.text((edge + 8.0, area.y(part) + 4.5), LABEL_SIZE, Anchor::Start, label);
         }
         let x = edge + 24.0 + widest as f64 * LABEL_SIZE * LETTER;
-        drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.titles[2]);
+        drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.upright[1]);
     }
 
     /// The labels of the horizontal axis; those that would overlap are left out.
@@ -568,7 +578,26 @@ fn raise(flags: &mut [Flag], width: f64) {
 
 /// The title of an axis, as much of it as has room.
 fn title(text: &str, room: f64) -> String {
-    shown(text, ((room / (TITLE_SIZE * LETTER)) as usize).max(8))
+    shown(text, letters(room))
+}
+
+/// Letters of a title that have room.
+fn letters(room: f64) -> usize {
+    ((room / (TITLE_SIZE * LETTER)) as usize).max(8)
+}
+
+/// A title in one line, or in two if it has more letters than one has room for. It breaks after
+/// a comma where it can.
+fn lines(text: &str, letters: usize) -> Vec<String> {
+    if text.chars().count() <= letters {
+        return vec![text.to_owned()];
+    }
+    let fits = |at: &usize| text[..*at].trim_end().chars().count() <= letters;
+    let behind = |gap: &str| text.rmatch_indices(gap).map(|(at, _)| at + gap.len()).find(fits);
+    match behind(", ").or_else(|| behind(" ")) {
+        Some(at) => vec![text[..at].trim_end().to_owned(), shown(&text[at..], letters)],
+        None => vec![shown(text, letters)],
+    }
 }
 
 /// A text, cut where it is longer than `letters`.
@@ -596,6 +625,15 @@ mod tests {
                 assert!(other.part * width > end || other.row < flag.row);
             }
         }
+    }
+
+    #[test]
+    fn a_long_title_has_two_lines() {
+        assert_eq!(lines("Time of day", 11), ["Time of day"]);
+        let days = "Time on 2026-10-23 to 2026-10-27, CEST and CET";
+        assert_eq!(lines(days, 42), ["Time on 2026-10-23 to 2026-10-27,", "CEST and CET"]);
+        assert_eq!(lines(days, 20), ["Time on 2026-10-23", "to 2026-10-27, CEST…"]);
+        assert_eq!(lines("Überlängen", 8), ["Überlän…"]);
     }
 
     #[test]
