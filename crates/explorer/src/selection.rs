@@ -12,6 +12,7 @@ use crate::rows::{KEPT_MOST, Keeping, Kept};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use steadfast_trace::listened::Listened;
 use steadfast_trace::{Captured, Filter, Fold, Pass};
 
 /// Which I/Os.
@@ -178,6 +179,23 @@ impl<'c> Selection<'c> {
         let mut fold = CellsFold::new(CellsWanted { width_ns, first, count, by: wanted });
         self.fold(self.window_ns, &mut fold)?;
         Ok(Scoped { of: Of::Ios(Box::new(fold.finish())), cells: 0..count, wide: 1, axis })
+    }
+
+    /// What the window and the filter let pass of the time: of an index whole cells. Up to
+    /// the capture's end the last column has its whole width.
+    pub fn listened(&self, scoped: &Scoped) -> Listened {
+        let conditions = self.capture.conditions();
+        let (from, to) = self.window_ns;
+        if (from, to) == (0, self.index.end_ns) {
+            return Listened::of(&self.filter.spans_ns, conditions);
+        }
+        let cell_ns = if scoped.is_of_index() { scoped.all().width_ns.max(1) } else { 1 };
+        let from = from / cell_ns * cell_ns;
+        let to = match to >= self.index.end_ns {
+            true => u64::MAX,
+            false => to.div_ceil(cell_ns).saturating_mul(cell_ns),
+        };
+        Listened::of(&self.filter.clone().within(&[(from, to)]).spans_ns, conditions)
     }
 
     /// The window in columns of the index, where these tell what the filter asks for.

@@ -16,6 +16,7 @@ use crate::file::{
 use crate::filter::Filter;
 use crate::fleet::{Fleet, FoldFile, Of, begins};
 use crate::fold::Fold;
+use crate::listened::Listened;
 use crate::packed_steps::PackedSteps;
 use crate::pass::{Ios, Pass, PassAccount};
 use crate::series::{SeriesOf, SeriesOverTime};
@@ -63,6 +64,8 @@ pub struct StepsFound {
     pub width_ns: u64,
     /// The steps by number from the capture's beginning.
     pub steps: PackedSteps,
+    /// What the filter lets pass of their time.
+    pub listened: Listened,
     /// Devices (at a layer) of whose time the busy parts are shares; `None` where
     /// these are not known.
     pub devices: Option<u64>,
@@ -87,7 +90,7 @@ impl StepsFound {
         let told = ContentTold::of(conditions);
         self.steps.iter().map(move |(at, step)| {
             let contents = self.contents.get(&at).copied().unwrap_or_default();
-            StepFigures::of(at, &step, self.width_ns, self.devices)
+            StepFigures::of(at, &step, (self.width_ns, &self.listened), self.devices)
                 .with_content(contents.figures(told))
         })
     }
@@ -448,7 +451,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     pub fn steps(&self, pass: &Pass, asked: Option<u64>) -> Result<Answer<StepsFound>, TraceError> {
         let span_ns = self.span_ns(pass)?;
         let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
-        let (mut steps, mut sides) = (steps_over(span_ns, width_ns), SidesSeen::default());
+        let (mut steps, mut sides) = (steps_over(pass, span_ns, width_ns), SidesSeen::default());
         let mut contents = ContentSteps::of(self.conditions(), width_ns);
         let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
         folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
@@ -457,7 +460,9 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
         let contents = contents.map(|found| found.steps).unwrap_or_default();
-        Ok(Answer { found: StepsFound { width_ns, steps, devices, contents }, account })
+        let listened = Listened::of(&pass.filter.spans_ns, self.conditions());
+        let found = StepsFound { width_ns, steps, listened, devices, contents };
+        Ok(Answer { found, account })
     }
 
     /// The streams at or above a threshold over time.
@@ -520,7 +525,7 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     /// As [`Self::steps`].
     pub fn sides(&self, pass: &Pass, width_ns: u64) -> Result<Answer<SidesFound>, TraceError> {
         let span_ns = self.span_ns(pass)?;
-        let mut sides = Sides::new(width_ns, until(span_ns, width_ns));
+        let mut sides = Sides::new(width_ns, until(pass, span_ns, width_ns));
         let account = self.run(pass, &mut [&mut sides])?;
         Ok(Answer { found: sides.finish()?, account })
     }
@@ -567,13 +572,14 @@ fn being_read() -> TraceError {
 }
 
 /// Capture steps of a width over a span.
-pub(crate) fn steps_over(span_ns: (u64, u64), width_ns: u64) -> Steps {
-    Steps::new(width_ns).until(until(span_ns, width_ns))
+pub(crate) fn steps_over(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> Steps {
+    Steps::new(width_ns).until(until(pass, span_ns, width_ns))
 }
 
-/// The end of the last step of a span.
-pub(crate) fn until(span_ns: (u64, u64), width_ns: u64) -> u64 {
-    (span_ns.1 / width_ns.max(1) + 1).saturating_mul(width_ns)
+/// The end of the last step of a span, or of the part of it that the filter lets pass.
+pub(crate) fn until(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> u64 {
+    let end_ns = (span_ns.1 / width_ns.max(1) + 1).saturating_mul(width_ns);
+    end_ns.min(pass.filter.end_ns().unwrap_or(u64::MAX))
 }
 
 /// What was copied.

@@ -40,6 +40,7 @@ pub mod hits;
 pub mod hot;
 pub mod import;
 mod lately;
+pub mod listened;
 pub mod locality;
 mod lookback;
 mod moving;

@@ -5,6 +5,7 @@ use crate::columns::{self, Column, Print};
 use crate::compare::{SideKey, SidesSeen};
 use crate::error::TraceError;
 use crate::fold::Fold;
+use crate::listened::Listened;
 use crate::pass::{Pass, PassAccount};
 use crate::response::ResponseFigures;
 use crate::series::SeriesOverTime;
@@ -56,12 +57,13 @@ impl ShapeFound {
         let keys = Workload::of(&table, by, threshold).keys();
         let series = captured.series(pass, gathered.as_ref(), (width_ns, &keys))?;
         let (mut shape, mut sides) = (Shape::new(width_ns, &keys), SidesSeen::default());
-        let mut steps = steps_over(span_ns, width_ns);
+        let mut steps = steps_over(pass, span_ns, width_ns);
         captured.run(pass, &mut [&mut shape, &mut steps, &mut sides])?;
         let steps = steps.finish_packed()?;
         let is_told = captured.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
-        let steps = StepsFound { width_ns, steps, devices, contents: BTreeMap::new() };
+        let listened = Listened::of(&pass.filter.spans_ns, captured.conditions());
+        let steps = StepsFound { width_ns, steps, listened, devices, contents: BTreeMap::new() };
         Ok((ShapeFound { steps, shape, series, span_ns }, account))
     }
 

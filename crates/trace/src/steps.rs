@@ -12,6 +12,7 @@ use crate::content::{self, ContentFigures, OfContent};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
+use crate::listened::Listened;
 use crate::packed_steps::PackedSteps;
 use crate::queue::Queued;
 use crate::sequence::Busy;
@@ -364,7 +365,7 @@ pub struct StepFigures {
     pub count: u64,
     /// Bytes of reads and writes.
     pub amount: u64,
-    /// I/Os per second.
+    /// I/Os per second of the time that a filter lets pass.
     pub iops: f64,
     /// Bytes of reads and writes per second.
     pub bytes_per_second: f64,
@@ -397,10 +398,16 @@ impl OfContent for StepFigures {
 }
 
 impl StepFigures {
-    /// A step, by its number; with the devices of whose time busy parts are shares,
-    /// where they are known.
-    pub fn of(number: u64, step: &CaptureStep, width_ns: u64, devices: Option<u64>) -> Self {
-        let seconds = width_ns as f64 / 1e9;
+    /// A step, by its number; with its width, what a filter of time lets pass, and the
+    /// devices of whose time busy parts are shares, where they are known.
+    pub fn of(
+        number: u64,
+        step: &CaptureStep,
+        (width_ns, listened): (u64, &Listened),
+        devices: Option<u64>,
+    ) -> Self {
+        let passed_ns = listened.of_step(number, width_ns);
+        let seconds = passed_ns as f64 / 1e9;
         StepFigures {
             begin_ns: number.saturating_mul(width_ns),
             count: step.ios(),
@@ -417,7 +424,7 @@ impl StepFigures {
             queued: step.queued,
             utilisation: devices
                 .filter(|devices| *devices > 0)
-                .map(|devices| step.busy_ns as f64 / width_ns as f64 / devices as f64),
+                .map(|devices| busy_share(step.busy_ns, passed_ns, devices)),
             content: ContentFigures::default(),
         }
     }
@@ -435,6 +442,13 @@ impl StepFigures {
     fn ios_of(&self, op: IoOp) -> u64 {
         self.ios[op as usize]
     }
+}
+
+/// A share of the time of devices. An I/O may be outstanding beyond the part of a step that
+/// passes a filter: no more than that part counts.
+fn busy_share(busy_ns: u64, passed_ns: u64, devices: u64) -> f64 {
+    let busy_ns = busy_ns.min(passed_ns.saturating_mul(devices));
+    busy_ns as f64 / passed_ns as f64 / devices as f64
 }
 
 impl schemars::JsonSchema for StepFigures {

@@ -146,7 +146,7 @@ impl Study {
             Some(series) => (series, true),
             None => (totals.series(), false),
         };
-        let until_ns = until(totals.span_ns, totals.step_ns);
+        let until_ns = until(pass, totals.span_ns, totals.step_ns);
         let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
         let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
         let mut day = day_profile(captured, &totals);
@@ -215,8 +215,10 @@ impl Study {
     /// The figures of every step.
     pub fn step_figures(&self) -> impl Iterator<Item = StepFigures> + '_ {
         let (width, devices) = (self.totals.step_ns, self.devices_busy());
+        let listened = self.totals.listened();
         self.steps.iter().map(move |(at, step)| {
-            StepFigures::of(*at, step, width, devices).with_content(self.content_of(*at))
+            StepFigures::of(*at, step, (width, &listened), devices)
+                .with_content(self.content_of(*at))
         })
     }
 

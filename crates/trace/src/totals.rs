@@ -8,6 +8,7 @@ use crate::compare::{SideKey, SidesSeen};
 use crate::content_of_part::ContentOfPart;
 use crate::error::TraceError;
 use crate::fold::Fold;
+use crate::listened::Listened;
 use crate::pass::{Pass, PassAccount};
 use crate::replay_representation::{ReplayRepresentation, ReplayStep};
 use crate::series::{SeriesOf, SeriesOverTime};
@@ -164,9 +165,14 @@ impl Totals {
         SeriesOverTime::new(self.step_ns, &SeriesOf::Streams(self.workload.keys()))
     }
 
+    /// What the filter lets pass of the time.
+    pub fn listened(&self) -> Listened {
+        Listened::of(&self.options.pass.filter.spans_ns, &self.conditions)
+    }
+
     /// The capture steps, not yet filled.
     pub fn steps(&self) -> Steps {
-        steps_over(self.span_ns, self.step_ns)
+        steps_over(&self.options.pass, self.span_ns, self.step_ns)
     }
 }
 
@@ -237,12 +243,14 @@ impl Derivation {
     fn replay_step(&self, number: u64, step: &CaptureStep) -> ReplayStep {
         let Totals { conditions, workload, step_ns, .. } = &self.totals;
         let began = conditions.began_unix_ns.unwrap_or(0);
-        let at = |step: u64| began.saturating_add(step.saturating_mul(*step_ns)) / 1_000_000;
+        let listened = self.totals.listened();
+        let begin = began.saturating_add(listened.begin_of_step(number, *step_ns));
+        let end = begin.saturating_add(listened.of_step(number, *step_ns));
         let cells = self.streams_over_time.steps().get(&number).into_iter().flatten();
         let listed = workload.keys().into_iter().zip(cells).filter(|(_, cell)| cell.ios > 0);
         ReplayStep {
-            began_unix_ms: at(number),
-            lasted_ms: at(number.saturating_add(1)) - at(number),
+            began_unix_ms: begin / 1_000_000,
+            lasted_ms: end / 1_000_000 - begin / 1_000_000,
             count: step.ios(),
             amount: step.ops.iter().map(|op| op.bytes).sum(),
             qd_mean: step.depth_mean(),
@@ -261,10 +269,11 @@ impl Derivation {
     /// The capture steps with the I/Os of the workload's streams.
     pub fn workload_steps(&self) -> Vec<WorkloadStep> {
         let Totals { workload, step_ns, .. } = &self.totals;
+        let listened = self.totals.listened();
         let keys = workload.keys();
         let steps = self.streams_over_time.steps().iter().map(|(number, cells)| WorkloadStep {
-            at: Nanos(number.saturating_mul(*step_ns)),
-            lasts: Nanos(*step_ns),
+            at: Nanos(listened.begin_of_step(*number, *step_ns)),
+            lasts: Nanos(listened.of_step(*number, *step_ns)),
             ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
             ..WorkloadStep::default()
         });

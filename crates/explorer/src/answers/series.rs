@@ -215,8 +215,10 @@ pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Re
     let any_response = found.iter().any(|(_, step, _)| step.responses > 0);
     let devices = selection.devices().filter(|_| any_response);
     let told = ContentTold::of(selection.capture.conditions());
+    let listened = selection.listened(&scoped);
     let figures = found.iter().map(|(number, step, contents)| {
-        StepFigures::of(*number, step, axis.width_ns, devices).with_content(contents.figures(told))
+        StepFigures::of(*number, step, (axis.width_ns, &listened), devices)
+            .with_content(contents.figures(told))
     });
     Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })
 }

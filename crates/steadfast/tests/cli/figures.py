@@ -91,9 +91,26 @@ def each(ios, key, told):
     return {name: told(members, ios) for name, members in rules.grouped(ios, key).items()}
 
 
-def busy_by_step(ios, last_ns):
+# From when to when a filter of time lets pass, in ns.
+CUT = 65 * 60 * 10**9, 85 * 60 * 10**9 + 7
+
+
+def cut(ios):
+    return [io for io in ios if CUT[0] <= io["issued_ns"] < CUT[1]]
+
+
+def passed(at, span):
+    """Nanoseconds of a step that a filter of time lets pass, and when they begin."""
+    begin, end = max(at * step_ns, span[0]), min((at + 1) * step_ns, span[1])
+    return end - begin, begin
+
+
+EVERYTHING = 0, 2**64
+
+
+def busy_by_step(ios, last_ns, span):
     """Time with an I/O outstanding, of all devices, in each step up to that of the last I/O."""
-    busy, end_ns = collections.Counter(), (last_ns // step_ns + 1) * step_ns
+    busy, end_ns = collections.Counter(), min((last_ns // step_ns + 1) * step_ns, span[1])
     for io in ios:
         begin, end = io["busy"]
         while begin < min(end, end_ns):
@@ -103,20 +120,21 @@ def busy_by_step(ios, last_ns):
     return busy
 
 
-def steps(ios, tells_busy=True, last_ns=None):
-    busy = busy_by_step(ios, last_ns or ios[-1]["issued_ns"])
+def steps(ios, tells_busy=True, last_ns=None, span=EVERYTHING):
+    busy = busy_by_step(ios, last_ns or ios[-1]["issued_ns"], span)
     devices = len({(io["device"], io["layer"]) for io in ios})
     found = rules.grouped(ios, lambda io: io["issued_ns"] // step_ns)
     told = {}
     for at in sorted(set(found) | set(busy)):
         inside = found.get(at, [])
+        passed_ns = passed(at, span)[0]
         moving, answered, waited = moved(inside), rules.responses(inside), queue_of(inside)
         sequential = sum(1 for io in moving if io["run"])
         told[str(at * step_ns)] = {
             "count": len(inside),
             "amount": rules.amount(moving),
-            "iops": len(inside) * 1e9 / step_ns,
-            "bytes_per_second": rules.amount(moving) * 1e9 / step_ns,
+            "iops": len(inside) * 1e9 / passed_ns,
+            "bytes_per_second": rules.amount(moving) * 1e9 / passed_ns,
             **{name: len(rules.of_op(inside, op)) for op, name in enumerate(OPS)},
             "sequential_share": rules.ratio(sequential, len(moving)),
             "response_mean_ns": rules.mean(answered),
@@ -126,7 +144,7 @@ def steps(ios, tells_busy=True, last_ns=None):
             "queue_mean_ns": waited["mean_ns"],
             "queue_max_ns": waited["max_ns"],
             "queue_share": rules.queue_share(inside),
-            "utilisation": busy[at] / step_ns / devices if tells_busy else None,
+            "utilisation": busy[at] / passed_ns / devices if tells_busy else None,
         }
     return told
 
@@ -188,24 +206,27 @@ def applied(ios, percent):
     return {name: told(found[name]) for name in names}
 
 
-def played(ios, percent):
+def played(ios, percent, span=EVERYTHING):
     """The capture steps of a workload that is played in their order, of applied streams and
     of everything."""
-    names = admitted(ios, percent, len)
+    # Other operations are not applied.
+    names = [name for name in admitted(ios, percent, len) if not name.endswith(" OTHER")]
     found, told = rules.grouped(ios, lambda io: io["issued_ns"] // step_ns), []
     kept = sorted({io["issued_ns"] // step_ns for io in ios if rules.stream(io) in names})
+    first_ns = passed(kept[0], span)[1]
     for at in kept:
+        lasts_ns, begin_ns = passed(at, span)
         counts = collections.Counter(rules.stream(io) for io in found[at])
         answered = rules.responses(found[at])
         told.append({
-            "at_ns": (at - kept[0]) * step_ns,
-            "lasts_ns": step_ns,
+            "at_ns": begin_ns - first_ns,
+            "lasts_ns": lasts_ns,
             "ios": {name: count for name, count in counts.items() if name in names},
             "captured_ios": len(found[at]),
             "captured_bytes": rules.amount(found[at]),
             "outstanding_max": rules.depths(found[at])["qd_max"],
             # Little's law, with the average for those of which it is not known.
-            "outstanding_mean": sum(answered) / len(answered) * len(found[at]) / step_ns
+            "outstanding_mean": sum(answered) / len(answered) * len(found[at]) / lasts_ns
                                 if answered else None,
             "response_mean_ns": rules.mean(answered),
             "response_max_ns": max(answered, default=None),
@@ -373,10 +394,12 @@ print(json.dumps({
     "streams_by_bytes": admitted(block, "1.5", rules.amount),
     "applied": applied(block, "2"),
     "played": played(block, "2"),
+    "played_of_a_part": played(cut(block), "2", CUT),
     "kinds_by_stream": each(block, rules.stream, group),
     "kinds_by_process": each(block, process_of, group),
     "processes": each(block, process_of, process),
     "steps": steps(block),
+    "steps_of_a_part": steps(cut(block), span=CUT),
     "steps_of_files": steps([io for io in everything if io["layer"] == 1]),
     "steps_of_reads": steps(rules.of_op(block, 0), tells_busy=False),
     "sides": sides(everything),

@@ -72,6 +72,9 @@ fn names(rows: &Value) -> Vec<&str> {
     rows.as_array().unwrap().iter().map(|row| row["stream"].as_str().unwrap()).collect()
 }
 
+/// A part of the time that cuts two steps of 10 minutes: `CUT` of `figures.py`.
+const PART: [&str; 4] = ["--from", "65min", "--to", "5100000000007ns"];
+
 const WHICH: [Which; 2] = [Which::First, Which::Second];
 
 #[test]
@@ -112,12 +115,17 @@ fn applied_workloads_and_their_steps_are_as_python_counts_them() {
         let derived: Value = serde_json::from_str(&derived).unwrap();
         let streams = &derived["workload"]["streams"];
         same_rows(streams, "stream", &counted["applied"], "cumulative workload");
-        let native = ["--native", "--step", "10min", "-o", "w.toml"];
-        succeed(place, &[&derive[..], &native].concat());
-        let read = "import json, tomllib; print(json.dumps(tomllib.load(open('w.toml', 'rb'))))";
-        let Some(output) = python(test, &["tomllib"], &["-c", read], place) else { return };
-        let file: Value = serde_json::from_slice(&output.stdout).unwrap();
-        same(&file["step"], &counted["played"], "capture steps");
+        let parts: [(&str, &[&str]); 2] = [("played", &[]), ("played_of_a_part", &PART)];
+        for (name, words) in parts {
+            let native = ["--native", "--step", "10min", "-o", name];
+            succeed(place, &[&derive[..], &native, words].concat());
+            let read = "import json, sys, tomllib
+print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))))";
+            let read = ["-c", read, name];
+            let Some(output) = python(test, &["tomllib"], &read, place) else { return };
+            let file: Value = serde_json::from_slice(&output.stdout).unwrap();
+            same(&file["step"], &counted[name], name);
+        }
     }
 }
 
@@ -128,8 +136,9 @@ fn steps_maps_and_percentiles_of_shapes_are_as_python_counts_them() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path();
         let Some(counted) = made(test, place, which) else { return };
-        let narrowed: [(&str, &[&str]); 3] = [
+        let narrowed: [(&str, &[&str]); 4] = [
             ("steps", &[]),
+            ("steps_of_a_part", &PART),
             ("steps_of_files", &["--layer", "filesystem"]),
             ("steps_of_reads", &["--op", "read"]),
         ];

@@ -150,7 +150,7 @@ fn of_sums<R: Read + Seek + Send + 'static>(
     span_ns: (u64, u64),
     (kept_ns, step_ns): (u64, u64),
 ) -> Result<(StreamTable, Steps, SingleIos), TraceError> {
-    let (mut streams, mut kept) = (StreamTable::new(), steps_over(span_ns, kept_ns));
+    let (mut streams, mut kept) = (StreamTable::new(), steps_over(pass, span_ns, kept_ns));
     captured.run(pass, &mut [&mut streams, &mut kept])?;
     let (first, each) = (span_ns.0 / kept_ns, (step_ns / kept_ns).max(1));
     let mut steps = Steps::new();

@@ -4,6 +4,7 @@
 use crate::compare::device_name;
 use crate::content::ContentTold;
 use crate::hits::HitMap;
+use crate::listened::Listened;
 use crate::series::{Cell, SeriesOverTime};
 use crate::shape::DEPTH_CLASSES;
 use crate::shape_figures::{depth_name, response_classes};
@@ -28,6 +29,8 @@ struct Timeline {
     origin: u64,
     seconds: f64,
     axis: Axis,
+    width_ns: u64,
+    listened: Listened,
 }
 
 impl Timeline {
@@ -43,6 +46,8 @@ impl Timeline {
             origin,
             seconds: width_ns as f64 / 1e9,
             axis: axis_from(study, origin.saturating_mul(width_ns), last_ns),
+            width_ns,
+            listened: study.totals.listened(),
         }
     }
     fn axis(&self) -> Axis {
@@ -56,6 +61,10 @@ impl Timeline {
     fn cells(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
         let begin = |step: u64| (step - self.origin) as f64 * self.seconds;
         (self.first..=self.last).map(|step| (begin(step), value(step))).collect()
+    }
+    /// Something of a step, per second of its time that the filter lets pass.
+    fn per_second(&self, step: u64, sum: f64) -> f64 {
+        sum / (self.listened.of_step(step, self.width_ns) as f64 / 1e9)
     }
     fn middle(&self, step: u64) -> f64 {
         ((step - self.origin) as f64 + 0.5) * self.seconds
@@ -133,7 +142,8 @@ fn rate(
     name: &str,
     value: impl Fn(&CaptureStep) -> f64,
 ) -> Series {
-    let points = clock.points(|step| Some(steps.get(&step).map_or(0.0, &value) / clock.seconds));
+    let rate = |step| clock.per_second(step, steps.get(&step).map_or(0.0, &value));
+    let points = clock.points(|step| Some(rate(step)));
     Series::new(name, Stroke::Measured, points)
 }
 
@@ -147,13 +157,13 @@ fn stack(
     clock: &Timeline,
     series: &SeriesOverTime,
     names: &[String],
-    value: impl Fn(&Cell) -> f64,
+    value: impl Fn(u64, &Cell) -> f64,
 ) -> Plot {
     let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
     let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
     names.enumerate().fold(plot, |plot, (at, name)| {
         let cell = |step: u64| series.steps().get(&step).and_then(|cells| cells.get(at));
-        let points = clock.points(|step| Some(cell(step).map_or(0.0, &value)));
+        let points = clock.points(|step| Some(cell(step).map_or(0.0, |cell| value(step, cell))));
         plot.with(Series::new(name, Stroke::Measured, points))
     })
 }
@@ -171,7 +181,7 @@ pub(super) fn distribution(study: &Study) -> Plot {
     };
     let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
-    let measure = |cell: &Cell| match study.totals.options.by {
+    let measure = |_, cell: &Cell| match study.totals.options.by {
         By::Count => cell.ios as f64,
         By::Bytes => cell.bytes as f64,
     };
@@ -238,7 +248,7 @@ pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "IO Stream Map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
-    let per_second = |cell: &Cell| cell.ios as f64 / clock.seconds;
+    let per_second = |step, cell: &Cell| clock.per_second(step, cell.ios as f64);
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
     plot.with(
@@ -256,7 +266,7 @@ pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
     let clock = Timeline::of(study);
     let title = "IO Stream Map by amount transferred";
     let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
-    let per_second = |cell: &Cell| Bytes(cell.bytes).as_mb() / clock.seconds;
+    let per_second = |step, cell: &Cell| clock.per_second(step, Bytes(cell.bytes).as_mb());
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
     plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
     plot.with(line(&clock, &study.steps, "QD average", CaptureStep::depth_mean).on_right()).with(
@@ -273,7 +283,7 @@ pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
     let title = "Process map by frequency";
     let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
     let names: Vec<String> = singles.processes_shown.iter().map(ToString::to_string).collect();
-    let per_second = |cell: &Cell| cell.ios as f64 / clock.seconds;
+    let per_second = |step, cell: &Cell| clock.per_second(step, cell.ios as f64);
     stack(plot, &clock, &singles.processes_over_time, &names, per_second)
 }
 
@@ -358,11 +368,12 @@ pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
     let begin = window.first.saturating_mul(window.width_ns);
     let seconds = window.width_ns as f64 / 1e9;
     let numbers = window.first..window.first + window.count;
-    let points = |value: &dyn Fn(&CaptureStep) -> Option<f64>, none: Option<f64>| -> Vec<Point> {
-        let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
-        let of = |step: u64| window.steps.get(&step).map_or(none, value);
-        numbers.clone().map(|step| (at(step), of(step))).collect()
-    };
+    let points =
+        |value: &dyn Fn(u64, &CaptureStep) -> Option<f64>, none: Option<f64>| -> Vec<Point> {
+            let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
+            let of = |step: u64| window.steps.get(&step).map_or(none, |found| value(step, found));
+            numbers.clone().map(|step| (at(step), of(step))).collect()
+        };
     let mut plot = Plot::new(
         PlotKind::Lines,
         &format!("window-{number}"),
@@ -371,8 +382,11 @@ pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
         Axis::new("IOPS", Scale::Linear),
     );
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
-    let iops = points(&|step| Some(step.ios() as f64 / seconds), Some(0.0));
-    let slowest = points(&|step| response_ms(step.response_max()), None);
+    let listened = study.totals.listened();
+    let per_second =
+        |step: u64, ios: u64| ios as f64 / (listened.of_step(step, window.width_ns) as f64 / 1e9);
+    let iops = points(&|step, found| Some(per_second(step, found.ios())), Some(0.0));
+    let slowest = points(&|_, found| response_ms(found.response_max()), None);
     plot.with(Series::new("IOPS", Stroke::Measured, iops))
         .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
 }
@@ -428,7 +442,8 @@ pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plo
     let plot = over_time(study, &clock, PlotKind::Stacked, "depths-v-time", title, "IOPS");
     Some((0..=last).fold(plot, |plot, class| {
         let rate = |step: u64| {
-            Some(depths.get(&step).map_or(0.0, |counts| counts[class] as f64 / clock.seconds))
+            let ios = depths.get(&step).map_or(0, |counts| counts[class]);
+            Some(clock.per_second(step, ios as f64))
         };
         let name = format!("QD {}", depth_name(class));
         plot.with(Series::new(name, Stroke::Measured, clock.points(rate)))

@@ -11,6 +11,7 @@ use super::ReplayError;
 use super::lacking::lacking;
 use crate::captured::{Answer, steps_over};
 use crate::error::TraceError;
+use crate::listened::Listened;
 use crate::replay_representation::ReplayRepresentation;
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX};
@@ -279,31 +280,34 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let width_ns = if asked.is_none() { usual.max(NARROWEST_NS) } else { usual };
     let workload = Workload::of(&table, choice.by, choice.threshold);
     let keys = workload.keys();
-    let mut steps = steps_over(span_ns, width_ns);
+    let mut steps = steps_over(pass, span_ns, width_ns);
     let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
     captured.run(pass, &mut [&mut steps, &mut series])?;
-    let steps = joined(&steps.finish()?, &series, &keys, width_ns);
+    let listened = Listened::of(&pass.filter.spans_ns, conditions);
+    let steps = joined(&steps.finish()?, &series, &keys, (width_ns, &listened));
     Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
 }
 
-/// The totals of steps with the I/Os of each stream in them.
+/// The totals of steps with the I/Os of each stream in them. A step that a filter of time
+/// cuts lasts as long as the part that passes.
 fn joined(
     steps: &BTreeMap<u64, CaptureStep>,
     series: &SeriesOverTime,
     keys: &[StreamKey],
-    width_ns: u64,
+    (width_ns, listened): (u64, &Listened),
 ) -> Vec<StepToReplay> {
     let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
     let joined = with_ios.map(|(number, step)| {
         let cells = series.steps().get(number);
         let ios = cells.into_iter().flatten().map(|cell| cell.ios);
+        let lasted_ns = listened.of_step(*number, width_ns);
         StepToReplay {
-            began: Nanos(number.saturating_mul(width_ns)),
-            lasted: Nanos(width_ns),
+            began: Nanos(listened.begin_of_step(*number, width_ns)),
+            lasted: Nanos(lasted_ns),
             streams: keys.iter().copied().zip(ios).collect(),
             ios: Some(step.ios()),
             bytes: Some(Bytes(step.ops.iter().map(|op| op.bytes).sum())),
-            demand_mean: outstanding_mean(step, width_ns),
+            demand_mean: outstanding_mean(step, lasted_ns),
             demand_max: (step.depths > 0).then_some(step.depth_max),
             response_mean: step.response_sum_ns.checked_div(step.responses).map(Nanos),
             response_max: (step.responses > 0).then_some(Nanos(step.response_max_ns)),
@@ -315,9 +319,9 @@ fn joined(
 /// I/Os outstanding, averaged over the step's time: by Little's law the response
 /// times added up over the time. Those not seen count as the average of the others.
 /// The depth at issue would not do: it counts the I/O itself and is never below 1.
-pub(crate) fn outstanding_mean(step: &CaptureStep, width_ns: u64) -> Option<f64> {
+pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
     let mean = step.response_sum_ns as f64 / step.responses as f64;
-    (step.responses > 0).then(|| mean * step.ios() as f64 / width_ns as f64)
+    (step.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
 }
 
 fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, ReplayError> {

@@ -523,6 +523,50 @@ fn single_ios_and_their_sums_make_the_same_steps() {
     assert_eq!(unasked.steps[0].lasted, Nanos::SECOND, "the width that was kept");
 }
 
+/// From 0.5 s on, and up to 2.25 s, two steps of a second are half a second and a quarter.
+fn cut() -> Pass {
+    let filter = Filter::default().between(Some(SECOND / 2), Some(SECOND * 9 / 4));
+    Pass { filter, ..Pass::default() }
+}
+
+#[test]
+fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
+    let choice = StepChoice { pass: cut(), step_ns: Some(SECOND), ..StepChoice::default() };
+    let trace = of(&two_steps());
+    let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
+    let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
+    assert_eq!((first.began, first.lasted), (Nanos::ZERO, Nanos(SECOND / 2)));
+    assert_eq!((first.ios, first.rate()), (Some(2), 4.0));
+    assert!((first.demand_mean.unwrap() - 0.4).abs() < 1e-9);
+    assert_eq!((second.began, second.lasted), (Nanos(SECOND * 3 / 2), Nanos(SECOND / 4)));
+    assert_eq!((second.rate(), second.demand_mean), (12.0, Some(12.0)));
+}
+
+#[test]
+fn a_step_of_kept_sums_that_passes_as_a_whole_lasts_its_whole_width() {
+    let choice = StepChoice { pass: cut(), step_ns: Some(SECOND), ..StepChoice::default() };
+    let file = step_file(&two_steps());
+    let native = NativeSteps::of(&StepSource::Capture(&file), &choice).unwrap();
+    // The first begins before the filter lets anything pass.
+    let [only] = &native.steps[..] else { panic!("{:?}", native.steps) };
+    assert_eq!((only.ios, only.lasted, only.rate()), (Some(3), Nanos::SECOND, 3.0));
+}
+
+#[test]
+fn rates_and_busy_time_of_a_cut_step_are_of_what_passes() {
+    let trace = of(&two_steps());
+    let found = trace.steps(&cut(), Some(SECOND)).unwrap().found;
+    let figures: Vec<_> = found.figures(trace.conditions()).collect();
+    let told = |at: usize| {
+        let step = &figures[at];
+        (step.begin_ns, step.count, step.iops, step.bytes_per_second, step.utilisation)
+    };
+    assert_eq!(figures.len(), 2);
+    assert_eq!(told(0), (0, 2, 4.0, 16_384.0, Some(0.4)));
+    // The writes last beyond the filter's end: only the time up to it counts.
+    assert_eq!(told(1), (2 * SECOND, 3, 12.0, 98_304.0, Some(1.0)));
+}
+
 #[test]
 fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
     let trace = of(&two_steps());

@@ -21,6 +21,7 @@ use steadfast_trace::captured::Answer;
 use steadfast_trace::columns::heads;
 use steadfast_trace::compare::{SIDES_MAX, Side, SidesFound};
 use steadfast_trace::delta::{self, Align};
+use steadfast_trace::listened::Listened;
 use steadfast_trace::steps::{STEPS_MAX, StepFigures};
 use steadfast_trace::{Captured, Pass};
 
@@ -214,8 +215,9 @@ impl SideFigures {
     fn of(capture: &Selected, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
         // Busy parts are shares of one device's time: the side's.
         let devices = capture.captured.tells_busy_time(&capture.pass, steps.values()).then_some(1);
+        let listened = Listened::of(&capture.pass.filter.spans_ns, capture.conditions());
         let figures = steps.iter().map(|(at, step)| {
-            let mut figures = StepFigures::of(*at, step, width, devices);
+            let mut figures = StepFigures::of(*at, step, (width, &listened), devices);
             figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);
             figures
         });
