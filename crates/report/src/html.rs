@@ -416,6 +416,9 @@ fn draw_plot(out: &mut String, plot: &Plot) {
     );
 }
 
+/// Letters of a row's name that stands on one line.
+const LONG_NAME: usize = 48;
+
 fn draw_table(out: &mut String, table: &Table) {
     let (table, unmeasured) = measured(table);
     let table = table.as_ref();
@@ -446,7 +449,8 @@ fn draw_table(out: &mut String, table: &Table) {
     out.push_str("</tr></thead>\n<tbody>\n");
     for (row, printed) in table.rows.iter().zip(number::printed(table)) {
         let class = if row.strong { " class=\"strong\"" } else { "" };
-        let _ = write!(out, "<tr{class}><th scope=\"row\">{}</th>", escape(&row.head));
+        let long = if row.head.chars().count() > LONG_NAME { " class=\"long\"" } else { "" };
+        let _ = write!(out, "<tr{class}><th scope=\"row\"{long}>{}</th>", escape(&row.head));
         for (at, (cell, text)) in row.cells.iter().zip(printed).enumerate() {
             let sides = texts.get(at).copied().unwrap_or_default();
             let class = match row.gray.contains(&at) {
