@@ -1,6 +1,6 @@
 //! A full IOPS report made of published numbers: the table of the SNIA tutorial
 //! (drive A, "R84-9014") and the steady-state window of a TKperf report.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod accessible;
 mod browser;

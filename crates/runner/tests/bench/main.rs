@@ -1,5 +1,5 @@
 //! The live bench on a rig of memory: whole procedures, broken off everywhere.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod once;
 mod read_back;

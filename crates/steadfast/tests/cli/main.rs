@@ -1,6 +1,6 @@
 //! The program as a user runs it: on simulated drives, scratch files and loop
 //! devices that these tests make and remove.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, clippy::too_many_lines)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod bad_input;
 mod captions;
