@@ -81,6 +81,16 @@ fn spelled_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Quotes a word so that a shell takes it as it is.
+pub fn shell_quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+=@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +131,18 @@ mod tests {
             let text = c.to_string();
             assert!(!printable(&text).chars().any(acts), "{:x}", u32::from(c));
             assert!(!c.is_control() || acts(c), "{:x}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn a_shell_takes_quoted_words_as_they_are() {
+        for (word, quoted) in [
+            ("RND 4K R", "'RND 4K R'"),
+            ("/dev/sda", "/dev/sda"),
+            ("", "''"),
+            ("it's", "'it'\\''s'"),
+        ] {
+            assert_eq!(shell_quoted(word), quoted);
         }
     }
 }

@@ -8,7 +8,9 @@ use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
-use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Place, Procedure, Step};
+use steadfast_domain::{
+    Bytes, Demand, Halt, Measurement, Nanos, Place, Procedure, Step, WriteCache,
+};
 
 /// A stretch of a plan: consecutive steps of one phase and round.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -40,6 +42,12 @@ pub struct Outline {
     pub worst_time_ns: Nanos,
     /// Bytes of the steps whose time depends on the drive's speed.
     pub unknown_time_bytes: Bytes,
+    /// What the procedure asks of the write cache; `None` where it takes it as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<WriteCache>,
+    /// Demands of the steps of the rounds, or of all steps where there are no rounds: each once, in
+    /// order of appearance.
+    pub demands: Vec<Demand>,
     /// Everything that may run.
     pub stretches: Vec<Stretch>,
 }
@@ -60,9 +68,24 @@ impl Outline {
             best_time_ns: best.time(),
             worst_time_ns: worst.time(),
             unknown_time_bytes: best.bytes_of_unknown_time(),
+            write_cache: worst.write_cache,
+            demands: demands(&worst),
             stretches: stretches(&worst),
         })
     }
+}
+
+fn demands(plan: &Plan) -> Vec<Demand> {
+    let has_rounds = plan.rounds() > 0;
+    let mut demands = Vec::new();
+    for step in plan.steps.iter().filter(|step| step.round > 0 || !has_rounds) {
+        if let Some(demand) = step.demand
+            && !demands.contains(&demand)
+        {
+            demands.push(demand);
+        }
+    }
+    demands
 }
 
 fn stretches(plan: &Plan) -> Vec<Stretch> {

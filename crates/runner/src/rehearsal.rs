@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 use steadfast_domain::measurement::{LoadPart, StreamTally};
 use steadfast_domain::{
-    Bench, Bytes, Conditions, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Place, Procedure,
-    Purge, PurgeMethod, ScriptLoad, Step, Stimulus, Tally,
+    Bench, Bytes, Conditions, Demand, Halt, Load, Measurement, Nanos, Note, Op, Outcome, Place,
+    Procedure, Purge, PurgeMethod, ScriptLoad, Step, Stimulus, Tally, WriteCache,
 };
 use steadfast_engine::{Prepared, Refusal};
 
@@ -35,6 +35,9 @@ pub struct Planned {
     pub time: Option<Nanos>,
     /// How many bytes it moves, where that ends it.
     pub bytes: Option<Bytes>,
+    /// Threads and outstanding I/Os; `None` of a purge, an idle time, a script and several loads at
+    /// once.
+    pub demand: Option<Demand>,
 }
 
 impl Planned {
@@ -47,6 +50,7 @@ impl Planned {
             label: what.to_owned(),
             time,
             bytes: None,
+            demand: None,
         }
     }
 }
@@ -56,6 +60,8 @@ impl Planned {
 pub struct Plan {
     /// Every step.
     pub steps: Vec<Planned>,
+    /// What the procedure asks of the write cache; `None` where it takes it as it is.
+    pub write_cache: Option<WriteCache>,
 }
 
 impl Plan {
@@ -363,6 +369,7 @@ fn imagined_replay(script: &ScriptLoad, leg: &Leg) -> Measurement {
 
 impl Bench for Rehearsal {
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
+        self.plan.write_cache = wanted.write_cache;
         Ok(wanted.clone())
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
@@ -378,6 +385,7 @@ impl Bench for Rehearsal {
             label: step.place.label.clone(),
             time: leg.time,
             bytes: leg.bytes,
+            demand: step.load.stimulus().map(|stimulus| stimulus.demand),
         });
         let measurement = match &step.load {
             Load::Stimulus(stimulus) => imagined(stimulus, self.iops(step), &leg),
@@ -397,7 +405,7 @@ impl Bench for Rehearsal {
 mod tests {
     use super::*;
     use steadfast_domain::script::{OpCounts, Timing};
-    use steadfast_domain::{Demand, Findings, Record};
+    use steadfast_domain::{Findings, Record};
 
     /// Plays a script, cut every minute, until it is complete.
     struct Replay(ScriptLoad);

@@ -5,16 +5,18 @@ pub mod explore;
 pub mod export;
 pub mod fleet;
 pub mod front;
+pub mod heading;
 pub mod hosts;
 pub mod iometer;
+mod overview;
 pub mod questions;
 pub mod replay;
 pub mod tkperf;
 pub mod trace;
 
 use crate::exit;
-use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
@@ -30,7 +32,7 @@ use steadfast_runner::calibrate::Point;
 /// Tests that write DESTROY everything on their target. A block device is
 /// touched only after its serial number was given with --yes-destroy.
 #[derive(Debug, Parser)]
-#[command(name = "steadfast", version, after_help = exit::HELP, max_term_width = 100)]
+#[command(name = "steadfast", version, after_long_help = exit::HELP, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -40,7 +42,10 @@ pub struct Cli {
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
     let words = tkperf::double_dashed(std::env::args_os());
-    Cli::try_parse_from(words).unwrap_or_else(|error| in_plain_words(error).exit())
+    let parsed = overview::add_to(Cli::command())
+        .try_get_matches_from(words)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| in_plain_words(error).exit())
 }
 
 /// A command line of this program's own making.
@@ -48,8 +53,15 @@ pub fn parse_words(words: &[String]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(words)
 }
 
-/// clap takes a negative value for an option; say what is wrong instead.
+/// Replaces clap's text where it misses the mistake: it takes a negative value for an option, and
+/// a procedure's name for a misspelled command.
 fn in_plain_words(error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(text) = overview::unknown_command(word)
+    {
+        return Cli::command().error(ErrorKind::InvalidSubcommand, text);
+    }
     let is_negative = |text: &String| {
         text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
@@ -72,10 +84,10 @@ pub enum Command {
     #[command(after_help = "Examples:\n  steadfast doctor /dev/nvme0n1\n  \
         steadfast doctor /dev/sda --json")]
     Doctor(DoctorArguments),
-    /// Show what a run would do, in order, and how long it takes; touches nothing
+    /// Show the steps and the time of a run; touches nothing
     #[command(after_help = "Example:\n  steadfast plan iops --target /dev/nvme0n1 --assume 2GB")]
     Plan(PlanArguments),
-    /// Run a test procedure and write its report. DESTROYS everything on the target
+    /// Run a test procedure, write its report. DESTROYS everything on the target
     #[command(after_help = "Examples:\n  \
         steadfast run iops --target /dev/nvme0n1 --yes-destroy S4EVNF0M123456\n  \
         steadfast run iops --target scratch.bin --size 4GiB --profile quick\n  \
@@ -102,8 +114,7 @@ pub enum Command {
         steadfast resume RUN_DIR --stop        (end with the rounds that are complete)\n  \
         steadfast resume RUN_DIR --yes-destroy loop0   (confirm a device again)")]
     Resume(ResumeArguments),
-    /// Restore host settings that a killed run, measure, calibrate or capture
-    /// left changed
+    /// Restore host settings that a killed command left changed
     #[command(after_help = "Examples:\n  steadfast restore           (after killed \
         commands without a run directory)\n  steadfast restore RUN_DIR   (after a killed run)")]
     Restore(RestoreArguments),
@@ -117,7 +128,7 @@ pub enum Command {
     /// Write the report again
     #[command(after_help = "Example:\n  steadfast report RUN_DIR --format html,pdf")]
     Report(ReportArguments),
-    /// Put up to seven runs side by side
+    /// Compare up to seven runs
     #[command(after_help = "Examples:\n  \
         steadfast compare RUN_DIR RUN_DIR RUN_DIR -o comparison\n  \
         steadfast compare old/findings.json new/findings.json -o comparison.pdf\n  \
@@ -141,7 +152,7 @@ pub enum Command {
     Mark(MarkArguments),
     /// Analyze a trace: I/O streams, capture steps, maps, processes, a report
     Trace(trace::TraceArguments),
-    /// Look through captures and runs in a browser, also while a run goes on
+    /// Explore captures and runs in a browser, also during a run
     #[cfg(feature = "explorer")]
     #[command(after_help = "Examples:\n  \
         steadfast explore monday.parquet\n  \
@@ -151,45 +162,43 @@ pub enum Command {
     Explore(explore::ExploreArguments),
     /// Derive a workload from a trace, or show the reference workloads
     Workload(trace::WorkloadArguments),
-    /// CrystalDiskMark's tests and table, or read its saved results. WRITES to the target
+    /// CrystalDiskMark's tests, or its saved results. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast crystaldiskmark --target scratch.bin --size 2GiB -r result.txt\n  \
         steadfast crystaldiskmark --target /dev/nvme0n1 --nvme --plan\n  \
         steadfast crystaldiskmark --read old.txt -o old")]
     Crystaldiskmark(front::CrystalDiskMarkArguments),
-    /// ATTO Disk Benchmark's transfer sizes and bars. WRITES to the target
+    /// ATTO Disk Benchmark's transfer sizes. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast atto --target scratch.bin --size 1GiB\n  \
         steadfast atto --target /dev/nvme0n1 --to 8MiB --plan")]
     Atto(front::AttoArguments),
-    /// Iometer's configurations (.icf) and the Viking procedure; results in its CSV form.
-    /// WRITES to the target
+    /// Iometer's configurations (.icf), results as its CSV. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast iometer test.icf --target scratch.bin --size 2GiB -r results.csv\n  \
         steadfast iometer test.icf --target /dev/nvme0n1 --time 30 --plan\n  \
         steadfast iometer --preset viking --target /dev/nvme0n1 --yes-destroy SERIAL\n  \
         steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf")]
     Iometer(Box<iometer::IometerArguments>),
-    /// A job file of fio, where all of it can be applied. WRITES where its jobs write
+    /// fio's job files. WRITES where the jobs write
     #[command(after_help = "Examples:\n  \
         steadfast fio randread.fio --target /dev/nvme0n1 --plan\n  \
         BS=4k steadfast fio job.fio --target scratch.bin --size 1GiB")]
     Fio(front::FioArguments),
-    /// A suite of FioSynth; its targets become limits of `check`. WRITES to the target
+    /// FioSynth's suites; targets become limits of `check`. WRITES to the target
     #[command(after_help = "Examples:\n  \
         steadfast fiosynth suite.json --target /dev/nvme0n1 --templates jobfiles --plan\n  \
         steadfast check RUN_DIR   (the suite's targets)")]
     Fiosynth(front::FioSynthArguments),
     /// Write steps of a run as files of another tool
     Export(front::ExportCommandArguments),
-    /// How true a replay was: two captures side by side
+    /// Compare a replay with its capture
     Replay(replay::ReplayCommandArguments),
     /// Print the JSON Schema of a file or of a command's --json
     #[command(after_help = "Examples:\n  steadfast schema   (all names)\n  \
         steadfast schema findings > findings.schema.json")]
     Schema(SchemaArguments),
-    /// TKperf's own command line: its tests with correct I/O. DESTROYS everything on
-    /// the device
+    /// TKperf's command line and tests. DESTROYS everything on the device
     #[command(after_help = tkperf::EXAMPLES)]
     Tkperf(Box<tkperf::TkperfArguments>),
     /// TKperf's comparison: says what to type instead
@@ -303,6 +312,7 @@ fn procedure_names() -> String {
 
 /// What is tested, and how.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = heading::METHOD)]
 pub struct ProcedureArguments {
     /// The procedure's name.
     #[arg(help = procedure_names())]
@@ -310,10 +320,10 @@ pub struct ProcedureArguments {
     /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
     /// at the same time, each in a run of its own (docs/targets.md). DEVICE=T plays the I/Os
     /// of this captured device on it
-    #[arg(long, value_name = "T", required = true)]
+    #[arg(help_heading = heading::TARGET, long, value_name = "T", required = true)]
     pub target: Vec<String>,
     /// Create the target file with this size
-    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
+    #[arg(help_heading = heading::TARGET, long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// enterprise (write cache off, all of the capacity, T4Q32) or client
     /// (write cache on, 75 %, T2Q16)
@@ -388,7 +398,7 @@ pub struct ProcedureArguments {
     pub set: Vec<String>,
     /// Facts for the report that steadfast cannot read: key=value, or a file of such lines
     /// (vendor, model, sponsor, nand, form-factor, note, ...)
-    #[arg(long, value_name = "FILE|KEY=VALUE")]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE|KEY=VALUE")]
     pub meta: Vec<String>,
     #[command(flatten)]
     pub replay: replay::ReplayArguments,
@@ -411,17 +421,17 @@ pub struct PlanArguments {
     #[command(flatten)]
     pub procedure: ProcedureArguments,
     /// Sequential write rate per second, to estimate preconditioning time, such as 2GB
-    #[arg(long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
+    #[arg(help_heading = heading::METHOD, long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
     /// The purge that the run would be asked for: a method, auto or none
     /// (docs/purge.md)
-    #[arg(long, default_value_t, value_name = "METHOD")]
+    #[arg(help_heading = heading::METHOD, long, default_value_t, value_name = "METHOD")]
     pub purge: PurgeChoice,
     /// List every step; otherwise what repeats is summed up
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub verbose: bool,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -434,17 +444,17 @@ pub struct RunArguments {
     pub hosts: hosts::HostsArguments,
     /// The run directory to create; it must not exist. With several targets, the directory
     /// of their run directories
-    #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// With several targets, what begins at the same moment on all of them: every step
     /// (steps), the first step of every phase (phases), or only the first one (start).
     /// Default: steps; phases where --target names captured devices
-    #[arg(long, value_name = "WHAT")]
+    #[arg(help_heading = heading::TARGET, long, value_name = "WHAT")]
     pub together: Option<TogetherName>,
     /// The serial number of the device that may be overwritten (its kernel
     /// name if it has none); repeat for each other namespace that the purge
     /// erases. With --hosts, HOST:SERIAL for each host
-    #[arg(long, value_name = "SERIAL")]
+    #[arg(help_heading = heading::TARGET, long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     /// Purge method: auto (the best one that the device supports),
     /// nvme-format, nvme-format-crypto, nvme-sanitize-block,
@@ -453,28 +463,28 @@ pub struct RunArguments {
     /// ata-sanitize-overwrite, scsi-format, scsi-sanitize-block,
     /// scsi-sanitize-crypto, scsi-sanitize-overwrite, discard or none
     /// (docs/purge.md)
-    #[arg(long, default_value_t, value_name = "METHOD")]
+    #[arg(help_heading = heading::METHOD, long, default_value_t, value_name = "METHOD")]
     pub purge: PurgeChoice,
     /// If the purge fails: halt, or continue without a purge
-    #[arg(long, default_value_t, value_name = "ANSWER")]
+    #[arg(help_heading = heading::METHOD, long, default_value_t, value_name = "ANSWER")]
     pub purge_failed: PurgeFailure,
     /// Let this group read the run directory; otherwise only root can read what
     /// root writes
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "NAME")]
     pub group: Option<String>,
     /// Keep metrics of the run in this file, for Prometheus' textfile collector; its name
     /// ends in .prom (docs/formats.md)
-    #[arg(long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE", default_value_if("format", "prometheus", "steadfast.prom"))]
     pub prometheus: Option<PathBuf>,
     /// Where no terminal shows the run: print every step; otherwise steps that repeat are summed
     /// up
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub verbose: bool,
     /// prometheus: as --prometheus steadfast.prom, where no other file is named
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FORMAT")]
     pub format: Option<LiveFormat>,
     /// Print the findings as JSON when the run ends
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 
@@ -507,53 +517,53 @@ pub struct MeasureArguments {
     pub pattern: Option<AccessPattern>,
     /// Apply the workload of this file, as `workload derive` writes it, or a reference
     /// workload by its name in `workload list`
-    #[arg(long, value_name = "FILE|NAME")]
+    #[arg(help_heading = heading::LOAD, long, value_name = "FILE|NAME")]
     pub workload: Option<PathBuf>,
     /// A block device, a file, or sim:NAME. Repeat it to measure several at the same
     /// time: their loads begin together
-    #[arg(long, value_name = "T", required = true)]
+    #[arg(help_heading = heading::TARGET, long, value_name = "T", required = true)]
     pub target: Vec<String>,
     /// Create the target file with this size
-    #[arg(long, value_parser = more_than_nothing::<Bytes>)]
+    #[arg(help_heading = heading::TARGET, long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
     /// Threads and outstanding I/Os per thread, such as T4Q32; default: the workload's, or T1Q1
-    #[arg(long)]
+    #[arg(help_heading = heading::LOAD, long)]
     pub demand: Option<Demand>,
     /// Measured time; default: 10s
-    #[arg(long, value_parser = more_than_nothing::<Nanos>)]
+    #[arg(help_heading = heading::LOAD, long, value_parser = more_than_nothing::<Nanos>)]
     pub time: Option<Nanos>,
     /// Number of measured I/Os, with or instead of a time
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = heading::LOAD, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub ios: Option<u64>,
     /// Ramp-up time before the measurement, not measured
-    #[arg(long, default_value = "0s")]
+    #[arg(help_heading = heading::LOAD, long, default_value = "0s")]
     pub ramp: Nanos,
     /// Part of the capacity to use
-    #[arg(long, value_parser = parse_percent, default_value = "100%")]
+    #[arg(help_heading = heading::TARGET, long, value_parser = parse_percent, default_value = "100%")]
     pub active_range: u8,
     /// Data to write; default: the workload's, or random-unique
-    #[arg(long)]
+    #[arg(help_heading = heading::LOAD, long)]
     pub data_pattern: Option<DataPattern>,
     /// Seed of every random choice
-    #[arg(long, default_value_t = 1)]
+    #[arg(help_heading = heading::LOAD, long, default_value_t = 1)]
     pub seed: u64,
     /// Check that data read back is what this command wrote
-    #[arg(long)]
+    #[arg(help_heading = heading::LOAD, long)]
     pub verify: bool,
     /// The serial number of the device that may be overwritten; only for writes. Repeat it
     /// for each target. With --hosts, HOST:SERIAL for each host
-    #[arg(long, value_name = "SERIAL")]
+    #[arg(help_heading = heading::TARGET, long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
     #[command(flatten)]
     pub hosts: hosts::HostsArguments,
     /// uring, fio or sim; default: uring, or sim for a simulated target
-    #[arg(long)]
+    #[arg(help_heading = heading::LOAD, long)]
     pub engine: Option<EngineName>,
     /// Keep fio's job file and output in this directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Print JSON
-    #[arg(long)]
+    #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,
 }
 

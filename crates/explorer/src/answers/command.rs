@@ -6,6 +6,7 @@ use crate::selection::{Selection, axis};
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::Layer;
+use steadfast_domain::text::shell_quoted;
 use steadfast_trace::filter::Process;
 
 /// A line for a shell.
@@ -34,7 +35,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, R
     line.extend(filters(selection));
     line.extend(more);
     if query.one("event")?.is_some() {
-        line.extend(query.all("event").map(|event| format!("--event {}", quoted(event))));
+        line.extend(query.all("event").map(|event| format!("--event {}", shell_quoted(event))));
     }
     Ok(CommandLine { command: line.join(" ") })
 }
@@ -56,12 +57,12 @@ fn filters(selection: &Selection<'_>) -> Vec<String> {
     }
     found.extend(filter.process.as_ref().map(|process| match process {
         Process::Pid(pid) => format!("--pid {pid}"),
-        Process::Command(name) => format!("--pid {}", quoted(name)),
+        Process::Command(name) => format!("--pid {}", shell_quoted(name)),
     }));
     found.extend(filter.ops.iter().map(|op| format!("--op {op}")));
     let conditions = selection.capture.conditions();
     let device = |number: &u16| steadfast_trace::compare::device_name(conditions, *number);
-    found.extend(filter.devices.iter().map(|n| format!("--device {}", quoted(&device(n)))));
+    found.extend(filter.devices.iter().map(|n| format!("--device {}", shell_quoted(&device(n)))));
     if conditions.layers.len() > 1 {
         match filter.layer {
             Some(Layer::Block) => {}
@@ -71,23 +72,16 @@ fn filters(selection: &Selection<'_>) -> Vec<String> {
     } else {
         found.extend(filter.layer.map(|layer| format!("--layer {layer}")));
     }
-    found.extend(filter.streams.iter().map(|key| format!("--stream {}", quoted(&key.to_string()))));
+    found.extend(
+        filter.streams.iter().map(|key| format!("--stream {}", shell_quoted(&key.to_string()))),
+    );
     found
 }
 
 fn path_quoted(path: &Path) -> String {
     let text = path.display().to_string();
     // What begins like an option is a file all the same.
-    quoted(&if text.starts_with('-') { format!("./{text}") } else { text })
-}
-
-/// A word that a shell takes as it is.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+=@%".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
+    shell_quoted(&if text.starts_with('-') { format!("./{text}") } else { text })
 }
 
 #[cfg(test)]
@@ -96,10 +90,10 @@ mod tests {
 
     #[test]
     fn a_shell_takes_every_name_as_a_word() {
-        assert_eq!(quoted("/tmp/a-b.parquet"), "/tmp/a-b.parquet");
-        assert_eq!(quoted("<script>"), "'<script>'");
-        assert_eq!(quoted("it's; rm $x"), "'it'\\''s; rm $x'");
-        assert_eq!(quoted(""), "''");
+        assert_eq!(shell_quoted("/tmp/a-b.parquet"), "/tmp/a-b.parquet");
+        assert_eq!(shell_quoted("<script>"), "'<script>'");
+        assert_eq!(shell_quoted("it's; rm $x"), "'it'\\''s; rm $x'");
+        assert_eq!(shell_quoted(""), "''");
         assert_eq!(path_quoted(Path::new("-x")), "./-x");
     }
 }

@@ -1,5 +1,6 @@
 //! The options of a load from several hosts.
 
+use super::heading;
 use crate::exit::misuse;
 use clap::Args;
 use std::path::PathBuf;
@@ -10,14 +11,14 @@ use steadfast_domain::settings::HostList;
 pub struct HostsArguments {
     /// Load the target from these hosts together, with their own fio, over ssh
     /// (docs/hosts.md); each as ssh takes it
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    #[arg(help_heading = heading::TARGET, long, value_delimiter = ',', value_name = "LIST")]
     pub hosts: Vec<String>,
     /// Speak to fio servers that run on the hosts already (HOST or HOST:PORT), without ssh.
     /// Only for reads: the hosts cannot be checked
-    #[arg(long, requires = "hosts")]
+    #[arg(help_heading = heading::TARGET, long, requires = "hosts")]
     pub hosts_plain: bool,
     /// The configuration file that ssh is to use
-    #[arg(long, value_name = "FILE", requires = "hosts", conflicts_with = "hosts_plain")]
+    #[arg(help_heading = heading::TARGET, long, value_name = "FILE", requires = "hosts", conflicts_with = "hosts_plain")]
     pub ssh_config: Option<PathBuf>,
 }
 

@@ -2,7 +2,7 @@
 //! single I/Os are replayed, and how a replay is compared with its capture.
 
 use super::trace::{FilterArguments, LayerChoice};
-use super::{Format, WritingArguments};
+use super::{Format, WritingArguments, heading};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use steadfast_domain::script::{LeaveOut, Overlaps, Timing};
@@ -12,14 +12,12 @@ use steadfast_trace::replay::{IssueAt, MapRule};
 use steadfast_trace::streams::{By, StreamKey};
 use steadfast_trace::workload::Threshold;
 
-/// The heading of these options in `--help`.
-const HEADING: &str = "Captured workloads";
-
 /// What of a captured workload a test applies, and how.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = heading::CAPTURED)]
 pub struct ReplayArguments {
     /// Which I/Os.
-    #[command(flatten, next_help_heading = HEADING)]
+    #[command(flatten)]
     pub filter: FilterArguments,
     /// The smallest share of an I/O stream that is applied; by default 2% of a
     /// capture, and every stream of a workload file or with --exact

@@ -6,10 +6,12 @@ use crate::cli::PlanArguments;
 use crate::exit::ExitState;
 use crate::{target, terminal, workloads};
 use serde::Serialize;
+use std::path::Path;
 use steadfast_domain::sequence::{Amount, StepRole};
-use steadfast_domain::text::printable;
+use steadfast_domain::text::{printable, shell_quoted};
 use steadfast_domain::{
     Bytes, Device, Nanos, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
+    Transport,
 };
 use steadfast_runner::forecast::{Outline, Stretch};
 
@@ -22,6 +24,12 @@ struct Answer {
     device: Device,
     #[serde(flatten)]
     outline: Outline,
+    /// The purge that a run would be asked for: a method, `auto` or `none`.
+    purge: PurgeChoice,
+    /// What `--yes-destroy` takes for this device; absent for a simulated drive and for a file that
+    /// the run would create.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmation: Option<String>,
 }
 
 /// How much of a plan is shown.
@@ -95,8 +103,15 @@ impl Answer {
         if settings.purge == PurgeChoice::Method(PurgeMethod::Nothing) {
             outline.stretches.retain(|stretch| stretch.phase != PURGE);
         }
-        Ok(Answer { device, outline })
+        let confirmation = confirmation(&device);
+        Ok(Answer { device, outline, purge: settings.purge, confirmation })
     }
+}
+
+/// Returns what the user types to confirm that the target may be overwritten.
+fn confirmation(device: &Device) -> Option<String> {
+    let exists = device.transport != Transport::File || Path::new(&device.path).exists();
+    (exists && !device.is_simulated()).then(|| device.confirmation().to_owned())
 }
 
 /// Shows what a run of these settings would do to a device.
@@ -117,9 +132,12 @@ pub fn show(
 
 /// The device, and what would become of it.
 fn head(device: &Device, alters: bool) -> String {
-    let effect = match alters {
-        true => "This would DESTROY everything on it.",
-        false => "It would only be read.",
+    let effect = if device.is_simulated() {
+        "A simulated drive: nothing real is written. Times are virtual; the run itself takes seconds."
+    } else if alters {
+        "This would DESTROY everything on it."
+    } else {
+        "It would only be read."
     };
     format!(
         "{}: {}, {}, logical sector {} B. {effect}",
@@ -133,7 +151,7 @@ fn head(device: &Device, alters: bool) -> String {
 /// The steps of another tool's sequence, one line each, and what was understood with a
 /// difference.
 fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
-    let Answer { device, outline } = answer;
+    let Answer { device, outline, .. } = answer;
     let mut lines = vec![head(device, sequence.alters())];
     if sequence.alters() && !device.in_use.is_empty() {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
@@ -148,7 +166,45 @@ fn sequence_text(answer: &Answer, sequence: &Sequence) -> String {
     };
     let both: Vec<String> = known.into_iter().chain(moved).collect();
     lines.push(format!("\nTotal: {}.", both.join(", and ")));
+    lines.push(closing(answer, sequence.alters()));
     lines.join("\n")
+}
+
+/// The command that does what was planned. Of several targets, each plan names its own
+/// confirmation.
+fn closing(answer: &Answer, alters: bool) -> String {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut command = run_command(&words);
+    let is_confirmed = words.iter().any(|word| word.starts_with("--yes-destroy"));
+    if let Some(confirmation) = &answer.confirmation
+        && alters
+        && !is_confirmed
+    {
+        command.extend(["--yes-destroy".to_owned(), shell_quoted(confirmation)]);
+    }
+    format!("To run it:\n  {}", command.join(" "))
+}
+
+/// Turns the command line of a plan into that of the run: `steadfast plan iops ...` into
+/// `steadfast run iops ...`, and `steadfast fio job.fio --plan` into the same without `--plan`.
+fn run_command(words: &[String]) -> Vec<String> {
+    let mut command = vec!["steadfast".to_owned()];
+    let mut rest = words.iter().skip(1).peekable();
+    if rest.next_if(|word| *word == "plan").is_some() {
+        command.push("run".to_owned());
+    }
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--plan" | "--json" | "--verbose" => {}
+            "--assume" => {
+                rest.next();
+            }
+            word if word.starts_with("--assume=") => {}
+            word => command.push(shell_quoted(word)),
+        }
+    }
+    command
 }
 
 /// One step: what it is called, what it applies, and until when; loads at the same time a
@@ -208,13 +264,21 @@ fn amount(amount: Amount) -> String {
 }
 
 fn text(answer: &Answer, verbose: bool) -> String {
-    let Answer { device, outline } = answer;
+    let Answer { device, outline, purge, .. } = answer;
     let mut lines = vec![head(device, true)];
     if !device.in_use.is_empty() {
         lines.push(format!("A run would be refused now: {}.", device.in_use.join(", ")));
     }
+    lines.push(method_line(outline));
     lines.push(String::new());
-    let entries = entries(outline, verbose);
+    let mut entries = entries(outline, verbose);
+    for entry in entries.iter_mut().filter(|entry| entry.phase == PURGE) {
+        entry.text = match purge {
+            PurgeChoice::Auto => "the best method that the device supports (--purge)".to_owned(),
+            PurgeChoice::Method(method) => method.to_string(),
+        };
+        entry.text.push_str("; its time depends on the device");
+    }
     lines.extend(if verbose { entries.iter().map(Entry::line).collect() } else { brief(&entries) });
     lines.push(String::new());
     let is_purged = outline.stretches.iter().any(|stretch| stretch.phase == PURGE);
@@ -230,7 +294,28 @@ fn text(answer: &Answer, verbose: bool) -> String {
         "Total: {} if steady at once, {} at most{plus}.",
         outline.best_time_ns, outline.worst_time_ns
     ));
+    lines.push(closing(answer, true));
     lines.join("\n")
+}
+
+/// Demands listed in the line of the method.
+const DEMANDS_OF_A_LINE: usize = 8;
+
+/// The demand of the measured steps and the write cache.
+fn method_line(outline: &Outline) -> String {
+    let shown = outline.demands.iter().take(DEMANDS_OF_A_LINE);
+    let mut demands: Vec<String> = shown.map(ToString::to_string).collect();
+    if outline.demands.len() > demands.len() {
+        demands.push(format!("{} more", outline.demands.len() - demands.len()));
+    }
+    let demand = match demands.as_slice() {
+        [] => "as captured".to_owned(),
+        demands => demands.join(", "),
+    };
+    let cache = outline
+        .write_cache
+        .map_or_else(|| "left as it is".to_owned(), |write_cache| write_cache.to_string());
+    format!("Demand (threads, outstanding I/Os each): {demand}. Write cache: {cache}.")
 }
 
 /// One phase of a plan: its name, and what is done in it.
@@ -427,6 +512,23 @@ mod tests {
         assert_eq!(repeated(&[round.clone(), round]), (1, 1), "rounds have lines of their own");
         assert_eq!(repeated_text(&[wait, idle], 361), "361 times: W: 5 s; idle: 5 s");
         assert_eq!(counted(&["A", "B", "B", "B", "A"].map(str::to_owned)), ["A", "3 x B", "A"]);
+    }
+
+    #[test]
+    fn the_command_of_the_run_has_the_options_of_the_plan() {
+        let run = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            run_command(&words).join(" ")
+        };
+        assert_eq!(
+            run("/x/steadfast plan iops --assume 2GB --target plan --json --seed 7"),
+            "steadfast run iops --target plan --seed 7"
+        );
+        assert_eq!(
+            run("steadfast plan wsat --verbose --assume=2GB --purge none"),
+            "steadfast run wsat --purge none"
+        );
+        assert_eq!(run("steadfast fio j.fio --plan --target T"), "steadfast fio j.fio --target T");
     }
 
     #[test]
