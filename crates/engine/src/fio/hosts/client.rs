@@ -10,8 +10,10 @@ use super::super::expression::{Expression, Part};
 use super::super::process::ending;
 use super::super::running::{SHORT, write};
 use crate::stop::Stop;
-use std::fs::OpenOptions;
-use std::io;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
@@ -102,25 +104,27 @@ impl Work<'_> {
         if let Some(command) = self.waits_by.filter(|_| number == 1) {
             text += &format!("exec_prerun={command}\n");
         }
-        let (output, words) = (file("json"), file("txt"));
-        // fio writes into files that only those may read who may read the run.
-        for (path, text) in [(&job_file, text.as_str()), (&output, ""), (&words, "")] {
-            write(path, text)?;
-        }
-        let child = self.begin(&job_file, &output, &words).map_err(|error| {
+        // fio reads its job from memory and writes its answers there: a job file can name
+        // commands, and whoever may rename a directory above it could exchange it.
+        let memory = |error: io::Error| Halt::Refused(format!("no memory for fio's job: {error}"));
+        let mut job = in_memory(c"job").map_err(memory)?;
+        let mut output = in_memory(c"answers").map_err(memory)?;
+        let mut words = in_memory(c"words").map_err(memory)?;
+        job.write_all(text.as_bytes()).map_err(memory)?;
+        write(&job_file, &text)?;
+        let child = self.begin(&job, &output, &words).map_err(|error| {
             Halt::Refused(format!("the client of fio cannot be started: {error}"))
         })?;
         let status = self.wait(child, part)?;
-        let read = |path: &Path| std::fs::read(path).unwrap_or_default();
-        let answer = String::from_utf8_lossy(&read(&output)).into_owned();
-        let said_beside = read(&words);
-        if said_beside.is_empty() {
-            // Where it cannot be removed, an empty file stays.
-            let _ = std::fs::remove_file(&words);
+        let answer = content(&mut output).map_err(memory)?;
+        let said_beside = content(&mut words).map_err(memory)?;
+        let output = file("json");
+        write(&output, &answer)?;
+        if !said_beside.is_empty() {
+            write(&file("txt"), &said_beside)?;
         }
-        let words = String::from_utf8_lossy(&said_beside).into_owned();
         let (before, json) = answer.split_at(answer.find("\n{\n").map_or(0, |at| at + 1));
-        let lines = before.lines().chain(words.lines()).map(str::trim);
+        let lines = before.lines().chain(said_beside.lines()).map(str::trim);
         // The line that says that the command waited is ours.
         let lines = lines.filter(|line| !line.is_empty() && !line.contains("output of prerun"));
         let lines: Vec<String> = lines.map(str::to_owned).collect();
@@ -129,23 +133,27 @@ impl Work<'_> {
         result
     }
 
-    fn begin(&self, job_file: &Path, output: &Path, words: &Path) -> io::Result<Child> {
-        let open = |path: &Path| OpenOptions::new().write(true).open(path);
+    fn begin(&self, job: &File, output: &File, words: &File) -> io::Result<Child> {
+        let job = job.as_raw_fd();
         let mut command = steadfast_host::command(self.program)?;
         command
             .arg(format!("--client={}", self.address))
             .args(["--output-format=json+", "--eta=never", "--status-interval=1"])
-            .arg(job_file)
+            .arg(format!("/proc/self/fd/{job}"))
             .env("TMPDIR", self.directory)
             .stdin(Stdio::null())
-            .stdout(open(output)?)
-            .stderr(open(words)?)
+            .stdout(output.try_clone()?)
+            .stderr(words.try_clone()?)
             .process_group(0);
-        // SAFETY: between fork and exec only a system call is made, on plain integers.
+        // SAFETY: between fork and exec only system calls are made, on plain integers.
         unsafe {
-            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-                -1 => Err(io::Error::last_os_error()),
-                _ => Ok(()),
+            command.pre_exec(move || {
+                if libc::fcntl(job, libc::F_SETFD, 0) == -1
+                    || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
+                {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(())
             });
         }
         command.spawn()
@@ -254,6 +262,25 @@ impl Work<'_> {
         let first = format!("{why} (on host {})", self.host);
         Halt::Faults { place: self.place.to_owned(), count, first }
     }
+}
+
+/// Creates a file that has no path; children do not inherit it.
+fn in_memory(name: &CStr) -> io::Result<File> {
+    // SAFETY: the name ends with a zero byte.
+    let number = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if number == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made, and this file is its only owner.
+    Ok(unsafe { File::from_raw_fd(number) })
+}
+
+/// All that was written to a file, bytes that are no text replaced.
+fn content(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Has a client end: on SIGINT it tells its server to end the load.
