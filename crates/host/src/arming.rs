@@ -81,6 +81,26 @@ pub fn arm(
     }
 }
 
+/// Looks once more whether anything has begun to use a block device that is held.
+///
+/// # Errors
+/// A [`Refusal`] that says what.
+pub(crate) fn verify_still_free(target: &mut Target, roots: &Roots) -> Result<(), Refusal> {
+    let found = target.device().clone();
+    let node = listed(&found, roots)?;
+    verify_handle(target, &node, roots)?;
+    let stack = refuse_unfit(&node, &found, &[], roots)?;
+    claim(target, &stack, roots)?;
+    refuse_writers(&stack, &found, roots)?;
+    // The device itself carries our lock, which keeps off the locks of others.
+    let held = locks_of(stack.files, roots)?;
+    if held.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::HeldExclusively { device: found.path, by: held })
+    }
+}
+
 /// What stands before the door, and what must live.
 struct Door<'a> {
     anchor: Anchor,

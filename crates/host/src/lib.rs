@@ -59,8 +59,8 @@ pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;
 pub use remote::{
-    HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, look_from_hosts, plain_hosts,
-    unseen,
+    HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host, look_from_hosts,
+    plain_hosts, unseen,
 };
 pub use roots::Roots;
 pub use run_queue::RunQueueTime;

@@ -204,6 +204,9 @@ pub enum Command {
     /// TKperf's comparison: says what to type instead
     #[command(name = "tkperf-cmp", hide = true)]
     TkperfCmp(tkperf::AnyArguments),
+    /// Check and hold a device for a load from several hosts; started by --hosts over ssh
+    #[command(name = "attend-host", hide = true)]
+    AttendHost(hosts::AttendHostArguments),
     /// Print a shell's completion script
     #[command(
         after_help = "Example:\n  steadfast completions bash > /etc/bash_completion.d/steadfast"

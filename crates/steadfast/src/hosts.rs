@@ -1,15 +1,18 @@
 //! From the hosts that the user named to a rig.
 
 use crate::cli::EngineName;
-use crate::exit::misuse;
+use crate::cli::hosts::AttendHostArguments;
+use crate::exit::{ExitState, misuse};
 use crate::target;
 use anyhow::{anyhow, bail};
+use std::io::BufReader;
 use std::path::Path;
+use std::time::Duration;
 use steadfast_domain::settings::HostList;
 use steadfast_domain::{Bytes, Device};
 use steadfast_engine::Stop;
 use steadfast_engine::fio::{FioHosts, HostsOptions};
-use steadfast_host::{HostsConsent, Roots};
+use steadfast_host::HostsConsent;
 use steadfast_runner::Rig;
 use steadfast_runner::hosts::HostsRig;
 
@@ -57,12 +60,17 @@ pub fn rig(
              read from; omit --hosts-plain to write"
         ),
     };
-    if remote.is_writable() {
-        refuse_use_here(remote.device())?;
-    }
     let engine = FioHosts::new(remote, stop.clone(), HostsOptions::in_directory(directory))
         .map_err(|halt| anyhow!("{target}: no engine can be started: {halt}"))?;
     Ok(Box::new(HostsRig::new(engine, stop.clone())))
+}
+
+/// Answers the requests of a steadfast on another machine, which come over ssh.
+pub fn attend(arguments: &AttendHostArguments) -> anyhow::Result<ExitState> {
+    let silence = Duration::from_secs(arguments.silence);
+    let requests = BufReader::new(std::io::stdin());
+    steadfast_host::attend_host(&arguments.device, silence, requests, &mut std::io::stdout())?;
+    Ok(ExitState::Done)
 }
 
 /// Only fio can be had on other hosts.
@@ -92,24 +100,5 @@ fn plain_size(target: &str, size: Option<Bytes>) -> anyhow::Result<Bytes> {
         None => Err(misuse(format!(
             "{target}: with --hosts-plain, give the size of the hosts' device with --size"
         ))),
-    }
-}
-
-/// This host may use the device too, although it is not among those that load it.
-fn refuse_use_here(device: &Device) -> anyhow::Result<()> {
-    let same = |here: &&Device| {
-        let named = |a: &Option<String>, b: &Option<String>| a.is_some() && a == b;
-        named(&here.wwid, &device.wwid)
-            || (named(&here.serial, &device.serial) && here.capacity == device.capacity)
-    };
-    let here = steadfast_host::devices(&Roots::real())?;
-    match here.iter().filter(same).find(|here| !here.in_use.is_empty()) {
-        Some(here) => bail!(
-            "{} is in use on this host ({}): {}. Nothing was written",
-            device.path,
-            here.path,
-            here.in_use.join("; ")
-        ),
-        None => Ok(()),
     }
 }

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Tkperf(arguments) => commands::tkperf::run(&arguments),
         Command::TkperfCmp(_) => commands::tkperf::cmp(),
+        Command::AttendHost(arguments) => hosts::attend(&arguments),
         Command::Completions(arguments) => commands::shell::completions(&arguments),
         Command::Man => commands::shell::man(),
     };

@@ -1,24 +1,35 @@
 //! A device that several hosts share, and fio servers on those hosts that may use it.
 //!
-//! [`arm_hosts`] is to other hosts what [`crate::arm`] is to this one. Over ssh it has
-//! every host's own shell look the device over, and refuses it unless all hosts see the
-//! same device, none of them uses it, and the user has given it up on each (`HOST:SERIAL`).
-//! Only then is a server started, which holds the handle that was looked at. Hosts without
-//! a shell ([`plain_hosts`]) can be read from only.
+//! [`arm_hosts`] is to other hosts what [`crate::arm`] is to this one. Over ssh it runs this
+//! very program on every host ([`attend_host`]), which looks the device over with
+//! [`crate::arm`] itself, and refuses the device unless all hosts see the same one, none of
+//! them uses it, and the user has given it up on each (`HOST:SERIAL`). Only then is a server
+//! started, which has a handle on the device that was looked at. Hosts without a shell
+//! ([`plain_hosts`]) can be read from only.
 
+mod attendant;
+mod program;
 mod session;
-mod sight;
+mod view;
 
-use crate::roots::Roots;
+use crate::arming::{Consent, arm};
+use crate::identity::devices;
+use crate::roots::{Roots, read_text};
+use crate::target::Target;
+use crate::tool::command;
+use program::SentProgram;
 use session::Session;
-use sight::{Keepers, Sight};
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::settings::HostList;
 use steadfast_domain::{Bytes, Device, Nanos, Transport};
+use view::{HostVerdict, HostView};
 
+pub use attendant::attend_host;
 pub use session::RemoteError;
 
 /// How far the clocks of two hosts may be read apart.
@@ -39,6 +50,8 @@ pub struct RemoteHost {
     pub filename: String,
     boot: Option<String>,
     session: Option<Session>,
+    /// True if it holds the device exclusively.
+    holds: bool,
     /// Its wall clock less ours.
     clock: Option<i128>,
 }
@@ -50,9 +63,10 @@ pub struct RemoteTarget {
     writable: bool,
     /// The hosts, in the user's order.
     pub hosts: Vec<RemoteHost>,
-    keepers: Keepers,
+    /// The same device on this machine, held exclusively.
+    _here: Vec<Target>,
     /// Holds our ends of the tunnels.
-    place: Option<PathBuf>,
+    _place: Option<TunnelDirectory>,
 }
 
 /// What the user allows to be done to a device of other hosts.
@@ -79,26 +93,28 @@ pub fn arm_hosts(
 ) -> Result<RemoteTarget, RemoteError> {
     let mut reached = reach(list, path)?;
     let device = reached.examine(path, consent)?;
-    let Reached { sessions, sights, place, keepers } = reached;
+    let here = if consent == HostsConsent::Read { Vec::new() } else { reached.hold_here(path)? };
+    let Reached { sessions, views, holds, place } = reached;
     let mut target = RemoteTarget {
         device,
         writable: consent != HostsConsent::Read,
         hosts: Vec::new(),
-        keepers,
-        place: Some(place.keep()),
+        _here: here,
+        _place: Some(place),
     };
-    for (mut session, sight) in sessions.into_iter().zip(sights) {
-        session.serve()?;
+    for ((mut session, view), holds) in sessions.into_iter().zip(views).zip(holds) {
+        let handle = session.value("serve", "serves")?;
         let clock = clock(&mut session)?;
         target.hosts.push(RemoteHost {
             name: session.host.clone(),
             address: format!("sock:{}", session.socket.display()),
-            fio: Some(sight.fio),
-            kernel: Some(sight.kernel),
-            filename: "/proc/self/fd/9".to_owned(),
-            boot: Some(sight.boot),
+            fio: Some(view.fio),
+            kernel: Some(view.kernel),
+            filename: format!("/proc/self/fd/{handle}"),
+            boot: Some(view.boot),
             session: Some(session),
-            clock,
+            holds,
+            clock: Some(clock),
         });
     }
     Ok(target)
@@ -126,6 +142,7 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
         filename: path.to_owned(),
         boot: None,
         session: None,
+        holds: false,
         clock: None,
     };
     let hosts = list.names.iter().map(host).collect();
@@ -133,8 +150,8 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
         device: unseen(path, size),
         writable: false,
         hosts,
-        keepers: Keepers::new(),
-        place: None,
+        _here: Vec::new(),
+        _place: None,
     }
 }
 
@@ -162,66 +179,95 @@ pub fn unseen(path: &str, size: Bytes) -> Device {
 /// Hosts that have answered.
 struct Reached {
     sessions: Vec<Session>,
-    sights: Vec<Sight>,
-    place: Place,
-    keepers: Keepers,
+    /// Each host's view of the device.
+    views: Vec<HostView>,
+    /// True for each host that holds the device.
+    holds: Vec<bool>,
+    place: TunnelDirectory,
 }
 
-/// A directory that goes again unless it is kept.
-struct Place(Option<PathBuf>);
-
-impl Place {
-    fn keep(mut self) -> PathBuf {
-        self.0.take().unwrap_or_default()
-    }
+/// A directory of this user alone, with our ends of the tunnels. It is removed when this
+/// process ends, however it ends: a shell waits for that.
+#[derive(Debug)]
+struct TunnelDirectory {
+    path: PathBuf,
+    remover: Child,
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            let _ = std::fs::remove_dir_all(path);
+impl TunnelDirectory {
+    fn new() -> Result<TunnelDirectory, RemoteError> {
+        let here = |what: String| RemoteError { host: "here".to_owned(), what };
+        // The path of a socket has at most 107 bytes, however long TMPDIR is.
+        let path = PathBuf::from(format!("/tmp/steadfast-{}", random_name()?));
+        let failed = |error| here(format!("{} cannot be created: {error}", path.display()));
+        std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
+        let removes = "trap '' HUP INT TERM; cat >/dev/null; rm -rf -- \"$1\"";
+        let remover = command(Path::new("sh")).and_then(|mut shell| {
+            shell.args(["-c", removes, "sh"]).arg(&path).process_group(0);
+            shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+        });
+        match remover {
+            Ok(remover) => Ok(TunnelDirectory { path, remover }),
+            Err(error) => {
+                let _ = std::fs::remove_dir(&path);
+                Err(here(format!("sh cannot be run: {error}")))
+            }
         }
     }
 }
 
+impl Drop for TunnelDirectory {
+    fn drop(&mut self) {
+        drop(self.remover.stdin.take());
+        let _ = self.remover.wait();
+    }
+}
+
+/// A random name.
+fn random_name() -> Result<String, RemoteError> {
+    let random = crate::facts::random_name(&Roots::real()).ok_or_else(|| RemoteError {
+        host: "here".to_owned(),
+        what: "/proc/sys/kernel/random/uuid cannot be read".to_owned(),
+    })?;
+    Ok(random.chars().filter(char::is_ascii_alphanumeric).take(20).collect())
+}
+
 /// Logs in on every host and has it look at the device.
 fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
-    let here = |what: String| RemoteError { host: "here".to_owned(), what };
-    let name = |place: usize| -> Result<String, RemoteError> {
-        let random = crate::facts::random_name(&Roots::real())
-            .ok_or_else(|| here("/proc/sys/kernel/random/uuid cannot be read".to_owned()))?;
-        let plain: String = random.chars().filter(char::is_ascii_alphanumeric).take(20).collect();
-        Ok(format!("{plain}-{place}"))
-    };
-    // The path of a socket has at most 107 bytes, however long TMPDIR is.
-    let path_here = PathBuf::from(format!("/tmp/steadfast-{}", name(0)?));
-    let made = std::fs::DirBuilder::new().mode(0o700).create(&path_here);
-    made.map_err(|error| here(format!("{} cannot be created: {error}", path_here.display())))?;
-    let place = Place(Some(path_here.clone()));
+    let place = TunnelDirectory::new()?;
+    let program = SentProgram::open().map_err(|error| RemoteError {
+        host: "here".to_owned(),
+        what: format!("this program cannot be read (/proc/self/exe): {error}"),
+    })?;
     let config = list.ssh_config.as_deref().map(Path::new);
     let mut sessions = Vec::new();
-    for (at, host) in list.names.iter().enumerate() {
-        sessions.push(Session::begin(host, config, path, &path_here, &name(at + 1)?)?);
+    for host in &list.names {
+        sessions.push(Session::begin(host, config, path, &place.path, &random_name()?)?);
     }
-    let mut sights = Vec::new();
+    // All of them at the same time: each takes a moment.
+    for session in &mut sessions {
+        session.send_program(&program)?;
+    }
     for session in &mut sessions {
         session.greet()?;
-        session.look()?;
+        session.request("look")?;
     }
+    let mut views = Vec::new();
     for session in &mut sessions {
-        sights.push(session.seen()?);
+        views.push(session.parsed("view")?);
     }
-    Ok(Reached { sessions, sights, place, keepers: Keepers::new() })
+    let holds = vec![false; sessions.len()];
+    Ok(Reached { sessions, views, holds, place })
 }
 
 impl Reached {
     /// The device, once nothing stands against its use.
     fn examine(&mut self, path: &str, consent: HostsConsent<'_>) -> Result<Device, RemoteError> {
-        for (session, sight) in self.sessions.iter().zip(&self.sights) {
-            if let Some(why) = sight.unusable() {
+        for (session, view) in self.sessions.iter().zip(&self.views) {
+            if let Some(why) = view.unusable() {
                 return Err(session.error(format!("{path}: {why}")));
             }
-            if let Some(why) = sight.differs_from(&self.sights[0]) {
+            if let Some(why) = view.differs_from(&self.views[0]) {
                 return Err(session.error(format!(
                     "{path} is not shown to be the device that host {} sees: {why}. Nothing was \
                      written. Name it by a path under /dev/disk/by-id that leads to the same \
@@ -230,39 +276,48 @@ impl Reached {
                 )));
             }
         }
-        if consent != HostsConsent::Read {
-            self.is_free(path)?;
-        }
+        let losses =
+            if consent == HostsConsent::Read { Vec::new() } else { self.require_free(path)? };
         match consent {
-            HostsConsent::Read => return Ok(self.shared(path)),
-            HostsConsent::Named(given) => self.is_given_up(path, given)?,
-            HostsConsent::Same(device) => self.is_the_same(path, device)?,
+            HostsConsent::Read => return Ok(self.shared()),
+            HostsConsent::Named(given) => self.require_confirmations(path, given, &losses)?,
+            HostsConsent::Same(device) => self.require_same(path, device)?,
         }
         self.hold(path)?;
-        Ok(self.sights[0].device(path))
+        Ok(self.views[0].device.clone())
     }
 
     /// A device that is only read may be in use, on any of the hosts.
-    fn shared(&self, path: &str) -> Device {
-        let both = self.sessions.iter().zip(&self.sights);
-        let uses = both.flat_map(|(session, sight)| {
-            sight.uses().into_iter().map(|how| format!("{}: {how}", session.host))
-        });
-        Device { in_use: uses.collect(), ..self.sights[0].device(path) }
+    fn shared(&self) -> Device {
+        let mut device = self.views[0].device.clone();
+        device.in_use.clear();
+        for (session, view) in self.sessions.iter().zip(&self.views) {
+            let uses = view.device.in_use.iter();
+            device.in_use.extend(uses.map(|how| format!("{}: {how}", session.host)));
+        }
+        device
     }
 
-    fn is_free(&self, path: &str) -> Result<(), RemoteError> {
-        for (session, sight) in self.sessions.iter().zip(&self.sights) {
-            if let Some(why) = sight.obstacle() {
-                return Err(session.error(format!("{path}: {why}. Nothing was written")));
+    /// Refuses a device that any host uses; returns what overwriting it destroys, by host.
+    fn require_free(&mut self, path: &str) -> Result<Vec<Vec<String>>, RemoteError> {
+        for session in &mut self.sessions {
+            session.request("judge")?;
+        }
+        let mut losses = Vec::new();
+        for session in &mut self.sessions {
+            match session.parsed("verdict")? {
+                HostVerdict::Free(lost) => losses.push(lost),
+                HostVerdict::Refused(why) => {
+                    return Err(session.error(format!("{path}: {why}. Nothing was written")));
+                }
             }
         }
-        Ok(())
+        Ok(losses)
     }
 
-    /// Whether it is the device of the run that is resumed.
-    fn is_the_same(&self, path: &str, device: &Device) -> Result<(), RemoteError> {
-        let now = self.sights[0].device(path);
+    /// Refuses a device that is not that of the run that is resumed.
+    fn require_same(&self, path: &str, device: &Device) -> Result<(), RemoteError> {
+        let now = &self.views[0].device;
         if device.has_identity() && now.is_same(device) {
             return Ok(());
         }
@@ -275,45 +330,83 @@ impl Reached {
 
     /// What to type to give it up on every host.
     fn confirmations(&self) -> Vec<String> {
-        let both = self.sessions.iter().zip(&self.sights);
-        both.map(|(session, sight)| {
-            format!("--yes-destroy '{}:{}'", session.host, sight.confirmation())
+        let both = self.sessions.iter().zip(&self.views);
+        both.map(|(session, view)| {
+            format!("--yes-destroy '{}:{}'", session.host, view.device.confirmation())
         })
         .collect()
     }
 
-    fn is_given_up(&self, path: &str, given: &[String]) -> Result<(), RemoteError> {
-        let wanted =
-            |session: &Session, sight: &Sight| format!("{}:{}", session.host, sight.confirmation());
-        let both = || self.sessions.iter().zip(&self.sights);
-        let missing = both().find(|(session, sight)| !given.contains(&wanted(session, sight)));
-        let Some((session, sight)) = missing else { return Ok(()) };
-        Err(session.error(format!(
-            "overwriting {path} is not confirmed there; it would destroy: {}. To destroy all of \
-             that, confirm with {}",
-            sight.losses().join("; "),
-            self.confirmations().join(" ")
-        )))
+    fn require_confirmations(
+        &self,
+        path: &str,
+        given: &[String],
+        losses: &[Vec<String>],
+    ) -> Result<(), RemoteError> {
+        for ((session, view), losses) in self.sessions.iter().zip(&self.views).zip(losses) {
+            let wanted = format!("{}:{}", session.host, view.device.confirmation());
+            if !given.contains(&wanted) {
+                let lost = if losses.is_empty() {
+                    "all of its content (no partition table or file system recognized)"
+                } else {
+                    &losses.join("; ")
+                };
+                return Err(session.error(format!(
+                    "overwriting {path} is not confirmed there; it would destroy: {lost}. To \
+                     destroy all of that, confirm with {}",
+                    self.confirmations().join(" ")
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Holds the device exclusively on every host, so that none begins to use it. Where
-    /// two of them are one kernel, one holds it for both.
+    /// several of them are one kernel, one holds it for all.
     fn hold(&mut self, path: &str) -> Result<(), RemoteError> {
-        for (session, sight) in self.sessions.iter_mut().zip(&self.sights) {
-            if self.keepers.iter().any(|(boot, _)| *boot == sight.boot) {
+        for at in 0..self.sessions.len() {
+            let boot = &self.views[at].boot;
+            if self.views[..at].iter().any(|before| before.boot == *boot) {
                 continue;
             }
-            let answer = session.value("hold", "exclusive")?;
-            let Some(keeper) = answer.strip_prefix("yes ") else {
-                let why = answer.strip_prefix("no ").unwrap_or(&answer).to_owned();
-                return Err(session.error(format!(
-                    "{path} cannot be held exclusively ({why}), so it is taken to be in use. \
-                     Nothing was written"
-                )));
-            };
-            self.keepers.push((sight.boot.clone(), keeper.to_owned()));
+            self.sessions[at].ask("hold").map_err(|error| RemoteError {
+                what: format!("{path}: {}. Nothing was written", error.what),
+                ..error
+            })?;
+            self.holds[at] = true;
         }
         Ok(())
+    }
+
+    /// Arms and holds the device on this machine too, wherever it may be one of this
+    /// machine's. A device of the same kernel is held already.
+    fn hold_here(&self, path: &str) -> Result<Vec<Target>, RemoteError> {
+        let refused = |what: String| RemoteError {
+            host: "here".to_owned(),
+            what: format!("{path}: {what}. Nothing was written"),
+        };
+        let roots = Roots::real();
+        let boot = read_text(&roots.proc.join("sys/kernel/random/boot_id"))
+            .ok_or_else(|| refused("/proc/sys/kernel/random/boot_id cannot be read".to_owned()))?;
+        if self.views.iter().any(|view| view.boot == boot) {
+            return Ok(Vec::new());
+        }
+        let mut held = Vec::new();
+        for device in devices(&roots).map_err(|error| refused(error.to_string()))? {
+            if !self.views[0].may_be(&device) {
+                continue;
+            }
+            let consent = Consent::Destroy { confirmation: Some(device.confirmation().to_owned()) };
+            let armed = arm(&device, &consent, &[], &roots);
+            held.push(armed.map_err(|why| {
+                refused(format!(
+                    "this machine's {} has the same size, nothing shows that it is another \
+                     device, and it is not free: {why}",
+                    device.path
+                ))
+            })?);
+        }
+        Ok(held)
     }
 }
 
@@ -337,14 +430,14 @@ impl RemoteTarget {
             return Ok(());
         }
         // All of them at the same time: each takes a moment.
-        for session in self.hosts.iter_mut().filter_map(|host| host.session.as_mut()) {
-            session.look()?;
+        for host in self.hosts.iter_mut().filter(|host| host.holds) {
+            if let Some(session) = &mut host.session {
+                session.request("check")?;
+            }
         }
-        for session in self.hosts.iter_mut().filter_map(|host| host.session.as_mut()) {
-            let mut sight = session.seen()?;
-            sight.pass_over(&self.keepers);
-            if let Some(why) = sight.obstacle() {
-                return Err(session.error(why));
+        for host in self.hosts.iter_mut().filter(|host| host.holds) {
+            if let Some(session) = &mut host.session {
+                session.answer()?;
             }
         }
         Ok(())
@@ -359,7 +452,8 @@ impl RemoteTarget {
             if kernels.contains(&boot) {
                 continue;
             }
-            let counted = counters_of(&session.value("counters", "counters").ok()?)?;
+            session.request("counters").ok()?;
+            let counted: KernelCounters = session.parsed::<Option<_>>("counters").ok()??;
             sum.reads += counted.reads;
             sum.read_merges += counted.read_merges;
             sum.read_bytes += counted.read_bytes;
@@ -411,44 +505,28 @@ impl Drop for RemoteTarget {
                 scope.spawn(move || drop(host));
             }
         });
-        if let Some(place) = &self.place {
-            let _ = std::fs::remove_dir_all(place);
-        }
     }
 }
 
-/// The host's clock less ours, from the quickest of some answers; `None` where its `date`
-/// has no nanoseconds.
-fn clock(session: &mut Session) -> Result<Option<i128>, RemoteError> {
+/// The host's clock less ours, from the quickest of some answers.
+fn clock(session: &mut Session) -> Result<i128, RemoteError> {
     let mut best: Option<(i128, i128)> = None;
     for _ in 0..CLOCK_LOOKS {
         let asked = unix_nanos();
-        let there = session.value("clock", "clock")?;
+        let text = session.value("clock", "clock")?;
         let answered = unix_nanos();
-        let Ok(there) = there.parse::<i128>() else { return Ok(None) };
+        let there: i128 = text
+            .parse()
+            .map_err(|_| session.error(format!("its clock is '{text}', which is no number")))?;
         let took = answered - asked;
         if best.is_none_or(|(quickest, _)| took < quickest) {
             best = Some((took, there - (asked + took / 2)));
         }
     }
-    Ok(best.map(|(_, clock)| clock))
+    Ok(best.map_or(0, |(_, clock)| clock))
 }
 
 fn unix_nanos() -> i128 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
-}
-
-/// The block layer's `stat` file: sectors of 512 bytes.
-fn counters_of(text: &str) -> Option<KernelCounters> {
-    let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    let at = |place: usize| fields.get(place).copied();
-    Some(KernelCounters {
-        reads: at(0)?,
-        read_merges: at(1)?,
-        read_bytes: Bytes(at(2)? * 512),
-        writes: at(4)?,
-        write_merges: at(5)?,
-        write_bytes: Bytes(at(6)? * 512),
-    })
 }

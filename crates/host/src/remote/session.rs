@@ -1,29 +1,34 @@
-//! A host's own shell, over ssh: questions and answers, and a tunnel to the socket of the
-//! fio server that it keeps. Nothing of ours is installed there; when the connection ends,
-//! the shell ends the server with all of its processes.
+//! A connection to a host over ssh: this program is sent there and answers requests
+//! ([`super::attend_host`]), and a tunnel leads to the socket of the fio server that it keeps.
+//! Nothing is installed there; when the connection ends, everything there is removed.
 
-use super::sight::Sight;
+use super::program::SentProgram;
 use crate::tool::command;
+use serde::de::DeserializeOwned;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// What the host's shell does.
-const ATTENDANT: &str = include_str!("attend.sh");
+const SHELL: &str = include_str!("attend.sh");
+
+/// Bytes of the program that are written at once.
+const CHUNK: usize = 1 << 18;
 
 /// How long a host may take to answer: logging in may wait for a name server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a shell that keeps a server hears from us. It ends everything when it has heard
-/// nothing for [`PATIENCE`].
+/// Time between two signs of life for a host, which ends everything after none for
+/// [`PATIENCE`].
 const PULSE: Duration = Duration::from_secs(3);
 
-/// How long a shell may take to end its server.
+/// Time for a host to end its server.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// How much of ssh's own words is kept.
@@ -46,10 +51,10 @@ impl fmt::Display for RemoteError {
 
 impl std::error::Error for RemoteError {}
 
-/// Where a shell reads its requests; `None` once it was closed.
+/// Where a host reads its requests; `None` once it was closed.
 type Requests = Arc<Mutex<Option<ChildStdin>>>;
 
-/// A shell on a host.
+/// A host that answers.
 #[derive(Debug)]
 pub(super) struct Session {
     pub host: String,
@@ -57,6 +62,8 @@ pub(super) struct Session {
     pub socket: PathBuf,
     child: Child,
     requests: Requests,
+    /// Bytes of the program that were sent.
+    sent: Arc<AtomicU64>,
     answers: Receiver<String>,
     words: Arc<Mutex<String>>,
 }
@@ -83,7 +90,8 @@ impl Session {
         let there = format!("/tmp/steadfast-{name}");
         let socket = directory.join(format!("{name}.socket"));
         let (path, place, silence) = (quoted(device), quoted(&there), PATIENCE.as_secs());
-        let text = format!("device={path}\nplace={place}\nsilence={silence}\n{ATTENDANT}");
+        let version = concat!("version='steadfast ", env!("CARGO_PKG_VERSION"), "'");
+        let text = format!("device={path}\nplace={place}\n{version}\nsilence={silence}\n{SHELL}");
         let mut command = command(Path::new("ssh")).map_err(failed)?;
         if let Some(config) = ssh_config {
             command.arg("-F").arg(config);
@@ -108,25 +116,26 @@ impl Session {
         let answers = lines_of(child.stdout.take());
         let words = words_of(child.stderr.take());
         let requests = Arc::new(Mutex::new(requests));
-        Ok(Session { host: host.to_owned(), socket, child, requests, answers, words })
+        let sent = Arc::default();
+        Ok(Session { host: host.to_owned(), socket, child, requests, sent, answers, words })
     }
 
-    /// Waits until the shell is there.
-    pub fn greet(&mut self) -> Result<(), RemoteError> {
-        self.answer(PATIENCE).map(drop)
-    }
-
-    /// Asks something and returns the lines of the answer.
-    pub fn ask(&mut self, request: &str) -> Result<Vec<String>, RemoteError> {
-        self.send(request)?;
-        self.answer(PATIENCE)
-    }
-
-    /// Has the host keep a fio server, for as long as this session lasts.
-    pub fn serve(&mut self) -> Result<(), RemoteError> {
-        self.ask("serve")?;
+    /// Waits until the shell is there, and begins to send the program. Requests wait until
+    /// it was sent. From then on, the host hears from here again and again.
+    pub fn send_program(&mut self, program: &SentProgram) -> Result<(), RemoteError> {
+        let lines = self.answer()?;
+        let machine = lines.iter().find_map(|line| line.strip_prefix("machine "));
+        let bytes =
+            if machine == Some(SentProgram::MACHINE) { program.bytes() } else { Arc::default() };
         let requests = Arc::downgrade(&self.requests);
+        let sent = Arc::clone(&self.sent);
         std::thread::spawn(move || {
+            if let Some(requests) = requests.upgrade()
+                && send(&requests, &bytes, &sent).is_err()
+            {
+                return;
+            }
+            drop(bytes);
             while requests.upgrade().is_some_and(|requests| write_to(&requests, "pulse").is_ok()) {
                 std::thread::sleep(PULSE);
             }
@@ -134,30 +143,46 @@ impl Session {
         Ok(())
     }
 
-    fn send(&mut self, request: &str) -> Result<(), RemoteError> {
+    /// Waits until the program runs there.
+    pub fn greet(&mut self) -> Result<(), RemoteError> {
+        self.answer().map(drop)
+    }
+
+    /// Asks something and returns the lines of the answer.
+    pub fn ask(&mut self, request: &str) -> Result<Vec<String>, RemoteError> {
+        self.request(request)?;
+        self.answer()
+    }
+
+    /// Sends a request; [`Session::answer`] is to follow.
+    pub fn request(&mut self, request: &str) -> Result<(), RemoteError> {
         write_to(&self.requests, request).map_err(|_| self.lost("was lost"))
     }
 
     /// Asks something whose answer is one value.
     pub fn value(&mut self, request: &str, word: &str) -> Result<String, RemoteError> {
-        let lines = self.ask(request)?;
+        self.request(request)?;
+        self.answered(word)
+    }
+
+    /// Waits for an answer that is one value.
+    pub fn answered(&mut self, word: &str) -> Result<String, RemoteError> {
+        let lines = self.answer()?;
         let found = lines.iter().find_map(|line| line.strip_prefix(word));
         match found {
             Some(value) => Ok(value.trim().to_owned()),
-            None => Err(self.error(format!("it did not answer '{request}'"))),
+            None => Err(self.error(format!("it did not answer with '{word}'"))),
         }
     }
 
-    /// Has the host begin to look the device over; [`Session::seen`] is to follow.
-    pub fn look(&mut self) -> Result<(), RemoteError> {
-        self.send("look")
-    }
-
-    /// What it has seen.
-    pub fn seen(&mut self) -> Result<Sight, RemoteError> {
-        let lines = self.answer(PATIENCE)?;
-        Sight::read(&lines).map_err(|why| {
-            self.error(format!("{why}; a device whose state is unknown is not used"))
+    /// Waits for an answer that is one value as JSON.
+    pub fn parsed<T: DeserializeOwned>(&mut self, word: &str) -> Result<T, RemoteError> {
+        let text = self.answered(word)?;
+        serde_json::from_str(&text).map_err(|error| {
+            self.error(format!(
+                "its answer '{word}' is not understood ({error}); install the same version of \
+                 steadfast there"
+            ))
         })
     }
 
@@ -166,11 +191,14 @@ impl Session {
         RemoteError { host: self.host.clone(), what: what.into() }
     }
 
-    fn answer(&mut self, patience: Duration) -> Result<Vec<String>, RemoteError> {
-        let begun = Instant::now();
+    /// Waits for the lines of an answer, for as long as the program is being sent and
+    /// [`PATIENCE`] beyond that.
+    pub fn answer(&mut self) -> Result<Vec<String>, RemoteError> {
+        let mut begun = Instant::now();
+        let mut sent = self.sent.load(Ordering::Relaxed);
         let mut lines = Vec::new();
         loop {
-            match self.answers.recv_timeout(patience.saturating_sub(begun.elapsed())) {
+            match self.answers.recv_timeout(Duration::from_secs(1)) {
                 Ok(line) if line == "." => return Ok(lines),
                 Ok(line) => match line.strip_prefix('!') {
                     Some(why) => return Err(self.error(why)),
@@ -178,7 +206,15 @@ impl Session {
                 },
                 Err(RecvTimeoutError::Disconnected) => return Err(self.lost("ended")),
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(self.error(format!("no answer within {} s", patience.as_secs())));
+                    let now = self.sent.load(Ordering::Relaxed);
+                    if now != sent {
+                        sent = now;
+                        begun = Instant::now();
+                    }
+                    if begun.elapsed() > PATIENCE {
+                        let seconds = PATIENCE.as_secs();
+                        return Err(self.error(format!("no answer within {seconds} s")));
+                    }
                 }
             }
         }
@@ -214,9 +250,16 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// The shell ends its server when it has no more requests.
+    /// The host ends its server when it has no more requests.
     fn drop(&mut self) {
-        drop(self.requests.lock().unwrap_or_else(PoisonError::into_inner).take());
+        match self.requests.try_lock() {
+            Ok(mut requests) => drop(requests.take()),
+            Err(TryLockError::Poisoned(requests)) => drop(requests.into_inner().take()),
+            // The program is being sent: writing ends with ssh.
+            Err(TryLockError::WouldBlock) => {
+                let _ = self.child.kill();
+            }
+        }
         if !self.wait(FAREWELL) {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -239,6 +282,18 @@ const OPTIONS: [&str; 10] = [
     "ForwardX11=no",
     "ForwardAgent=no",
 ];
+
+/// Sends the length of the program, then the program.
+fn send(requests: &Requests, program: &[u8], sent: &AtomicU64) -> io::Result<()> {
+    let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+    let pipe = requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+    writeln!(pipe, "{}", program.len())?;
+    for chunk in program.chunks(CHUNK) {
+        pipe.write_all(chunk)?;
+        sent.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+    }
+    pipe.flush()
+}
 
 fn write_to(requests: &Requests, line: &str) -> io::Result<()> {
     let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -296,10 +351,10 @@ mod tests {
     }
 
     #[test]
-    fn the_attendant_is_a_shell_script() {
+    fn what_a_host_runs_first_is_a_shell_script() {
         let mut child =
             std::process::Command::new("sh").arg("-n").stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(ATTENDANT.as_bytes()).unwrap();
+        child.stdin.take().unwrap().write_all(SHELL.as_bytes()).unwrap();
         assert!(child.wait().unwrap().success());
     }
 }

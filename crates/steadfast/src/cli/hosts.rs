@@ -22,6 +22,17 @@ pub struct HostsArguments {
     pub ssh_config: Option<PathBuf>,
 }
 
+/// What a host of such a load is asked to attend to.
+#[derive(Debug, Args)]
+pub struct AttendHostArguments {
+    /// The device, by its path on this host
+    #[arg(long)]
+    pub device: PathBuf,
+    /// Seconds without a request after which everything is ended
+    #[arg(long)]
+    pub silence: u64,
+}
+
 impl HostsArguments {
     /// The hosts; `None` where this one loads the target itself.
     pub fn list(&self) -> anyhow::Result<Option<HostList>> {

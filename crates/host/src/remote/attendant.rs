@@ -1,0 +1,351 @@
+//! What runs on each host of a load from several hosts: it looks the device over by the
+//! very checks of [`crate::arm`], holds it, keeps a fio server on a socket that only this
+//! user can reach, and ends all of it when the connection ends.
+//!
+//! Every request is a line; its answer is lines that begin with a word, ended by a line with
+//! a dot. A line that begins with "!" says why it could not be done.
+
+use super::view::{HostVerdict, HostView};
+use crate::arming::{Consent, arm, verify_still_free};
+use crate::identity::inspect;
+use crate::node::Node;
+use crate::refusal::Refusal;
+use crate::roots::{Roots, read_text};
+use crate::sensors::kernel_counters;
+use crate::target::Target;
+use crate::tool::{command, find_program};
+use serde::Serialize;
+use std::fs;
+use std::io::{self, BufRead, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use steadfast_domain::{Device, Transport};
+
+/// Every thread of a load waits for the agreed moment, then notes when it began. It runs in
+/// the server's directory.
+const BEGIN: &str = "\
+now=$(date +%s%N)
+left=$(($(cat at) - now))
+[ \"$left\" -le 0 ] || sleep \"$(printf '%d.%09d' $((left / 1000000000)) $((left % 1000000000)))\"
+date +%s%N >>began
+";
+
+/// Time for a fio server to begin to listen.
+const START: Duration = Duration::from_secs(5);
+
+/// Time for the processes of a fio server to end after SIGTERM.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Time between two looks at a process or a file that is waited for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Answers requests about a device until there are no more, until none has come for
+/// `silence`, or until the shell that started this process has ended.
+///
+/// The current directory must be this user's alone; the server's socket and files are made
+/// there. It is removed if that shell is gone.
+///
+/// # Errors
+/// Where an answer cannot be written.
+pub fn attend_host(
+    device: &Path,
+    silence: Duration,
+    requests: impl BufRead + Send + 'static,
+    answers: &mut dyn Write,
+) -> io::Result<()> {
+    // SAFETY: getppid has no preconditions and cannot fail.
+    let parent = || unsafe { libc::getppid() };
+    let shell = parent();
+    let (sender, received) = channel();
+    std::thread::spawn(move || {
+        for line in requests.lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut attendant = match Attendant::begin(device) {
+        Ok(attendant) => {
+            writeln!(answers, ".")?;
+            answers.flush()?;
+            attendant
+        }
+        Err(why) => {
+            writeln!(answers, "!{}\n.", one_line(&why))?;
+            return answers.flush();
+        }
+    };
+    let mut heard = Instant::now();
+    while heard.elapsed() < silence && parent() == shell {
+        let request = match received.recv_timeout(Duration::from_secs(1)) {
+            Ok(request) => request,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        heard = Instant::now();
+        if request == "pulse" {
+            continue;
+        }
+        match attendant.answer(&request) {
+            Ok(lines) => lines.iter().try_for_each(|line| writeln!(answers, "{line}"))?,
+            Err(why) => writeln!(answers, "!{}", one_line(&why))?,
+        }
+        writeln!(answers, ".")?;
+        answers.flush()?;
+    }
+    let place = attendant.place.clone();
+    drop(attendant);
+    if parent() != shell {
+        let _ = fs::remove_dir_all(place);
+    }
+    Ok(())
+}
+
+/// The device that a host was asked about, and what is done with it.
+struct Attendant {
+    roots: Roots,
+    /// The directory of the server's files.
+    place: PathBuf,
+    device: Device,
+    node: Node,
+    /// Device number, major and minor.
+    number: (u32, u32),
+    /// The device, open for reading: fio's handle.
+    reading: Target,
+    /// The device, held exclusively.
+    held: Option<Target>,
+    server: Option<FioServer>,
+}
+
+impl Attendant {
+    fn begin(path: &Path) -> Result<Attendant, String> {
+        let roots = Roots::real();
+        let place = std::env::current_dir().map_err(|error| error.to_string())?;
+        let device = inspect(path, &roots).map_err(|error| error.to_string())?;
+        if device.transport == Transport::File {
+            return Err(format!("{} is not a block device on this host", path.display()));
+        }
+        let reading = arm(&device, &Consent::Read, &[], &roots).map_err(|why| worded(&why))?;
+        let number = number_of(&reading).map_err(|error| error.to_string())?;
+        let node = Node::numbered(number.0, number.1, &roots)
+            .ok_or_else(|| format!("sysfs does not list {}", path.display()))?;
+        let device = reading.device().clone();
+        Ok(Attendant { roots, place, device, node, number, reading, held: None, server: None })
+    }
+
+    fn answer(&mut self, request: &str) -> Result<Vec<String>, String> {
+        let (word, rest) = request.split_once(' ').unwrap_or((request, ""));
+        match word {
+            "look" => Ok(vec![json("view", &self.view()?)?]),
+            "judge" => Ok(vec![json("verdict", &self.judge())?]),
+            "hold" => self.hold().map(|()| Vec::new()),
+            "check" => self.check().map(|()| Vec::new()),
+            "serve" => self.serve().map(|handle| vec![format!("serves {handle}")]),
+            "clock" => Ok(vec![format!("clock {}", unix_nanos())]),
+            "at" => self.note_moment(rest).map(|()| Vec::new()),
+            "began" => self.moments(),
+            "counters" => {
+                let counters = kernel_counters(&self.device, &self.roots);
+                Ok(vec![json("counters", &counters)?])
+            }
+            _ => Err(format!("'{request}' is no request")),
+        }
+    }
+
+    fn view(&self) -> Result<HostView, String> {
+        let read = |name: &str| {
+            let path = self.roots.proc.join(name);
+            read_text(&path).ok_or_else(|| format!("{} cannot be read", path.display()))
+        };
+        Ok(HostView {
+            kernel: read("sys/kernel/osrelease")?,
+            boot: read("sys/kernel/random/boot_id")?,
+            fio: fio_version()?,
+            number: self.number,
+            device: self.device.clone(),
+            is_partition: self.node.partition().is_some(),
+            namespace: self.node.whole().number("nsid"),
+        })
+    }
+
+    /// Decides whether the device may be overwritten, without opening it for that.
+    fn judge(&self) -> HostVerdict {
+        if let Some(why) = not_root() {
+            return HostVerdict::Refused(why);
+        }
+        let unnamed = Consent::Destroy { confirmation: None };
+        match arm(&self.device, &unnamed, &[], &self.roots) {
+            Err(Refusal::Unconfirmed { losses, .. }) => HostVerdict::Free(losses),
+            Err(refusal) => HostVerdict::Refused(worded(&refusal)),
+            Ok(_) => HostVerdict::Refused("it is a scratch file".to_owned()),
+        }
+    }
+
+    /// Arms the device, and holds it exclusively until the end.
+    fn hold(&mut self) -> Result<(), String> {
+        if let Some(why) = not_root() {
+            return Err(why);
+        }
+        let confirmation = Some(self.device.confirmation().to_owned());
+        let consent = Consent::Destroy { confirmation };
+        let target = arm(&self.device, &consent, &[], &self.roots).map_err(|why| worded(&why))?;
+        let number = number_of(&target).map_err(|error| error.to_string())?;
+        if number != self.number {
+            return Err(format!("{} leads to another device now", self.device.path));
+        }
+        self.held = Some(target);
+        Ok(())
+    }
+
+    /// Looks once more whether anything has begun to use the device that is held.
+    fn check(&mut self) -> Result<(), String> {
+        let held = self.held.as_mut().ok_or("the device is not held")?;
+        verify_still_free(held, &self.roots).map_err(|why| worded(&why))
+    }
+
+    /// Starts a fio server; returns the number of its handle on the device.
+    fn serve(&mut self) -> Result<i32, String> {
+        let failed = |error: io::Error| format!("fio --server did not start: {error}");
+        fs::write("begin", BEGIN).map_err(failed)?;
+        let socket = self.place.join("socket");
+        let log = fs::File::create("server.log").map_err(failed)?;
+        let errors = log.try_clone().map_err(failed)?;
+        let handle = self.reading.fd().as_raw_fd();
+        let mut fio = command(Path::new("fio")).map_err(failed)?;
+        fio.arg(format!("--server=sock:{}", socket.display()))
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(errors)
+            .process_group(0);
+        // SAFETY: between fork and exec only a system call is made, on plain integers.
+        unsafe {
+            fio.pre_exec(move || match libc::fcntl(handle, libc::F_SETFD, 0) {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
+        let child = fio.spawn().map_err(failed)?;
+        // For the shell, if this process is killed.
+        fs::write("server", child.id().to_string()).map_err(failed)?;
+        let server = self.server.insert(FioServer { child });
+        let begun = Instant::now();
+        while begun.elapsed() < START {
+            if socket.exists() {
+                return Ok(handle);
+            }
+            if !matches!(server.child.try_wait(), Ok(None)) {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        let log = fs::read_to_string("server.log").unwrap_or_default();
+        let last: Vec<&str> = log.lines().rev().take(3).collect();
+        Err(format!("fio --server did not start: {}", last.join(" ")))
+    }
+
+    /// Notes the moment at which the threads of the next load begin, in nanoseconds of this
+    /// host's clock.
+    fn note_moment(&self, moment: &str) -> Result<(), String> {
+        let written = fs::write("at", moment).and_then(|()| fs::write("began", ""));
+        written.map_err(|error| format!("the moment cannot be noted: {error}"))
+    }
+
+    fn moments(&self) -> Result<Vec<String>, String> {
+        let text = fs::read_to_string("began").map_err(|error| format!("began: {error}"))?;
+        Ok(text.lines().map(|line| format!("began {line}")).collect())
+    }
+}
+
+/// A fio server with its workers, which are ended with this.
+struct FioServer {
+    child: Child,
+}
+
+impl Drop for FioServer {
+    fn drop(&mut self) {
+        let Ok(group) = i32::try_from(self.child.id()) else { return };
+        // SAFETY: the group is that of a child that has not been waited for, so that no
+        // other process can have its number.
+        let signal = |signal: i32| unsafe { libc::kill(-group, signal) };
+        signal(libc::SIGTERM);
+        let begun = Instant::now();
+        // The first process of the group stays until it is waited for; its workers must end.
+        while begun.elapsed() < FAREWELL && has_running(group) {
+            std::thread::sleep(LOOK);
+        }
+        signal(libc::SIGKILL);
+        let _ = self.child.wait();
+        let _ = fs::remove_file("server");
+    }
+}
+
+/// Returns true while a process group has processes other than zombies.
+fn has_running(group: i32) -> bool {
+    let Ok(processes) = crate::processes::all(&Roots::real()) else { return true };
+    processes.iter().any(|process| {
+        // `PID (NAME) STATE PPID PGRP`; the name may contain anything.
+        let text = read_text(&process.join("stat")).unwrap_or_default();
+        let mut fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
+        let state = fields.next().unwrap_or_default();
+        state != "Z" && fields.nth(1).and_then(|number| number.parse().ok()) == Some(group)
+    })
+}
+
+/// Why this user cannot see what others do with a device; `None` for root.
+fn not_root() -> Option<String> {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    (!is_root).then(|| {
+        "the login is not root, so that mounts and open files of others cannot be seen; log in \
+         as root"
+            .to_owned()
+    })
+}
+
+fn fio_version() -> Result<String, String> {
+    let missing = "fio is not installed; install the package fio";
+    let fio = find_program(Path::new("fio")).map_err(|_| missing)?;
+    let mut child = command(&fio)
+        .map_err(|_| missing)?
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("fio cannot be run: {error}"))?;
+    let mut text = String::new();
+    if let Some(pipe) = child.stdout.take() {
+        let _ = pipe.take(1000).read_to_string(&mut text);
+    }
+    let _ = child.wait();
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// The device number behind an open device.
+fn number_of(target: &Target) -> io::Result<(u32, u32)> {
+    let number = target.file().metadata()?.rdev();
+    Ok((libc::major(number), libc::minor(number)))
+}
+
+fn worded(refusal: &Refusal) -> String {
+    let remedy = refusal.remedy();
+    if remedy.is_empty() { refusal.to_string() } else { format!("{refusal}: {remedy}") }
+}
+
+fn json(word: &str, value: &impl Serialize) -> Result<String, String> {
+    let text = serde_json::to_string(value).map_err(|error| error.to_string())?;
+    Ok(format!("{word} {text}"))
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+}
+
+fn unix_nanos() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+}

@@ -1,0 +1,91 @@
+//! This program, as it is sent to other hosts.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// The executable that runs here, without what only debuggers read.
+#[derive(Debug)]
+pub(super) struct SentProgram(File, OnceLock<Arc<Vec<u8>>>);
+
+/// Size of an ELF header, of a program header, and the type of a segment that is loaded
+/// (elf.h, 64 bits).
+const HEADER: usize = 64;
+const PROGRAM_HEADER: usize = 56;
+const PT_LOAD: u32 = 1;
+
+impl SentProgram {
+    /// Output of `uname -m` on a host that can run it.
+    pub const MACHINE: &'static str = std::env::consts::ARCH;
+
+    /// Opens the executable of this process, also where it was replaced meanwhile.
+    pub fn open() -> io::Result<SentProgram> {
+        Ok(SentProgram(File::open(Path::new("/proc/self/exe"))?, OnceLock::new()))
+    }
+
+    /// The bytes that a kernel loads; empty where they cannot be read, so that nothing is sent.
+    pub fn bytes(&self) -> Arc<Vec<u8>> {
+        Arc::clone(self.1.get_or_init(|| Arc::new(read_loaded(&self.0).unwrap_or_default())))
+    }
+}
+
+fn read_loaded(mut executable: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    executable.read_to_end(&mut bytes)?;
+    bytes.truncate(loaded_length(&bytes).unwrap_or(bytes.len()));
+    Ok(bytes)
+}
+
+/// The end of the last segment of an executable that is loaded. Behind it lie symbols and
+/// line numbers, half of a build for development.
+fn loaded_length(bytes: &[u8]) -> Option<usize> {
+    let at = |start: usize, length: usize| bytes.get(start..start.checked_add(length)?);
+    let long = |start: usize| Some(u64::from_ne_bytes(at(start, 8)?.try_into().ok()?));
+    let header = at(0, HEADER)?;
+    if !header.starts_with(b"\x7fELF\x02") {
+        return None;
+    }
+    let first = usize::try_from(long(32)?).ok()?;
+    let count = u16::from_ne_bytes(at(56, 2)?.try_into().ok()?);
+    let mut end = None;
+    for number in 0..usize::from(count) {
+        let segment = first.checked_add(number * PROGRAM_HEADER)?;
+        if u32::from_ne_bytes(at(segment, 4)?.try_into().ok()?) == PT_LOAD {
+            let last = long(segment + 8)?.checked_add(long(segment + 32)?)?;
+            end = end.max(Some(usize::try_from(last).ok()?));
+        }
+    }
+    end.filter(|end| *end <= bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_is_loaded_is_enough_to_run() {
+        let whole = std::fs::metadata("/proc/self/exe").unwrap().len();
+        let bytes = SentProgram::open().unwrap().bytes();
+        assert!((bytes.len() as u64) < whole, "{} of {whole}", bytes.len());
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("program");
+        std::fs::write(&path, &*bytes).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        // This test binary lists its tests.
+        let output = std::process::Command::new(&path).arg("--list").output().unwrap();
+        let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(listed.contains("what_is_loaded_is_enough_to_run"), "{output:?}");
+    }
+
+    #[test]
+    fn what_is_no_executable_has_no_loaded_length() {
+        for bytes in [&b""[..], b"#!/bin/sh\n", b"\x7fELF\x02", &[0xff; 4096]] {
+            assert_eq!(loaded_length(bytes), None);
+        }
+        let mut odd = vec![0xff_u8; 4096];
+        odd[..5].copy_from_slice(b"\x7fELF\x02");
+        assert_eq!(loaded_length(&odd), None);
+    }
+}
