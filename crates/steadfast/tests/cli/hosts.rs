@@ -50,6 +50,54 @@ impl Drop for Separation {
     }
 }
 
+/// The server program: the system's, or one that scripts/openssh has unpacked.
+struct Sshd {
+    program: PathBuf,
+    libraries: Option<String>,
+}
+
+impl Sshd {
+    fn find() -> Option<Sshd> {
+        let installed = PathBuf::from("/usr/sbin/sshd");
+        if installed.exists() {
+            return Some(Sshd { program: installed, libraries: None });
+        }
+        let unpacked = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("openssh");
+        let program = unpacked.join("usr/sbin/sshd");
+        let mut libraries = Vec::new();
+        for above in ["usr/lib", "lib"] {
+            for entry in fs::read_dir(unpacked.join(above)).into_iter().flatten().flatten() {
+                libraries.push(entry.path().display().to_string());
+            }
+        }
+        program.exists().then(|| Sshd { program, libraries: Some(libraries.join(":")) })
+    }
+
+    /// The command that runs it in a network namespace and a mount namespace. One that is not
+    /// installed gets a list of users of its own, which has the user that its unprivileged
+    /// part runs as. A program in `bin` takes the place of the system's.
+    fn command(&self, namespace: &str, passwd: &Path, bin: &Path) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace, "unshare", "-m", "sh", "-c"]);
+        let mut users = fs::read_to_string("/etc/passwd").unwrap();
+        if !users.contains("\nsshd:") {
+            users += "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n";
+        }
+        fs::write(passwd, users).unwrap();
+        fs::set_permissions(passwd, fs::Permissions::from_mode(0o644)).unwrap();
+        let text = "mount --bind \"$0\" /etc/passwd || exit
+            if [ -e \"$1\" ]; then mount --bind \"$1\" \"$(command -v fio)\" || exit; fi
+            shift
+            exec \"$@\"";
+        command.arg(text).arg(passwd).arg(bin.join("fio"));
+        if let Some(libraries) = &self.libraries {
+            command.env("LD_LIBRARY_PATH", libraries);
+        }
+        command.arg(&self.program);
+        command
+    }
+}
+
 pub struct Namespace {
     name: String,
     pub namespace: String,
@@ -82,8 +130,8 @@ impl Hosts {
         if !is_root() {
             return Err("needs root for network namespaces".to_owned());
         }
-        if !Path::new("/usr/sbin/sshd").exists() {
-            return Err("openssh-server is not installed".to_owned());
+        if Sshd::find().is_none() {
+            return Err("no sshd: scripts/openssh target/openssh unpacks one".to_owned());
         }
         for program in ["ssh", "fio"] {
             run(program, &[if program == "ssh" { "-V" } else { "--version" }])?;
@@ -128,25 +176,30 @@ impl Hosts {
         in_it(&["addr", "add", &format!("{}/24", host.address), "dev", "in0"])?;
         in_it(&["link", "set", "in0", "up"])?;
         in_it(&["link", "set", "lo", "up"])?;
-        self.start_sshd(at, "/usr/bin:/bin:/usr/sbin:/sbin")
+        self.start_sshd(at)
     }
 
-    pub fn start_sshd(&mut self, at: usize, path: &str) -> Result<(), String> {
+    pub fn start_sshd(&mut self, at: usize) -> Result<(), String> {
         let file = self.path(&format!("sshd{at}"));
         let user = self.path("user.pub");
         let host = &mut self.hosts[at];
         let text = format!(
             "ListenAddress {}:{PORT}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
-             StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n\
-             SetEnv PATH={path}\n",
+             StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n",
             host.address,
             self.directory.path().join("host").display(),
             user.display(),
         );
         fs::write(&file, text).unwrap();
         let log = fs::File::create(self.directory.path().join(format!("log{at}"))).unwrap();
-        let child = Command::new("ip")
-            .args(["netns", "exec", &host.namespace, "/usr/sbin/sshd", "-D", "-e", "-f"])
+        let sshd = Sshd::find().ok_or("no sshd")?;
+        let child = sshd
+            .command(
+                &host.namespace,
+                &self.directory.path().join("passwd"),
+                &self.directory.path().join(format!("bin{at}")),
+            )
+            .args(["-D", "-e", "-f"])
             .arg(&file)
             .stdin(Stdio::null())
             .stderr(log)
@@ -172,14 +225,17 @@ impl Hosts {
 
     /// Has a host's fio do something first.
     pub fn wrap_fio(&mut self, at: usize, first: &str) {
-        let bin = self.path("bin");
+        let bin = self.path(&format!("bin{at}"));
         fs::create_dir_all(&bin).unwrap();
-        fs::write(bin.join("fio"), format!("#!/bin/sh\n{first}\nexec /usr/bin/fio \"$@\"\n"))
-            .unwrap();
+        let own = bin.join("original");
+        run("sh", &["-c", "cp \"$(command -v fio)\" \"$0\"", own.to_str().unwrap()]).unwrap();
+        let text = format!("#!/bin/sh\n{first}\nexec -a fio {} \"$@\"\n", own.display());
+        // Another file each time: the last one may be mounted still.
+        let _ = fs::remove_file(bin.join("fio"));
+        fs::write(bin.join("fio"), text.replace("/bin/sh", "/bin/bash")).unwrap();
         fs::set_permissions(bin.join("fio"), fs::Permissions::from_mode(0o755)).unwrap();
         self.stop_sshd(at);
-        let path = format!("{}:/usr/bin:/bin:/usr/sbin:/sbin", bin.display());
-        self.start_sshd(at, &path).unwrap();
+        self.start_sshd(at).unwrap();
     }
 
     fn write_config(&self) {
@@ -289,9 +345,12 @@ fn three_hosts_load_one_device_and_their_sum_is_the_devices_own() {
         tally("write", "ios"),
         tally("write", "bytes"),
     ];
-    let kernel: Vec<u64> = before.iter().zip(after).map(|(a, b)| b - a).collect();
-    assert_eq!(ours.to_vec(), kernel);
-    assert_eq!(number(&measurement["kernel"]["reads"]), ours[0]);
+    let kernel = &measurement["kernel"];
+    let counters = ["reads", "read_bytes", "writes", "write_bytes"];
+    assert_eq!(ours, counters.map(|counter| number(&kernel[counter])));
+    // The looks before the load read what lies on the device, and write nothing.
+    assert_eq!([ours[2], ours[3]], [after[2] - before[2], after[3] - before[3]]);
+    assert!(after[0] - before[0] - ours[0] < 1000, "{before:?} {after:?} {ours:?}");
     let parts = measurement["hosts"].as_array().unwrap();
     let names: Vec<&str> = parts.iter().map(|part| part["host"].as_str().unwrap()).collect();
     assert_eq!(names, ["a", "b", "c"]);
@@ -386,11 +445,11 @@ fn what_hosts_may_not_do_is_refused_before_anything_is_written() {
     let confirmed = [&write[..], &hosts.consent(device.name())].concat();
     // Somebody there has it open for writing.
     let open = fs::OpenOptions::new().write(true).open(&device.path).unwrap();
-    refused(&confirmed, &["host a", "open for writing in process"]);
+    refused(&confirmed, &["host a", "open for writing in"]);
     drop(open);
     let mut partition = confirmed.clone();
     partition[3] = "/dev/steadfast-no-such-device".into();
-    refused(&partition, &["host a", "no block device"]);
+    refused(&partition, &["host a", "steadfast-no-such-device"]);
     partition[3] = "/tmp/file".into();
     refused(&partition, &["name a block device by its path on the hosts"]);
     // Nothing but fio runs there, and no script.
@@ -521,18 +580,25 @@ fn a_procedure_runs_from_several_hosts() {
     assert_nothing_left(&hosts);
 }
 
-/// What a run measured: bytes read, bytes written, each step by two hosts. The kernel may
-/// split I/Os of a megabyte, so that their number tells nothing.
+/// What a run measured: bytes read, bytes written, each step by two hosts, as the kernel
+/// counted them. The kernel may split I/Os of a megabyte, so that their number tells nothing.
 fn measured_of(run: &Path) -> [u64; 2] {
     let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
     let mut sums = [0; 2];
     for line in journal.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let measured = &line["entry"]["applied"]["outcome"]["measurement"];
+        let mut step = [0; 2];
         for stream in measured["streams"].as_array().into_iter().flatten() {
-            sums[usize::from(stream["op"] == "write")] += number(&stream["tally"]["bytes"]);
+            step[usize::from(stream["op"] == "write")] += number(&stream["tally"]["bytes"]);
             assert_eq!(measured["hosts"].as_array().map(Vec::len), Some(2), "{measured}");
         }
+        if step != [0; 2] {
+            let kernel = &measured["kernel"];
+            assert_eq!(step, ["read_bytes", "write_bytes"].map(|bytes| number(&kernel[bytes])));
+        }
+        sums[0] += step[0];
+        sums[1] += step[1];
     }
     assert!(sums.iter().all(|sum| *sum > 0), "{sums:?}");
     sums
@@ -560,10 +626,7 @@ fn tests_of_other_tools_run_from_several_hosts() {
     let output = run_in(scratch.path(), &words(&arguments));
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let after = counted(&device);
-    assert_eq!(
-        measured_of(&scratch.path().join("run")),
-        [after[1] - before[1], after[3] - before[3]]
-    );
+    assert_eq!(measured_of(&scratch.path().join("run"))[1], after[3] - before[3]);
 
     let mut arguments =
         ["tkperf", "ssd", "old", &device.path, "-ssdt", "lat", "--plan", "--size", "64MiB"]
@@ -596,8 +659,8 @@ fn presets_run_from_several_hosts() {
         let output = run_in(scratch.path(), &words(&arguments));
         assert_eq!(code(&output), 0, "{command}: {}", stderr(&output));
         let after = counted(&device);
-        let kernel = [after[1] - before[1], after[3] - before[3]];
-        assert_eq!(measured_of(&scratch.path().join(run)), kernel, "{command}");
+        let written = after[3] - before[3];
+        assert_eq!(measured_of(&scratch.path().join(run))[1], written, "{command}");
         assert!(scratch.path().join(run).join("report.pdf").exists(), "{command}");
     }
     assert_nothing_left(&hosts);

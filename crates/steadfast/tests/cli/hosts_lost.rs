@@ -6,7 +6,7 @@ use super::resume::repeats_no_step_and_tells_every_gap;
 use super::scratch::{LoopDevice, Throttle, code, refuse, run_in, stderr, steadfast, wait_until};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -59,6 +59,7 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
         let mut run = begin(here, &next);
         wait_until("a step", || steps(here) >= before + 2 || run.try_wait().unwrap().is_some());
         let child = i32::try_from(run.id()).unwrap();
+        let mut left = Vec::new();
         match ending {
             "SIGINT" => {
                 // The hosts hold the device: no other run gets it, purges least of all.
@@ -67,10 +68,14 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
                 refuse(here, &other, &[&device.path, "open for writing"]);
                 signal(child, libc::SIGINT);
             }
-            "SIGKILL" => signal(child, libc::SIGKILL),
+            "SIGKILL" => {
+                left = tunnel_directories(child);
+                signal(child, libc::SIGKILL);
+            }
             _ => hosts.servers(1).into_iter().for_each(|server| signal(server, libc::SIGKILL)),
         }
         let ended = run.wait_with_output().unwrap();
+        wait_until("the end of the tunnels", || !left.iter().any(|path| path.exists()));
         let said = stderr(&ended);
         match ending {
             "SIGINT" => assert_eq!(code(&ended), 4, "{said}"),
@@ -87,6 +92,25 @@ fn a_run_from_hosts_is_resumed_whatever_ended_it() {
     assert!(matches!(code(&ended), 0 | 3), "{}", stderr(&ended));
     repeats_no_step_and_tells_every_gap(&here.join("run"));
     assert_nothing_left(&hosts);
+}
+
+/// The directories, here and on the hosts, between which a command's tunnels lead.
+fn tunnel_directories(command: i32) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        if !status.contains(&format!("\nPPid:\t{command}\n")) {
+            continue;
+        }
+        for word in line.split('\0').filter(|word| word.starts_with("/tmp/steadfast-")) {
+            if let Some((here, there)) = word.split_once(':') {
+                all.extend([here, there].map(|end| Path::new(end).parent().unwrap().to_owned()));
+            }
+        }
+    }
+    assert!(all.len() >= 4 && all.iter().all(|path| path.exists()), "{all:?}");
+    all
 }
 
 /// Reads for five minutes from all hosts, and lets `act` once so many processes serve host b.
@@ -123,10 +147,10 @@ fn a_host_that_dies_in_any_phase_is_named() {
         kill(&servers[2..]);
     });
     assert!(said.contains("void"), "{said}");
-    // Its shell is ended, as when the host is shut down.
+    // The program there is ended, as when the host is shut down.
     lost(&hosts, &device, 3, |servers| {
-        let shell = parent(servers[0]);
-        signal(shell, libc::SIGTERM);
+        let program = parent(servers[0]);
+        signal(program, libc::SIGTERM);
     });
     assert_nothing_left(&hosts);
 }
@@ -174,32 +198,47 @@ fn a_host_that_is_cut_off_is_named() {
     hosts.servers(1).into_iter().for_each(|server| signal(server, libc::SIGKILL));
 }
 
-/// What hosts run, with less patience: silent for so long, or killed, it leaves nothing.
+/// The shell text that hosts run, for a device, with little patience.
+fn shell(device: &LoopDevice, place: &Path) -> Command {
+    let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/src/remote/attend.sh");
+    let text = std::fs::read_to_string(text).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let text = format!(
+        "device={}\nplace={}\nversion='steadfast {version}'\nsilence=3\n{text}",
+        device.path,
+        place.display()
+    );
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &text]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    shell
+}
+
+fn send(requests: &mut impl Write, program: &[u8]) {
+    writeln!(requests, "{}", program.len()).unwrap();
+    requests.write_all(program).unwrap();
+}
+
+/// What hosts run: silent for so long, or either of its processes killed, it leaves nothing.
 #[test]
-fn a_shell_that_hears_nothing_ends_its_server() {
-    let test = "a_shell_that_hears_nothing_ends_its_server";
+fn a_host_that_hears_nothing_ends_its_server() {
+    let test = "a_host_that_hears_nothing_ends_its_server";
     let Some(device) = LoopDevice::new(test, 8) else { return };
     if Command::new("fio").arg("--version").output().is_err() {
         return super::scratch::skip(test, "fio is not installed");
     }
-    let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/src/remote/attend.sh");
-    let text = std::fs::read_to_string(text).unwrap();
+    let program = std::fs::read(env!("CARGO_BIN_EXE_steadfast")).unwrap();
     let scratch = tempfile::tempdir().unwrap();
-    for ending in ["silent", "killed"] {
+    for ending in ["silent", "shell-killed", "program-killed"] {
         let place = scratch.path().join(ending);
-        let text = format!("device={}\nplace={}\nsilence=3\n{text}", device.path, place.display());
-        let mut shell = Command::new("sh")
-            .args(["-c", &text])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut shell = shell(&device, &place).spawn().unwrap();
         let mut requests = shell.stdin.take().unwrap();
         let mut answers =
             BufReader::new(shell.stdout.take().unwrap()).lines().map_while(Result::ok);
+        send(&mut requests, &program);
         requests.write_all(b"serve\n").unwrap();
-        let served = answers.find_map(|line| line.strip_prefix("serves ")?.parse().ok());
-        let server: i32 = served.expect("a server");
+        answers.find(|line| line.starts_with("serves ")).expect("a server");
+        let server = std::fs::read_to_string(place.join("server")).unwrap();
+        let server: i32 = server.parse().unwrap();
         let is_there = || Path::new(&format!("/proc/{server}")).exists();
         // As long as it hears something, it goes on.
         for _ in 0..5 {
@@ -207,13 +246,42 @@ fn a_shell_that_hears_nothing_ends_its_server() {
             requests.write_all(b"pulse\n").unwrap();
             assert!(is_there());
         }
-        if ending == "killed" {
-            signal(i32::try_from(shell.id()).unwrap(), libc::SIGKILL);
-            shell.wait().unwrap();
+        match ending {
+            "shell-killed" => {
+                signal(i32::try_from(shell.id()).unwrap(), libc::SIGKILL);
+                shell.wait().unwrap();
+            }
+            "program-killed" => signal(parent(server), libc::SIGKILL),
+            _ => {}
         }
         wait_until("the end", || !is_there() && !place.exists());
         drop(requests);
         shell.wait().unwrap();
+    }
+}
+
+/// A program that cannot be run there, or is another version, is not trusted to check.
+#[test]
+fn a_host_that_cannot_run_the_program_is_refused() {
+    let test = "a_host_that_cannot_run_the_program_is_refused";
+    let Some(device) = LoopDevice::new(test, 8) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let programs: [&[u8]; 5] = [
+        b"",
+        b"\x7fELF\x02 of another machine",
+        b"#!/bin/sh\necho steadfast 0.0.1\n",
+        b"#!/bin/sh\nexit 1\n",
+        b"#!/steadfast/no/such/loader\n",
+    ];
+    for (number, program) in programs.iter().enumerate() {
+        let place = scratch.path().join(number.to_string());
+        let mut shell = shell(&device, &place).spawn().unwrap();
+        send(&mut shell.stdin.take().unwrap(), program);
+        let output = shell.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(code(&output), 1, "{said}");
+        assert!(said.contains("\n!") && said.contains("Install steadfast"), "{number}: {said}");
+        assert!(!place.exists());
     }
 }
 

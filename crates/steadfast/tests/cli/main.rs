@@ -22,6 +22,7 @@ mod fleet;
 mod front;
 mod hosts;
 mod hosts_lost;
+mod hosts_used;
 mod house;
 mod iometer;
 mod judged;

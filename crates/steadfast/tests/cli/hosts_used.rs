@@ -1,0 +1,434 @@
+//! Ways to use a device on another host. None is overwritten from here, however it is
+//! confirmed, and no byte changes; the same device without a use is overwritten.
+
+use super::hosts::{Hosts, words};
+use super::scratch::{code, python, run_in, stderr};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const MIB: usize = 1 << 20;
+
+/// Most of a state's time is spent waiting for a holder to let go.
+const WORKERS: usize = 4;
+
+const HOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/hold.py");
+
+type Built<T> = Result<T, String>;
+
+/// What a state is built from, taken apart in the opposite order.
+struct Stage {
+    directory: tempfile::TempDir,
+    undo: Vec<Undo>,
+    /// The loop device, and its file.
+    device: PathBuf,
+    image: PathBuf,
+    /// How many bytes of the file nobody may change. The kernel may swap, behind the first
+    /// page of a swap area.
+    kept: usize,
+}
+
+enum Undo {
+    Run(Vec<String>),
+    End(Child),
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        while let Some(undo) = self.undo.pop() {
+            match undo {
+                Undo::Run(command) => drop(run(&words(&command))),
+                Undo::End(mut child) => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                }
+            }
+        }
+    }
+}
+
+fn run(command: &[&str]) -> Built<String> {
+    let output = Command::new(command[0]).args(&command[1..]).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{command:?}: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(format!("{command:?}: {}", stderr(&output).trim())),
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+impl Stage {
+    /// A loop device that holds a file system.
+    fn new() -> Built<Stage> {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("image");
+        make_ext4(&image, 4 * MIB)?;
+        Stage::over(directory, image, &[])
+    }
+
+    fn over(directory: tempfile::TempDir, image: PathBuf, options: &[&str]) -> Built<Stage> {
+        let kept = fs::metadata(&image).unwrap().len() as usize;
+        let mut stage = Stage { directory, undo: Vec::new(), device: PathBuf::new(), image, kept };
+        stage.device = stage.attach(&stage.image.clone(), options)?;
+        Ok(stage)
+    }
+
+    /// A loop device with two partitions, the first of which holds a file system.
+    fn partitioned() -> Built<Stage> {
+        let directory = tempfile::tempdir().unwrap();
+        let (image, part) = (directory.path().join("image"), directory.path().join("part"));
+        make_ext4(&part, 4 * MIB)?;
+        let mut bytes = vec![0; MIB];
+        bytes.extend(fs::read(&part).unwrap());
+        bytes.resize(9 * MIB, 0);
+        for (entry, start) in [(446, 2048_u32), (462, 2048 + 8192)] {
+            bytes[entry + 4] = 0x83;
+            bytes[entry + 8..entry + 12].copy_from_slice(&start.to_le_bytes());
+            bytes[entry + 12..entry + 16].copy_from_slice(&8192_u32.to_le_bytes());
+        }
+        bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
+        fs::write(&image, bytes).unwrap();
+        let stage = Stage::over(directory, image, &["--partscan"])?;
+        for (number, start) in [("1", "2048"), ("2", "10240")] {
+            if !stage.part(number).exists() {
+                run(&["addpart", text(&stage.device), number, start, "8192"])?;
+            }
+        }
+        Ok(stage)
+    }
+
+    fn part(&self, number: &str) -> PathBuf {
+        format!("{}p{number}", self.device.display()).into()
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn attach(&mut self, file: &Path, options: &[&str]) -> Built<PathBuf> {
+        let command = [&["losetup", "--find", "--show"], options, &[text(file)]].concat();
+        // Two that ask for a free device at once may be given the same.
+        let mut attached = run(&command);
+        for _ in 0..40 {
+            if attached.is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            attached = run(&command);
+        }
+        let device = attached?;
+        self.undo.push(Undo::Run(["losetup", "--detach", &device].map(str::to_owned).to_vec()));
+        Ok(device.into())
+    }
+
+    fn mount(&mut self, device: &Path) -> Built<()> {
+        let point = self.at("point");
+        fs::create_dir_all(&point).unwrap();
+        run(&["mount", "-o", "ro", "-t", "ext4", text(device), text(&point)])?;
+        self.undo.push(Undo::Run(["umount", text(&point)].map(str::to_owned).to_vec()));
+        Ok(())
+    }
+
+    /// Swaps to a device or a file that begins so many bytes behind the image's beginning.
+    fn swap(&mut self, path: &Path, start: usize) -> Built<()> {
+        self.kept = start + 4096;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+        run(&["mkswap", text(path)])?;
+        run(&["swapon", text(path)])?;
+        self.undo.push(Undo::Run(["swapoff", text(path)].map(str::to_owned).to_vec()));
+        Ok(())
+    }
+
+    fn second_node(&self, device: &Path) -> Built<PathBuf> {
+        let number = fs::metadata(device).unwrap().rdev();
+        let (major, minor) = (libc::major(number).to_string(), libc::minor(number).to_string());
+        let node = self.at("node");
+        run(&["mknod", text(&node), "b", &major, &minor])?;
+        Ok(node)
+    }
+
+    /// A process that prints a line once it uses something.
+    fn start(&mut self, command: &[&str]) -> Built<()> {
+        let mut child = Command::new(command[0])
+            .args(&command[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{command:?}: {error}"))?;
+        let mut line = String::new();
+        let _ = BufReader::new(child.stdout.take().unwrap()).read_line(&mut line);
+        self.undo.push(Undo::End(child));
+        if line.is_empty() { Err(format!("{command:?} ended")) } else { Ok(()) }
+    }
+
+    fn hold(&mut self, how: &str, path: &Path) -> Built<()> {
+        self.start(&["python3", HOLDER, how, text(path)])
+    }
+}
+
+fn make_ext4(path: &Path, bytes: usize) -> Built<()> {
+    fs::write(path, vec![0; bytes]).unwrap();
+    run(&["mkfs.ext4", "-q", "-F", "-O", "^has_journal", text(path)])?;
+    // Without holes, which a swap file may not have.
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, bytes).map_err(|error| error.to_string())
+}
+
+/// A use, and how a stage that has it is built.
+type Use = (&'static str, fn() -> Built<Stage>);
+
+const USES: [Use; 28] = [
+    ("mounted", || with(|stage| stage.mount(&stage.device.clone()))),
+    ("mounted in another namespace", || {
+        with(|stage| {
+            let script = format!("mount -o ro -t ext4 {} /mnt", stage.device.display());
+            let script = format!("{script} && echo mounted && exec sleep 900");
+            stage.start(&["unshare", "--mount", "sh", "-c", &script])
+        })
+    }),
+    ("unmounted lazily", || {
+        with(|stage| {
+            let (device, point) = (stage.device.clone(), stage.at("left"));
+            fs::create_dir(&point).unwrap();
+            run(&["mount", "-o", "ro", "-t", "ext4", text(&device), text(&point)])?;
+            let script = "cd \"$1\" && echo there && exec sleep 900";
+            let started = stage.start(&["sh", "-c", script, "sh", text(&point)]);
+            run(&["umount", "--lazy", text(&point)])?;
+            started
+        })
+    }),
+    ("swap", || with(|stage| stage.swap(&stage.device.clone(), 0))),
+    ("external journal", || {
+        with(|stage| {
+            let (journal, other) = (stage.device.clone(), stage.at("other"));
+            run(&["mke2fs", "-q", "-F", "-b", "1024", "-O", "journal_dev", text(&journal)])?;
+            fs::write(&other, vec![0; 4 * MIB]).unwrap();
+            let over = stage.attach(&other, &[])?;
+            let option = format!("device={}", journal.display());
+            run(&["mkfs.ext4", "-q", "-F", "-b", "1024", "-J", &option, text(&over)])?;
+            stage.mount(&over)
+        })
+    }),
+    ("open exclusively", || with(|stage| stage.hold("exclusive", &stage.device.clone()))),
+    ("open for writing", || with(|stage| stage.hold("write", &stage.device.clone()))),
+    ("open for writing by another node", || {
+        with(|stage| {
+            let node = stage.second_node(&stage.device)?;
+            stage.hold("write", &node)
+        })
+    }),
+    ("mapped, its descriptor closed", || with(|stage| stage.hold("map", &stage.device.clone()))),
+    ("mapped by another node", || {
+        with(|stage| {
+            let node = stage.second_node(&stage.device)?;
+            stage.hold("map", &node)
+        })
+    }),
+    ("locked (flock)", || with(|stage| stage.hold("flock", &stage.device.clone()))),
+    ("locked (POSIX)", || with(|stage| stage.hold("posix", &stage.device.clone()))),
+    ("locked (OFD)", || with(|stage| stage.hold("ofd", &stage.device.clone()))),
+    ("a loop device above is mounted", || {
+        with(|stage| {
+            let above = stage.attach(&stage.device.clone(), &[])?;
+            stage.mount(&above)
+        })
+    }),
+    ("a loop device above a second node is mounted", || {
+        with(|stage| {
+            let node = stage.second_node(&stage.device)?;
+            let above = stage.attach(&node, &[])?;
+            stage.mount(&above)
+        })
+    }),
+    ("a loop device above is open for writing", || {
+        with(|stage| {
+            let above = stage.attach(&stage.device.clone(), &[])?;
+            stage.hold("write", &above)
+        })
+    }),
+    ("a loop device beside is mounted", || {
+        with(|stage| {
+            let beside = stage.attach(&stage.image.clone(), &[])?;
+            stage.mount(&beside)
+        })
+    }),
+    ("a loop device beside that only reads is mounted", || {
+        with(|stage| {
+            let beside = stage.attach(&stage.image.clone(), &["--read-only"])?;
+            stage.mount(&beside)
+        })
+    }),
+    ("a loop device beside is open for writing", || {
+        with(|stage| {
+            let beside = stage.attach(&stage.image.clone(), &[])?;
+            stage.hold("write", &beside)
+        })
+    }),
+    ("its file is locked (flock)", || with(|stage| stage.hold("flock", &stage.image.clone()))),
+    ("its file is locked (POSIX)", || with(|stage| stage.hold("posix", &stage.image.clone()))),
+    ("its file is locked (OFD)", || with(|stage| stage.hold("ofd", &stage.image.clone()))),
+    ("its file is a swap file", || with(|stage| stage.swap(&stage.image.clone(), 0))),
+    ("a partition is mounted", || with_partitions(|stage| stage.mount(&stage.part("1")))),
+    ("a partition is swap", || with_partitions(|stage| stage.swap(&stage.part("2"), 5 * MIB))),
+    ("a partition is open for writing", || {
+        with_partitions(|stage| stage.hold("write", &stage.part("2")))
+    }),
+    ("a partition is locked", || with_partitions(|stage| stage.hold("flock", &stage.part("2")))),
+    ("a loop device above a partition is mounted", || {
+        with_partitions(|stage| {
+            let above = stage.attach(&stage.part("1"), &[])?;
+            stage.mount(&above)
+        })
+    }),
+];
+
+/// Writers that only the lists of threads show.
+const THREADS: [Use; 2] = [
+    ("open in a process whose first thread has ended", || {
+        with(|stage| stage.hold("thread", &stage.device.clone()))
+    }),
+    ("open in a thread with a table of open files of its own", || {
+        with(|stage| stage.hold("table", &stage.device.clone()))
+    }),
+];
+
+/// Names of a device that nothing uses.
+const FREE: [Use; 4] = [
+    ("free", || with(|_| Ok(()))),
+    ("free, with partitions", || with_partitions(|_| Ok(()))),
+    ("free, its file open for reading", || {
+        with(|stage| {
+            stage.start(&[
+                "sh",
+                "-c",
+                "echo; exec sleep 900 <\"$1\"",
+                "sh",
+                text(&stage.image.clone()),
+            ])
+        })
+    }),
+    ("free, a loop device above", || {
+        with(|stage| {
+            stage.device = stage.attach(&stage.device.clone(), &[])?;
+            Ok(())
+        })
+    }),
+];
+
+fn with(use_it: impl FnOnce(&mut Stage) -> Built<()>) -> Built<Stage> {
+    let mut stage = Stage::new()?;
+    use_it(&mut stage).map(|()| stage)
+}
+
+fn with_partitions(use_it: impl FnOnce(&mut Stage) -> Built<()>) -> Built<Stage> {
+    let mut stage = Stage::partitioned()?;
+    use_it(&mut stage).map(|()| stage)
+}
+
+/// Writes to the device from a host, confirmed; returns whether its file changed, and the
+/// command's exit code with its message.
+fn write_from(hosts: &Hosts, stage: &Stage, target: &Path) -> (bool, i32, String) {
+    let confirmation = stage.device.file_name().unwrap().to_str().unwrap();
+    let mut arguments = ["measure", "RND 4K W", "--ios", "48", "--target", text(target)]
+        .map(str::to_owned)
+        .to_vec();
+    arguments.extend(hosts.options());
+    arguments.extend(hosts.consent(confirmation));
+    // What is cached of the device is not in its file yet.
+    let content = || {
+        let _ = run(&["sync"]);
+        let mut bytes = fs::read(&stage.image).unwrap();
+        bytes.truncate(stage.kept);
+        bytes
+    };
+    let before = content();
+    let output = run_in(stage.directory.path(), &words(&arguments));
+    (content() != before, code(&output), stderr(&output))
+}
+
+/// Calls a function with each state, from several threads; returns what failed.
+fn each<T: Copy + Sync>(states: &[T], check: impl Fn(T) -> Built<()> + Sync) -> Vec<String> {
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                while let Some(state) = states.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(why) = check(*state) {
+                        failed.lock().unwrap().push(why);
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap()
+}
+
+#[test]
+fn no_device_that_a_host_uses_is_overwritten() {
+    let test = "no_device_that_a_host_uses_is_overwritten";
+    let Some(hosts) = Hosts::new(test, 1) else { return };
+    if python(test, &["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
+        return;
+    }
+    let failed = each(&USES, |(name, build): Use| {
+        let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
+        let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
+        let refused = code == 1 && said.contains("host a") && !said.contains("not confirmed");
+        if refused && !changed && !said.contains("panicked") {
+            return Ok(());
+        }
+        Err(format!("{name}: changed: {changed}, code {code}: {said}"))
+    });
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), USES.len(), failed.join("\n"));
+    println!("{} states refused", USES.len());
+}
+
+/// Hosts make the checks of this machine: what it refuses, they refuse.
+#[test]
+fn a_host_refuses_what_this_machine_refuses() {
+    let test = "a_host_refuses_what_this_machine_refuses";
+    let Some(hosts) = Hosts::new(test, 1) else { return };
+    if python(test, &["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
+        return;
+    }
+    let failed = each(&THREADS, |(name, build): Use| {
+        let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
+        let device = text(&stage.device);
+        let confirmation = device.trim_start_matches("/dev/");
+        let write = ["measure", "RND 4K W", "--ios", "48", "--target", device];
+        let confirmed = [&write[..], &["--yes-destroy", confirmation]].concat();
+        let is_refused_here = code(&run_in(stage.directory.path(), &confirmed)) == 1;
+        let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
+        if (code == 1) == is_refused_here && changed != is_refused_here {
+            Ok(())
+        } else {
+            Err(format!("{name}: here {is_refused_here}; changed {changed}, code {code}: {said}"))
+        }
+    });
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn a_device_that_no_host_uses_is_overwritten_by_every_name() {
+    let test = "a_device_that_no_host_uses_is_overwritten_by_every_name";
+    let Some(hosts) = Hosts::new(test, 1) else { return };
+    let failed = each(&FREE, |(name, build): Use| {
+        let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
+        let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
+        if changed && code == 0 { Ok(()) } else { Err(format!("{name}: code {code}: {said}")) }
+    });
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    let stage = Stage::new().unwrap();
+    let link = Path::new("/dev").join(format!("steadfast-test-{}", std::process::id()));
+    symlink(&stage.device, &link).unwrap();
+    let (changed, code, said) = write_from(&hosts, &stage, &link);
+    fs::remove_file(&link).unwrap();
+    assert!(changed && code == 0, "{said}");
+}
