@@ -2,9 +2,9 @@
 //! whatever becomes of the path meanwhile.
 
 use crate::error::HostError;
+use crate::layers::magic;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -57,6 +57,11 @@ impl Anchor {
         }
     }
 
+    /// The handle, which opens nothing.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
     /// What it is.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
@@ -95,13 +100,6 @@ fn kind_of(kind: fs::FileType) -> &'static str {
 }
 
 fn kernels_own(file: &File) -> io::Result<Option<&'static str>> {
-    let mut told = MaybeUninit::<libc::statfs>::uninit();
-    // SAFETY: fstatfs(2) writes one statfs, which lives through the call.
-    if unsafe { libc::fstatfs(file.as_raw_fd(), told.as_mut_ptr()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call succeeded and has filled it in.
-    let magic = unsafe { told.assume_init() }.f_type as u32;
-    let own = KERNELS_OWN.contains(&magic);
+    let own = KERNELS_OWN.contains(&magic(file)?);
     Ok(own.then_some("a kernel file (procfs, sysfs and the like), not a data file"))
 }

@@ -17,20 +17,25 @@
 use crate::anchor::Anchor;
 use crate::backing::FileId;
 use crate::error::HostError;
+use crate::fuse;
 use crate::identity::{describe, inspect_anchored};
+use crate::layers::{Inodes, Layers};
 use crate::locks::{self, Writers};
 use crate::mark::{self, Standing};
+use crate::mounts::mounts;
 use crate::node::Node;
 use crate::occupancy::{Sight, Stack, Use, UseKind};
 use crate::processes::{self, Sought};
 use crate::refusal::Refusal;
 use crate::roots::{Roots, file_name, listed as listed_in};
+use crate::scratch::is_made_here;
 use crate::signatures;
 use crate::target::{self, Access, Target};
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use steadfast_domain::{Device, Transport};
@@ -156,14 +161,14 @@ impl Door<'_> {
         let (roots, keep) = (self.roots, self.keep);
         let name = PathBuf::from(&self.found.name);
         let id = FileId::of(self.anchor.metadata());
-        self.refuse_shared_file(id)?;
+        let ids = self.refuse_shared_file(id)?.ids;
         let mut target = self.open(Access::Write)?;
         verify_length(&target)?;
-        lock(&target, [id].into(), roots)?;
+        lock(&target, ids.clone(), roots)?;
         let standing =
             mark::standing(target.file()).map_err(|e| HostError::io("examine it", &name, e))?;
         if standing != Standing::Ours {
-            refuse_kept_file(&name, id, keep)?;
+            refuse_kept_file(&name, &ids, keep)?;
             require_file_confirmation(&target, &name, &standing, confirmation)?;
         }
         // Somebody's file stays somebody's, also after it was overwritten once.
@@ -173,44 +178,94 @@ impl Door<'_> {
         Ok(target)
     }
 
-    /// Refuses a file that anything else may write to. The kernel's own count of
-    /// writers decides; the lists say who, and decide where it tells nothing.
-    fn refuse_shared_file(&self, id: FileId) -> Result<(), Refusal> {
-        let path = Path::new(&self.found.path);
-        let reading =
-            self.anchor.open().map_err(|e| HostError::io("open it for reading", path, e))?;
-        let writers = patiently(|| locks::writers(&reading), |seen| *seen != Writers::Somebody);
+    /// Refuses a file that anything else may write to, by whichever of its inodes; returns these.
+    /// The kernel's own count of writers decides; the lists say who, and decide where it tells
+    /// nothing.
+    fn refuse_shared_file(&self, id: FileId) -> Result<Inodes, Refusal> {
+        let device = || self.found.path.clone();
+        let reading = self
+            .anchor
+            .open()
+            .map_err(|e| HostError::io("open it for reading", Path::new(&self.found.path), e))?;
+        let mut openers = Openers::of(&reading);
+        // An overlay counts who has opened a file in it as openers of its layers, too.
+        drop(reading);
+        let sight = match Sight::take(self.roots) {
+            Ok(sight) => Some(sight),
+            // The kernel's count tells that nobody has it open.
+            Err(_) if openers.are_none() => None,
+            Err(error) => return Err(error.into()),
+        };
+        let inodes = self.inodes(id, sight.as_ref())?;
+        for handle in &inodes.handles {
+            let path = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+            let reading = OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+                .open(&path)
+                .map_err(|e| HostError::io("open it by another inode", &path, e))?;
+            openers.add(&Openers::of(&reading));
+        }
+        if openers.are_none() {
+            return Ok(inodes);
+        }
+        let sight = match sight {
+            Some(sight) => sight,
+            None => Sight::take(self.roots)?,
+        };
         // A loop device that only reads is no writer; a file system may be
         // mounted from it all the same.
-        if writers == Writers::Nobody && locks::is_alone(&reading) {
-            return Ok(());
-        }
-        let device = || self.found.path.clone();
-        let sight = Sight::take(self.roots)?;
-        let loops = sight.loops_over(id).map(|over| format!("backs {}", over.name));
+        let loops = sight.loops_over(&inodes.ids).map(|over| format!("backs {}", over.name));
         let uses: Vec<String> = loops.collect();
         if !uses.is_empty() {
             let remedy = "name the loop device, or detach it (losetup -d)".into();
             return Err(Refusal::InUse { device: device(), uses, remedy });
         }
-        if writers == Writers::Nobody {
-            return Ok(());
+        if !openers.alone {
+            refuse_fuse(&inodes.ids, &self.found, self.roots)?;
+            sight.refuse_lost_uses(None)?;
         }
-        if sight.swaps_to(id)? {
+        if openers.writers == Writers::Nobody && inodes.handles.len() <= 1 {
+            return Ok(inodes);
+        }
+        if sight.swaps_to(&inodes)? {
             let path = PathBuf::from(&self.found.name);
             return Err(Refusal::Kept { path, what: "a swap file in use".into() });
         }
-        let held = locks_of([id].into(), self.roots)?;
+        let held = locks_of(inodes.ids.clone(), self.roots)?;
         if !held.is_empty() {
             return Err(Refusal::HeldExclusively { device: device(), by: held });
         }
-        let mut by = processes::openers(&Sought::file(id), self.roots, true)?;
-        if writers == Writers::Somebody && by.is_empty() {
+        if openers.writers == Writers::Nobody {
+            return Ok(inodes);
+        }
+        let sought = Sought::files(inodes.ids.clone());
+        let mut by = processes::openers(&sought, self.roots, true)?;
+        if openers.writers == Writers::Somebody && by.is_empty() {
             by.push("the kernel or a process that is not visible from here".into());
         }
-        match by.is_empty() {
-            true => processes::require_all(self.roots).map_err(Refusal::from),
-            false => Err(Refusal::OpenForWriting { device: device(), by }),
+        if by.is_empty() {
+            processes::require_all(self.roots)?;
+            return Ok(inodes);
+        }
+        Err(Refusal::OpenForWriting { device: device(), by })
+    }
+
+    /// All inodes of the file. What cannot be followed is known to be free only where this process
+    /// has made it.
+    fn inodes(&self, id: FileId, sight: Option<&Sight<'_>>) -> Result<Inodes, Refusal> {
+        let file = self.anchor.file();
+        let found = match sight {
+            Some(sight) => sight.inodes(file),
+            None => Layers::new(mounts(self.roots)?, self.roots).inodes(file),
+        };
+        match found {
+            Err(_) if is_made_here(id) => Ok(Inodes::single(id)),
+            other => other.map_err(|why| {
+                let what = format!("use of {}", self.found.path);
+                let why = format!("{why}; name a file that does not exist, and --size creates it");
+                HostError::Unclear { what, why }.into()
+            }),
         }
     }
 
@@ -251,6 +306,45 @@ impl Door<'_> {
         let by = processes::openers(&sought, self.roots, false).unwrap_or_default();
         by.into_iter().map(|process| format!("open in {process}")).collect()
     }
+}
+
+/// Who else has a file open, by the kernel's own counts.
+struct Openers {
+    writers: Writers,
+    /// Whether nobody has it open for reading either.
+    alone: bool,
+}
+
+impl Openers {
+    fn of(reading: &File) -> Openers {
+        let writers =
+            patiently(|| locks::writers(reading), |writers| *writers != Writers::Somebody);
+        Openers { writers, alone: locks::is_alone(reading) }
+    }
+
+    fn add(&mut self, other: &Openers) {
+        self.alone &= other.alone;
+        self.writers = match (self.writers, other.writers) {
+            (Writers::Somebody, _) | (_, Writers::Somebody) => Writers::Somebody,
+            (Writers::Unknown, _) | (_, Writers::Unknown) => Writers::Unknown,
+            (Writers::Nobody, Writers::Nobody) => Writers::Nobody,
+        };
+    }
+
+    fn are_none(&self) -> bool {
+        self.writers == Writers::Nobody && self.alone
+    }
+}
+
+/// Refuses a file that the server of a FUSE file system has open.
+fn refuse_fuse(files: &BTreeSet<FileId>, found: &Device, roots: &Roots) -> Result<(), Refusal> {
+    let servers = fuse::servers(files, roots)?;
+    if servers.is_empty() {
+        return Ok(());
+    }
+    let uses = servers.iter().map(|server| format!("served through FUSE by {server}")).collect();
+    let remedy = "unmount the FUSE file system (fusermount -u)".into();
+    Err(Refusal::InUse { device: found.path.clone(), uses, remedy })
 }
 
 fn listed(found: &Device, roots: &Roots) -> Result<Node, HostError> {
@@ -299,6 +393,9 @@ fn refuse_unfit(
 /// against others.
 fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Refusal> {
     refuse_writers(stack, found, roots)?;
+    if !stack.files.is_empty() {
+        refuse_fuse(&stack.files, found, roots)?;
+    }
     let mut files = stack.files.clone();
     let nodes = stack.nodes.iter().filter_map(|node| fs::metadata(node.path(roots)).ok());
     files.extend(nodes.map(|metadata| FileId::of(&metadata)));
@@ -352,8 +449,12 @@ fn refuse_kept(
     sight: &Sight<'_>,
 ) -> Result<(), Refusal> {
     let own = sight.disks_below(node)?;
+    let mut kept = Vec::new();
     for (what, path) in precious(keep) {
-        let disks = sight.disks_of_path(&path)?;
+        kept.push((what, sight.disks_of_path(&path)?));
+    }
+    kept.push(("the root file system of the host".to_owned(), sight.disks_of_first_root()?));
+    for (what, disks) in kept {
         if let Some(disk) = disks.intersection(&own).next() {
             return Err(Refusal::HoldsKept {
                 device: device.to_owned(),
@@ -396,7 +497,8 @@ fn refuse_other_paths(
 /// The paths whose disks must live, and what they are.
 fn precious(keep: &[PathBuf]) -> Vec<(String, PathBuf)> {
     let mut paths = vec![("the root file system".to_owned(), PathBuf::from("/"))];
-    paths.extend(std::env::current_exe().ok().map(|exe| ("this program".to_owned(), exe)));
+    // Not by its name, which may lead to another file from here.
+    paths.push(("this program".to_owned(), "/proc/self/exe".into()));
     paths.extend(keep.iter().map(|path| (path.display().to_string(), path.clone())));
     paths
 }
@@ -496,7 +598,7 @@ fn lock(target: &Target, files: BTreeSet<FileId>, roots: &Roots) -> Result<(), R
 
 /// Refuses a file that must live, by number: one of the kept paths, or one that
 /// lies in them under whatever name, or this program.
-fn refuse_kept_file(name: &Path, id: FileId, keep: &[PathBuf]) -> Result<(), Refusal> {
+fn refuse_kept_file(name: &Path, ids: &BTreeSet<FileId>, keep: &[PathBuf]) -> Result<(), Refusal> {
     let kept = |what: String| Err(Refusal::Kept { path: name.to_owned(), what });
     let exe = std::env::current_exe().ok();
     for path in keep.iter().chain(&exe) {
@@ -504,10 +606,10 @@ fn refuse_kept_file(name: &Path, id: FileId, keep: &[PathBuf]) -> Result<(), Ref
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             other => other.map_err(|e| HostError::io("examine it", path, e))?,
         };
-        if FileId::of(&metadata) == id {
+        if ids.contains(&FileId::of(&metadata)) {
             return kept("to be kept".into());
         }
-        let is_inside = || Ok::<_, HostError>(lies_in(name, &metadata)? || has_inside(path, id)?);
+        let is_inside = || Ok::<_, HostError>(lies_in(name, &metadata)? || has_inside(path, ids)?);
         if metadata.is_dir() && is_inside()? {
             let path = path.display();
             return kept(format!("no scratch file and lies in {path}, which is to be kept"));
@@ -529,13 +631,13 @@ fn lies_in(name: &Path, kept: &fs::Metadata) -> Result<bool, HostError> {
 
 /// Whether a file has a name in a directory or below it: a hard link, or one
 /// that is bound elsewhere.
-fn has_inside(directory: &Path, id: FileId) -> Result<bool, HostError> {
+fn has_inside(directory: &Path, ids: &BTreeSet<FileId>) -> Result<bool, HostError> {
     for path in listed_in(directory)? {
         let metadata = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             other => other.map_err(|e| HostError::io("examine it", &path, e))?,
         };
-        if FileId::of(&metadata) == id || metadata.is_dir() && has_inside(&path, id)? {
+        if ids.contains(&FileId::of(&metadata)) || metadata.is_dir() && has_inside(&path, ids)? {
             return Ok(true);
         }
     }

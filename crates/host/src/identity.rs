@@ -101,7 +101,7 @@ fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, 
 /// is written, [`crate::arm`] asks the kernel who else may write.
 fn backs(file: FileId, roots: &Roots) -> Vec<String> {
     let Ok(sight) = Sight::take(roots) else { return Vec::new() };
-    sight.loops_over(file).map(|over| format!("backs {}", over.name)).collect()
+    sight.loops_over(&[file].into()).map(|over| format!("backs {}", over.name)).collect()
 }
 
 /// The facts of a block device, under the path that the user named.

@@ -15,8 +15,10 @@ mod device_log;
 mod error;
 mod facts;
 mod files;
+mod fuse;
 mod identity;
 mod inhibit;
+mod layers;
 mod locks;
 #[cfg(test)]
 mod machine;

@@ -31,10 +31,11 @@ impl Machine {
         }
         let machine = Machine { directory, roots };
         machine.write("proc/swaps", "Filename Type Size Used Priority\n");
-        machine.write("proc/self/mountinfo", "");
         machine.write("proc/locks", "");
         machine.process(1);
+        machine.mount(&[]);
         symlink("mnt:[1]", machine.path("proc/self/ns/mnt")).unwrap();
+        symlink("/", machine.path("proc/self/root")).unwrap();
         symlink("pid:[4026531836]", machine.path("proc/self/ns/pid")).unwrap();
         machine
     }
@@ -154,13 +155,20 @@ impl Machine {
 
     /// Mounts: `(number, mount point, file system, source)`.
     pub fn mount(&self, table: &[(&str, &str, &str, &str)]) {
-        let lines: Vec<String> = table
-            .iter()
-            .map(|(number, point, kind, source)| {
-                format!("30 1 {number} / {point} rw,relatime shared:1 - {kind} {source} rw\n")
-            })
-            .collect();
-        self.write("proc/self/mountinfo", lines.concat());
+        let mut text = String::new();
+        if table.iter().all(|(_, point, ..)| *point != "/") {
+            text.push_str("1 1 0:20 / / rw - tmpfs tmpfs rw\n");
+        }
+        for (id, (number, point, kind, source)) in table.iter().enumerate() {
+            // No mount of the real machine has such a number.
+            let id = (1u64 << 40) + id as u64;
+            text.push_str(&format!(
+                "{id} 1 {number} / {point} rw,relatime shared:1 - {kind} {source} rw\n"
+            ));
+        }
+        for process in ["self", "1"] {
+            self.write(&format!("proc/{process}/mountinfo"), &text);
+        }
     }
 
     /// A SATA disk on the first port of an AHCI controller.

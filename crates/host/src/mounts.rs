@@ -5,9 +5,10 @@ use crate::node::{Node, parse_device_number};
 use crate::processes;
 use crate::roots::{Roots, entries, file_name};
 use std::collections::BTreeSet;
-use std::ffi::CString;
-use std::fs;
+use std::ffi::{CStr, CString};
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,12 +18,18 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Mount {
     pub id: u64,
     pub number: (u32, u32),
+    /// What of the file system is mounted: a path from the root of the file system.
+    pub root: PathBuf,
     pub point: PathBuf,
+    /// The root directory that `point` begins at.
+    pub view: PathBuf,
     pub kind: String,
     pub source: String,
     /// Further devices of the file system: XFS names its log and its realtime
     /// device among its options.
     pub also: Vec<String>,
+    /// Options of the file system, escaped as the kernel prints them.
+    pub options: String,
 }
 
 /// Everything mounted where this process can see it.
@@ -31,7 +38,30 @@ pub(crate) struct Mount {
 /// Where the kernel's list cannot be read.
 pub(crate) fn mounts(roots: &Roots) -> Result<Vec<Mount>, HostError> {
     let table = roots.proc.join("self/mountinfo");
-    read_table(&table).map_err(|error| HostError::io("read it", &table, error))
+    read_table(&table, Path::new("/")).map_err(|error| HostError::io("read it", &table, error))
+}
+
+/// The mounts at the root of the first process, and thereby of the host, whatever this process
+/// has as its root. Where a sandbox hides the first process, the kernel's own second one shows
+/// the same namespace.
+///
+/// # Errors
+/// Where neither shows its mounts.
+pub(crate) fn first_roots(roots: &Roots) -> Result<Vec<Mount>, HostError> {
+    let mut why = "neither process 1 nor process 2 shows where its root lies".to_owned();
+    for number in ["1", "2"] {
+        let process = roots.proc.join(number);
+        match read_table(&process.join("mountinfo"), &process.join("root")) {
+            Ok(mut table) => {
+                table.retain(|mount| mount.point == Path::new("/"));
+                if !table.is_empty() {
+                    return Ok(table);
+                }
+            }
+            Err(error) => why = format!("{}: {error}", process.join("mountinfo").display()),
+        }
+    }
+    Err(HostError::Unclear { what: "disk of the host's root file system".into(), why })
 }
 
 /// Everything mounted in the mount namespace of any process. What a namespace
@@ -48,7 +78,10 @@ pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> 
             let view = View::of(&process)?;
             match seen.contains(&view) {
                 true => Ok(None),
-                false => read_table(&table).map(|mounts| Some((view, mounts))),
+                false => {
+                    let mounts = read_table(&table, &process.join("root"))?;
+                    Ok(Some((view, mounts)))
+                }
             }
         });
         let looked = looked.map_err(|error| HostError::io("read its mounts", &table, error))?;
@@ -76,20 +109,20 @@ impl View {
     }
 }
 
-fn read_table(table: &Path) -> io::Result<Vec<Mount>> {
+fn read_table(table: &Path, view: &Path) -> io::Result<Vec<Mount>> {
     let text = fs::read(table)?;
     let text = String::from_utf8_lossy(&text);
     let unknown = |line: &str| io::Error::other(format!("the line '{line}' is not understood"));
-    text.lines().map(|line| parse(line).ok_or_else(|| unknown(line))).collect()
+    text.lines().map(|line| parse(line, view).ok_or_else(|| unknown(line))).collect()
 }
 
-fn parse(line: &str) -> Option<Mount> {
+fn parse(line: &str, view: &Path) -> Option<Mount> {
     let (before, after) = line.split_once(" - ")?;
     let fields: Vec<&str> = before.split(' ').collect();
     let mut after = after.split(' ');
     let kind = after.next()?.to_owned();
     let source = unescape(after.next()?);
-    let options = after.next().unwrap_or_default().split(',');
+    let options = after.next().unwrap_or_default();
     let also = |option: &str| {
         let device = option.strip_prefix("logdev=").or(option.strip_prefix("rtdev="))?;
         Some(unescape(device))
@@ -97,10 +130,13 @@ fn parse(line: &str) -> Option<Mount> {
     Some(Mount {
         id: fields.first()?.parse().ok()?,
         number: parse_device_number(fields.get(2)?)?,
+        root: PathBuf::from(unescape(fields.get(3)?)),
         point: PathBuf::from(unescape(fields.get(4)?)),
+        view: view.to_owned(),
         kind,
         source,
-        also: options.filter_map(also).collect(),
+        also: options.split(',').filter_map(also).collect(),
+        options: options.to_owned(),
     })
 }
 
@@ -175,14 +211,23 @@ pub(crate) fn mount_of(path: &Path, table: &[Mount]) -> Option<Mount> {
     told.max_by_key(longest).or_else(|| above.iter().copied().max_by_key(longest)).cloned()
 }
 
-/// statx(2): the number that mountinfo has for the mount of a path.
-fn mount_id(path: &Path) -> Option<u64> {
+/// The number that mountinfo has for the mount of a path, links followed.
+pub(crate) fn mount_id(path: &Path) -> Option<u64> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    statx_mount_id(libc::AT_FDCWD, &path, libc::AT_NO_AUTOMOUNT)
+}
+
+/// The number that mountinfo has for the mount by which a file was opened.
+pub(crate) fn mount_id_of(file: &File) -> Option<u64> {
+    statx_mount_id(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH | libc::AT_NO_AUTOMOUNT)
+}
+
+fn statx_mount_id(directory: i32, path: &CStr, flags: i32) -> Option<u64> {
     // SAFETY: statx is plain integers, for which all zeros is a value.
     let mut told: libc::statx = unsafe { std::mem::zeroed() };
-    let (flags, mask) = (libc::AT_NO_AUTOMOUNT, libc::STATX_MNT_ID);
+    let mask = libc::STATX_MNT_ID;
     // SAFETY: the path ends with a zero byte and `told` lives through the call.
-    let result = unsafe { libc::statx(libc::AT_FDCWD, path.as_ptr(), flags, mask, &mut told) };
+    let result = unsafe { libc::statx(directory, path.as_ptr(), flags, mask, &mut told) };
     (result == 0 && told.stx_mask & mask != 0).then_some(told.stx_mnt_id)
 }
 
@@ -196,18 +241,21 @@ mod tests {
         let line = "36 35 0:32 /@ /mnt/my\\040disk rw,noatime shared:1 - xfs /dev/sdb\\0551 \
                     rw,noquota,logdev=/dev/sdc1,rtdev=/dev/my\\040disk";
         assert_eq!(
-            parse(line),
+            parse(line, Path::new("/proc/7/root")),
             Some(Mount {
                 id: 36,
                 number: (0, 32),
+                root: "/@".into(),
                 point: "/mnt/my disk".into(),
+                view: "/proc/7/root".into(),
                 kind: "xfs".into(),
                 source: "/dev/sdb-1".into(),
                 also: vec!["/dev/sdc1".into(), "/dev/my disk".into()],
+                options: "rw,noquota,logdev=/dev/sdc1,rtdev=/dev/my\\040disk".into(),
             })
         );
         for broken in ["", "1 2 3", "36 35 x:y / / rw - ext4 /dev/sda rw", "36 35 8:1 / / rw -"] {
-            assert_eq!(parse(broken), None, "{broken}");
+            assert_eq!(parse(broken, Path::new("/")), None, "{broken}");
         }
     }
 
@@ -226,7 +274,10 @@ mod tests {
             id: u64::MAX,
             also: Vec::new(),
             number: (0, 0),
+            root: "/".into(),
             point: point.into(),
+            view: "/".into(),
+            options: String::new(),
             kind: "ext4".into(),
             source: source.into(),
         };

@@ -9,12 +9,15 @@
 
 use crate::backing::{Backing, FileId, backing};
 use crate::error::HostError;
-use crate::mounts::{Mount, mount_of, mounts, mounts_everywhere, unescape};
+use crate::layers::{Inodes, Layers, has_no_disk, is_swap_file};
+use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_everywhere, unescape};
 use crate::node::Node;
+use crate::processes;
 use crate::roots::Roots;
+use crate::signatures::zfs_member;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// One use of a device.
@@ -72,6 +75,7 @@ pub(crate) struct Sight<'a> {
     roots: &'a Roots,
     mounts: Vec<(Mount, Vec<Node>)>,
     own_mounts: Vec<Mount>,
+    layers: Layers,
     swaps: Swaps,
     loops: Vec<(Node, Backing)>,
 }
@@ -89,10 +93,12 @@ impl<'a> Sight<'a> {
             }
         }
         let mounts = mounts_everywhere(roots)?;
+        let layers = Layers::new(mounts.clone(), roots);
         Ok(Sight {
             mounts: mounts.into_iter().map(|mount| (mount.clone(), mount.nodes(roots))).collect(),
             own_mounts: self::mounts(roots)?,
-            swaps: Swaps::read(roots)?,
+            swaps: Swaps::read(roots, &layers)?,
+            layers,
             loops,
             roots,
         })
@@ -139,12 +145,13 @@ impl<'a> Sight<'a> {
                 self.add_to(stack, below)?;
             }
             Some(Backing::File(file)) => {
-                stack.files.insert(*file);
-                for beside in self.loops_over(*file).filter(|beside| **beside != whole) {
+                let inodes = self.inodes_below(&whole, *file)?;
+                for beside in self.loops_over(&inodes.ids).filter(|beside| **beside != whole) {
                     stack.claims.insert(beside.clone());
                     stack.nodes.insert(beside.clone());
                     stack.nodes.extend(beside.parts()?);
                 }
+                stack.files.extend(inodes.ids);
             }
             None => {}
         }
@@ -156,10 +163,61 @@ impl<'a> Sight<'a> {
         self.loops.iter().find(|(over, _)| over == whole).map(|(_, on)| on)
     }
 
-    /// The loop devices over a file.
-    pub fn loops_over(&self, file: FileId) -> impl Iterator<Item = &Node> {
-        let lies_on = move |on: &Backing| *on == Backing::File(file);
+    /// The loop devices over a file, given by all its inodes.
+    pub fn loops_over(&self, file: &BTreeSet<FileId>) -> impl Iterator<Item = &Node> {
+        let lies_on = move |on: &Backing| matches!(on, Backing::File(id) if file.contains(id));
         self.loops.iter().filter(move |(_, on)| lies_on(on)).map(|(over, _)| over)
+    }
+
+    /// All inodes of the file below a loop device.
+    fn inodes_below(&self, over: &Node, file: FileId) -> Result<Inodes, HostError> {
+        let printed = over.backing_file();
+        self.layers.inodes_of(file, printed.as_deref()).map_err(|why| HostError::Unclear {
+            what: format!("use of the file below {}", over.name),
+            why,
+        })
+    }
+
+    /// All inodes of an open file (`O_PATH`).
+    ///
+    /// # Errors
+    /// Says why it cannot be followed.
+    pub fn inodes(&self, file: &File) -> Result<Inodes, String> {
+        self.layers.inodes(file)
+    }
+
+    /// Refuses where something in use may lie on any file: a loop device over a file that cannot
+    /// be followed (FUSE, a network file system), or a lock in an overlay whose layers are
+    /// unknown.
+    pub fn refuse_lost_uses(&self, own: Option<&Node>) -> Result<(), HostError> {
+        let lost = |why: String| {
+            Err(HostError::Unclear { what: "use of this file by another name".into(), why })
+        };
+        for (over, on) in self.loops.iter().filter(|(over, _)| Some(over) != own) {
+            let Backing::File(file) = on else { continue };
+            if let Err(why) = self.layers.inodes_of(*file, over.backing_file().as_deref())
+                && let Some(used) = self.uses_of_alone(over)?.first()
+            {
+                return lost(format!("{} is in use ({used}), and {why}", over.name));
+            }
+        }
+        let unknown: Vec<(u64, &str)> = self.layers.unknown_overlays().collect();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let locked = processes::locked_devices(self.roots)?;
+        match unknown.iter().find(|(device, _)| locked.contains(device)) {
+            Some((_, why)) => lost(format!("a file in an overlay is locked, and {why}")),
+            None => Ok(()),
+        }
+    }
+
+    /// The uses of a device and of what is built upon it, whatever it is built on itself.
+    fn uses_of_alone(&self, node: &Node) -> Result<Vec<Use>, HostError> {
+        let mut survey =
+            Survey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
+        survey.visit_all(node)?;
+        Ok(survey.found)
     }
 
     /// The loop devices over a block device: the kernel lists them nowhere
@@ -172,16 +230,26 @@ impl<'a> Sight<'a> {
     /// Whether the kernel swaps to a file.
     ///
     /// # Errors
-    /// Where it swaps to a file that cannot be found from here.
-    pub fn swaps_to(&self, file: FileId) -> Result<bool, HostError> {
-        match self.swaps.lost.first() {
-            _ if self.swaps.files.contains(&file) => Ok(true),
-            None => Ok(false),
-            Some(lost) => Err(HostError::Unclear {
-                what: "whether the kernel swaps to this file".into(),
-                why: format!("its swap file {lost} cannot be found from here"),
-            }),
+    /// Where it swaps to a file that cannot be found from here, and the file in question cannot be
+    /// asked.
+    pub fn swaps_to(&self, file: &Inodes) -> Result<bool, HostError> {
+        if !self.swaps.files.is_disjoint(&file.ids) {
+            return Ok(true);
         }
+        let Some(lost) = self.swaps.lost.first() else { return Ok(false) };
+        let unclear = |why: String| HostError::Unclear {
+            what: "whether the kernel swaps to this file".into(),
+            why: format!("its swap file {lost} cannot be found from here{why}"),
+        };
+        if file.handles.is_empty() {
+            return Err(unclear(String::new()));
+        }
+        for handle in &file.handles {
+            if is_swap_file(handle).map_err(|error| unclear(format!("; {error}")))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The physical disks below a device: through partitions, device-mapper, md
@@ -216,37 +284,113 @@ impl<'a> Sight<'a> {
     /// The disks that carry a path, which need not exist yet. Here a loop device
     /// is followed through its file, too: who destroys the disk below destroys
     /// the path.
+    ///
+    /// # Errors
+    /// Where the file system that the path lies in, or one below it, does not show its disks.
     pub fn disks_of_path(&self, path: &Path) -> Result<BTreeSet<Node>, HostError> {
+        let existing = existing(path);
+        // The number counts also where this process's root directory hides the mount.
+        let id = mount_id(path).or_else(|| mount_id(&existing));
+        let told = self.mounts.iter().map(|(mount, _)| mount).find(|mount| Some(mount.id) == id);
+        let Some(mount) = told.cloned().or_else(|| mount_of(&existing, &self.own_mounts)) else {
+            return Err(HostError::Unclear {
+                what: format!("disk of {}", path.display()),
+                why: "no list of mounts shows its file system".into(),
+            });
+        };
+        self.disks_of_mounts(vec![mount])
+    }
+
+    /// The disks that carry the root directory of the host.
+    ///
+    /// # Errors
+    /// Where they are unknown.
+    pub fn disks_of_first_root(&self) -> Result<BTreeSet<Node>, HostError> {
+        self.disks_of_mounts(first_roots(self.roots)?)
+    }
+
+    fn disks_of_mounts(&self, mut mounts: Vec<Mount>) -> Result<BTreeSet<Node>, HostError> {
+        let mut seen: Vec<Mount> = Vec::new();
         let mut found = BTreeSet::new();
-        let mut seen = BTreeSet::new();
-        let mount = mount_of(&existing(path), &self.own_mounts);
-        let mut pending: Vec<Node> = mount.map(|mount| mount.nodes(self.roots)).unwrap_or_default();
-        while let Some(node) = pending.pop() {
-            for disk in self.disks_below(&node)? {
-                if !seen.insert(disk.clone()) {
-                    continue;
+        while let Some(mount) = mounts.pop() {
+            if seen.contains(&mount) {
+                continue;
+            }
+            let mut nodes = mount.nodes(self.roots);
+            if nodes.is_empty() && mount.kind == "zfs" {
+                nodes = self.zfs_members()?;
+            }
+            // A FUSE server names its source as it likes.
+            if nodes.is_empty() || mount.kind == "fuse" || mount.kind.starts_with("fuse.") {
+                mounts.extend(self.mounts_below(&mount)?);
+            }
+            while let Some(node) = nodes.pop() {
+                for disk in self.disks_below(&node)? {
+                    let is_new = found.insert(disk.clone());
+                    if let Some(Backing::File(file)) = self.backing_of(&disk)
+                        && is_new
+                    {
+                        match Node::of_number(file.device, self.roots) {
+                            Some(carrier) => nodes.push(carrier),
+                            None => mounts.extend(self.mounts_of(*file, &disk)?),
+                        }
+                    }
                 }
-                if let Some(Backing::File(file)) = self.backing_of(&disk) {
-                    pending.extend(self.carriers(file.device));
-                }
-                found.insert(disk);
+            }
+            seen.push(mount);
+        }
+        Ok(found)
+    }
+
+    /// Every device with the label of a ZFS pool: which pool lies on which, no list shows.
+    fn zfs_members(&self) -> Result<Vec<Node>, HostError> {
+        let mut found = Vec::new();
+        for node in Node::every(self.roots)? {
+            if node.capacity().0 > 0 && zfs_member(&node, self.roots)?.is_some() {
+                found.push(node);
             }
         }
         Ok(found)
     }
 
-    /// The devices that carry the file system with this `st_dev`: where the
-    /// number is anonymous, those of the mounts that have it. A subvolume of
-    /// btrfs has a number of its own, which no mount tells.
-    fn carriers(&self, device: u64) -> Vec<Node> {
-        if let Some(node) = Node::of_number(device, self.roots) {
-            return vec![node];
+    /// The mounts that a mount without a device lies on.
+    fn mounts_below(&self, mount: &Mount) -> Result<Vec<Mount>, HostError> {
+        let unclear = |why: String| HostError::Unclear {
+            what: format!("disk of {}", mount.point.display()),
+            why,
+        };
+        if mount.kind == "overlay" {
+            let below = self.layers.mounts_below(mount).map_err(unclear)?;
+            return Ok(below.into_iter().cloned().collect());
         }
-        let number = (libc::major(device), libc::minor(device));
-        let told = |mount: &Mount| mount.number == number;
-        let any = self.mounts.iter().any(|(mount, _)| told(mount));
-        let fits = |mount: &Mount| if any { told(mount) } else { mount.kind == "btrfs" };
-        self.mounts.iter().filter(|(m, _)| fits(m)).flat_map(|(_, nodes)| nodes.clone()).collect()
+        if has_no_disk(&mount.kind) {
+            return Ok(Vec::new());
+        }
+        Err(unclear(format!("{} does not show the disks below it", mount.kind)))
+    }
+
+    /// The mounts of the file system that the file below a loop device lies in. A subvolume of
+    /// btrfs has a number of its own, which no mount shows.
+    fn mounts_of(&self, file: FileId, over: &Node) -> Result<Vec<Mount>, HostError> {
+        let printed = over.backing_file().unwrap_or_default();
+        if let Some(found) = self.layers.open_as(file, Path::new(&printed))
+            && let Some(mount) = self.layers.mount_of(&found)
+        {
+            return Ok(vec![mount.clone()]);
+        }
+        let number = (libc::major(file.device), libc::minor(file.device));
+        let all = || self.mounts.iter().map(|(mount, _)| mount);
+        let mut mounts: Vec<Mount> = all().filter(|m| m.number == number).cloned().collect();
+        if mounts.is_empty() {
+            mounts = all().filter(|mount| mount.kind == "btrfs").cloned().collect();
+        }
+        if mounts.is_empty() {
+            return Err(HostError::Unclear {
+                what: format!("disk of the file below {}", over.name),
+                why: "no list of mounts shows its file system".into(),
+            });
+        }
+        Ok(mounts)
     }
 }
 
@@ -334,22 +478,16 @@ impl Survey<'_> {
     }
 
     fn visit_file(&mut self, over: &Node, file: FileId) -> Result<(), HostError> {
-        if self.sight.swaps_to(file)? {
+        let inodes = self.sight.inodes_below(over, file)?;
+        if self.sight.swaps_to(&inodes)? {
             self.add(over, UseKind::Swap);
         }
-        for beside in self.sight.loops_over(file).filter(|beside| *beside != over) {
-            let mut own = Survey {
-                sight: self.sight,
-                below: Vec::new(),
-                seen: BTreeSet::new(),
-                found: Vec::new(),
-            };
-            own.visit_all(beside)?;
-            if !own.found.is_empty() {
+        for beside in self.sight.loops_over(&inodes.ids).filter(|beside| *beside != over) {
+            if !self.sight.uses_of_alone(beside)?.is_empty() {
                 self.add(over, UseKind::SharedFile(beside.name.clone()));
             }
         }
-        Ok(())
+        self.sight.refuse_lost_uses(Some(over))
     }
 }
 
@@ -358,37 +496,50 @@ impl Survey<'_> {
 struct Swaps {
     nodes: Vec<Node>,
     files: BTreeSet<FileId>,
-    /// Files whose path leads to nothing here.
+    /// Files that no path leads to.
     lost: Vec<String>,
 }
 
 impl Swaps {
-    fn read(roots: &Roots) -> Result<Swaps, HostError> {
+    fn read(roots: &Roots, layers: &Layers) -> Result<Swaps, HostError> {
         let list = roots.proc.join("swaps");
         let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
         let mut swaps = Swaps::default();
         for line in text.lines().skip(1) {
             let mut fields = line.split_whitespace();
             let (Some(path), Some(kind)) = (fields.next(), fields.next()) else { continue };
-            swaps.add(&unescape(path), kind, roots)?;
+            let path = unescape(path);
+            if kind == "file" {
+                swaps.add_file(&path, layers);
+            } else {
+                swaps.add_device(&path, roots)?;
+            }
         }
         Ok(swaps)
     }
 
-    fn add(&mut self, printed: &str, kind: &str, roots: &Roots) -> Result<(), HostError> {
-        let path = roots.dev_path(printed);
-        match (kind, fs::metadata(&path)) {
-            ("file", Ok(metadata)) if metadata.is_file() => {
+    /// Looks for a swap file by its path in every root directory: another mount may cover it
+    /// here, and another file may have its name. The kernel's own flag tells which one it is.
+    fn add_file(&mut self, printed: &str, layers: &Layers) {
+        let mut is_found = false;
+        for candidate in layers.candidates(Path::new(printed)) {
+            let Ok(metadata) = candidate.metadata() else { continue };
+            if metadata.is_file() && is_swap_file(&candidate).unwrap_or(false) {
                 self.files.insert(FileId::of(&metadata));
-            }
-            ("file", _) => self.lost.push(printed.to_owned()),
-            _ => {
-                self.nodes.push(Node::of_path(&path, roots).ok_or_else(|| HostError::Unclear {
-                    what: format!("which device the kernel swaps to as {printed}"),
-                    why: "sysfs does not list it".into(),
-                })?)
+                is_found = true;
             }
         }
+        if !is_found {
+            self.lost.push(printed.to_owned());
+        }
+    }
+
+    fn add_device(&mut self, printed: &str, roots: &Roots) -> Result<(), HostError> {
+        let node = Node::of_path(&roots.dev_path(printed), roots);
+        self.nodes.push(node.ok_or_else(|| HostError::Unclear {
+            what: format!("which device the kernel swaps to as {printed}"),
+            why: "sysfs does not list it".into(),
+        })?);
         Ok(())
     }
 }

@@ -117,8 +117,8 @@ pub(crate) struct Sought {
 }
 
 impl Sought {
-    pub fn file(file: FileId) -> Self {
-        Sought { files: [file].into(), ..Sought::default() }
+    pub fn files(files: BTreeSet<FileId>) -> Self {
+        Sought { files, ..Sought::default() }
     }
 
     fn is(&self, metadata: &Metadata) -> bool {
@@ -155,7 +155,7 @@ pub(crate) fn openers(
     Ok(found)
 }
 
-fn name_of(process: &Path) -> String {
+pub(crate) fn name_of(process: &Path) -> String {
     let name = read_text(&process.join("comm")).unwrap_or_else(|| "a process".into());
     format!("{} (process {})", name.escape_default(), file_name(process))
 }
@@ -234,6 +234,16 @@ pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<St
         .collect())
 }
 
+/// The numbers of the file systems on which anybody holds a lock or a lease.
+///
+/// # Errors
+/// Where the kernel's list cannot be read.
+pub(crate) fn locked_devices(roots: &Roots) -> Result<BTreeSet<u64>, HostError> {
+    let list = roots.proc.join("locks");
+    let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
+    Ok(text.lines().filter_map(parse_lock).map(|(_, _, file)| file.device).collect())
+}
+
 /// Parses `1: POSIX  ADVISORY  WRITE 4711 fe:00:12345 0 EOF` (proc_locks(5)).
 fn parse_lock(line: &str) -> Option<(String, String, FileId)> {
     let mut fields = line.split_ascii_whitespace().skip(1).filter(|field| *field != "->");
@@ -290,7 +300,8 @@ mod tests {
     fn openers_and_shared_mappings_of_a_file_are_found() {
         let machine = Machine::new();
         machine.write("file", "x");
-        let sought = Sought::file(FileId::of(&fs::metadata(machine.path("file")).unwrap()));
+        let sought =
+            Sought::files([FileId::of(&fs::metadata(machine.path("file")).unwrap())].into());
         let told = |writing| openers(&sought, &machine.roots, writing).unwrap();
         machine.process(7);
         machine.write("proc/7/comm", "letter\u{1b}[2J\n");

@@ -8,6 +8,7 @@
 
 use crate::anchor::Anchor;
 use crate::arming::{Consent, arm};
+use crate::backing::FileId;
 use crate::error::HostError;
 use crate::identity::inspect;
 use crate::mark;
@@ -19,6 +20,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use steadfast_domain::Bytes;
 
 /// Makes a scratch file of this size with all its blocks allocated.
@@ -57,12 +59,32 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
     let made = allocate(&file, path, size);
     if made.is_ok() {
         let _ = mark::put_on(&file);
+        remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
     } else {
         // It was made a moment ago and nobody has it; an error to remove it
         // changes nothing about what is to be reported.
         let _ = fs::remove_file(path);
     }
     made
+}
+
+/// The scratch files that this process made, and handles (`O_PATH`) by which their inodes are
+/// given to no other file.
+static MADE_HERE: Mutex<Vec<(FileId, File)>> = Mutex::new(Vec::new());
+
+fn remember(file: &File) -> io::Result<()> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    let handle = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let id = FileId::of(&handle.metadata()?);
+    MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner).push((id, handle));
+    Ok(())
+}
+
+/// Whether this very process made the file: nobody can have used it before.
+pub(crate) fn is_made_here(id: FileId) -> bool {
+    let made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.iter().any(|(file, _)| *file == id)
 }
 
 /// Gives a scratch file another size. It is armed for that: whatever bars it

@@ -7,6 +7,7 @@
 #[path = "devices/matrix.rs"]
 mod matrix;
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -14,6 +15,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
@@ -174,14 +176,43 @@ fn mount(test: &str, device: &Path, point: &Path) -> Option<Undo> {
     }
 }
 
+/// Held for reading by whoever arms, and for writing by a test whose state bars other devices, too:
+/// a mounted loop device over a file that cannot be followed may have any file below it.
+static ARMING: RwLock<()> = RwLock::new(());
+
+thread_local! {
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps other tests from arming until it is dropped.
+struct Alone(#[allow(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        ALONE.set(false);
+    }
+}
+
+fn devices_alone() -> Alone {
+    let guard = ARMING.write().unwrap_or_else(PoisonError::into_inner);
+    ALONE.set(true);
+    Alone(guard)
+}
+
+fn among_others() -> Option<RwLockReadGuard<'static, ()>> {
+    (!ALONE.get()).then(|| ARMING.read().unwrap_or_else(PoisonError::into_inner))
+}
+
 /// Arms for overwriting with the right confirmation.
 fn arm_confirmed(device: &Device, keep: &[PathBuf]) -> Result<Target, Refusal> {
     let confirmation = Some(device.confirmation().to_owned());
+    let _others = among_others();
     arm(device, &Consent::Destroy { confirmation }, keep, &Roots::real())
 }
 
 fn arm_with(device: &Device, typed: Option<&str>) -> Result<Target, Refusal> {
     let consent = Consent::Destroy { confirmation: typed.map(str::to_owned) };
+    let _others = among_others();
     arm(device, &consent, &[], &Roots::real())
 }
 

@@ -1,0 +1,59 @@
+//! Servers of FUSE file systems: programs that hold files for those who use them through FUSE.
+
+use crate::backing::FileId;
+use crate::error::HostError;
+use crate::processes;
+use crate::roots::Roots;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// `/dev/fuse`, whatever the name of its node (Documentation/admin-guide/devices.txt).
+const DEVICE: (u32, u32) = (10, 229);
+
+/// The processes that serve a FUSE file system and have one of the files open: who has mounted,
+/// locked or opened a file there is not seen at the file behind it.
+///
+/// # Errors
+/// Where a process does not show its open files.
+pub(crate) fn servers(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
+    let mut found = Vec::new();
+    for process in processes::all(roots)? {
+        let serves = processes::look(&process, roots, || serves(&process, files));
+        let failed = |error| HostError::io("list its open files", &process, error);
+        if serves.map_err(failed)? == Some(true) {
+            found.push(processes::name_of(&process));
+        }
+    }
+    Ok(found)
+}
+
+fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {
+    let (mut is_server, mut has_file) = (false, false);
+    for table in tables(process)? {
+        for link in fs::read_dir(table)? {
+            // One that was closed meanwhile holds nothing.
+            let Ok(metadata) = fs::metadata(link?.path()) else { continue };
+            let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
+            is_server |= metadata.file_type().is_char_device() && number == DEVICE;
+            has_file |= metadata.is_file() && files.contains(&FileId::of(&metadata));
+        }
+    }
+    Ok(is_server && has_file)
+}
+
+/// The tables of open files of a process: its threads may have tables of their own.
+fn tables(process: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut tables = vec![process.join("fd")];
+    match fs::read_dir(process.join("task")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        threads => {
+            for thread in threads? {
+                tables.push(thread?.path().join("fd"));
+            }
+        }
+    }
+    Ok(tables)
+}

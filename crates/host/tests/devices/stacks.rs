@@ -1,0 +1,706 @@
+//! One file under several inodes, and disks below what is stacked: overlayfs, FUSE, swap files that
+//! no path here leads to, and roots that hide their disk. What is used by one name is refused by
+//! every other; what only lies beside is armed.
+
+use super::*;
+use crate::devices_alone;
+use std::os::unix::fs::PermissionsExt;
+use steadfast_host::Refusal;
+
+/// Mount options of an overlay, and how its layers are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// The layers lie on file systems of their own.
+    Apart,
+    /// As above, with inode numbers that tell the layer.
+    Xino,
+    Metacopy,
+    Index,
+    /// Several layers below, with names that the options escape.
+    Several,
+    /// The layer below is an overlay itself.
+    Nested,
+}
+
+const KINDS: [Kind; 7] = [
+    Kind::Plain,
+    Kind::Apart,
+    Kind::Xino,
+    Kind::Metacopy,
+    Kind::Index,
+    Kind::Several,
+    Kind::Nested,
+];
+
+/// Which layers have the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    Upper,
+    Lower,
+    /// Both: it was copied up.
+    Both,
+    /// Renamed in the overlay after that.
+    Renamed,
+}
+
+const LAYERS: [Layer; 4] = [Layer::Upper, Layer::Lower, Layer::Both, Layer::Renamed];
+
+/// A mounted overlay with a file that holds a file system.
+struct Overlay {
+    stage: Stage,
+    merged: PathBuf,
+    /// The file in the layers.
+    real: Vec<PathBuf>,
+}
+
+fn mount_with(stage: &mut Stage, kind: &str, options: &str, point: &Path) -> Built<()> {
+    fs::create_dir_all(point).unwrap();
+    run("mount", &["-t", kind, "-o", options, kind, point.to_str().unwrap()])?;
+    // What was open below a moment ago may still be on its way out.
+    stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.to_owned())));
+    Ok(())
+}
+
+impl Overlay {
+    fn new(kind: Kind, layer: Layer) -> Built<Overlay> {
+        let mut stage = Stage::new()?;
+        // Not on the file system of the other states, whose paths may be unknown.
+        let disk = stage.at("disk");
+        mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
+        let lower = match kind {
+            Kind::Several => disk.join("lo:w\\er,2"),
+            _ => disk.join("lower"),
+        };
+        let (upper, work, merged) = (disk.join("upper"), disk.join("work"), disk.join("merged"));
+        for directory in [&lower, &disk.join("first")] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        let up = disk.join("up");
+        if matches!(kind, Kind::Apart | Kind::Xino) {
+            mount_with(&mut stage, "tmpfs", "size=64m", &up)?;
+        }
+        let (upper, work) = match kind {
+            Kind::Apart | Kind::Xino => (up.join("upper"), up.join("work")),
+            _ => (upper, work),
+        };
+        fs::create_dir_all(&upper).unwrap();
+        fs::create_dir_all(&work).unwrap();
+        let holds = if layer == Layer::Upper { &upper } else { &lower };
+        fs::write(holds.join("image"), ext4()?).unwrap();
+        let mut real = vec![holds.join("image")];
+        let mut below = escaped(&lower);
+        if kind == Kind::Nested {
+            let middle = disk.join("middle");
+            let options = format!("lowerdir={}:{}", below, escaped(&disk.join("first")));
+            mount_with(&mut stage, "overlay", &options, &middle)?;
+            below = escaped(&middle);
+        }
+        let first = escaped(&disk.join("first"));
+        let (below, more) = match kind {
+            Kind::Plain | Kind::Apart | Kind::Nested => (below, ""),
+            Kind::Several => (format!("{first}:{below}"), ""),
+            Kind::Xino => (below, ",xino=on"),
+            Kind::Metacopy => (below, ",metacopy=on,redirect_dir=on"),
+            Kind::Index => (below, ",index=on"),
+        };
+        let options = format!(
+            "lowerdir={below},upperdir={},workdir={}{more}",
+            upper.display(),
+            work.display()
+        );
+        mount_with(&mut stage, "overlay", &options, &merged)?;
+        let mut image = merged.join("image");
+        if matches!(layer, Layer::Both | Layer::Renamed) {
+            // With metacopy=on, the upper layer has no data then.
+            fs::set_permissions(&image, fs::Permissions::from_mode(0o640)).unwrap();
+            if layer == Layer::Renamed {
+                image = merged.join("renamed");
+                fs::rename(merged.join("image"), &image).unwrap();
+            }
+            real.push(upper.join(image.file_name().unwrap()));
+        }
+        Ok(Overlay { stage, merged: image, real })
+    }
+}
+
+/// As a path of a layer stands in options.
+fn escaped(path: &Path) -> String {
+    let text = path.to_str().unwrap();
+    text.replace('\\', "\\\\").replace(':', "\\:").replace(',', "\\,")
+}
+
+/// How a file is used by one of its names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    MountedLoop,
+    AttachedLoop,
+    Locked,
+    Open,
+    Mapped,
+}
+
+const OVERLAY_USES: [Use; 5] =
+    [Use::MountedLoop, Use::AttachedLoop, Use::Locked, Use::Open, Use::Mapped];
+
+impl Use {
+    /// Whoever made a loop device may have its file open, and a loop device that nobody uses bars
+    /// no other.
+    fn bars_loops(self) -> bool {
+        matches!(self, Use::MountedLoop | Use::Locked)
+    }
+
+    /// What is seen at the file in the layer needs fewer kinds.
+    fn is_tried_on(self, kind: Kind) -> bool {
+        self.bars_loops() || matches!(kind, Kind::Plain | Kind::Apart | Kind::Metacopy)
+    }
+
+    fn begin(self, stage: &mut Stage, path: &Path) -> Built<()> {
+        match self {
+            Use::MountedLoop => {
+                let device = stage.attach(path, &["--read-only"])?;
+                stage.mount(&device)
+            }
+            Use::AttachedLoop => stage.attach(path, &["--read-only"]).map(drop),
+            Use::Locked => stage.hold(path, Hold::Flock),
+            Use::Open => stage.hold(path, Hold::Open),
+            Use::Mapped => stage.hold(path, Hold::Mapped),
+        }
+    }
+}
+
+/// A file is named, then a loop device over it.
+fn refuse_file_and_loop(stage: &mut Stage, used: Use, named: &Path, kept: &[PathBuf]) -> Built<()> {
+    for kept in kept {
+        must_be_refused(named, kept, usize::MAX);
+    }
+    if used.bars_loops() {
+        let device = stage.attach(named, &[])?;
+        for kept in kept {
+            must_be_refused(&device, kept, usize::MAX);
+        }
+    }
+    Ok(())
+}
+
+/// Each layer of a used file, and the file above each used layer.
+fn overlay_states() -> Vec<State> {
+    let mut states = Vec::new();
+    for kind in KINDS {
+        for layer in LAYERS {
+            for used in OVERLAY_USES.into_iter().filter(|used| used.is_tried_on(kind)) {
+                states.push(State::new(format!("{kind:?} {layer:?} {used:?} above"), move || {
+                    let Overlay { mut stage, merged, real } = Overlay::new(kind, layer)?;
+                    used.begin(&mut stage, &merged)?;
+                    for named in &real {
+                        refuse_file_and_loop(&mut stage, used, named, &real)?;
+                    }
+                    Ok(())
+                }));
+                states.push(State::new(format!("{kind:?} {layer:?} {used:?} below"), move || {
+                    // Where the overlay shows a file of the lower layer is unknown then, and a
+                    // mounted loop device over it bars every other file.
+                    let is_lost = layer == Layer::Renamed && used == Use::MountedLoop;
+                    let _alone = is_lost.then(devices_alone);
+                    let Overlay { mut stage, merged, real } = Overlay::new(kind, layer)?;
+                    // The upper layer has no data to mount with metacopy=on.
+                    let used_layers = if kind == Kind::Metacopy { 1 } else { real.len() };
+                    for below in &real[..used_layers] {
+                        used.begin(&mut stage, below)?;
+                    }
+                    refuse_file_and_loop(&mut stage, used, &merged, &real)
+                }));
+            }
+        }
+    }
+    states
+}
+
+/// Further ways to have a file in two places.
+fn other_overlay_states() -> Vec<State> {
+    vec![
+        State::new("overlay in another mount namespace", || {
+            let mut stage = Stage::new()?;
+            let disk = stage.at("disk");
+            mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
+            for name in ["lower", "upper", "work", "merged"] {
+                fs::create_dir(disk.join(name)).unwrap();
+            }
+            let image = disk.join("upper/image");
+            fs::write(&image, ext4()?).unwrap();
+            let at = disk.display();
+            let script = format!(
+                "mount -t overlay -o lowerdir={at}/lower,upperdir={at}/upper,workdir={at}/work \
+                 overlay {at}/merged && exec 3<{at}/merged/image && flock 3 && echo && \
+                 exec sleep 900"
+            );
+            stage.run_in_another_namespace(&script)?;
+            refuse_file_and_loop(&mut stage, Use::Locked, &image, std::slice::from_ref(&image))
+        }),
+        State::new("layer by another hard link", || {
+            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
+            let hard = stage.at("disk/hard");
+            fs::hard_link(&real[0], &hard).unwrap();
+            Use::Locked.begin(&mut stage, &merged)?;
+            refuse_file_and_loop(&mut stage, Use::Locked, &hard, &real)
+        }),
+        State::new("layer by a bind mount", || {
+            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
+            let bound = stage.at("bound");
+            fs::write(&bound, "").unwrap();
+            run("mount", &["--bind", real[0].to_str().unwrap(), bound.to_str().unwrap()])?;
+            stage.undo.push(Box::new(Undo(&["umount", "--lazy"], bound.clone())));
+            Use::MountedLoop.begin(&mut stage, &merged)?;
+            refuse_file_and_loop(&mut stage, Use::MountedLoop, &bound, &real)
+        }),
+        State::new("overlay that is covered", || {
+            let _alone = devices_alone();
+            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
+            Use::MountedLoop.begin(&mut stage, &merged)?;
+            let point = merged.parent().unwrap().to_owned();
+            mount_with(&mut stage, "tmpfs", "size=1m", &point)?;
+            refuse_file_and_loop(&mut stage, Use::MountedLoop, &real[0], &real)
+        }),
+        State::new("layer that is covered", || {
+            let _alone = devices_alone();
+            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Upper)?;
+            Use::MountedLoop.begin(&mut stage, &real[0])?;
+            let device = stage.attach(&merged, &[])?;
+            let upper = real[0].parent().unwrap().to_owned();
+            mount_with(&mut stage, "tmpfs", "size=1m", &upper)?;
+            must_be_refused(&merged, &merged, usize::MAX);
+            must_be_refused(&device, &merged, usize::MAX);
+            Ok(())
+        }),
+        State::new("two overlays of one layer", || {
+            let Overlay { mut stage, merged, real } = Overlay::new(Kind::Plain, Layer::Lower)?;
+            let disk = stage.at("disk");
+            let at = disk.display();
+            for name in ["up2", "work2"] {
+                fs::create_dir(disk.join(name)).unwrap();
+            }
+            let options = format!("lowerdir={at}/lower,upperdir={at}/up2,workdir={at}/work2");
+            mount_with(&mut stage, "overlay", &options, &disk.join("second"))?;
+            Use::MountedLoop.begin(&mut stage, &merged)?;
+            let second = disk.join("second/image");
+            refuse_file_and_loop(&mut stage, Use::MountedLoop, &second, &real)
+        }),
+        State::new("overlay with data-only layers", || {
+            let mut stage = Stage::new()?;
+            let disk = stage.at("disk");
+            mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
+            for name in ["meta", "data"] {
+                fs::create_dir(disk.join(name)).unwrap();
+            }
+            let data = disk.join("data/content");
+            fs::write(&data, ext4()?).unwrap();
+            let meta = disk.join("meta/image");
+            File::create(&meta).unwrap().set_len(IMAGE).unwrap();
+            set_attribute(&meta, c"trusted.overlay.metacopy", b"")?;
+            set_attribute(&meta, c"trusted.overlay.redirect", b"/content")?;
+            let at = disk.display();
+            let options = format!("metacopy=on,lowerdir={at}/meta::{at}/data");
+            mount_with(&mut stage, "overlay", &options, &disk.join("merged"))?;
+            Use::MountedLoop.begin(&mut stage, &disk.join("merged/image"))?;
+            refuse_file_and_loop(&mut stage, Use::MountedLoop, &data, std::slice::from_ref(&data))?;
+            let kept = [data];
+            refuse_file_and_loop(&mut stage, Use::MountedLoop, &meta, &kept)
+        }),
+        State::new("overlay with a relative path of a layer", || {
+            let _alone = devices_alone();
+            let mut stage = Stage::new()?;
+            let disk = stage.at("disk");
+            mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
+            for name in ["lower", "upper", "work", "merged"] {
+                fs::create_dir(disk.join(name)).unwrap();
+            }
+            let image = disk.join("upper/image");
+            fs::write(&image, ext4()?).unwrap();
+            let script = format!(
+                "cd {} && mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay \
+                 merged",
+                disk.display()
+            );
+            run("sh", &["-c", &script])?;
+            stage.undo.push(Box::new(Undo(&["umount", "--lazy"], disk.join("merged"))));
+            must_be_refused(&disk.join("merged/image"), &image, usize::MAX);
+            Use::Locked.begin(&mut stage, &disk.join("merged/image"))?;
+            refuse_file_and_loop(&mut stage, Use::Locked, &image, std::slice::from_ref(&image))
+        }),
+    ]
+}
+
+fn set_attribute(path: &Path, name: &std::ffi::CStr, value: &[u8]) -> Built<()> {
+    let path = CString::new(path.as_os_str().as_bytes()).unwrap();
+    // SAFETY: the texts end with a zero byte, the length of the value is named, and all live
+    // through the call.
+    let result = unsafe {
+        libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0)
+    };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().to_string()) }
+}
+
+/// A directory, seen through bindfs.
+fn bound_by_fuse() -> Built<(Stage, PathBuf, PathBuf)> {
+    let mut stage = Stage::new()?;
+    let (source, point) = (stage.at("source"), stage.at("fuse"));
+    fs::create_dir(&source).unwrap();
+    fs::create_dir(&point).unwrap();
+    fs::write(source.join("image"), ext4()?).unwrap();
+    run("bindfs", &[source.to_str().unwrap(), point.to_str().unwrap()])?;
+    stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
+    Ok((stage, source.join("image"), point.join("image")))
+}
+
+/// An image that a program serves as a file system.
+fn served_image(options: &str) -> Built<(Stage, PathBuf)> {
+    let mut stage = Stage::new()?;
+    let (image, point) = (stage.image(), stage.at("fuse"));
+    fs::create_dir(&point).unwrap();
+    run("fuse2fs", &[image.to_str().unwrap(), point.to_str().unwrap(), "-o", options])?;
+    stage.undo.push(Box::new(Undo(&["umount"], point)));
+    Ok((stage, image))
+}
+
+fn fuse_states() -> Vec<State> {
+    let mut states = Vec::new();
+    for used in OVERLAY_USES {
+        states.push(State::new(format!("FUSE {used:?} above"), move || {
+            let _alone = devices_alone();
+            let (mut stage, source, above) = bound_by_fuse()?;
+            used.begin(&mut stage, &above)?;
+            refuse_file_and_loop(&mut stage, used, &source, std::slice::from_ref(&source))
+        }));
+        states.push(State::new(format!("FUSE {used:?} below"), move || {
+            let _alone = devices_alone();
+            let (mut stage, source, above) = bound_by_fuse()?;
+            used.begin(&mut stage, &source)?;
+            refuse_file_and_loop(&mut stage, used, &above, std::slice::from_ref(&source))
+        }));
+    }
+    for options in ["ro", "rw"] {
+        states.push(State::new(format!("image served by fuse2fs {options}"), move || {
+            let (mut stage, image) = served_image(options)?;
+            // The server may write behind the boot block.
+            must_be_refused(&image, &image, 1024);
+            let device = stage.attach(&image, &[])?;
+            must_be_refused(&device, &image, 1024);
+            Ok(())
+        }));
+    }
+    states.push(State::new("existing file on FUSE", || {
+        let (_stage, source, above) = bound_by_fuse()?;
+        must_be_refused(&above, &source, usize::MAX);
+        Ok(())
+    }));
+    states
+}
+
+/// Swap files that the path in /proc/swaps does not lead to.
+fn swap_states() -> Vec<State> {
+    vec![
+        State::new("swap file below another mount, with a decoy", || {
+            let _alone = devices_alone();
+            let (mut stage, swap) = with_directory()?;
+            stage.swap(&swap)?;
+            let device = stage.attach(&swap, &[])?;
+            let bound = stage.at("bound");
+            let directory = swap.parent().unwrap().to_owned();
+            fs::create_dir(&bound).unwrap();
+            run("mount", &["--bind", directory.to_str().unwrap(), bound.to_str().unwrap()])?;
+            stage.undo.push(Box::new(Undo(&["umount", "--lazy"], bound.clone())));
+            mount_with(&mut stage, "tmpfs", "size=8m", &directory)?;
+            fs::write(&swap, ext4()?).unwrap();
+            must_be_refused(&device, &bound.join("swap"), 4096);
+            must_be_refused(&bound.join("swap"), &bound.join("swap"), 4096);
+            let beside = stage.attach(&bound.join("swap"), &[])?;
+            must_be_refused(&beside, &bound.join("swap"), 4096);
+            // The decoy is no swap file, and neither is a loop device over it in use.
+            drop(tried(&swap).unwrap());
+            let decoy = stage.attach(&swap, &[])?;
+            drop(tried(&decoy).unwrap());
+            // `swapoff` goes by the name.
+            uncover(&mut stage)
+        }),
+        State::new("swap file of another mount namespace, with a decoy", || {
+            let _alone = devices_alone();
+            let (mut stage, swap) = with_directory()?;
+            let directory = swap.parent().unwrap().to_owned();
+            let hidden = stage.at("hidden");
+            fs::create_dir(&hidden).unwrap();
+            let swapped = hidden.join("swap");
+            fs::copy(&swap, &swapped).unwrap();
+            fs::set_permissions(&swapped, fs::Permissions::from_mode(0o600)).unwrap();
+            run("mkswap", &[swapped.to_str().unwrap()])?;
+            let (from, to) = (hidden.display(), directory.display());
+            let script =
+                format!("mount --bind {from} {to} && swapon {to}/swap && echo && exec sleep 900");
+            stage.run_in_another_namespace(&script)?;
+            stage.undo.push(Box::new(Undo(&["swapoff"], swapped.clone())));
+            let device = stage.attach(&swapped, &[])?;
+            must_be_refused(&device, &swapped, 4096);
+            must_be_refused(&swapped, &swapped, 4096);
+            drop(tried(&swap).unwrap());
+            Ok(())
+        }),
+    ]
+}
+
+/// A stage with `directory/swap`.
+fn with_directory() -> Built<(Stage, PathBuf)> {
+    let stage = Stage::new()?;
+    fs::create_dir(stage.at("directory")).unwrap();
+    let swap = stage.at("directory/swap");
+    fs::write(&swap, ext4()?).unwrap();
+    Ok((stage, swap))
+}
+
+/// Takes away all that was laid over a swap file.
+fn uncover(stage: &mut Stage) -> Built<()> {
+    while stage.undo.len() > 1 {
+        stage.undo.pop();
+    }
+    Ok(())
+}
+
+/// A disk with a file system of 48 MiB on its first partition, mounted, and a free second one.
+struct Disk {
+    stage: Stage,
+    device: PathBuf,
+    point: PathBuf,
+}
+
+impl Disk {
+    fn new() -> Built<Disk> {
+        let mut stage = Stage::new()?;
+        let image = stage.at("disk");
+        File::create(&image).unwrap().set_len(64 * MIB).unwrap();
+        let device = stage.attach(&image, &["--partscan"])?;
+        for (number, start, sectors) in [("1", "2048", "98304"), ("2", "100352", "4096")] {
+            let add = || run("addpart", &[device.to_str().unwrap(), number, start, sectors]);
+            // Another program may look at the new device for a moment.
+            let mut added = add();
+            for _ in 0..40 {
+                if added.is_ok() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+                added = add();
+            }
+            added?;
+        }
+        let (first, point) = (part(&device, "1"), stage.at("first"));
+        run("mkfs.ext4", &["-q", "-F", first.to_str().unwrap()])?;
+        fs::create_dir(&point).unwrap();
+        run("mount", &[first.to_str().unwrap(), point.to_str().unwrap()])?;
+        stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
+        Ok(Disk { stage, device, point })
+    }
+
+    fn free(&self) -> PathBuf {
+        part(&self.device, "2")
+    }
+
+    /// Tries to arm the free partition while something is to be kept.
+    fn tried(&self, keep: &Path) -> Result<Target, Refusal> {
+        let device = inspect(&self.free(), &Roots::real()).unwrap();
+        arm_confirmed(&device, &[keep.to_owned()])
+    }
+
+    /// What a program whose root is a directory is told when it arms the free partition.
+    fn tried_in(&mut self, root: &Path) -> Built<String> {
+        let program = root.join("armer");
+        fs::write(&program, "").unwrap();
+        let exe = std::env::current_exe().unwrap();
+        let mut script = format!("mount --bind {} {}\n", exe.display(), program.display());
+        for name in ["usr", "bin", "sbin", "lib", "lib64", "proc", "sys", "dev"] {
+            let (from, to) = (Path::new("/").join(name), root.join(name));
+            if !from.exists() || from.is_symlink() {
+                if from.is_symlink() && !to.is_symlink() {
+                    let _ = symlink(fs::read_link(&from).unwrap(), &to);
+                }
+                continue;
+            }
+            fs::create_dir_all(&to).unwrap();
+            script.push_str(&format!("mount --rbind {} {}\n", from.display(), to.display()));
+        }
+        script.push_str(&format!(
+            "exec chroot {} /armer --exact matrix::stacks::a_partition_is_tried_in_another_root \
+             --nocapture 2>&1",
+            root.display()
+        ));
+        let output = Command::new("unshare")
+            .args(["--mount", "sh", "-e", "-c", &script])
+            .env(FREE, self.free())
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        match said.contains("ARMED") || said.contains("REFUSED") {
+            true => Ok(said),
+            false => Err(format!("{said} {}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    fn must_be_refused_in(&mut self, root: &Path) -> Built<()> {
+        let said = self.tried_in(root)?;
+        assert!(said.contains("REFUSED"), "{said}");
+        assert!(said.contains("lies on the disk") || said.contains("unknown disk"), "{said}");
+        Ok(())
+    }
+}
+
+/// The device to arm in another root.
+const FREE: &str = "STEADFAST_TEST_FREE_DEVICE";
+
+/// The part of a state that another root directory is needed for; nothing where it is not asked.
+#[test]
+fn a_partition_is_tried_in_another_root() {
+    let Some(path) = std::env::var_os(FREE) else { return };
+    match tried(Path::new(&path)) {
+        Ok(_) => tell("ARMED"),
+        Err(said) => tell(&format!("REFUSED: {said}")),
+    }
+}
+
+/// Roots and run directories whose disk is hidden by what is stacked upon it.
+fn root_states() -> Vec<State> {
+    vec![
+        State::new("root: overlay with its upper layer on the disk", || {
+            let _alone = devices_alone();
+            let mut disk = Disk::new()?;
+            for name in ["upper", "work", "lower"] {
+                fs::create_dir(disk.point.join(name)).unwrap();
+            }
+            let (at, root) = (disk.point.display().to_string(), disk.stage.at("root"));
+            let options = format!("lowerdir=/,upperdir={at}/upper,workdir={at}/work");
+            mount_with(&mut disk.stage, "overlay", &options, &root)?;
+            disk.must_be_refused_in(&root)
+        }),
+        State::new("root: overlay of memory over squashfs over a file on the disk", || {
+            let _alone = devices_alone();
+            let mut disk = Disk::new()?;
+            let (tree, image) = (disk.stage.at("tree"), disk.point.join("squash"));
+            fs::create_dir(&tree).unwrap();
+            fs::write(tree.join("file"), "x").unwrap();
+            let paths = [tree.to_str().unwrap(), image.to_str().unwrap()];
+            run("mksquashfs", &[paths[0], paths[1], "-quiet", "-no-progress"])?;
+            let over = disk.stage.attach(&image, &["--read-only"])?;
+            let squash = disk.stage.at("squash");
+            fs::create_dir(&squash).unwrap();
+            run("mount", &["-t", "squashfs", over.to_str().unwrap(), squash.to_str().unwrap()])?;
+            disk.stage.undo.push(Box::new(Undo(&["umount", "--lazy"], squash.clone())));
+            let memory = disk.stage.at("memory");
+            mount_with(&mut disk.stage, "tmpfs", "size=8m", &memory)?;
+            fs::create_dir(memory.join("upper")).unwrap();
+            fs::create_dir(memory.join("work")).unwrap();
+            let (at, root) = (memory.display(), disk.stage.at("root"));
+            let below = squash.display();
+            let options = format!("lowerdir={below},upperdir={at}/upper,workdir={at}/work");
+            mount_with(&mut disk.stage, "overlay", &options, &root)?;
+            disk.must_be_refused_in(&root)
+        }),
+        State::new("root: a directory below the mount point", || {
+            let _alone = devices_alone();
+            let mut disk = Disk::new()?;
+            let root = disk.point.join("sub/root");
+            fs::create_dir_all(&root).unwrap();
+            disk.must_be_refused_in(&root)
+        }),
+        State::new("run directory on an overlay", || {
+            let _alone = devices_alone();
+            let mut disk = Disk::new()?;
+            for name in ["upper", "work", "lower"] {
+                fs::create_dir(disk.point.join(name)).unwrap();
+            }
+            let (at, merged) = (disk.point.display().to_string(), disk.stage.at("merged"));
+            let options = format!("lowerdir={at}/lower,upperdir={at}/upper,workdir={at}/work");
+            mount_with(&mut disk.stage, "overlay", &options, &merged)?;
+            let refusal = disk.tried(&merged.join("run/1")).unwrap_err();
+            assert!(matches!(refusal, Refusal::HoldsKept { .. }), "{refusal}");
+            Ok(())
+        }),
+        State::new("run directory on FUSE", || {
+            let _alone = devices_alone();
+            let mut disk = Disk::new()?;
+            let point = disk.stage.at("fuse");
+            fs::create_dir(&point).unwrap();
+            run("bindfs", &[disk.point.to_str().unwrap(), point.to_str().unwrap()])?;
+            disk.stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
+            let refusal = disk.tried(&point.join("run/1")).unwrap_err().to_string();
+            assert!(refusal.contains("does not show the disks below it"), "{refusal}");
+            Ok(())
+        }),
+    ]
+}
+
+pub(super) fn states() -> Vec<State> {
+    let mut states = overlay_states();
+    states.extend(other_overlay_states());
+    states.extend(fuse_states());
+    states.extend(swap_states());
+    states.extend(root_states());
+    states
+}
+
+fn must_be_armed(path: &Path) {
+    let target = tried(path).unwrap_or_else(|said| panic!("{}: {said}", path.display()));
+    fill(&target, 0x5a);
+}
+
+/// What lies beside an overlay or a FUSE file system, or is the only name of a file there.
+fn free_states() -> Vec<State> {
+    let mut states = Vec::new();
+    for kind in KINDS {
+        for layer in [Layer::Upper, Layer::Lower, Layer::Both] {
+            states.push(State::new(format!("free {kind:?} {layer:?}"), move || {
+                let Overlay { mut stage, merged, .. } = Overlay::new(kind, layer)?;
+                let disk = stage.at("disk");
+                // Beside the layers, on their file system and on another one.
+                for path in [disk.join("beside"), stage.at("beside")] {
+                    fs::write(&path, ext4()?).unwrap();
+                    must_be_armed(&path);
+                    let device = stage.attach(&path, &[])?;
+                    must_be_armed(&device);
+                }
+                create_scratch(&merged.with_file_name("scratch"), Bytes(MIB)).unwrap();
+                must_be_armed(&merged.with_file_name("scratch"));
+                must_be_armed(&merged);
+                let device = stage.attach(&merged, &[])?;
+                must_be_armed(&device);
+                Ok(())
+            }));
+        }
+    }
+    states.push(State::new("free: a file on FUSE that this process creates", || {
+        let (stage, source, above) = bound_by_fuse()?;
+        let scratch = above.with_file_name("scratch");
+        create_scratch(&scratch, Bytes(MIB)).unwrap();
+        must_be_armed(&scratch);
+        // Beside it, and the source of a file that nobody has open.
+        must_be_armed(&source);
+        must_be_armed(&stage.image());
+        Ok(())
+    }));
+    states.push(State::new("free: run directory on an overlay of another disk", || {
+        let disk = Disk::new()?;
+        let overlay = Overlay::new(Kind::Plain, Layer::Upper)?;
+        disk.tried(overlay.merged.parent().unwrap()).unwrap();
+        Ok(())
+    }));
+    states
+}
+
+#[test]
+fn what_lies_beside_a_stack_is_armed() {
+    let test = "what_lies_beside_a_stack_is_armed";
+    if !can_attach(test) {
+        return;
+    }
+    let states = free_states();
+    let all = states.len();
+    let (armed, failed, skipped) = conduct(states);
+    skipped.iter().for_each(|state| skip(test, state));
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert_eq!(armed + skipped.len(), all);
+}
