@@ -197,6 +197,8 @@ impl<'a> Sight<'a> {
             let Backing::File(file) = on else { continue };
             if let Err(why) = self.layers.inodes_of(*file, over.backing_file().as_deref())
                 && let Some(used) = self.uses_of_alone(over)?.first()
+                // One that was detached since the look has no path any more, and no use.
+                && backing(over, self.roots)?.as_ref() == Some(on)
             {
                 return lost(format!("{} is in use ({used}), and {why}", over.name));
             }
