@@ -590,6 +590,7 @@ mod tests {
             .map(|(n, name)| {
                 let node = machine.block(&format!("virtual/block/{name}"), &format!("252:{n}"), 9);
                 machine.stack(&node, &part);
+                machine.write(&format!("tables/{name}"), format!("0 9 linear 8:2 {}\n", n * 9));
                 node
             })
             .collect();

@@ -13,6 +13,7 @@ mod backing;
 mod checkup;
 mod device_log;
 mod error;
+mod extents;
 mod facts;
 mod files;
 mod identity;
