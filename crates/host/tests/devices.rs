@@ -562,6 +562,21 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
     drop(arm_with(&look(), None).unwrap());
 }
 
+/// tmpfs does not change the last-write time of what is written by a mapping after it was read.
+#[test]
+fn a_scratch_file_in_memory_is_never_taken_without_a_word() {
+    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
+        return skip("a_scratch_file_in_memory_is_never_taken_without_a_word", "no /dev/shm here");
+    };
+    let scratch = directory.path().join("scratch");
+    create_scratch(&scratch, Bytes(MIB)).unwrap();
+    let look = || inspect(&scratch, &Roots::real()).unwrap();
+    drop(arm_with(&look(), Some("scratch")).unwrap());
+    let refusal = arm_with(&look(), None).unwrap_err();
+    assert!(matches!(refusal, Refusal::Unconfirmed { .. }), "{refusal}");
+    assert_eq!(steadfast_host::scratch_mark(&scratch), None);
+}
+
 #[test]
 fn a_kept_directory_is_known_by_number() {
     let test = "a_kept_directory_is_known_by_number";
