@@ -55,7 +55,7 @@ pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer, Zone};
 pub use measurement::Measurement;
 pub use nearest::{nearest, suggestion};
 pub use outcome::{Gap, Outcome};
-pub use proof::Proof;
+pub use proof::{DirectoryProof, Proof};
 pub use purge::{Purge, PurgeChoice, PurgeFailure, PurgeMethod, ReadBack};
 pub use record::{Entry, Note, Record};
 pub use replayed::Replayed;

@@ -106,6 +106,7 @@ mod tests {
             device: Box::new(device()),
             host: Box::new(Host::default()),
             proof: proof.map(Box::new),
+            directory: None,
         }
     }
 

@@ -36,6 +36,7 @@ fn opened() -> Entry {
         device: Box::new(run_settings().device),
         host: Box::default(),
         proof: None,
+        directory: None,
     }
 }
 
