@@ -324,6 +324,35 @@ fn wwid(whole: &Node, udev: &Udev) -> Option<String> {
         .or_else(|| udev.any(&["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
 }
 
+/// Returns the text that confirms that a device may be overwritten:
+/// [`Device::confirmation`], followed by `@` and the path of its node where
+/// another device reports the same serial number, which then names neither.
+///
+/// # Errors
+/// Where sysfs cannot be read.
+pub fn confirmation(device: &Device, roots: &Roots) -> Result<String, HostError> {
+    let named = device.confirmation().to_owned();
+    if device.serial.is_none() {
+        return Ok(named);
+    }
+    let Some(node) = Node::named(&device.name, roots) else { return Ok(named) };
+    let whole = node.whole();
+    let own = drive_serial(&whole, roots);
+    let is_visible = |other: &Node| other.text("hidden").is_none_or(|hidden| hidden == "0");
+    for other in Node::every(roots)?.iter().filter(|other| **other != whole && is_visible(other)) {
+        if drive_serial(other, roots) == own {
+            return Ok(format!("{named}@{}", node.path(roots).display()));
+        }
+    }
+    Ok(named)
+}
+
+/// The serial number of a whole device, with its namespace.
+fn drive_serial(whole: &Node, roots: &Roots) -> Option<String> {
+    let (vital, udev) = (VitalPages::read(whole), Udev::read(whole, roots));
+    Some(serial(whole, &vital, &udev, roots)? + &suffix(whole, roots))
+}
+
 /// What must follow a serial number to name exactly this device.
 fn suffix(node: &Node, roots: &Roots) -> String {
     let whole = node.whole();

@@ -61,7 +61,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let list = arguments.hosts.list()?;
     match &list {
         Some(_) => hosts::check_engine(arguments.engine)?,
-        None => refuse_same(arguments, &asked)?,
+        None => refuse_unclear(arguments, &asked)?,
     }
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
@@ -126,8 +126,9 @@ impl Done {
     }
 }
 
-/// Refuses a device that is named twice, and what is missing where nothing is created.
-fn refuse_same(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
+/// Refuses a device that is named twice, a confirmation that names several, and what is missing
+/// where nothing is created.
+fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
     let foresee = |target: &String| {
         if !asked.alters() {
             target::find_to_read(target, arguments.size, &asked.name)?;
@@ -137,7 +138,8 @@ fn refuse_same(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<(
     let devices = arguments.target.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
     let targets: Vec<&str> = arguments.target.iter().map(String::as_str).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
-    several::refuse_same(&targets, &devices)
+    several::refuse_same(&targets, &devices)?;
+    begin::refuse_ambiguous(&arguments.yes_destroy, &devices)
 }
 
 /// Refuses a device that is named twice, once it is known what each name leads to.

@@ -13,6 +13,7 @@ use steadfast_domain::{
     Bytes, Device, Nanos, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
     Transport,
 };
+use steadfast_host::Roots;
 use steadfast_runner::forecast::{Outline, Stretch};
 
 /// What a purge is called in an outline.
@@ -111,7 +112,10 @@ impl Answer {
 /// Returns what the user types to confirm that the target may be overwritten.
 fn confirmation(device: &Device) -> Option<String> {
     let exists = device.transport != Transport::File || Path::new(&device.path).exists();
-    (exists && !device.is_simulated()).then(|| device.confirmation().to_owned())
+    if !exists || device.is_simulated() {
+        return None;
+    }
+    steadfast_host::confirmation(device, &Roots::real()).ok()
 }
 
 /// Shows what a run of these settings would do to a device.
