@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -22,6 +22,19 @@ const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// Whether an error says that a process ended meanwhile.
 pub(crate) fn has_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH | libc::EINVAL))
+}
+
+/// The directories of all processes.
+///
+/// # Errors
+/// Where `/proc` cannot be read.
+pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
+    let mut found = Vec::new();
+    visit_numbers(&roots.proc, |number| {
+        found.push(roots.proc.join(number));
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Visits every process but our own, thread by thread: a thread may have a table of open
