@@ -18,8 +18,10 @@ pub mod device;
 pub mod direct_buffer;
 pub mod findings;
 pub mod foreign;
+pub mod foreign_io;
 pub mod histogram;
 pub mod io_event;
+pub mod kernel_counts;
 pub mod measurement;
 pub mod mix;
 pub mod nearest;
@@ -50,6 +52,7 @@ pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign::{
     ForeignKind, ForeignMeasured, ForeignRun, ForeignTest, ForeignValue, StatedSteadiness,
 };
+pub use foreign_io::ForeignIo;
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer, Zone};
 pub use measurement::Measurement;

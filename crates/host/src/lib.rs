@@ -66,7 +66,7 @@ pub use roots::Roots;
 pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use sensors::{
-    PowerMeter, PowerReport, PowerSource, ProcessorTimes, counters_since, kernel_counters,
+    OwnCgroups, PowerMeter, PowerReport, PowerSource, ProcessorTimes, QuotaCounts, kernel_counters,
     processor_times, temperature,
 };
 pub use settings::{

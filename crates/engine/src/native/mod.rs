@@ -22,6 +22,7 @@ mod precedence;
 mod queue;
 mod ring;
 mod shared;
+mod silence;
 mod threads;
 mod verify;
 mod waking;

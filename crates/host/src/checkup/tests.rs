@@ -21,6 +21,7 @@ fn look(machine: &Machine, node: &Node) -> Vec<Check> {
     checks.extend(queue::checks(&subject, None));
     checks.extend(health::checks(&subject, None));
     checks.extend(processors::checks(&subject));
+    checks.push(cgroup::check(&subject));
     checks.extend(timers::checks(&subject));
     checks.extend(watching.end(&subject, Duration::ZERO));
     checks
@@ -530,4 +531,31 @@ fn odd_content_panics_nowhere() {
         }
         assert!(look(&machine, &disk).len() > 15, "{text}");
     }
+}
+
+#[test]
+fn limits_of_the_own_control_group_are_seen() {
+    let (machine, disk) = nvme_machine();
+    assert_eq!(state(&machine, &disk, "cgroup-limits"), Some(Unknown));
+    machine.write("proc/self/cgroup", "0::/box\n");
+    machine.write("sys/fs/cgroup/cgroup.procs", "");
+    machine.write("sys/fs/cgroup/box/cpu.max", "max 100000\n");
+    assert_eq!(state(&machine, &disk, "cgroup-limits"), Some(Good));
+    machine.write("sys/fs/cgroup/box/cpu.max", "200000 100000\n");
+    let quota = "processor time is limited to 2.00 processors".to_owned();
+    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Attention, quota)));
+    let (major, minor) = disk.device_number().unwrap();
+    let limit = format!("{major}:{minor} rbps=max wbps=max riops=1000 wiops=max\n");
+    machine.write("sys/fs/cgroup/box/io.max", limit);
+    let limited = "I/O to this device is limited: io.max riops=1000".to_owned();
+    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Bad, limited)));
+}
+
+#[test]
+fn without_counters_background_io_is_unknown() {
+    let (machine, disk) = nvme_machine();
+    machine.set(&disk, "stat", "0 0 0 0 0 0 0 0 0 0 0");
+    assert_eq!(state(&machine, &disk, "background-io"), Some(Good));
+    machine.set(&disk, "queue/iostats", "0\n");
+    assert_eq!(state(&machine, &disk, "background-io"), Some(Unknown));
 }

@@ -4,10 +4,12 @@ use crate::exhibits::checks;
 use crate::ground::choices::Choices;
 use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::parameters;
+use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Caveat, CaveatKind, Class, Note, Op, Profile, Purge, Record, Transport, caveats as ids,
+    Bytes, Caveat, CaveatKind, Class, ForeignIo, Nanos, Note, Op, Profile, Purge, Record, Transport,
+    caveats as ids,
 };
 
 /// Every caveat of a PTS run.
@@ -20,6 +22,8 @@ pub fn caveats(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     caveats.extend(of_gaps(choices, record));
     caveats.extend(of_faults(record));
     caveats.extend(of_kernel_counts(record));
+    caveats.extend(of_silences(record));
+    caveats.extend(of_quotas(record));
     caveats.extend(of_the_processor(choices, record));
     caveats.extend(checks::caveats(record));
     caveats.extend(of_unverified_rules(choices));
@@ -301,18 +305,15 @@ fn operation(op: Op) -> &'static str {
 
 /// The kernel's own counts must be what was issued: no merges, equal bytes.
 fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
-    let mut merged = 0;
-    let mut split = 0;
-    for (_, outcome) in record.steps() {
-        let Some(kernel) = outcome.measurement.kernel else { continue };
-        merged += u64::from(kernel.read_merges + kernel.write_merges > 0);
-        let ours: u64 = outcome.measurement.streams.iter().map(|s| s.tally.ios).sum();
-        let mean = outcome.measurement.bytes().0.checked_div(ours).unwrap_or(0);
-        let moved = kernel.read_bytes.0 + kernel.write_bytes.0;
-        let theirs = moved.checked_div(kernel.reads + kernel.writes).unwrap_or(0);
-        split += u64::from(mean > 0 && theirs > 0 && theirs * 10 < mean * 9);
-    }
-    let mut caveats = Vec::new();
+    let merges = |kernel: KernelCounters| kernel.read_merges + kernel.write_merges;
+    let merged = record
+        .steps()
+        .filter(|(_, outcome)| outcome.measurement.kernel.is_some_and(|k| merges(k) > 0))
+        .count();
+    let split =
+        record.steps().filter(|(step, outcome)| outcome.measurement.is_split(step)).count();
+    let mut caveats: Vec<Caveat> =
+        [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_ios(record, op)).collect();
     if merged > 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
@@ -333,6 +334,103 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
         ));
     }
     caveats
+}
+
+/// From this share of a step's bytes on, somebody else's I/Os are more than a remark (our
+/// choice).
+const FOREIGN_SHARE: f64 = 0.01;
+
+/// Smaller shares of foreign I/O, such as of a program that looks for partitions, are left to
+/// the journal (our choice).
+const FOREIGN_NOTICED: f64 = 0.0001;
+
+/// I/Os of one direction that steps did not do and the device saw.
+fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
+    let found: Vec<(&str, ForeignIo)> = record
+        .steps()
+        .flat_map(|(step, outcome)| {
+            let foreign = outcome.measurement.foreign_ios(step).into_iter();
+            foreign.map(|foreign| (step.place.label.as_str(), foreign))
+        })
+        .filter(|(_, foreign)| foreign.op == op && foreign.share >= FOREIGN_NOTICED)
+        .collect();
+    let (label, worst) = *found.iter().max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+    let (ios, bytes) = found.iter().fold((0u64, 0u64), |sum, (_, foreign)| {
+        (sum.0.saturating_add(foreign.ios), sum.1.saturating_add(foreign.bytes.0))
+    });
+    let kind = match worst.share >= FOREIGN_SHARE {
+        true => CaveatKind::Deviation,
+        false => CaveatKind::Remark,
+    };
+    let direction = if op == Op::Read { "reads" } else { "writes" };
+    let steps = match found.len() {
+        1 => "1 step".to_owned(),
+        steps => format!("{steps} steps"),
+    };
+    Some(Caveat::new(
+        kind,
+        ids::FOREIGN_IO,
+        format!(
+            "In {steps} the device saw {direction} that were not the steps': {ios} I/Os, {}. Most \
+             in {label}: {} I/Os, {:.2} % of the device's bytes.",
+            Bytes(bytes),
+            worst.ios,
+            100.0 * worst.share
+        ),
+        "Another program used the device: find it (iotop, fatrace), end it and run again.",
+    ))
+}
+
+/// Times in which the device completed nothing, and I/Os that were not waited for.
+fn of_silences(record: &Record) -> Option<Caveat> {
+    let silent: Vec<(&str, Nanos, Nanos)> = record
+        .steps()
+        .filter_map(|(step, outcome)| {
+            let silences = &outcome.measurement.silences;
+            let longest = silences.iter().map(|silence| silence.lasted).max()?;
+            let all = Nanos(silences.iter().map(|silence| silence.lasted.0).sum());
+            Some((step.place.label.as_str(), longest, all))
+        })
+        .collect();
+    let (label, longest, _) = *silent.iter().max_by_key(|(_, longest, _)| *longest)?;
+    let all = Nanos(silent.iter().map(|(_, _, all)| all.0).sum());
+    Some(Caveat::new(
+        CaveatKind::Deviation,
+        ids::DEVICE_SILENT,
+        format!(
+            "In {} steps the device completed no I/O for a second or more although some were \
+             outstanding: {all} in all, the longest {longest} in {label}.",
+            silent.len()
+        ),
+        "Check the kernel log and the drive's error log; rates include these times.",
+    ))
+}
+
+/// Below this share of a step's time, what a quota takes is not seen in its numbers (our
+/// choice, as for stalls).
+const THROTTLED_SHARE: f64 = 0.01;
+
+/// Steps in which a processor quota stopped the program.
+fn of_quotas(record: &Record) -> Option<Caveat> {
+    let throttled: Vec<(&str, f64)> = record
+        .steps()
+        .filter_map(|(step, outcome)| {
+            let share = outcome.measurement.throttled_share()?;
+            (share > THROTTLED_SHARE).then_some((step.place.label.as_str(), share))
+        })
+        .collect();
+    let (label, share) = *throttled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(Caveat::new(
+        CaveatKind::Deviation,
+        ids::CGROUP_THROTTLED,
+        format!(
+            "In {} steps a processor quota of the program's control group stopped it, at most for \
+             {:.0} % of a processor's time in {label}: the quota, not the device, may be the limit.",
+            throttled.len(),
+            100.0 * share
+        ),
+        "Run steadfast in a control group without a processor quota (cpu.max, cpu.cfs_quota_us).",
+    ))
 }
 
 /// Above this part of a processor per thread, the host may be what is measured

@@ -135,7 +135,7 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
                 fills: bytes / capacity,
                 iops: measurement.iops(),
                 mb_per_second: measurement.mb_per_second(),
-                art: ms(total.response_mean()),
+                art: total.response_mean_ms(),
                 five_nines: ms(total.percentile(FIVE_NINES)),
                 mrt: ms(total.response_longest()),
                 amplification: measurement.write_amplification,
