@@ -123,7 +123,10 @@ mod tests {
         let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
         let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
         let until = Until::time(Nanos::SECOND);
-        Step::alone(Place::new("x", 0, 1, ""), Stimulus::new(streams, range, Demand::new(2, 4), until))
+        Step::alone(
+            Place::new("x", 0, 1, ""),
+            Stimulus::new(streams, range, Demand::new(2, 4), until),
+        )
     }
 
     /// 1,000 writes of 4 KiB in the measured time, 8 after it, as the kernel counted them.

@@ -63,9 +63,7 @@ impl KernelCounters {
     /// One direction, merged I/Os counted as the I/Os that they were.
     pub(crate) fn direction(&self, op: Op) -> Counted {
         match op {
-            Op::Read => {
-                Counted { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 }
-            }
+            Op::Read => Counted { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 },
             Op::Write => {
                 Counted { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
             }

@@ -46,7 +46,7 @@ pub mod units;
 pub use applied::{AppliedStep, AppliedWorkload};
 pub use bench::{Bench, Halt, Procedure};
 pub use conditions::{Conditions, WriteCache};
-pub use device::{Device, Host, Transport};
+pub use device::{Device, Host, Transport, Zoned};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign::{

@@ -1,9 +1,9 @@
 //! A [`Measurement`]: what one step did, counted.
 
 use crate::histogram::CoarseHistogram;
+pub use crate::kernel_counts::KernelCounters;
 use crate::replayed::Replayed;
 use crate::stimulus::{Op, Pace};
-pub use crate::kernel_counts::KernelCounters;
 pub use crate::tally::{StreamTally, Tally, Unmeasured, mean, mean_ms};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};

@@ -444,7 +444,10 @@ mod tests {
         assert_eq!(writes.response_max, Nanos(9_000_000_000));
         assert_eq!(writes.response_mean_ms(), Some(9_000_001_000.0 / 2e6));
         assert_eq!(writes.histogram.total(), 2);
-        assert_eq!((tallies[0].tally.ios, tallies[0].tally.response_longest()), (0, Some(Nanos(7))));
+        assert_eq!(
+            (tallies[0].tally.ios, tallies[0].tally.response_longest()),
+            (0, Some(Nanos(7)))
+        );
     }
 
     #[test]

@@ -86,9 +86,11 @@ pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), Host
         other => other,
     };
     allocated.and_then(|()| file.sync_all()).map_err(|error| match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => {
+        Some(libc::ENOSPC) => {
             HostError::NoRoom { path: path.to_owned(), wanted: size, free: free_beside(path) }
         }
+        Some(libc::EDQUOT) => HostError::OverQuota { path: path.to_owned(), wanted: size },
+        Some(libc::EFBIG) => HostError::FileTooLarge { path: path.to_owned(), wanted: size },
         _ => HostError::io("allocate it", path, error),
     })
 }

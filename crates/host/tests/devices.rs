@@ -19,8 +19,8 @@ use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
     Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, Refusal, Roots, Target, arm,
-    conditions, create_scratch, devices, find_again, foresee_purge, inspect,
-    kernel_counters, make_change, plan_changes, purge, undo_change,
+    conditions, create_scratch, devices, find_again, foresee_purge, inspect, kernel_counters,
+    make_change, plan_changes, purge, undo_change,
 };
 use tempfile::TempDir;
 

@@ -457,6 +457,7 @@ fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
         discard: true,
         write_cache: Some(write_cache),
         link: Some(format!("simulated, {} MB/s each way", spec.link_mb_per_second)),
+        zoned: None,
         in_use: Vec::new(),
     }
 }

@@ -17,8 +17,11 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
     let Some(groups) = OwnCgroups::of_this_process(subject.roots) else {
         return LIMITS.unknown("the kernel does not report the control groups of this program");
     };
-    let numbers: BTreeSet<(u32, u32)> =
-        [&subject.node, &subject.whole].into_iter().flatten().filter_map(Node::device_number).collect();
+    let numbers: BTreeSet<(u32, u32)> = [&subject.node, &subject.whole]
+        .into_iter()
+        .flatten()
+        .filter_map(Node::device_number)
+        .collect();
     let of_device: Vec<String> =
         numbers.into_iter().flat_map(|number| groups.io_limits(number)).collect();
     if !of_device.is_empty() {

@@ -207,7 +207,8 @@ fn the_queue_is_read() {
     machine.set(&disk, "queue/discard_max_hw_bytes", "1048576\n");
     assert_eq!(state(&machine, &disk, "trim"), Some(Attention));
     let sectors = found(&machine, &disk, "sector-format");
-    assert_eq!(sectors, Some((Good, "512e: 512 B logical, 4096 B physical".to_owned())));
+    let unknown = "512e: 512 B logical, 4096 B physical; the device's LBA formats are unknown";
+    assert_eq!(sectors, Some((Unknown, unknown.to_owned())));
 }
 
 #[test]
@@ -558,4 +559,13 @@ fn without_counters_background_io_is_unknown() {
     assert_eq!(state(&machine, &disk, "background-io"), Some(Good));
     machine.set(&disk, "queue/iostats", "0\n");
     assert_eq!(state(&machine, &disk, "background-io"), Some(Unknown));
+}
+
+#[test]
+fn a_zoned_device_is_named() {
+    for (model, expected) in [("none", Good), ("host-aware", Attention), ("host-managed", Bad)] {
+        let (machine, disk) = nvme_machine();
+        machine.set(&disk, "queue/zoned", format!("{model}\n"));
+        assert_eq!(state(&machine, &disk, "device-kind"), Some(expected), "{model}");
+    }
 }

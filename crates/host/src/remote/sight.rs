@@ -258,6 +258,7 @@ impl Sight {
             discard: false,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: self.uses(),
         }
     }

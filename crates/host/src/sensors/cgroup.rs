@@ -138,7 +138,8 @@ impl OwnCgroups {
         let mut rooms = Vec::new();
         for group in &self.memory {
             for (limit, used) in files {
-                let limit = read_number::<u64>(&group.join(limit)).filter(|limit| *limit < NO_LIMIT);
+                let limit =
+                    read_number::<u64>(&group.join(limit)).filter(|limit| *limit < NO_LIMIT);
                 let used = read_number::<u64>(&group.join(used));
                 if let (Some(limit), Some(used)) = (limit, used) {
                     rooms.push((Bytes(limit.saturating_sub(used)), Bytes(limit)));

@@ -137,6 +137,7 @@ mod tests {
                 dense[FineHistogram::index(response)] = ios;
                 FineHistogram::from_dense(&dense)
             },
+            outstanding: 0,
         };
         let of = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
         Measurement {

@@ -8,8 +8,8 @@ use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Bytes, Caveat, CaveatKind, Class, ForeignIo, Nanos, Note, Op, Profile, Purge, Record, Transport,
-    caveats as ids,
+    Bytes, Caveat, CaveatKind, Class, ForeignIo, Nanos, Note, Op, Profile, Purge, Record,
+    Transport, caveats as ids,
 };
 
 /// Every caveat of a PTS run.
@@ -310,8 +310,7 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
         .steps()
         .filter(|(_, outcome)| outcome.measurement.kernel.is_some_and(|k| merges(k) > 0))
         .count();
-    let split =
-        record.steps().filter(|(step, outcome)| outcome.measurement.is_split(step)).count();
+    let split = record.steps().filter(|(step, outcome)| outcome.measurement.is_split(step)).count();
     let mut caveats: Vec<Caveat> =
         [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_ios(record, op)).collect();
     if merged > 0 {
