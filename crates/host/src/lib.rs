@@ -54,7 +54,7 @@ pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_slee
 pub use locks::is_locked;
 pub use mark::{ScratchMark, scratch_mark};
 pub use processes::process_exists;
-pub use proof::{monotonic, proof, since_boot, wait_until, wall_clock_unix_ms};
+pub use proof::{check_clocks, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;

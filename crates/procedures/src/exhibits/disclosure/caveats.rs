@@ -243,10 +243,17 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
         .filter_map(|(step, outcome)| {
             let gap = outcome.gap_before.as_ref()?;
             let effect = (choices.gap_effect)(step);
+            // The step that the interruption broke off is not in the record.
+            let lost = if step.load.streams().any(|stream| stream.op == Op::Write) {
+                " Bytes written after the last finished step are in no count."
+            } else {
+                ""
+            };
+            let (length, place, cause) = (gap.length(), &step.place, &gap.cause);
             Some(Caveat::new(
                 CaveatKind::Deviation,
                 ids::GAP,
-                format!("Gap of {} before {}: {}. {effect}", gap.length(), step.place, gap.cause),
+                format!("Gap of {length} before {place}: {cause}. {effect}{lost}"),
                 "The standard allows no gaps; repeat the run if the numbers matter.",
             ))
         })
@@ -516,4 +523,80 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
         );
     }
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::scripted::record;
+    use steadfast_domain::measurement::{CpuThrottling, Silence, StreamTally};
+    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::{
+        Demand, Entry, IoStream, Measurement, Order, Outcome, Place, Settings, Step, Stimulus, Tally,
+    };
+
+    /// A step of 1,000 writes of 4 KiB that the kernel counted so.
+    fn measured(kernel: KernelCounters) -> Measurement {
+        let bytes = Bytes(4_096_000);
+        let tally = Tally { ios: 1000, bytes, ..Tally::default() };
+        Measurement {
+            elapsed: Nanos::from_secs(10),
+            complete: true,
+            streams: vec![StreamTally { op: Op::Write, tally }],
+            kernel: Some(kernel),
+            ..Measurement::default()
+        }
+    }
+
+    fn of(measurement: Measurement) -> Record {
+        let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
+        let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
+        let until = Until::time(Nanos::from_secs(10));
+        let stimulus = Stimulus::new(streams, range, Demand::new(1, 1), until);
+        let step = Step::alone(Place::new("rounds", 1, 1, "RND 4K W"), stimulus);
+        let outcome = Outcome { measurement, gap_before: None };
+        let entry = Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) };
+        record(&Settings::new("iops", 1), vec![entry])
+    }
+
+    fn ids(caveats: impl IntoIterator<Item = Caveat>) -> Vec<(String, CaveatKind)> {
+        caveats.into_iter().map(|caveat| (caveat.id.clone(), caveat.kind)).collect()
+    }
+
+    #[test]
+    fn foreign_ios_are_a_caveat_by_their_share_and_no_split() {
+        let own = KernelCounters {
+            writes: 1000,
+            write_bytes: Bytes(4_096_000),
+            ..KernelCounters::default()
+        };
+        let reads = |ios: u64| KernelCounters { reads: ios, read_bytes: Bytes(ios * 512), ..own };
+        let found = |kernel| ids(of_kernel_counts(&of(measured(kernel))));
+        let foreign = |kind| vec![("foreign-io".to_owned(), kind)];
+        assert_eq!(found(own), []);
+        assert_eq!(found(reads(8_000)), foreign(CaveatKind::Deviation));
+        assert_eq!(found(reads(8)), foreign(CaveatKind::Remark));
+        let split = KernelCounters { writes: 2000, ..own };
+        assert_eq!(found(split), [("split".to_owned(), CaveatKind::Remark)]);
+        let text = &of_kernel_counts(&of(measured(reads(8_000))))[0].text;
+        assert!(text.contains("8000 I/Os") && text.contains("50.00 %"), "{text}");
+    }
+
+    #[test]
+    fn silences_and_quotas_have_a_caveat() {
+        let calm = measured(KernelCounters::default());
+        assert_eq!(ids(of_silences(&of(calm.clone()))), []);
+        let silence = Silence { at: Nanos::SECOND, lasted: Nanos::from_secs(3) };
+        let silent = Measurement { silences: vec![silence], ..calm.clone() };
+        let expected = [("device-silent".to_owned(), CaveatKind::Deviation)];
+        assert_eq!(ids(of_silences(&of(silent))), expected);
+        let throttled = |millis| {
+            let mut measurement = calm.clone();
+            let time = Nanos::from_millis(millis);
+            measurement.sensed.cpu_throttling = Some(CpuThrottling { periods: 1, time });
+            ids(of_quotas(&of(measurement)))
+        };
+        assert_eq!(throttled(100), []);
+        assert_eq!(throttled(101), [("cgroup-throttled".to_owned(), CaveatKind::Deviation)]);
+    }
 }
