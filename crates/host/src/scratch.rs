@@ -171,8 +171,13 @@ mod tests {
     fn without_room_nothing_is_left_behind() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
-        let error = create_scratch(&path, Bytes(1 << 60)).unwrap_err();
-        assert!(error.to_string().contains("not enough space"), "{error}");
+        let free = free_beside(&path).unwrap();
+        let error = create_scratch(&path, Bytes(free.0 + (64 << 30))).unwrap_err();
+        assert!(matches!(error, HostError::NoRoom { .. }), "{error}");
+        assert!(!path.exists());
+        // More than any file may have is no matter of room.
+        let error = create_scratch(&path, Bytes(u64::MAX)).unwrap_err();
+        assert!(matches!(error, HostError::FileTooLarge { .. }), "{error}");
         assert!(!path.exists());
         assert!(matches!(create_scratch(&path, Bytes(0)), Err(HostError::NoSize { .. })));
         let error = create_scratch(directory.path(), Bytes(4096)).unwrap_err();

@@ -266,8 +266,10 @@ impl RunningLoad {
             if at >= next && due > self.now {
                 return None;
             }
-            if self.free.len() == self.slots.len() && at > self.now {
-                self.rest(at, context);
+            if self.free.len() == self.slots.len() {
+                if at > self.now {
+                    self.rest(at, context);
+                }
                 if !self.is_accompanied {
                     window.end_idle_time(at);
                 }
