@@ -532,7 +532,8 @@ mod tests {
     use steadfast_domain::measurement::{CpuThrottling, Silence, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{
-        Demand, Entry, IoStream, Measurement, Order, Outcome, Place, Settings, Step, Stimulus, Tally,
+        Demand, Entry, IoStream, Measurement, Order, Outcome, Place, Settings, Step, Stimulus,
+        Tally,
     };
 
     /// A step of 1,000 writes of 4 KiB that the kernel counted so.
