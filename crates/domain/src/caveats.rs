@@ -22,6 +22,8 @@ pub const CAPTURE_COST: &str = "capture-cost";
 pub const CAPTURE_KILLED: &str = "capture-killed";
 /// A remark that the capture itself made.
 pub const CAPTURE_REMARK: &str = "capture-remark";
+/// A processor quota of the program's control groups stopped it during steps.
+pub const CGROUP_THROTTLED: &str = "cgroup-throttled";
 /// The names of some cgroups of a capture are not known.
 pub const CGROUPS_UNKNOWN: &str = "cgroups-unknown";
 /// Rules of the composite workload that could not be checked.
@@ -46,6 +48,8 @@ pub const DEPTH_COUNTED: &str = "depth-counted";
 pub const DEPTH_UNKNOWN: &str = "depth-unknown";
 /// The two captures of a comparison have different numbers of devices.
 pub const DEVICES_UNPAIRED: &str = "devices-unpaired";
+/// The device completed no I/O for a second or more although some were outstanding.
+pub const DEVICE_SILENT: &str = "device-silent";
 /// The device's log tells of throttling.
 pub const DEVICE_THROTTLED: &str = "device-throttled";
 /// Some exhibits of a trace do not show every device.
@@ -68,6 +72,8 @@ pub const FILE_TARGET: &str = "file-target";
 pub const FILTERED: &str = "filtered";
 /// What fio said beside its results. The engine's own note.
 pub const FIO_SAID: &str = "fio-said";
+/// The device saw I/Os during steps that were not the steps'.
+pub const FOREIGN_IO: &str = "foreign-io";
 /// Another tool's preconditioning or sequential I/O by several jobs.
 pub const FOREIGN_JOBS: &str = "foreign-jobs";
 /// What another tool's log lacks, or what in it was not understood.

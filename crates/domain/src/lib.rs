@@ -18,8 +18,10 @@ pub mod device;
 pub mod direct_buffer;
 pub mod findings;
 pub mod foreign;
+pub mod foreign_io;
 pub mod histogram;
 pub mod io_event;
+pub mod kernel_counts;
 pub mod measurement;
 pub mod mix;
 pub mod nearest;
@@ -44,12 +46,13 @@ pub mod units;
 pub use applied::{AppliedStep, AppliedWorkload};
 pub use bench::{Bench, Halt, Procedure};
 pub use conditions::{Conditions, WriteCache};
-pub use device::{Device, Host, Transport};
+pub use device::{Device, Host, Transport, Zoned};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign::{
     ForeignKind, ForeignMeasured, ForeignRun, ForeignTest, ForeignValue, StatedSteadiness,
 };
+pub use foreign_io::ForeignIo;
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
 pub use io_event::{CaptureConditions, IoEvent, IoOp, Layer, Zone};
 pub use measurement::Measurement;

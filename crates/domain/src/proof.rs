@@ -222,6 +222,7 @@ mod tests {
             discard: false,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         }
     }

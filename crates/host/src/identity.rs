@@ -17,7 +17,7 @@ use crate::roots::{Roots, entries, file_name, is_padding, read_text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Bytes, Device, Transport, WriteCache};
+use steadfast_domain::{Bytes, Device, Transport, WriteCache, Zoned};
 
 /// The sector size assumed for a file whose file system tells of none.
 const FILE_SECTOR: u32 = 512;
@@ -94,6 +94,7 @@ fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, 
         discard: false,
         write_cache: None,
         link: None,
+        zoned: None,
     })
 }
 
@@ -102,6 +103,15 @@ fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, 
 fn backs(file: FileId, roots: &Roots) -> Vec<String> {
     let Ok(sight) = Sight::take(roots) else { return Vec::new() };
     sight.loops_over(file).map(|over| format!("backs {}", over.name)).collect()
+}
+
+/// How a device is zoned (`queue/zoned`, Documentation/ABI/stable/sysfs-block).
+fn zoned(whole: &Node) -> Option<Zoned> {
+    match whole.text("queue/zoned")?.as_str() {
+        "host-aware" => Some(Zoned::HostAware),
+        "host-managed" => Some(Zoned::HostManaged),
+        _ => None,
+    }
 }
 
 /// The facts of a block device, under the path that the user named.
@@ -126,6 +136,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
         discard: whole.number::<u64>("queue/discard_max_bytes").is_some_and(|most| most > 0),
         write_cache: kernel_write_cache(&whole),
         link: link(&whole, &transport),
+        zoned: zoned(&whole),
         in_use: occupancy::seen_uses(node, roots),
         transport,
     }

@@ -55,7 +55,9 @@ pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_slee
 pub use locks::is_locked;
 pub use mark::{ScratchMark, scratch_mark};
 pub use processes::process_exists;
-pub use proof::{directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms};
+pub use proof::{
+    check_clocks, directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms,
+};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
 pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
 pub use refusal::Refusal;
@@ -67,7 +69,7 @@ pub use roots::Roots;
 pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use sensors::{
-    PowerMeter, PowerReport, PowerSource, ProcessorTimes, counters_since, kernel_counters,
+    OwnCgroups, PowerMeter, PowerReport, PowerSource, ProcessorTimes, QuotaCounts, kernel_counters,
     processor_times, temperature,
 };
 pub use settings::{

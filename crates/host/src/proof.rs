@@ -155,6 +155,22 @@ pub fn since_boot() -> Option<Nanos> {
     Some(Nanos(seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?))
 }
 
+/// Checks that this process may read the clocks that everything is timed by: a filter of system
+/// calls can forbid it.
+///
+/// # Errors
+/// Returns the kernel's error of the first clock that cannot be read.
+pub fn check_clocks() -> std::io::Result<()> {
+    for clock in [libc::CLOCK_MONOTONIC, libc::CLOCK_REALTIME] {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` lives through the call.
+        if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
 /// Now by `CLOCK_MONOTONIC`, which every thread of the host reads alike.
 pub fn monotonic() -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

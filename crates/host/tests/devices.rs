@@ -19,8 +19,8 @@ use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
     Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, Refusal, Roots, Target, arm,
-    conditions, counters_since, create_scratch, devices, find_again, foresee_purge, inspect,
-    kernel_counters, make_change, plan_changes, purge, undo_change,
+    conditions, create_scratch, devices, find_again, foresee_purge, inspect, kernel_counters,
+    make_change, plan_changes, purge, undo_change,
 };
 use tempfile::TempDir;
 
@@ -850,7 +850,7 @@ fn the_kernel_counts_what_a_target_writes() {
     let target = arm_confirmed(&facts, &[]).unwrap();
     let before = kernel_counters(&facts, &roots).unwrap();
     fill(&target, 1);
-    let counted = counters_since(&before, &kernel_counters(&facts, &roots).unwrap());
+    let counted = kernel_counters(&facts, &roots).unwrap().since(&before);
     assert_eq!((counted.writes, counted.write_bytes), (128, Bytes(8 * MIB)));
 }
 

@@ -300,6 +300,7 @@ mod tests {
             discard: false,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         };
         let listened = Listened {

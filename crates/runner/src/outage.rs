@@ -91,6 +91,7 @@ mod tests {
             discard: false,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         }
     }

@@ -31,10 +31,11 @@ pub enum ExitState {
 pub const HELP: &str = "Exit codes:
   0  done
   1  failed or refused; stderr says what happened and what to do; also: a
-     damaged trace whose readable part was shown
+     damaged trace whose readable part was shown, a measurement (measure) in
+     which 1 % or more of the I/Os failed
   2  the command line is wrong
-  3  the run ended, but steady state was not achieved, or (verify-write)
-     data read back differs from what was written
+  3  the run ended, but steady state was not achieved, or (verify-write,
+     measure --verify) data read back differs from what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
   5  a number is outside its limits or missing (check); the engines do not
      agree, or it cannot be shown (calibrate); a replay is not its capture

@@ -5,7 +5,7 @@ use super::rounds::{MixedLoop, RoundValues};
 use super::secondary::{Secondary, mean};
 use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Measurement, Nanos, Op, Record, Step, Tally, Verdict};
+use steadfast_domain::{Measurement, Op, Record, Step, Tally, Verdict};
 
 /// Everything that the exhibits of a loop are made of.
 pub struct Results {
@@ -122,7 +122,7 @@ fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
         metrics: measured.metrics(),
         iops: mean_of(&|m| m.iops()),
         mb_per_second: mean_of(&|m| m.mb_per_second()),
-        art: mean_of(&|m| m.total().response_mean().map(Nanos::as_millis_f64)),
+        art: mean_of(&|m| m.total().response_mean_ms()),
         tally,
         secondary: Secondary::of(measurements),
     }

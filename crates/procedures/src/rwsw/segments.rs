@@ -48,7 +48,7 @@ impl Segment {
             name: name.into(),
             iops: mean_of(&|m| m.iops()),
             mb_per_second: mean_of(&|m| m.mb_per_second()),
-            art: mean_of(&|m| m.total().response_mean().map(Nanos::as_millis_f64)),
+            art: mean_of(&|m| m.total().response_mean_ms()),
             tally,
             sensed: Secondary::of(steps),
         }

@@ -38,7 +38,7 @@ impl Reading {
         Some(Reading {
             iops: measurement.iops().filter(|iops| *iops > 0.0)?,
             bytes_per_second: measurement.bytes_per_second()?,
-            mean_ns: total.response_sum.0 as f64 / total.ios as f64,
+            mean_ns: total.response_mean_ms()? * 1e6,
             p99_ns: total.percentile(0.99).map(|time| time.0),
             p9999_ns: total.percentile(0.9999).map(|time| time.0),
             cpu_ns_per_io: measurement.cpu_ns_per_io().map(|(user, system)| user + system),

@@ -23,6 +23,7 @@ fn run_settings() -> RunSettings {
             discard: true,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         },
         settings: Settings::new("iops", 7),

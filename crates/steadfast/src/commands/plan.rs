@@ -11,7 +11,7 @@ use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::{printable, shell_quoted};
 use steadfast_domain::{
     Bytes, Device, Nanos, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
-    Transport,
+    Transport, Zoned,
 };
 use steadfast_host::Roots;
 use steadfast_runner::forecast::{Outline, Stretch};
@@ -143,8 +143,15 @@ fn head(device: &Device, alters: bool) -> String {
     } else {
         "It would only be read."
     };
+    let zones = match device.zoned {
+        Some(Zoned::HostManaged) if alters => {
+            ", host-managed zones (writes that are not sequential are refused)".to_owned()
+        }
+        Some(zoned) => format!(", {zoned}"),
+        None => String::new(),
+    };
     format!(
-        "{}: {}, {}, logical sector {} B. {effect}",
+        "{}: {}, {}, logical sector {} B{zones}. {effect}",
         device.path,
         printable(device.model.as_deref().unwrap_or("no model name")),
         device.capacity,

@@ -764,7 +764,7 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
                 number(histogram.chosen.demand.outstanding() as f64, 0)
             ),
             iops: measurement.iops(),
-            art: tally.response_mean().map(Nanos::as_millis_f64),
+            art: tally.response_mean_ms(),
             tally,
             sensed: Secondary::of(&[measurement]),
         })

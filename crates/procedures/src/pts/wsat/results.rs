@@ -6,7 +6,7 @@ use crate::ground::attempts::last_attempt;
 use crate::ground::secondary::{Secondary, mean};
 use crate::pts::between::{minutes, steps_of};
 use steadfast_domain::step::SHORTFALL_MAX;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
+use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Everything that the exhibits are made of.
 pub struct Results<'a> {
@@ -117,8 +117,8 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> E
 }
 
 fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
-    let capacity = wsat.ground.geometry.capacity.as_gb();
-    let (mut time, mut bytes) = (Nanos::ZERO, 0.0);
+    let capacity = wsat.ground.geometry.capacity;
+    let (mut time, mut bytes) = (Nanos::ZERO, Bytes(0));
     // A limit in bytes that is reached at a cut leaves a last step of no length.
     let steps = steps.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);
     steps
@@ -127,15 +127,15 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
             let total: Tally = measurement.total();
             let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
-            bytes += measurement.written().as_gb();
+            bytes.0 += measurement.written().0;
             Minute {
                 round: step.place.round,
                 time: minutes(time),
-                written_gb: bytes,
-                fills: bytes / capacity,
+                written_gb: bytes.as_gb(),
+                fills: bytes.0 as f64 / capacity.0 as f64,
                 iops: measurement.iops(),
                 mb_per_second: measurement.mb_per_second(),
-                art: ms(total.response_mean()),
+                art: total.response_mean_ms(),
                 five_nines: ms(total.percentile(FIVE_NINES)),
                 mrt: ms(total.response_longest()),
                 amplification: measurement.write_amplification,

@@ -427,7 +427,7 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
             SecondaryPoint {
                 name: name.clone(),
                 iops: (time > 0.0).then(|| tally.ios as f64 / time),
-                art: tally.response_mean().map(steadfast_domain::Nanos::as_millis_f64),
+                art: tally.response_mean_ms(),
                 tally,
                 sensed: segment.secondary(),
             }

@@ -97,7 +97,7 @@ fn minute(measurement: &Measurement, time: Nanos) -> Minute {
     Minute {
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
-        art: ms(total.response_mean()),
+        art: total.response_mean_ms(),
         mrt: ms(total.response_longest()),
     }
 }

@@ -297,7 +297,7 @@ fn outstanding_page(results: &Results<'_>) -> Page {
          beyond it); MB (10^6 bytes) per second, right.",
     )
     .right(Axis::new("MB/s", Scale::Linear))
-    .with(Series::new("ART", Stroke::Measured, points(&|m| ms(m.total().response_mean()))))
+    .with(Series::new("ART", Stroke::Measured, points(&|m| m.total().response_mean_ms())))
     .with(Series::new(
         "99.999 %",
         Stroke::Measured,

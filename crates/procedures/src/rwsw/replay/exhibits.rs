@@ -371,7 +371,7 @@ fn figures(results: &Results<'_>) -> [KeyFigure; 4] {
     [
         KeyFigure::new("iops", "Replayed", rate(tally.ios as f64), "IOPS"),
         KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
-        KeyFigure::new("mean", "Mean response time", ms(tally.response_mean()), "ms"),
+        KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
         KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
     ]
 }
@@ -383,7 +383,7 @@ fn replay_row(results: &Results<'_>) -> Row {
         TableCell::number(Some(tally.bytes.0 as f64), 0),
         TableCell::number(rate(tally.ios as f64), 1),
         TableCell::number(rate(tally.bytes.as_mb()), 1),
-        TableCell::number(tally.response_mean().map(Nanos::as_millis_f64), 4),
+        TableCell::number(tally.response_mean_ms(), 4),
     ];
     Row::new("Replay", cells).strong(true)
 }
