@@ -278,10 +278,10 @@ fn no_flipped_bit_changes_findings_unseen() {
     }
     assert!(refused > FLIPS * 9 / 10, "{refused}");
     // The commands go by it, and name the way out; the journal's own directory recomputes.
-    let mut flipped = String::from_utf8(whole.clone()).unwrap();
-    let digit = flipped.find("\"value\": ").unwrap() + "\"value\": ".len();
-    flipped.replace_range(digit..digit, "9");
-    fs::write(here.join("alone.json"), &flipped).unwrap();
+    let mut changed: serde_json::Value = serde_json::from_slice(&whole).unwrap();
+    changed["run_unix_ms"][0] = 10_007.into();
+    let changed = changed.to_string();
+    fs::write(here.join("alone.json"), &changed).unwrap();
     for command in [
         &["compare", "alone.json", "run", "-o", "both"][..],
         &["check", "alone.json", "--list"],
@@ -290,7 +290,7 @@ fn no_flipped_bit_changes_findings_unseen() {
         refuse(here, command, &["alone.json", "SHA-256", "steadfast study"]);
     }
     let right = succeed(here, &["check", "run", "--list"]);
-    fs::write(here.join("run/findings.json"), &flipped).unwrap();
+    fs::write(here.join("run/findings.json"), &changed).unwrap();
     assert_eq!(succeed(here, &["check", "run/findings.json", "--list"]), right);
     fs::write(here.join("alone.json"), &whole).unwrap();
     assert_eq!(succeed(here, &["check", "alone.json", "--list"]), right);
@@ -330,6 +330,7 @@ fn arguments_that_are_no_utf8_and_a_full_output_are_said() {
 fn a_transfer_larger_than_the_target_is_refused_with_its_size() {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
-    let measure = ["measure", "RND 1GiB R", "--target", "s.bin", "--size", "64MiB"];
+    fs::File::create(here.join("s.bin")).unwrap().set_len(64 << 20).unwrap();
+    let measure = ["measure", "RND 1GiB R", "--target", "s.bin"];
     refuse(here, &measure, &["does not fit into an active range of 64 MiB"]);
 }
