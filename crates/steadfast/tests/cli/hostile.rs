@@ -269,7 +269,7 @@ fn no_flipped_bit_changes_findings_unseen() {
     for number in 0..FLIPS {
         let mut flipped = whole.clone();
         let at = steadfast_domain::step::mix64(number);
-        flipped[at as usize % whole.len()] ^= 1 << (at >> 32) % 8;
+        flipped[at as usize % whole.len()] ^= 1 << ((at >> 32) % 8);
         match steadfast_report::parse_findings(&flipped) {
             Err(_) => refused += 1,
             // Blanks say nothing.
