@@ -26,7 +26,6 @@ pub mod measurement;
 pub mod mix;
 pub mod nearest;
 pub mod notation;
-pub mod old_findings;
 pub mod outcome;
 pub mod proof;
 pub mod purge;

@@ -3,6 +3,7 @@
 //! Capacities and rates are decimal (GB, MB/s), transfer sizes binary (KiB),
 //! as PTS 2.0.x has them (clause 2.4.1).
 
+use crate::text::excerpt;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -46,7 +47,7 @@ pub struct Nanos(pub u64);
 
 /// A text that is no size, no time or no percentage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not {wanted}; write it like {example}")]
+#[error("'{}' is not {wanted}; write it like {example}", excerpt(text))]
 pub struct UnitError {
     /// What was given.
     pub text: String,

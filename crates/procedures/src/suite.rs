@@ -20,6 +20,7 @@ use crate::pts::method;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
 };
@@ -119,7 +120,8 @@ fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuita
     let known: Vec<String> = std::iter::once(PROCEDURES.name.to_owned()).chain(known).collect();
     Err(Unsuitable(format!(
         "no part of this suite has a parameter '{stranger}'; there are: {}",
-        known.join("; ")
+        known.join("; "),
+        stranger = excerpt(stranger)
     )))
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
-use steadfast_domain::text::wrapped;
+use steadfast_domain::text::{excerpt, with_short_words, wrapped};
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
 /// Why a file of limits cannot be used.
@@ -101,7 +101,7 @@ impl Limits {
     /// where one makes no sense.
     pub fn parse(text: &str) -> Result<Limits, LimitsError> {
         let file: File = toml::from_str(text)
-            .map_err(|error| LimitsError::Syntax(error.to_string().trim_end().to_owned()))?;
+            .map_err(|error| LimitsError::Syntax(with_short_words(error.to_string().trim_end())))?;
         if file.limit.is_empty() {
             let why = "it has no [[limit]]; each limit starts with that line";
             return Err(LimitsError::Syntax(why.into()));
@@ -277,7 +277,9 @@ fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
     })?;
     match row.cells.get(column) {
         Some(Cell::Number { value, .. }) if value.is_finite() => Ok(*value),
-        Some(Cell::Text(text)) => Err(format!("the value is not a number: '{text}'")),
+        Some(Cell::Text(text)) => {
+            Err(format!("the value is not a number: '{text}'", text = excerpt(text)))
+        }
         _ => Err("not measured".into()),
     }
 }
@@ -295,7 +297,11 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
     if of_part.is_empty() {
         let ids = everything.iter().map(|one| one.id.as_str());
         let part = limit.part.as_deref().unwrap_or_default();
-        return Err(format!("the run has no part '{part}'; it has {}", few(ids)));
+        return Err(format!(
+            "the run has no part '{part}'; it has {}",
+            few(ids),
+            part = excerpt(part)
+        ));
     }
     let having: Vec<&Table> = of_part
         .iter()
@@ -322,7 +328,8 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(str::to_owned).collect();
     let unique = each_once(names.iter());
     let more = unique.len().saturating_sub(12);
-    let shown: Vec<String> = unique.iter().take(12).map(|name| format!("'{name}'")).collect();
+    let shown: Vec<String> =
+        unique.iter().take(12).map(|name| format!("'{name}'", name = excerpt(name))).collect();
     match (shown.is_empty(), more) {
         (true, _) => "none".into(),
         (false, 0) => shown.join(", "),

@@ -93,13 +93,25 @@ fn is_misuse(error: &anyhow::Error) -> bool {
 /// An error with its causes, each said once: some print their cause themselves.
 pub fn said(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |text, cause| {
-        let cause = cause.to_string();
+        let cause = bounded(cause.to_string());
         match text.as_str() {
             "" => cause,
             known if known.contains(&cause) => text,
             _ => format!("{text}: {cause}"),
         }
     })
+}
+
+/// Characters of a cause that are printed. No message of ours is as long; one that quotes a
+/// file or another program may be.
+const CAUSE_MAX: usize = 4000;
+
+fn bounded(mut cause: String) -> String {
+    if let Some((end, _)) = cause.char_indices().nth(CAUSE_MAX) {
+        cause.truncate(end);
+        cause.push('…');
+    }
+    cause
 }
 
 #[cfg(test)]

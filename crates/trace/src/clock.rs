@@ -5,6 +5,7 @@
 use crate::error::TraceError;
 use std::fmt;
 use std::str::FromStr;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, Nanos, Zone};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -227,7 +228,8 @@ impl FromStr for Moment {
         if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) {
             return Err(TraceError::Unsuitable(format!(
                 "'{text}' is not a moment; write 90min, 2h5min, 02:00, \"2026-11-21 06:16:17\" or \
-                 the name of an event mark, such as backup+5min"
+                 the name of an event mark, such as backup+5min",
+                text = excerpt(text)
             )));
         }
         Ok(Moment::Mark(text.to_owned()))
@@ -416,7 +418,8 @@ impl<'c> Calendar<'c> {
             self.conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         Err(TraceError::Unsuitable(format!(
-            "'{text}' is neither a time nor an event mark of the trace; its marks: {there}"
+            "'{text}' is neither a time nor an event mark of the trace; its marks: {there}",
+            text = excerpt(text)
         )))
     }
 

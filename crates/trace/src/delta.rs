@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::text::excerpt;
 
 /// How two captures are laid beside each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,8 @@ impl FromStr for Align {
             ("clock", _) => Ok(Align::Clock),
             (_, Some(name)) if !name.is_empty() => Ok(Align::Mark(name.to_owned())),
             _ => {
-                let what = format!("'{text}' is none of: start, clock, mark:NAME");
+                let what =
+                    format!("'{text}' is none of: start, clock, mark:NAME", text = excerpt(text));
                 Err(TraceError::Unsuitable(what))
             }
         }

@@ -10,6 +10,7 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::streams::StreamKey;
 use steadfast_domain::io_event::{CapturedDevice, StreamInStep, StreamResponses};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Whose I/Os.
@@ -208,7 +209,10 @@ impl Filter {
         if self.spans_ns.is_empty() {
             let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let what = format!("the trace has no event mark '{name}'; its marks: {there}");
+            let what = format!(
+                "the trace has no event mark '{name}'; its marks: {there}",
+                name = excerpt(name)
+            );
             return Err(TraceError::Unsuitable(what));
         }
         Ok(self)
@@ -228,8 +232,11 @@ impl Filter {
         }
         let Some(number) = number else {
             let names: Vec<&str> = conditions.devices.iter().map(|d| d.name.as_str()).collect();
-            let what =
-                format!("the trace has no device '{device}'; its devices: {}", names.join(", "));
+            let what = format!(
+                "the trace has no device '{device}'; its devices: {}",
+                names.join(", "),
+                device = excerpt(device)
+            );
             return Err(TraceError::Unsuitable(what));
         };
         self.devices.push(number);
@@ -255,7 +262,11 @@ impl Filter {
             let more = names.len().saturating_sub(NAMES_LISTED);
             names.truncate(NAMES_LISTED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let what = format!("no capture is of host '{host}'; hosts: {}{more}", names.join(", "));
+            let what = format!(
+                "no capture is of host '{host}'; hosts: {}{more}",
+                names.join(", "),
+                host = excerpt(host)
+            );
             return Err(TraceError::Unsuitable(what));
         }
         self.hosts.push((host.to_owned(), devices));
@@ -448,7 +459,10 @@ fn there_is_none(what: &str, name: &str, mut names: Vec<String>, capture: &str) 
     names.truncate(NAMES_LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let there = names.join(", ");
-    TraceError::Unsuitable(format!("the trace has no {what} '{name}'; its {what}s: {there}{more}"))
+    TraceError::Unsuitable(format!(
+        "the trace has no {what} '{name}'; its {what}s: {there}{more}",
+        name = excerpt(name)
+    ))
 }
 
 /// The devices of this name on all hosts, where captures of several are read together.

@@ -116,7 +116,7 @@ impl Judged {
 pub(crate) struct Judge {
     sequencer: Sequencer,
     filter: Filter,
-    times: ResponseTimes,
+    times: TimeSums,
     arrivals: Option<Arrivals>,
     /// Where the capture stands among others, where several are read together.
     pub(crate) place: Option<Place>,
@@ -146,7 +146,7 @@ impl Judge {
                 .leaving_recorded(true),
             arrivals: fields.has_neighbors().then(Arrivals::default),
             filter: pass.filter.clone(),
-            times: ResponseTimes::default(),
+            times: TimeSums::default(),
             place: None,
             account: PassAccount::default(),
             is_over: false,
@@ -186,7 +186,7 @@ impl Judge {
     /// Says of the I/Os of its batch, which come next, what there is to say.
     pub(crate) fn judge(&mut self, next: &mut Judged) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
-        let responses = self.times.see(&next.batch)?;
+        let responses = self.times.add(&next.batch)?;
         if let Some(place) = &self.place {
             next.batch.place(place);
         }
@@ -422,37 +422,53 @@ pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
     folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()))
 }
 
-/// All response times added up: where this sum has room, that of any of them has.
+/// Response and queue times added up: where these sums have room, those of any of them have.
 #[derive(Default)]
-struct ResponseTimes(u64);
+struct TimeSums {
+    responses: u64,
+    queued: u64,
+}
 
-impl ResponseTimes {
-    /// Adds those of some I/Os; gives the bits that any of them has.
-    fn see(&mut self, batch: &Batch) -> Result<i64, TraceError> {
-        let (any, sum) = Self::bits_and_sum_of(batch.responses());
-        let sum = u128::from(self.0) + sum;
-        self.0 = u64::try_from(sum).map_err(|_| {
-            let what = "impossible response times: more than 584 years in total";
-            TraceError::damaged("in column response_ns", what)
-        })?;
+impl TimeSums {
+    /// Adds the times of some I/Os; returns the bits that any response time has.
+    ///
+    /// # Errors
+    /// Returns [`TraceError`] if the sum of a column does not fit into 64 bits.
+    fn add(&mut self, batch: &Batch) -> Result<i64, TraceError> {
+        let (any, responses) = bits_and_sum_of_responses(batch.responses());
+        self.responses = checked_sum(self.responses, responses, Field::Response)?;
+        let queued = sum_of(batch.queue_times(), None);
+        self.queued = checked_sum(self.queued, queued, Field::Queued)?;
         Ok(any)
     }
+}
 
-    /// The bits that any has, and those that are known added up, several at once.
-    fn bits_and_sum_of(responses: &[i64]) -> (i64, u128) {
-        let (any, sum) = wide::bits_and_sum(responses);
-        if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
-            return (any, sum.into());
-        }
-        // Halves have room for their sums.
-        let (mut low, mut high) = (0u64, 0u64);
-        for response in responses {
-            let known = if *response == UNKNOWN { 0 } else { response.cast_unsigned() };
-            low += known & u64::from(u32::MAX);
-            high += known >> u32::BITS;
-        }
-        (any, u128::from(low) + (u128::from(high) << u32::BITS))
+fn checked_sum(sum: u64, more: u128, column: Field) -> Result<u64, TraceError> {
+    u64::try_from(u128::from(sum) + more).map_err(|_| {
+        let what = "impossible times: more than 584 years in total";
+        TraceError::damaged(format!("in column {}", column.name()), what)
+    })
+}
+
+/// The bits that any response time has, and those that are known added up.
+fn bits_and_sum_of_responses(responses: &[i64]) -> (i64, u128) {
+    let (any, sum) = wide::bits_and_sum(responses);
+    if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
+        return (any, sum.into());
     }
+    (any, sum_of(responses, Some(UNKNOWN)))
+}
+
+/// The sum of some times, without those that stand for an unknown one.
+fn sum_of(times: &[i64], unknown: Option<i64>) -> u128 {
+    // Halves have room for their sums.
+    let (mut low, mut high) = (0u64, 0u64);
+    for time in times {
+        let known = if Some(*time) == unknown { 0 } else { time.cast_unsigned() };
+        low += known & u64::from(u32::MAX);
+        high += known >> u32::BITS;
+    }
+    u128::from(low) + (u128::from(high) << u32::BITS)
 }
 
 /// Response times below this have room for the sum of as many.

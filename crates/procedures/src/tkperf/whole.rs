@@ -15,6 +15,7 @@ use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::{method, throughput};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{
     Bench, Demand, Findings, Halt, Nanos, Place, Procedure, Profile, Record, Settings, suggestion,
 };
@@ -109,7 +110,11 @@ fn procedures(settings: &Settings) -> Result<Vec<&'static str>, Unsuitable> {
         let (_, procedure) = found.ok_or_else(|| {
             let names: Vec<&str> = TESTS_OF.iter().map(|(test, _)| *test).collect();
             let all = names.join(", ");
-            Unsuitable(format!("TKperf has no test '{name}'{}; choose among: {all}", meant()))
+            Unsuitable(format!(
+                "TKperf has no test '{name}'{}; choose among: {all}",
+                meant(),
+                name = excerpt(name)
+            ))
         })?;
         if procedures.contains(procedure) {
             return Err(Unsuitable(format!("the test {name} is named twice; name it once")));

@@ -25,7 +25,6 @@ fn runs_are_compared_and_judged() {
     succeed(here, &["compare", "one", "one", "-o", "same.html"]);
     assert!(here.join("same.html").is_file() && !here.join("same").exists());
     long_form(here);
-    of_version_1(here);
     judged(here);
     refused(here);
 }
@@ -49,18 +48,6 @@ fn long_form(here: &Path) {
     assert_eq!(code(&said), 0, "{}", stderr(&said));
     let file = std::fs::read(here.join("long.parquet")).unwrap();
     assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"), "{} bytes", file.len());
-}
-
-/// A suite as an earlier version wrote it, whose IOPS test had the settings of `one`.
-fn of_version_1(here: &Path) {
-    let old = "../domain/src/old_findings/suite.json";
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join(old);
-    let old = old.to_str().unwrap();
-    let listed = succeed(here, &["check", old, "--list"]);
-    assert!(listed.contains("part = \"IOPS\"") && listed.contains("\"ART ms\""), "{listed}");
-    let compared = |other: &str| succeed(here, &["compare", old, other, "--json"]);
-    let settings_differ = |text: &str| text.contains("\"differences\"") && text.contains("TC 2");
-    assert!(!settings_differ(&compared("one")) && settings_differ(&compared("two")));
 }
 
 fn judged(here: &Path) {

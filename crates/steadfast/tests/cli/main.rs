@@ -21,6 +21,7 @@ mod figures;
 mod fio;
 mod fleet;
 mod front;
+mod hostile;
 mod hosts;
 mod hosts_lost;
 mod hosts_used;

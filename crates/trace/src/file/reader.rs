@@ -4,6 +4,7 @@ use super::column::OpenColumn;
 use super::footer::{Footer, footer, footer_or_blocks};
 use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
+use super::packed::PageMemory;
 use super::recovery::Recovery;
 use super::source::{Held, Source};
 use super::sums::{FoundGroup, GroupSum};
@@ -388,13 +389,14 @@ impl OpenGroup {
             Content::InFile => None,
             Content::Damaged(damage) => return Ok(Err(damage)),
         };
-        let mut columns = Vec::new();
+        let (mut columns, memory) = (Vec::new(), PageMemory::new());
         for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
             let Some(at) = group.columns[field.index()] else { continue };
             let place = format!("in row group {number}, column {}", field.name());
             let metadata = group.metadata.column(at);
-            let open = || OpenColumn::open(source, held.as_ref(), (metadata, group.rows), field);
-            columns.push(guarded(&place, open)?);
+            columns.push(guarded(&place, || {
+                OpenColumn::open(source, held.as_ref(), metadata, group.rows, &memory, field)
+            })?);
         }
         Ok(Ok(OpenGroup { number, left: group.rows, columns }))
     }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::io_event::flags;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp};
 
 /// From this modified z-score on a host stands apart (Iglewicz and Hoaglin, How to Detect
@@ -86,7 +87,7 @@ impl FromStr for HostRank {
         let found = HostRank::ALL.into_iter().find(|rank| rank.to_string() == text);
         found.ok_or_else(|| {
             let names = HostRank::ALL.map(|rank| rank.to_string()).join(", ");
-            TraceError::Unsuitable(format!("'{text}' is not one of: {names}"))
+            TraceError::Unsuitable(format!("'{text}' is not one of: {names}", text = excerpt(text)))
         })
     }
 }

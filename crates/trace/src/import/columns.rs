@@ -3,10 +3,11 @@
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
-use super::lines::{Lines, shown};
+use super::lines::Lines;
 use std::ops::Range;
 use std::str::FromStr;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
 /// What a number counts.
@@ -69,7 +70,8 @@ impl FromStr for Unit {
             "KiB" => Ok(Unit::Kibibytes),
             "sectors" => Ok(Unit::Sectors),
             other => Err(format!(
-                "unknown unit '{other}'; choose one of: s, ms, us, ns, 100ns, bytes, KiB, sectors"
+                "unknown unit '{other}'; choose one of: s, ms, us, ns, 100ns, bytes, KiB, sectors",
+                other = excerpt(other)
             )),
         }
     }
@@ -180,9 +182,9 @@ impl ColumnPlan {
         let mut plan = ColumnPlan::published("CSV", FILE_TIME, 0, FILE_TIME, FILE_TIME);
         let mut given = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("'{part}' is not of the form NAME=COLUMN[:UNIT]"))?;
+            let (name, value) = part.split_once('=').ok_or_else(|| {
+                format!("'{part}' is not of the form NAME=COLUMN[:UNIT]", part = excerpt(part))
+            })?;
             given.push(name.to_owned());
             plan.set(name, value)?;
         }
@@ -206,20 +208,28 @@ impl ColumnPlan {
             "command" => self.command = Some(place(value)?),
             "separator" => self.separator = separator(value)?,
             "skip" => {
-                let lines = || format!("'{value}' is not a number of lines to skip");
+                let lines = || {
+                    format!("'{value}' is not a number of lines to skip", value = excerpt(value))
+                };
                 self.skip = value.parse().map_err(|_| lines())?;
             }
             "header" => {
                 self.header = match value {
                     "yes" => Some(true),
                     "no" => Some(false),
-                    other => return Err(format!("header is yes or no, not '{other}'")),
+                    other => {
+                        return Err(format!(
+                            "header is yes or no, not '{other}'",
+                            other = excerpt(other)
+                        ));
+                    }
                 }
             }
             other => {
                 return Err(format!(
                     "unknown column '{other}'; choose among: time, op, offset, bytes, response, \
-                     device, pid, command, separator, skip, header"
+                     device, pid, command, separator, skip, header",
+                    other = excerpt(other)
                 ));
             }
         }
@@ -233,9 +243,10 @@ fn separator(text: &str) -> Result<u8, String> {
         "space" => Ok(b' '),
         "semicolon" => Ok(b';'),
         "comma" => Ok(b','),
-        other => {
-            Err(format!("unknown separator '{other}'; choose one of: comma, tab, space, semicolon"))
-        }
+        other => Err(format!(
+            "unknown separator '{other}'; choose one of: comma, tab, space, semicolon",
+            other = excerpt(other)
+        )),
     }
 }
 
@@ -245,12 +256,12 @@ fn operation_column(text: &str) -> Result<(usize, Vec<(String, IoOp)>), String> 
         return Ok((place(text)?, Vec::new()));
     };
     let meaning = |part: &str| {
-        let (value, name) = part
-            .split_once('=')
-            .ok_or_else(|| format!("'{part}' is not of the form VALUE=OPERATION"))?;
+        let (value, name) = part.split_once('=').ok_or_else(|| {
+            format!("'{part}' is not of the form VALUE=OPERATION", part = excerpt(part))
+        })?;
         let op = IoOp::ALL.into_iter().find(|op| op.to_string() == name).ok_or_else(|| {
             let names = IoOp::ALL.map(|op| op.to_string()).join(", ");
-            format!("unknown operation '{name}'; choose one of: {names}")
+            format!("unknown operation '{name}'; choose one of: {names}", name = excerpt(name))
         })?;
         Ok((value.to_owned(), op))
     };
@@ -260,7 +271,10 @@ fn operation_column(text: &str) -> Result<(usize, Vec<(String, IoOp)>), String> 
 
 fn place(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err(format!("'{text}' is not a column number; columns count from 1")),
+        Ok(0) | Err(_) => Err(format!(
+            "'{text}' is not a column number; columns count from 1",
+            text = excerpt(text)
+        )),
         Ok(number) => Ok(number),
     }
 }
@@ -277,14 +291,20 @@ fn time_column(text: &str, default: Unit) -> Result<Column, String> {
     let column = column(text, default)?;
     match column.unit.is_time() {
         true => Ok(column),
-        false => Err(format!("'{text}': a time is counted in s, ms, us, ns or 100ns")),
+        false => Err(format!(
+            "'{text}': a time is counted in s, ms, us, ns or 100ns",
+            text = excerpt(text)
+        )),
     }
 }
 
 fn size_column(text: &str) -> Result<Column, String> {
     let column = column(text, Unit::Bytes)?;
     match column.unit.is_time() {
-        true => Err(format!("'{text}': a place or size is counted in bytes, KiB or sectors")),
+        true => Err(format!(
+            "'{text}': a place or size is counted in bytes, KiB or sectors",
+            text = excerpt(text)
+        )),
         false => Ok(column),
     }
 }
@@ -461,14 +481,14 @@ impl Reading<'_> {
         let value = |column: Column, what: &str| {
             let text = field(column.number, what)?;
             scaled(text, column.unit).ok_or_else(|| {
-                format!("expected {what} in column {}, found '{}'", column.number, shown(text))
+                format!("expected {what} in column {}, found '{}'", column.number, excerpt(text))
             })
         };
         let plan = self.plan;
         let time = value(plan.time, "a time")?;
         let text = field(plan.op, "an operation")?;
         let op = plan.operation(text).ok_or_else(|| {
-            format!("expected an operation in column {}, found '{}'", plan.op, shown(text))
+            format!("expected an operation in column {}, found '{}'", plan.op, excerpt(text))
         })?;
         self.whole_times = self.whole_times && !field(plan.time.number, "a time")?.contains('.');
         let bytes = value(plan.bytes, "a size")?;

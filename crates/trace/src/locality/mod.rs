@@ -35,6 +35,11 @@ pub const BLOCKS_MIN: u64 = 1000;
 /// Followed blocks that a cache must hold for a sample to tell its misses: of `n` of them a fall
 /// of the curve stands within `3 / sqrt(n)` of its cache size, here 30 %.
 pub const HELD_MIN: f64 = 100.0;
+/// Blocks beyond which I/Os may have no more than [`MEAN_MAX`] each on average: 128 GiB. What
+/// an I/O takes here grows with its size, so a short file of huge I/Os would take hours.
+const HUGE_FROM: u64 = 1 << 25;
+/// Blocks of an I/O on average: 16 MiB. A block device takes less at once.
+const MEAN_MAX: u64 = 1 << 12;
 /// Accesses that a part gathers before it hands them over.
 const GATHERED: usize = 1 << 12;
 
@@ -49,6 +54,8 @@ pub struct Locality {
     limit: Option<u64>,
     reads: u64,
     writes: u64,
+    /// I/Os that read or wrote.
+    ios: u64,
 }
 
 impl Locality {
@@ -63,7 +70,13 @@ impl Locality {
     }
 
     fn of(device: u16, sample: Arc<Mutex<Followed>>) -> Self {
-        Locality { device, sample, gathered: Vec::new(), limit: None, reads: 0, writes: 0 }
+        Locality { device, sample, gathered: Vec::new(), limit: None, reads: 0, writes: 0, ios: 0 }
+    }
+
+    /// Whether the I/Os so far are so large that following their blocks takes too long.
+    fn is_too_large(&self) -> bool {
+        let blocks = self.reads.saturating_add(self.writes);
+        blocks > HUGE_FROM && blocks / MEAN_MAX > self.ios
     }
 
     #[inline]
@@ -151,9 +164,21 @@ impl Fold for Locality {
             let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
             let touched = last - first + 1;
             *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
+            self.ios += 1;
+            if self.is_too_large() {
+                return;
+            }
             let access = issued.at(row).saturating_mul(2) | u64::from(is_write);
             (first..=last).for_each(|number| self.touch(number, access));
         });
+        if self.is_too_large() {
+            let mean = (self.reads + self.writes) / self.ios.max(1) * BLOCK;
+            return Err(TraceError::Unsuitable(format!(
+                "its I/Os have {} MiB on average, and their blocks of 4 KiB are too many to be \
+                 followed; choose a shorter time with --from and --to",
+                mean >> 20
+            )));
+        }
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -165,6 +190,7 @@ impl Fold for Locality {
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
+        self.ios = self.ios.saturating_add(other.ios);
         other.hand_over();
         self.hand_over();
         if !Arc::ptr_eq(&self.sample, &other.sample) {
@@ -476,6 +502,28 @@ mod tests {
         let alone = folded(&alone, 4 << 20);
         assert_eq!((alone.blocks, alone.left_out), (0, 1));
         assert!(alone.lacks_curve().is_some());
+    }
+
+    /// 300 I/Os of nearly 4 GiB would take half a minute, and 300,000 hours.
+    #[test]
+    fn huge_ios_are_refused_before_their_blocks_are_followed() {
+        let one = |at: u64| IoEvent { issued_ns: at, bytes: u32::MAX - 4095, ..IoEvent::default() };
+        let few: Vec<IoEvent> = (0..3).map(one).collect();
+        assert_eq!(folded(&few, 1 << 16).accesses, 3 * ((1 << 20) - 1));
+        let many: Vec<IoEvent> = (0..300).map(one).collect();
+        let batch = Batch::of(&many);
+        let rows = Rows {
+            batch: &batch,
+            sequential: &vec![false; many.len()],
+            depth: &vec![1; many.len()],
+            busy: &vec![(0, 0); many.len()],
+            kept: &vec![true; many.len()],
+            after: &[],
+            stretch: 0,
+            place: None,
+        };
+        let refused = Locality::keeping(1 << 16, 0).take(&rows);
+        assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
     }
 
     #[test]
