@@ -20,6 +20,7 @@ pub mod findings;
 pub mod foreign;
 pub mod histogram;
 pub mod io_event;
+pub mod load_words;
 pub mod measurement;
 pub mod mix;
 pub mod nearest;
