@@ -55,7 +55,7 @@ fn numbers_are_judged() {
     assert!(!checked.pass);
     assert_eq!(
         checked.outcome(),
-        "FAIL: 2 of 5 numbers are outside their limits; 1 of them are missing."
+        "FAIL: 2 of 5 numbers are outside their limits; 1 of them is missing."
     );
     let margin = |at: usize| checked.limits[at].margin_percent.unwrap();
     assert!((margin(0) - (407_395.3 / 400_000.0 - 1.0) * 100.0).abs() < 1e-9);
