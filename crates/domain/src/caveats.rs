@@ -222,6 +222,10 @@ pub const REPLAY_LATE: &str = "replay-late";
 pub const REPLAY_STARVED: &str = "replay-starved";
 /// Capture steps are played otherwise than they were captured.
 pub const REPLAY_STEPS: &str = "replay-steps";
+/// A load that was to be held to a rate did not reach it.
+pub const RATE_MISSED: &str = "rate-missed";
+/// A replay did fewer I/Os than its capture had in the same time.
+pub const REPLAY_SHARE: &str = "replay-share";
 /// The kernel merged or split requests of a captured device.
 pub const REQUESTS_MERGED: &str = "requests-merged";
 /// Fewer rounds are allowed than the method's.

@@ -22,6 +22,7 @@ pub mod foreign_io;
 pub mod histogram;
 pub mod io_event;
 pub mod kernel_counts;
+pub mod load_words;
 pub mod measurement;
 pub mod mix;
 pub mod nearest;

@@ -18,6 +18,7 @@ use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::method;
 use crate::unsuitable::Unsuitable;
+use crate::words::own;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
 use steadfast_domain::text::excerpt;
@@ -204,6 +205,7 @@ impl Suite {
         let mut choices = Choices {
             alignment: None,
             ending: disclosure::ending_text(settings.steady_state),
+            preconditioning_text: Some(own(String::new())),
             ..self.ground.choices()
         };
         // Each part has ranges of its own.

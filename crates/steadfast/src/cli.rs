@@ -771,6 +771,10 @@ pub struct CheckArguments {
     /// Print the names of tables, rows and columns that a limit can use
     #[arg(long, conflicts_with = "limits")]
     pub list: bool,
+    /// Judge the numbers in spite of this, separated by commas: unsteady, quick, simulated, gap,
+    /// method, or another name that check prints. Without it such a run does not pass
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "list")]
+    pub allow: Vec<String>,
     /// Directory for check.html and check.pdf; default: the run directory
     #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,

@@ -37,9 +37,9 @@ pub const HELP: &str = "Exit codes:
   3  the run ended, but steady state was not achieved, or (verify-write,
      measure --verify) data read back differs from what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
-  5  a number is outside its limits or missing (check); the engines do not
-     agree, or it cannot be shown (calibrate); a replay is not its capture
-     (replay verify)
+  5  a number is outside its limits or missing, or the run is not steady,
+     quick or simulated (check, unless --allow); the engines do not agree, or
+     it cannot be shown (calibrate); a replay is not its capture (replay verify)
   6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run

@@ -290,7 +290,7 @@ impl Panel {
             return self.say(&format!("Caveat: NOT purged: {why}"));
         }
         let read = purge.read_back.map(|read| format!(" Blank: {read}.")).unwrap_or_default();
-        self.say(&format!("Purged: {}, {}.{read}", purge.method, purge.took));
+        self.say(&format!("Purged: {}, {}.{read}", purge.method, purge.took.taken()));
     }
 
     fn begins(&mut self, step: &Step) {

@@ -14,6 +14,7 @@ use crate::parameters::{self, Parameter};
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::{method, throughput};
 use crate::unsuitable::Unsuitable;
+use crate::words::own;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{
@@ -195,6 +196,7 @@ impl TkperfRun {
         Choices {
             demands: vec![asked.demand_or(DEMAND)],
             parameters: &[TESTS],
+            preconditioning_text: Some(own(String::new())),
             ending: disclosure::ending_text(asked.steady_state),
             judged: true,
             rounds_max: Some(asked.rounds_max.unwrap_or(method::ROUNDS_MAX)),

@@ -1,4 +1,4 @@
-//! `steadfast check`: a run's numbers against a datasheet's.
+//! `steadfast check`: a run's numbers against a datasheet's, where they count.
 
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
@@ -25,7 +25,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     let Some(limits) = limits else {
         return list(arguments, &findings);
     };
-    let checked = steadfast_report::check(&findings, &limits);
+    let checked = steadfast_report::check(&findings, &limits, &arguments.allow);
     if let Some(shelf) = shelf {
         for file in write(&shelf, &checked.report(&findings))? {
             terminal::tell(&format!("Written: {}", file.display()));

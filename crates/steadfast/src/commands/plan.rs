@@ -11,7 +11,7 @@ use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::{printable, shell_quoted};
 use steadfast_domain::{
     Bytes, Device, Nanos, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
-    Transport, Zoned,
+    Transport, Zoned, load_words,
 };
 use steadfast_host::Roots;
 use steadfast_runner::forecast::{Outline, Stretch};
@@ -258,8 +258,20 @@ fn load_text(load: &SequenceLoad) -> String {
     .collect();
     let length = load.extent.length.map_or("to the end".to_owned(), amount);
     let ramp = if load.ramp.0 > 0 { format!(", {} unmeasured", load.ramp) } else { String::new() };
+    let pattern = load.data_pattern.as_ref();
+    let more: String = [
+        load_words::pace_text(load.pace, &load.streams).map(|text| format!(", held to {text}")),
+        load_words::alignment_text(&load.streams).map(|text| format!(", aligned to {text}")),
+        load_words::zones_text(&load.zones, &load.streams).map(|text| format!(", {text}")),
+        pattern
+            .and_then(|pattern| load_words::content_text(pattern, &load.streams))
+            .map(|text| format!(", writing {text}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     format!(
-        "{} {}, from {} {length}, until {}{ramp}",
+        "{} {}, from {} {length}, until {}{ramp}{more}",
         streams.join(", "),
         load.demand,
         amount(load.extent.from),

@@ -160,11 +160,12 @@ impl NativeSteps {
         found.chosen(choice)
     }
 
-    /// I/Os and bytes of the capture that no step plays as what they were.
-    pub fn left_out(&self) -> (u64, Bytes) {
+    /// I/Os and bytes of the capture that no step plays as what they were; the bytes are
+    /// `None` where those of the whole capture are not known.
+    pub fn left_out(&self) -> (u64, Option<Bytes>) {
         let (ios, bytes) = self.workload.selected();
-        let (all_ios, all_bytes) = (self.workload.total_count, self.workload.total_amount);
-        (all_ios.saturating_sub(ios), Bytes(all_bytes.saturating_sub(bytes)))
+        let left_bytes = self.workload.total_bytes().map(|all| Bytes(all.0.saturating_sub(bytes)));
+        (self.workload.total_count.saturating_sub(ios), left_bytes)
     }
 
     /// The composite of a step, each stream weighing exactly its I/Os.
@@ -226,8 +227,9 @@ impl NativeSteps {
     fn disclose(&mut self) {
         let (ios, bytes) = self.left_out();
         if ios > 0 {
+            let amount = bytes.map_or("an unknown amount".to_owned(), |bytes| bytes.to_string());
             let text = format!(
-                "{ios} of {} I/Os ({bytes}) belong to streams that are not replayed; the chosen \
+                "{ios} of {} I/Os ({amount}) belong to streams that are not replayed; the chosen \
                  ones represent them, normalized from counts.",
                 self.workload.total_count
             );
@@ -374,6 +376,11 @@ fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, 
     let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
     workload.streams.retain(|stream| passes(filter, &stream.key()));
     workload.total_streams = whole.total_streams.max(workload.total_streams);
+    // A file that lists some of the I/Os and no byte beyond theirs knows nothing of the others.
+    let (listed_ios, listed_bytes) = whole.selected();
+    if listed_ios < whole.total_count && listed_bytes == whole.total_amount {
+        workload.total_amount = 0;
+    }
     Ok(workload)
 }
 
@@ -573,7 +580,7 @@ mod tests {
             (step.demand(), step.began, step.left_out()),
             (Demand::new(1, 8), Nanos::ZERO, None)
         );
-        assert_eq!(native.left_out(), (20, Bytes(81_920)));
+        assert_eq!(native.left_out(), (20, Some(Bytes(81_920))));
         let without = WorkloadFile { steps: Vec::new(), ..file };
         let refusal = steps_of(&StepSource::Workload(&without), "0%").unwrap_err().to_string();
         assert!(refusal.contains("'shop'") && refusal.contains("--native"), "{refusal}");

@@ -573,11 +573,11 @@ fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
     let threshold = "50%".parse().unwrap();
     let choice = StepChoice { step_ns: Some(SECOND), threshold, ..StepChoice::default() };
     let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
-    assert_eq!((native.steps.len(), native.left_out()), (1, (3, Bytes(24_576))));
+    assert_eq!((native.steps.len(), native.left_out()), (1, (3, Some(Bytes(24_576)))));
     let by_bytes = StepChoice { by: By::Bytes, ..choice.clone() };
     let native = NativeSteps::of(&StepSource::Capture(&trace), &by_bytes).unwrap();
     assert_eq!(native.workload.streams[0].key(), key("RND 8K W"));
-    assert_eq!(native.left_out(), (4, Bytes(16_384)));
+    assert_eq!(native.left_out(), (4, Some(Bytes(16_384))));
     let text = &native.caveats.iter().find(|c| c.id == "replay-streams-left-out").unwrap().text;
     assert!(text.starts_with("4 of 7 I/Os"), "{text}");
     let none = Filter::default().between(Some(90 * SECOND), None);

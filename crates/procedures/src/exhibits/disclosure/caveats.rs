@@ -219,7 +219,10 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = got
         .unmet
         .iter()
-        .map(|text| Caveat::new(CaveatKind::Deviation, ids::CONDITION_UNMET, text.clone(), ""))
+        .map(|text| {
+            let text = format!("Wanted but not done: {text}");
+            Caveat::new(CaveatKind::Deviation, ids::CONDITION_UNMET, text, "")
+        })
         .collect();
     let last = record.conditions_last().map_or(got, |(got, _)| got);
     // A cache that could not be set is among what is unmet: whoever sets conditions reads

@@ -3,8 +3,8 @@
 use super::setup::{HISTOGRAM, PHASE, Saturation, Wsat};
 use crate::exhibits::response::FIVE_NINES;
 use crate::ground::attempts::last_attempt;
-use crate::ground::secondary::{Secondary, mean};
-use crate::pts::between::{minutes, steps_of};
+use crate::ground::secondary::Secondary;
+use crate::pts::between::{BetweenRounds, minutes, steps_of};
 use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
@@ -66,6 +66,33 @@ pub struct Minute {
     pub gap: bool,
 }
 
+/// Several steps as one: rate and response times of all of their I/Os.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stretch {
+    /// Reads and writes per second of measured time.
+    pub iops: Option<f64>,
+    /// Every read and write.
+    pub tally: Tally,
+}
+
+impl Stretch {
+    /// Merges steps; `None` without any.
+    fn merged(steps: &[&Measurement]) -> Option<Stretch> {
+        let mut tally = Tally::default();
+        let mut elapsed = Nanos::ZERO;
+        for step in steps {
+            tally.merge(&step.total());
+            elapsed += step.elapsed;
+        }
+        let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
+        (!steps.is_empty()).then_some(Stretch { iops, tally })
+    }
+    /// One measurement as a stretch.
+    pub fn of_measurement(measurement: &Measurement) -> Stretch {
+        Stretch { iops: measurement.iops(), tally: measurement.total() }
+    }
+}
+
 impl<'a> Results<'a> {
     /// The results of a record.
     pub fn of(wsat: &Wsat, record: &'a Record) -> Self {
@@ -80,10 +107,32 @@ impl<'a> Results<'a> {
         Results { minutes: minute_by_minute(wsat, &steps), steps, verdict, end, histogram }
     }
 
-    /// Mean IOPS of the last `count` whole minutes.
-    pub fn last_minutes(&self, count: usize) -> Option<f64> {
-        let from = self.minutes.len().saturating_sub(count);
-        mean(self.minutes[from..].iter().map(|minute| minute.iops))
+    /// Merges the last `count` minutes: every I/O counts once, so a shorter last step has
+    /// the weight of its time. `None` without steps.
+    pub fn last_steps(&self, count: usize) -> Option<Stretch> {
+        let measured: Vec<&Measurement> = self
+            .steps
+            .iter()
+            .map(|(_, outcome)| &outcome.measurement)
+            .filter(|measurement| measurement.elapsed.0 > 0)
+            .collect();
+        Stretch::merged(&measured[measured.len().saturating_sub(count)..])
+    }
+
+    /// Merges the measured minutes of the steady window; `None` where no window is steady,
+    /// or the drive was still fresh in it.
+    pub fn steady_window(&self, between: &BetweenRounds) -> Option<Stretch> {
+        let verdict = self.verdict.as_ref().filter(|verdict| verdict.steady)?;
+        let (first, last) = verdict.window.filter(|_| verdict.reservation.is_none())?;
+        let measured: Vec<&Measurement> = self
+            .steps
+            .iter()
+            .filter(|(step, _)| {
+                (first..=last).contains(&step.place.round) && between.is_measured(step.place.point)
+            })
+            .map(|(_, outcome)| &outcome.measurement)
+            .collect();
+        Stretch::merged(&measured)
     }
 
     /// What was sensed over the saturation.
