@@ -735,6 +735,7 @@ mod tests {
                     kept: &kept,
                     after: &[],
                     stretch: 0,
+                    order_ns: &[],
                     place: None,
                 };
                 table.take(&rows).unwrap();
