@@ -58,6 +58,8 @@ pub const DEVICES_LEFT_OUT: &str = "devices-left-out";
 pub const DUPLICATES_BOUND: &str = "duplicates-bound";
 /// Time or bytes ended a saturation before it was steady, as its method allows.
 pub const ENDED_BEFORE_STEADY_STATE: &str = "ended-before-steady-state";
+/// The first files of a rotated capture were not given.
+pub const EARLIER_PARTS: &str = "earlier-parts";
 /// Completions of I/Os were not seen by the capture.
 pub const ENDS_MISSED: &str = "ends-missed";
 /// The capture lost events.
@@ -192,6 +194,8 @@ pub const REPLAY_FILTERED: &str = "replay-filtered";
 pub const REPLAY_INCOMPLETE: &str = "replay-incomplete";
 /// Which of the captured times counts as the due time.
 pub const REPLAY_ISSUE_AT: &str = "replay-issue-at";
+/// Writes with forced unit access are replayed as plain writes: their flushes were captured.
+pub const REPLAY_FUA_FLUSHED: &str = "replay-fua-flushed";
 /// I/Os of a capture that cannot be replayed.
 pub const REPLAY_LEFT_OUT: &str = "replay-left-out";
 /// Think times could not be inferred: the capture has no completions.

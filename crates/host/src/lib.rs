@@ -59,7 +59,7 @@ pub use proof::{
     check_clocks, directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms,
 };
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
-pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
+pub use queue::{BlockQueue, FileSystem, Partition, block_queue, disk_sequence, file_systems_on};
 pub use refusal::Refusal;
 pub use remote::{
     HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host, look_from_hosts,

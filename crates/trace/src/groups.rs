@@ -817,6 +817,7 @@ mod tests {
             kept: &ios.iter().map(|io| io.response_ns % 7 > 0).collect::<Vec<_>>(),
             after: &[],
             stretch: 0,
+            order_ns: &[],
             place: None,
         };
         let pairs = Facet::ALL.iter().flat_map(|a| Facet::ALL.iter().map(move |b| [*a, *b]));

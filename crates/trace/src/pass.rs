@@ -92,6 +92,7 @@ pub(crate) struct Judged {
     depth: Vec<u32>,
     busy: Vec<Busy>,
     kept: Vec<bool>,
+    order_ns: Vec<u64>,
     after: Vec<After>,
     stretch: usize,
     place: Option<Checkpoint>,
@@ -107,6 +108,7 @@ impl Judged {
             depth: if self.depth.is_empty() { self.batch.depths() } else { &self.depth },
             busy: &self.busy,
             kept: &self.kept,
+            order_ns: &self.order_ns,
             after: &self.after,
         }
     }
@@ -118,6 +120,8 @@ pub(crate) struct Judge {
     filter: Filter,
     times: TimeSums,
     arrivals: Option<Arrivals>,
+    /// The earliest time that the next I/O may have in the order; `None` where nobody asks.
+    order_ns: Option<u64>,
     /// Where the capture stands among others, where several are read together.
     pub(crate) place: Option<Place>,
     account: PassAccount,
@@ -145,6 +149,7 @@ impl Judge {
                 .telling_busy(tells_busy)
                 .leaving_recorded(true),
             arrivals: fields.has_neighbors().then(Arrivals::default),
+            order_ns: fields.has_order().then_some(0),
             filter: pass.filter.clone(),
             times: TimeSums::default(),
             place: None,
@@ -189,6 +194,14 @@ impl Judge {
         let responses = self.times.add(&next.batch)?;
         if let Some(place) = &self.place {
             next.batch.place(place);
+        }
+        next.order_ns.clear();
+        if let Some(earliest_ns) = &mut self.order_ns {
+            for row in 0..next.batch.len() {
+                let at_ns = next.batch.issued_ns(row).max(*earliest_ns);
+                next.order_ns.push(at_ns);
+                *earliest_ns = at_ns.saturating_add(1);
+            }
         }
         self.sequencer.follow_within(&next.batch, responses);
         mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
@@ -355,8 +368,8 @@ impl Pass {
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
         let shift_ns = place.map_or(0, |place| place.shift_ns);
-        let lasted_ns = file.conditions().lasted_ns;
-        let end_ns = if lasted_ns > 0 { lasted_ns.saturating_add(shift_ns) } else { 0 };
+        let observed = file.observed().shifted(shift_ns);
+        let (first_ns, end_ns) = (observed.first_ns().unwrap_or(0), observed.end_ns().unwrap_or(0));
         file.each_group(|mut streams, mut responses| {
             account.events += streams.iter().map(|row| row.ios).sum::<u64>();
             if let Some(place) = place {
@@ -365,10 +378,10 @@ impl Pass {
             }
             let begin_of =
                 |row: &StreamInStep| row.step.saturating_mul(step_ns).saturating_add(shift_ns);
-            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row)));
+            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row).max(first_ns)));
             responses.retain(|part| self.filter.keeps_responses(part));
             let sums = Sums { step_ns, shift_ns, streams: &streams, responses: &responses };
-            account.see_sums(&sums, end_ns);
+            account.see_sums(&sums, (first_ns, end_ns));
             folds.iter_mut().try_for_each(|fold| fold.take_sums(&sums))
         })?;
         Ok(account)
@@ -487,13 +500,17 @@ impl PassAccount {
         }
     }
 
-    /// Sums have the time of their steps, the last one as far as the capture lasted.
-    fn see_sums(&mut self, sums: &Sums<'_>, lasted_ns: u64) {
+    /// Sums have the time of their steps, the first and the last one as far as the capture was
+    /// observed.
+    fn see_sums(&mut self, sums: &Sums<'_>, (first_ns, end_ns): (u64, u64)) {
         for row in sums.streams {
             let begin = sums.begin_of(row);
             let end = begin.saturating_add(sums.step_ns - 1);
             self.kept += row.ios;
-            self.reach(begin, if lasted_ns > begin { end.min(lasted_ns) } else { end });
+            self.reach(
+                begin.max(first_ns.min(end)),
+                if end_ns > begin { end.min(end_ns) } else { end },
+            );
         }
     }
 

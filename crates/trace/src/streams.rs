@@ -739,6 +739,7 @@ mod tests {
                     kept: &kept,
                     after: &[],
                     stretch: 0,
+                    order_ns: &[],
                     place: None,
                 };
                 table.take(&rows).unwrap();

@@ -5,11 +5,13 @@ use super::footer::{Footer, footer, footer_or_blocks};
 use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
 use super::packed::PageMemory;
+use super::parts::observed;
 use super::recovery::Recovery;
 use super::source::{Held, Source};
 use super::sums::{FoundGroup, GroupSum};
 use crate::batch::Batch;
 use crate::error::TraceError;
+use crate::observed_time::ObservedTime;
 use crate::schema::{Field, Fields};
 use crate::untold::Untold;
 use parquet::basic::{Compression, Type as Physical};
@@ -40,6 +42,8 @@ pub struct Trace<R> {
     /// Row groups, by their index, that were found damaged when they were read.
     found_damaged: Mutex<BTreeMap<usize, Damage>>,
     pub(super) missing_parts: Vec<u32>,
+    /// The time for which the files answer.
+    pub(super) observed: ObservedTime,
 }
 
 /// A row group and where its columns are.
@@ -95,7 +99,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         let groups = checked?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
         let conditions = conditions.unwrap_or_else(|| unsaid(&groups, rows));
-        Ok(Trace {
+        let mut trace = Trace {
             sources: vec![source],
             groups,
             conditions,
@@ -106,7 +110,11 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             damaged,
             found_damaged: Mutex::default(),
             missing_parts: Vec::new(),
-        })
+            observed: ObservedTime::default(),
+        };
+        let last_ns = trace.span_ns().map_or(0, |(_, last)| last.saturating_add(1));
+        trace.observed = observed(trace.start.as_ref(), &trace.conditions, last_ns);
+        Ok(trace)
     }
 
     /// How the trace came about.
@@ -129,6 +137,10 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         damaged.sort();
         let missing_parts = self.missing_parts.clone();
         Integrity { checksums: self.checksums, damaged, missing_parts, left_out: Vec::new() }
+    }
+    /// The time for which it answers: of a file of a rotated capture that of this file.
+    pub fn observed(&self) -> &ObservedTime {
+        &self.observed
     }
     /// Events in it, those in damaged row groups included.
     pub fn rows(&self) -> u64 {

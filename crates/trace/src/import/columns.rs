@@ -86,6 +86,26 @@ pub struct Column {
     pub unit: Unit,
 }
 
+/// What the absolute times of a trace count from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Epoch {
+    /// 1970-01-01, UTC.
+    Unix,
+    /// 1601-01-01, UTC: Windows file time.
+    FileTime,
+}
+
+impl Epoch {
+    /// Nanoseconds since 1970 of a time; `None` of one before.
+    fn unix_ns(self, time_ns: u64) -> Option<u64> {
+        match self {
+            Epoch::Unix => Some(time_ns),
+            // 369 years with 89 leap days.
+            Epoch::FileTime => time_ns.checked_sub((369 * 365 + 89) * 86_400 * 1_000_000_000),
+        }
+    }
+}
+
 /// Which columns hold what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnPlan {
@@ -93,8 +113,12 @@ pub struct ColumnPlan {
     pub name: String,
     /// Between columns.
     pub separator: u8,
-    /// When it was issued.
+    /// When it was issued, or completed.
     pub time: Column,
+    /// Whether that is the time of its completion: its issue is earlier by its response time.
+    pub is_completion: bool,
+    /// What the times count from, where they are those of a clock.
+    pub epoch: Option<Epoch>,
     /// What it did: a name, a number, or a SCSI operation code.
     pub op: usize,
     /// What the values of that column mean, where the plan says it: these and no
@@ -119,6 +143,9 @@ pub struct ColumnPlan {
     pub header: Option<bool>,
 }
 
+/// I/Os whose times are compared to find the beginning of a trace in the order of completion.
+const WAITING_MAX: usize = 1 << 16;
+
 /// The first column in units of 100 ns.
 const FILE_TIME: Column = Column { number: 1, unit: Unit::Ticks };
 
@@ -128,6 +155,8 @@ impl ColumnPlan {
             name: name.to_owned(),
             separator: b',',
             time,
+            is_completion: false,
+            epoch: None,
             op,
             operations: Vec::new(),
             offset,
@@ -148,6 +177,7 @@ impl ColumnPlan {
         ColumnPlan {
             response: Some(Column { number: 7, unit: Unit::Ticks }),
             device: vec![2, 3],
+            epoch: Some(Epoch::FileTime),
             ..ColumnPlan::published("MSR Cambridge CSV", FILE_TIME, 4, bytes(5), bytes(6))
         }
     }
@@ -158,6 +188,7 @@ impl ColumnPlan {
         let time = Column { number: 5, unit: Unit::Microseconds };
         ColumnPlan {
             device: vec![1],
+            epoch: Some(Epoch::Unix),
             ..ColumnPlan::published("Alibaba block trace CSV", time, 2, bytes(3), bytes(4))
         }
     }
@@ -169,12 +200,14 @@ impl ColumnPlan {
         let time = Column { number: 1, unit: Unit::Seconds };
         ColumnPlan {
             device: vec![5],
+            epoch: Some(Epoch::Unix),
             ..ColumnPlan::published("Tencent block trace CSV", time, 4, sectors(2), sectors(3))
         }
     }
 
-    /// `time=2:us,op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
-    /// [,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes]`.
+    /// `time=2:us[:unix],op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
+    /// [,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes]`; `completed=2:us` in
+    /// place of `time` where the column is the time of completion.
     ///
     /// # Errors
     /// Where a name, a column or a unit is not understood, or one is missing.
@@ -188,8 +221,19 @@ impl ColumnPlan {
             given.push(name.to_owned());
             plan.set(name, value)?;
         }
+        let is_given = |wanted: &str| given.iter().any(|name| name == wanted);
+        if is_given("time") && is_given("completed") {
+            let what = "time (of issue) and completed are both given; give one of them";
+            return Err(what.into());
+        }
+        if plan.is_completion && plan.response.is_none() {
+            let what = "completed needs the response time, which gives the time of issue: add \
+                response=NUMBER:UNIT";
+            return Err(what.into());
+        }
         for needed in ["time", "op", "offset", "bytes"] {
-            if !given.iter().any(|name| name == needed) {
+            let is_there = is_given(needed) || needed == "time" && plan.is_completion;
+            if !is_there {
                 return Err(format!("the column of {needed} is missing: add {needed}=NUMBER"));
             }
         }
@@ -198,7 +242,11 @@ impl ColumnPlan {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "time" => self.time = time_column(value, Unit::Seconds)?,
+            "time" => (self.time, self.epoch) = clock_column(value)?,
+            "completed" => {
+                self.is_completion = true;
+                (self.time, self.epoch) = clock_column(value)?;
+            }
             "offset" => self.offset = size_column(value)?,
             "bytes" => self.bytes = size_column(value)?,
             "response" => self.response = Some(time_column(value, Unit::Microseconds)?),
@@ -227,8 +275,8 @@ impl ColumnPlan {
             }
             other => {
                 return Err(format!(
-                    "unknown column '{other}'; choose among: time, op, offset, bytes, response, \
-                     device, pid, command, separator, skip, header",
+                    "unknown column '{other}'; choose among: time, completed, op, offset, bytes, \
+                     response, device, pid, command, separator, skip, header",
                     other = excerpt(other)
                 ));
             }
@@ -296,6 +344,17 @@ fn time_column(text: &str, default: Unit) -> Result<Column, String> {
             text = excerpt(text)
         )),
     }
+}
+
+/// A time and what it counts from: `2:us`, `2:us:unix`, `1:100ns:filetime`.
+fn clock_column(text: &str) -> Result<(Column, Option<Epoch>), String> {
+    let (column, epoch) = match text.rsplit_once(':') {
+        Some((column, "unix")) => (column, Some(Epoch::Unix)),
+        Some((column, "filetime")) => (column, Some(Epoch::FileTime)),
+        _ => (text, None),
+    };
+    let usual = if epoch == Some(Epoch::FileTime) { Unit::Ticks } else { Unit::Seconds };
+    Ok((time_column(column, usual)?, epoch))
 }
 
 fn size_column(text: &str) -> Result<Column, String> {
@@ -376,7 +435,13 @@ fn begins_as_number(text: &str) -> bool {
 struct Reading<'p> {
     plan: &'p ColumnPlan,
     devices: Devices,
+    /// The trace's beginning, as the file counts.
     first_ns: Option<u64>,
+    /// I/Os by their times in the file, until the beginning is known: lines in the order of
+    /// completion do not begin with the earliest issue.
+    waiting: Vec<IoEvent>,
+    /// What the first line calls the column of the time.
+    time_header: Option<String>,
     earlier: u64,
     last_ns: u64,
     /// No time so far had a fraction.
@@ -394,6 +459,8 @@ pub(super) fn import(
         plan,
         devices: Devices::default(),
         first_ns: None,
+        waiting: Vec::new(),
+        time_header: None,
         earlier: 0,
         last_ns: 0,
         whole_times: true,
@@ -409,6 +476,7 @@ pub(super) fn import(
         split(line, plan.separator, &mut places);
         let row = Row { line, places: &places };
         if reading.is_header(&row) {
+            reading.see_header(&row).map_err(|what| lines.malformed(what, 0))?;
             reading.imported.passed_over += 1;
             reading.imported.records += 1;
             continue;
@@ -419,8 +487,9 @@ pub(super) fn import(
         };
         reading.imported.records += 1;
         reading.imported.events += 1;
-        sink(&event)?;
+        reading.hand_on(event, sink)?;
     }
+    reading.hand_on_waiting(sink)?;
     Ok(reading.finish())
 }
 
@@ -509,8 +578,19 @@ impl Reading<'_> {
         let names: Result<Vec<&str>, String> =
             plan.device.iter().map(|number| field(*number, "a device")).collect();
         let device = self.devices.number(&names?.join(".")).ok_or("more than 65,536 devices")?;
-        let issued_ns = self.since_first(time);
-        self.last_ns = self.last_ns.max(issued_ns);
+        let issued_ns = match (plan.is_completion, response_ns) {
+            (false, _) => time,
+            (true, RESPONSE_UNKNOWN) => {
+                return Err("expected a response time, without which a completion does not tell \
+                            the issue, found none"
+                    .to_owned());
+            }
+            (true, response_ns) => time.checked_sub(response_ns).ok_or_else(|| {
+                format!(
+                    "the response time of {response_ns} ns is longer than the time of completion"
+                )
+            })?,
+        };
         Ok(IoEvent {
             issued_ns,
             response_ns,
@@ -524,7 +604,52 @@ impl Reading<'_> {
         })
     }
 
-    /// Times count from the first line's; the few that are earlier count as it.
+    /// Says which time a column is, and refuses the header of a program whose times are others.
+    fn see_header(&mut self, row: &Row<'_>) -> Result<(), String> {
+        let header = row.get(self.plan.time.number).unwrap_or_default();
+        let has = |name: &str| {
+            (1..=row.places.len()).any(|at| row.get(at).is_some_and(|column| column == name))
+        };
+        if !self.plan.is_completion && has("TIME(s)") && has("LAT(ms)") && has("COMM") {
+            return Err(format!(
+                "this is the header of biosnoop, whose times are those of completions; give \
+                 completed={} in place of time={0}",
+                self.plan.time.number
+            ));
+        }
+        self.time_header = Some(shown(header).to_string()).filter(|header| !header.is_empty());
+        Ok(())
+    }
+
+    /// Hands an I/O on, with its time from the beginning.
+    fn hand_on(&mut self, event: IoEvent, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        if self.plan.is_completion && self.first_ns.is_none() {
+            self.waiting.push(event);
+            if self.waiting.len() < WAITING_MAX {
+                return Ok(());
+            }
+            return self.hand_on_waiting(sink);
+        }
+        self.hand_on_placed(event, sink)
+    }
+
+    /// Hands on what waited for the beginning to be known.
+    fn hand_on_waiting(&mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if let Some(first_ns) = waiting.iter().map(|event| event.issued_ns).min() {
+            self.first_ns.get_or_insert(first_ns);
+        }
+        waiting.into_iter().try_for_each(|event| self.hand_on_placed(event, sink))
+    }
+
+    fn hand_on_placed(&mut self, event: IoEvent, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        let issued_ns = self.since_first(event.issued_ns);
+        self.last_ns = self.last_ns.max(issued_ns);
+        Ok(sink(&IoEvent { issued_ns, ..event })?)
+    }
+
+    /// Times count from the first line's, or of completions from the earliest issue; the few that
+    /// are earlier count as it.
     fn since_first(&mut self, time: u64) -> u64 {
         let first = *self.first_ns.get_or_insert(time);
         self.earlier += u64::from(time < first);
@@ -542,6 +667,18 @@ impl Reading<'_> {
                 self.earlier
             ));
         }
+        if let Some(header) = &self.time_header {
+            let what = if self.plan.is_completion { "completion" } else { "issue" };
+            let number = self.plan.time.number;
+            remarks.push(format!(
+                "Column {number}, which the file calls '{header}', was read as the time of {what}."
+            ));
+        }
+        let began_unix_ns =
+            self.plan.epoch.zip(self.first_ns).and_then(|(epoch, first)| epoch.unix_ns(first));
+        if self.plan.epoch.is_some() && began_unix_ns.is_none() {
+            remarks.push("The first time lies before 1970, so it is no clock time.".to_owned());
+        }
         let coarse = matches!(self.plan.time.unit, Unit::Seconds | Unit::Milliseconds);
         let rounded_times = coarse && self.whole_times;
         if rounded_times && self.plan.response.is_some() {
@@ -556,6 +693,7 @@ impl Reading<'_> {
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
             rounded_times,
+            began_unix_ns,
             lasted_ns: self.last_ns,
             remarks,
             ..CaptureConditions::default()

@@ -14,6 +14,7 @@ mod spans;
 
 use self::distances::Distances;
 use self::followed::{Access, Followed};
+use self::spans::Spans;
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
@@ -56,6 +57,8 @@ pub struct Locality {
     writes: u64,
     /// I/Os that read or wrote.
     ios: u64,
+    /// First and last issue time.
+    span_ns: Option<(u64, u64)>,
 }
 
 impl Locality {
@@ -70,13 +73,27 @@ impl Locality {
     }
 
     fn of(device: u16, sample: Arc<Mutex<Followed>>) -> Self {
-        Locality { device, sample, gathered: Vec::new(), limit: None, reads: 0, writes: 0, ios: 0 }
+        Locality {
+            device,
+            sample,
+            gathered: Vec::new(),
+            limit: None,
+            reads: 0,
+            writes: 0,
+            ios: 0,
+            span_ns: None,
+        }
     }
 
     /// Whether the I/Os so far are so large that following their blocks takes too long.
     fn is_too_large(&self) -> bool {
         let blocks = self.reads.saturating_add(self.writes);
         blocks > HUGE_FROM && blocks / MEAN_MAX > self.ios
+    }
+
+    fn see_time(&mut self, at_ns: u64) {
+        let (first, last) = self.span_ns.unwrap_or((at_ns, at_ns));
+        self.span_ns = Some((first.min(at_ns), last.max(at_ns)));
     }
 
     #[inline]
@@ -110,6 +127,16 @@ impl Locality {
         let found = Distances::of(&sample, rate);
         let is_drawn = sample.limit().is_none() || found.blocks >= BLOCKS_MIN;
         let curve = if is_drawn { found.curve(self.reads, self.writes) } else { Vec::new() };
+        // The order of a trace without times is known; how long anything took is not.
+        let has_times = self.span_ns.is_some_and(|(first, last)| first < last);
+        let times = |spans: &Spans| {
+            let figures = spans.figures();
+            if has_times {
+                figures
+            } else {
+                ResponseFigures { count: figures.count, ..ResponseFigures::default() }
+            }
+        };
         let point = |(blocks, misses, read_misses): (u64, f64, Option<f64>)| CachePoint {
             bytes: blocks.saturating_mul(BLOCK),
             misses,
@@ -128,8 +155,8 @@ impl Locality {
             overwritten: (found.writes > 0)
                 .then(|| found.overwrite.count() as f64 / found.writes as f64),
             curve: curve.into_iter().map(point).collect(),
-            reuse: found.reuse.figures(),
-            overwrite: found.overwrite.figures(),
+            reuse: times(&found.reuse),
+            overwrite: times(&found.overwrite),
         }
     }
 }
@@ -155,9 +182,14 @@ impl Fold for Locality {
             Field::Offset,
             Field::Bytes,
         ])
+        .and(Fields::ORDER)
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let issued = rows.batch.wide(Field::Issued);
+        if !rows.kept.is_empty() {
+            let (first, last) = (0, rows.batch.len() - 1);
+            self.see_time(rows.batch.issued_ns(first));
+            self.see_time(rows.batch.issued_ns(last));
+        }
         Moving::of(rows, self.device).each(|row, moved| {
             let Some(moved) = moved else { return };
             let is_write = moved.op == IoOp::Write;
@@ -168,7 +200,7 @@ impl Fold for Locality {
             if self.is_too_large() {
                 return;
             }
-            let access = issued.at(row).saturating_mul(2) | u64::from(is_write);
+            let access = rows.order_ns[row].saturating_mul(2) | u64::from(is_write);
             (first..=last).for_each(|number| self.touch(number, access));
         });
         if self.is_too_large() {
@@ -191,6 +223,10 @@ impl Fold for Locality {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
         self.ios = self.ios.saturating_add(other.ios);
+        if let Some((first, last)) = other.span_ns {
+            self.see_time(first);
+            self.see_time(last);
+        }
         other.hand_over();
         self.hand_over();
         if !Arc::ptr_eq(&self.sample, &other.sample) {
@@ -354,10 +390,39 @@ mod tests {
             kept: &vec![true; ios.len()],
             after: &[],
             stretch: 0,
+            order_ns: &order_ns(ios),
             place: None,
         };
         fold.take(&rows).unwrap();
         fold
+    }
+
+    /// Their issue times, each later than the one before.
+    fn order_ns(ios: &[IoEvent]) -> Vec<u64> {
+        let mut earliest = 0;
+        let times = ios.iter().map(|io| {
+            let at = io.issued_ns.max(earliest);
+            earliest = at + 1;
+            at
+        });
+        times.collect()
+    }
+
+    #[test]
+    fn a_cyclic_scan_in_one_moment_misses_in_every_smaller_cache() {
+        let scan =
+            |at: u64| IoEvent { offset: at % 1000 * BLOCK, bytes: 4096, ..IoEvent::default() };
+        let ios: Vec<IoEvent> = (0..10_000).map(scan).collect();
+        let found = folded(&ios, BYTES_MAX);
+        assert!(found.is_exact());
+        for point in &found.curve {
+            let misses = if point.bytes >= 1000 * BLOCK { 0.1 } else { 1.0 };
+            assert!((point.misses - misses).abs() < 1e-12, "{point:?}");
+        }
+        assert_eq!(
+            (found.reuse.count, found.reuse.mean_ns, found.reuse.max_ns),
+            (9000, None, None)
+        );
     }
 
     fn folded(ios: &[IoEvent], bytes: usize) -> LocalityFigures {

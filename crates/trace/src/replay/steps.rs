@@ -11,7 +11,7 @@ use super::ReplayError;
 use super::lacking::lacking;
 use crate::captured::{Answer, steps_over};
 use crate::error::TraceError;
-use crate::listened::Listened;
+use crate::observed_time::ObservedTime;
 use crate::replay_representation::ReplayRepresentation;
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX};
@@ -285,26 +285,26 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let mut steps = steps_over(pass, span_ns, width_ns);
     let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
     captured.run(pass, &mut [&mut steps, &mut series])?;
-    let listened = Listened::of(&pass.filter.spans_ns, conditions);
-    let steps = joined(&steps.finish()?, &series, &keys, (width_ns, &listened));
+    let observed = captured.observed(&pass.filter);
+    let steps = joined(&steps.finish()?, &series, &keys, (width_ns, &observed));
     Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
 }
 
-/// The totals of steps with the I/Os of each stream in them. A step that a filter of time
-/// cuts lasts as long as the part that passes.
+/// The totals of steps with the I/Os of each stream in them. A step lasts as long as it
+/// was observed.
 fn joined(
     steps: &BTreeMap<u64, CaptureStep>,
     series: &SeriesOverTime,
     keys: &[StreamKey],
-    (width_ns, listened): (u64, &Listened),
+    (width_ns, observed): (u64, &ObservedTime),
 ) -> Vec<StepToReplay> {
     let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
     let joined = with_ios.map(|(number, step)| {
         let cells = series.steps().get(number);
         let ios = cells.into_iter().flatten().map(|cell| cell.ios);
-        let lasted_ns = listened.of_step(*number, width_ns);
+        let lasted_ns = observed.length_of_step(*number, width_ns);
         StepToReplay {
-            began: Nanos(listened.begin_of_step(*number, width_ns)),
+            began: Nanos(observed.begin_of_step(*number, width_ns)),
             lasted: Nanos(lasted_ns),
             streams: keys.iter().copied().zip(ios).collect(),
             ios: Some(step.ios()),
