@@ -47,7 +47,7 @@ impl Cell {
         // Where all I/Os have one direction it has no metrics of its own, and the metric of
         // the whole is the mean of the rounds.
         if self.pattern.read_percent == if op == Op::Read { 100 } else { 0 } {
-            return self.tally.response_mean().map(Nanos::as_millis_f64);
+            return self.tally.response_mean_ms();
         }
         let of = |m: &&Metric| m.metric == "art" && m.direction == Some(op);
         self.metrics.iter().find(of).map(|metric| metric.value)
@@ -134,8 +134,8 @@ fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use steadfast_domain::Bytes;
     use steadfast_domain::measurement::StreamTally;
+    use steadfast_domain::{Bytes, Nanos};
 
     /// 100 I/Os of 1 ms in one round and 300 of 2 ms in the next: 1.5 ms is the mean of the
     /// rounds, 1.75 ms that of the I/Os.

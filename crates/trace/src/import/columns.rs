@@ -617,7 +617,7 @@ impl Reading<'_> {
                 self.plan.time.number
             ));
         }
-        self.time_header = Some(shown(header).to_string()).filter(|header| !header.is_empty());
+        self.time_header = Some(excerpt(header).to_string()).filter(|header| !header.is_empty());
         Ok(())
     }
 

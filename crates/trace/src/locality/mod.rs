@@ -583,6 +583,7 @@ mod tests {
             depth: &vec![1; many.len()],
             busy: &vec![(0, 0); many.len()],
             kept: &vec![true; many.len()],
+            order_ns: &order_ns(&many),
             after: &[],
             stretch: 0,
             place: None,

@@ -226,8 +226,7 @@ mod tests {
         let all = StepChoice::default();
         assert_eq!(captured(listed, &all), None);
         assert_eq!(captured(listed + 512, &all), Some(Bytes(listed + 512)));
-        let mut one = StepChoice::default();
-        one.threshold = "40%".parse().unwrap();
+        let one = StepChoice { threshold: "40%".parse().unwrap(), ..StepChoice::default() };
         assert_eq!(captured(listed, &one), None, "of some of the listed streams too");
     }
 
