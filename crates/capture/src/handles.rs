@@ -1,10 +1,12 @@
 //! Files and cgroups by their numbers: what is open or cached is found without a
 //! search, by a handle that is made of the number.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// `struct file_handle` with the 8 bytes that are needed here.
 #[repr(C)]
@@ -42,6 +44,75 @@ pub(crate) fn open(mount: &File, number: Number) -> io::Result<File> {
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     // SAFETY: `handle` is laid out as the kernel has it and lives through the call; the
     // result is a new descriptor or -1.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), &raw mut handle, flags)
+    };
+    let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: a descriptor that nobody else has.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// What tells a file from every other of its file system, also from a later one with its inode:
+/// the handle that the file system makes of it, which holds the generation of the inode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileIdentity {
+    kind: i32,
+    bytes: Vec<u8>,
+}
+
+/// Most bytes of a handle (MAX_HANDLE_SZ of include/linux/exportfs.h).
+const HANDLE_BYTES_MAX: usize = 128;
+
+/// `struct file_handle` with room for any.
+#[repr(C)]
+struct AnyHandle {
+    bytes: u32,
+    kind: i32,
+    number: [u8; HANDLE_BYTES_MAX],
+}
+
+/// Returns the identity of the file that lies at a path.
+///
+/// # Errors
+/// Where there is no file, or its file system makes no handles.
+pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let mut handle =
+        AnyHandle { bytes: HANDLE_BYTES_MAX as u32, kind: 0, number: [0; HANDLE_BYTES_MAX] };
+    let mut mount = 0i32;
+    // SAFETY: `path` ends with a zero byte; `handle` is laid out as the kernel has it and has as
+    // much room as it says; both and `mount` live through the call.
+    let failed = unsafe {
+        libc::syscall(
+            libc::SYS_name_to_handle_at,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            &raw mut handle,
+            &raw mut mount,
+            libc::AT_SYMLINK_FOLLOW,
+        )
+    };
+    if failed != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let bytes = handle.number.get(..handle.bytes as usize).unwrap_or_default().to_vec();
+    Ok(FileIdentity { kind: handle.kind, bytes })
+}
+
+/// Opens the file of an identity, wherever it lies now, without the right to read it.
+///
+/// # Errors
+/// Where it is deleted, even if another file has its inode.
+pub(crate) fn open_again(mount: &File, identity: &FileIdentity) -> io::Result<File> {
+    let mut handle = AnyHandle {
+        bytes: identity.bytes.len() as u32,
+        kind: identity.kind,
+        number: [0; HANDLE_BYTES_MAX],
+    };
+    handle.number[..identity.bytes.len()].copy_from_slice(&identity.bytes);
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    // SAFETY: `handle` is laid out as the kernel has it and lives through the call; the result is
+    // a new descriptor or -1.
     let fd = unsafe {
         libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), &raw mut handle, flags)
     };

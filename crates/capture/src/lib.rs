@@ -81,7 +81,9 @@ impl Capture {
             remarks,
             names: ProcessNames::default(),
             cgroups: told.place.map(Cgroups::of),
-            paths: options.paths.then(|| Paths::of(options)),
+            paths: options
+                .paths
+                .then(|| Paths::of(options, monotonic_ns().saturating_sub(began_monotonic_ns))),
             merging: options.merges.then(|| vec![Merging::default(); options.devices.len()]),
         })
     }

@@ -3,16 +3,16 @@
 //! one of an inode alone (ext4), else among the open files of the process. How many are
 //! looked for at once is bounded; what is not found has no path.
 
-use crate::handles::{self, Number};
+use crate::handles::{self, FileIdentity, Number};
 use crate::options::Options;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use steadfast_domain::io_event::FileName;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use steadfast_domain::io_event::{FileName, UNKNOWN_FILE, numbered_inode};
 use steadfast_domain::{IoEvent, Layer};
 
 /// Files that are looked for in a capture.
@@ -27,6 +27,9 @@ const OPEN_AT_ONCE: usize = 2048;
 const TRIES: u8 = 3;
 /// How often it is seen which file systems are mounted where.
 const MOUNTS: Duration = Duration::from_secs(2);
+/// Births and I/Os are told by two clocks, which are compared this well. Births are those of the
+/// kernel's tick before them.
+const CLOCKS_DIFFER_NS: u64 = 100_000;
 
 /// A file: the device's index, and the inode.
 type Key = (u16, u64);
@@ -44,23 +47,49 @@ struct Mount {
     makes_handles: bool,
 }
 
-/// Files without a path so far: the process that used it last, and how often it was
-/// looked for.
-type Wanted = HashMap<Key, (u32, u8)>;
+/// A file that lies at a path now.
+struct Found {
+    path: PathBuf,
+    identity: FileIdentity,
+    /// When it was made, in nanoseconds from the capture's beginning; 0 if before it.
+    born_ns: u64,
+}
 
-/// The paths of a capture's files.
+/// What is known of an inode.
+#[derive(Default)]
+struct InodeState {
+    /// Which of the files that had the inode during the capture its I/Os belong to.
+    file: u64,
+    /// The present file, where it was found.
+    identity: Option<FileIdentity>,
+    path: PathBuf,
+    /// When the present file was made; 0 where that is not known.
+    born_ns: u64,
+    /// Issue time of the first I/O of the present file; `None` before it.
+    first_ns: Option<u64>,
+    /// The process that used it last, and how often it was looked for.
+    pid: u32,
+    tries: u8,
+}
+
+/// The paths of a capture's files. A deleted file's inode is given to the next file, so a path
+/// belongs to a file by its identity and its time of birth: an I/O that was issued before a file
+/// was made is one of an earlier file, and an I/O of an unknown file has no path.
 pub(crate) struct Paths {
     systems: Vec<System>,
-    seen: HashSet<Key>,
-    wanted: Wanted,
+    inodes: HashMap<Key, InodeState>,
     found: Arc<Vec<FileName>>,
+    /// Files that were told apart, with a path or without.
+    files: u64,
     bytes: usize,
     mounts_read: Option<Instant>,
+    /// The capture's beginning on the clock that births are told by.
+    began_unix_ns: u64,
 }
 
 impl Paths {
-    /// Of the files of these devices.
-    pub(crate) fn of(options: &Options) -> Self {
+    /// Of the files of these devices, in a capture that began so many nanoseconds ago.
+    pub(crate) fn of(options: &Options, lasted_ns: u64) -> Self {
         let devices = (0u16..).zip(&options.devices);
         let systems = devices.flat_map(|(device, listened)| {
             listened.file_systems.iter().map(move |system| {
@@ -70,11 +99,12 @@ impl Paths {
         });
         Paths {
             systems: systems.collect(),
-            seen: HashSet::new(),
-            wanted: HashMap::new(),
+            inodes: HashMap::new(),
             found: Arc::default(),
+            files: 0,
             bytes: 0,
             mounts_read: None,
+            began_unix_ns: unix_ns(SystemTime::now()).saturating_sub(lasted_ns),
         }
     }
 
@@ -86,76 +116,161 @@ impl Paths {
     /// Files with a path, and files without.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let with: BTreeSet<Key> = self.found.iter().map(|file| (file.device, file.inode)).collect();
-        (with.len() as u64, (self.seen.len() - with.len().min(self.seen.len())) as u64)
+        (with.len() as u64, self.files.saturating_sub(with.len() as u64))
     }
 
-    /// Looks for the files of these events that have no path yet.
-    pub(crate) fn look(&mut self, events: &[IoEvent]) {
-        let mut last = None;
-        for event in events.iter().filter(|event| event.layer == Layer::FileSystem) {
-            let key = (event.device, event.inode);
-            if event.inode == 0 || last.replace(key) == Some(key) || self.seen.contains(&key) {
-                continue;
-            }
-            if self.seen.len() < FILES_MAX {
-                self.seen.insert(key);
-                self.wanted.insert(key, (event.pid, 0));
-            }
+    /// Looks for the files of these events, and tells files apart that have one inode after the
+    /// other: all but the first have it with the number of the file in its upper bits.
+    pub(crate) fn look(&mut self, events: &mut [IoEvent]) {
+        let mut seen: BTreeMap<Key, (u64, u32)> = BTreeMap::new();
+        for event in events.iter().filter(|event| is_of_file(event)) {
+            let first =
+                seen.entry((event.device, event.inode)).or_insert((event.issued_ns, event.pid));
+            first.0 = first.0.min(event.issued_ns);
         }
-        if self.wanted.is_empty() || self.bytes >= BYTES_MAX {
+        if seen.is_empty() {
             return;
         }
         self.find_mounts();
-        self.by_handles();
-        self.by_processes();
-        self.wanted.retain(|_, (_, tries)| *tries < TRIES);
-    }
-
-    fn by_handles(&mut self) {
-        let keys: Vec<Key> = self.wanted.keys().copied().take(HANDLES_AT_ONCE).collect();
-        for key in keys {
-            let opened: Vec<PathBuf> = self
-                .systems
-                .iter()
-                .filter(|system| system.device == key.0)
-                .filter_map(|system| system.by_handle(key.1))
-                .collect();
-            opened.iter().for_each(|path| self.add(key, path));
+        let mut wanted: Vec<Key> = Vec::new();
+        for (key, (_, pid)) in &seen {
+            if !self.inodes.contains_key(key) {
+                if self.inodes.len() >= FILES_MAX {
+                    continue;
+                }
+                self.files += 1;
+                self.inodes.insert(*key, InodeState::default());
+            }
+            let Some(state) = self.inodes.get_mut(key) else { continue };
+            state.pid = *pid;
+            if state.identity.is_some() && !self.is_still_there(*key) {
+                self.leave(*key);
+            }
+            let Some(state) = self.inodes.get(key) else { continue };
+            if state.identity.is_none() && state.tries < TRIES && self.bytes < BYTES_MAX {
+                wanted.push(*key);
+            }
+        }
+        for (key, found) in self.find(&wanted) {
+            let first_ns = seen.get(&key).map(|(first_ns, _)| *first_ns);
+            self.take(key, found, first_ns);
+        }
+        for event in events.iter_mut().filter(|event| is_of_file(event)) {
+            let key = (event.device, event.inode);
+            let Some(state) = self.inodes.get_mut(&key) else { continue };
+            let is_earlier = event.issued_ns.saturating_add(CLOCKS_DIFFER_NS) < state.born_ns;
+            if !is_earlier {
+                state.first_ns.get_or_insert(event.issued_ns);
+            }
+            let file = match (is_earlier, state.file) {
+                (false, file) => file,
+                (true, 0) => UNKNOWN_FILE,
+                (true, file) => file - 1,
+            };
+            event.inode = numbered_inode(event.inode, file);
         }
     }
 
-    /// Goes through the open files of the processes that used what is wanted.
-    fn by_processes(&mut self) {
+    /// Whether the file that an inode had is there still; follows it where it was renamed.
+    fn is_still_there(&mut self, key: Key) -> bool {
+        let Some(state) = self.inodes.get(&key) else { return false };
+        let Some(identity) = &state.identity else { return false };
+        if handles::identity(&state.path).is_ok_and(|now| now == *identity) {
+            return true;
+        }
+        let systems = self.systems.iter().filter(|system| system.device == key.0);
+        let mounts = systems.filter_map(|system| system.mount.as_ref());
+        let opened =
+            mounts.filter_map(|mount| handles::open_again(&mount.directory, identity).ok());
+        let path = opened.filter_map(|file| handles::path(&file).ok()).next();
+        let Some(path) = path else { return false };
+        // A file that is deleted and still open keeps the path that it had.
+        if !path.as_os_str().as_bytes().ends_with(DELETED) && path != state.path {
+            let inode = numbered_inode(key.1, state.file);
+            self.add(key.0, inode, &path);
+            if let Some(state) = self.inodes.get_mut(&key) {
+                state.path = path;
+            }
+        }
+        true
+    }
+
+    /// The next I/Os of an inode are those of another file.
+    fn leave(&mut self, key: Key) {
+        if let Some(state) = self.inodes.get_mut(&key) {
+            let (file, pid) = (state.file + 1, state.pid);
+            *state = InodeState { file, pid, ..InodeState::default() };
+            self.files += 1;
+        }
+    }
+
+    /// Takes a file that was found; `first_ns` is the first I/O on its inode in this look.
+    fn take(&mut self, key: Key, found: Found, first_ns: Option<u64>) {
+        let Some(state) = self.inodes.get_mut(&key) else { return };
+        let before = [state.first_ns, first_ns.filter(|_| state.file == 0)];
+        let earliest = before.into_iter().flatten().min();
+        let is_earlier = |at: u64| at.saturating_add(CLOCKS_DIFFER_NS) < found.born_ns;
+        if earliest.is_some_and(is_earlier) {
+            // What came before this file was made is of one that nobody found.
+            state.file += 1;
+            self.files += 1;
+        }
+        state.born_ns = found.born_ns;
+        state.identity = Some(found.identity);
+        state.path.clone_from(&found.path);
+        let inode = numbered_inode(key.1, state.file);
+        self.add(key.0, inode, &found.path);
+    }
+
+    /// Finds files by their inodes: by handles, and among the open files of processes.
+    fn find(&mut self, wanted: &[Key]) -> Vec<(Key, Found)> {
+        let mut found: BTreeMap<Key, Found> = BTreeMap::new();
+        for key in wanted.iter().take(HANDLES_AT_ONCE) {
+            let systems = self.systems.iter().filter(|system| system.device == key.0);
+            let paths: Vec<PathBuf> =
+                systems.filter_map(|system| system.by_handle(key.1)).collect();
+            // Of several file systems with such an inode nothing says which one it is.
+            if let [path] = &paths[..]
+                && let Some(file) = self.at(path)
+            {
+                found.insert(*key, file);
+            }
+        }
         let mut of_process: BTreeMap<u32, Vec<Key>> = BTreeMap::new();
-        for (key, (pid, _)) in &self.wanted {
-            of_process.entry(*pid).or_default().push(*key);
+        for key in wanted.iter().filter(|key| !found.contains_key(key)) {
+            if let Some(state) = self.inodes.get_mut(key) {
+                state.tries += 1;
+                of_process.entry(state.pid).or_default().push(*key);
+            }
         }
         let mut left = OPEN_AT_ONCE;
         for (pid, keys) in of_process {
             let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-            let mut named = Vec::new();
             for entry in open.take(left) {
                 left -= 1;
                 let Some(key) = self.key_of(&entry.path()) else { continue };
-                if self.wanted.contains_key(&key)
-                    && let Ok(path) = fs::read_link(entry.path())
-                {
-                    named.push((key, path));
+                if !keys.contains(&key) || found.contains_key(&key) {
+                    continue;
                 }
-            }
-            for key in keys {
-                self.wanted.entry(key).and_modify(|(_, tries)| *tries += 1);
-            }
-            for (key, path) in named {
-                // A file may be open several times.
-                if self.wanted.contains_key(&key) {
-                    self.add(key, &path);
+                if let (Ok(path), Some(file)) =
+                    (fs::read_link(entry.path()), self.at(&entry.path()))
+                {
+                    found.insert(key, Found { path, ..file });
                 }
             }
             if left == 0 {
                 break;
             }
         }
+        found.into_iter().collect()
+    }
+
+    /// The file at a path; `None` where its file system tells neither identity nor birth.
+    fn at(&self, path: &Path) -> Option<Found> {
+        let identity = handles::identity(path).ok()?;
+        let born = unix_ns(fs::metadata(path).ok()?.created().ok()?);
+        let born_ns = born.saturating_sub(self.began_unix_ns);
+        Some(Found { path: path.to_owned(), identity, born_ns })
     }
 
     /// Which file of the devices lies behind a link, if it is one.
@@ -165,12 +280,10 @@ impl Paths {
         Some((system.device, file.ino()))
     }
 
-    fn add(&mut self, (device, inode): Key, path: &Path) {
+    fn add(&mut self, device: u16, inode: u64, path: &Path) {
         let path = String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned();
-        let file = FileName { device, inode, path };
-        self.wanted.remove(&(device, inode));
-        self.bytes += file.path.len();
-        Arc::make_mut(&mut self.found).push(file);
+        self.bytes += path.len();
+        Arc::make_mut(&mut self.found).push(FileName { device, inode, path });
     }
 
     /// Finds out where the devices' file systems are mounted, where that is not known.
@@ -200,12 +313,20 @@ impl System {
         // Of a file whose directory the kernel has forgotten the path is not known.
         let is_it = |found: fs::Metadata| (found.dev(), found.ino()) == (self.number, inode);
         let deleted = path.as_os_str().as_bytes().ends_with(DELETED);
-        (deleted || fs::symlink_metadata(&path).is_ok_and(is_it)).then_some(path)
+        (!deleted && fs::symlink_metadata(&path).is_ok_and(is_it)).then_some(path)
     }
 }
 
 /// What the kernel puts after the path of a file that was deleted.
 const DELETED: &[u8] = b" (deleted)";
+
+fn is_of_file(event: &IoEvent) -> bool {
+    event.layer == Layer::FileSystem && event.inode != 0
+}
+
+fn unix_ns(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
 
 /// Number, place and kind of a file system, by a line of /proc/PID/mountinfo.
 fn mounted(line: &str) -> Option<(u64, PathBuf, &str)> {

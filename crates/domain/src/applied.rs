@@ -28,8 +28,9 @@ pub struct AppliedWorkload {
     pub streams: Vec<IoStream>,
     /// All I/Os of the capture, of streams that are not applied too.
     pub captured_ios: u64,
-    /// All bytes of the capture.
-    pub captured_bytes: Bytes,
+    /// All bytes of the capture; `None` where only those of some streams are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured_bytes: Option<Bytes>,
     /// All streams of the capture.
     pub captured_streams: u64,
     /// Threads x outstanding I/Os, where the source says them.

@@ -22,6 +22,8 @@ pub const CAPTURE_COST: &str = "capture-cost";
 pub const CAPTURE_KILLED: &str = "capture-killed";
 /// A remark that the capture itself made.
 pub const CAPTURE_REMARK: &str = "capture-remark";
+/// A processor quota of the program's control groups stopped it during steps.
+pub const CGROUP_THROTTLED: &str = "cgroup-throttled";
 /// The names of some cgroups of a capture are not known.
 pub const CGROUPS_UNKNOWN: &str = "cgroups-unknown";
 /// Rules of the composite workload that could not be checked.
@@ -46,6 +48,8 @@ pub const DEPTH_COUNTED: &str = "depth-counted";
 pub const DEPTH_UNKNOWN: &str = "depth-unknown";
 /// The two captures of a comparison have different numbers of devices.
 pub const DEVICES_UNPAIRED: &str = "devices-unpaired";
+/// The device completed no I/O for a second or more although some were outstanding.
+pub const DEVICE_SILENT: &str = "device-silent";
 /// The device's log tells of throttling.
 pub const DEVICE_THROTTLED: &str = "device-throttled";
 /// Some exhibits of a trace do not show every device.
@@ -54,6 +58,8 @@ pub const DEVICES_LEFT_OUT: &str = "devices-left-out";
 pub const DUPLICATES_BOUND: &str = "duplicates-bound";
 /// Time or bytes ended a saturation before it was steady, as its method allows.
 pub const ENDED_BEFORE_STEADY_STATE: &str = "ended-before-steady-state";
+/// The first files of a rotated capture were not given.
+pub const EARLIER_PARTS: &str = "earlier-parts";
 /// Completions of I/Os were not seen by the capture.
 pub const ENDS_MISSED: &str = "ends-missed";
 /// The capture lost events.
@@ -68,6 +74,8 @@ pub const FILE_TARGET: &str = "file-target";
 pub const FILTERED: &str = "filtered";
 /// What fio said beside its results. The engine's own note.
 pub const FIO_SAID: &str = "fio-said";
+/// The device saw I/Os during steps that were not the steps'.
+pub const FOREIGN_IO: &str = "foreign-io";
 /// Another tool's preconditioning or sequential I/O by several jobs.
 pub const FOREIGN_JOBS: &str = "foreign-jobs";
 /// What another tool's log lacks, or what in it was not understood.
@@ -186,6 +194,8 @@ pub const REPLAY_FILTERED: &str = "replay-filtered";
 pub const REPLAY_INCOMPLETE: &str = "replay-incomplete";
 /// Which of the captured times counts as the due time.
 pub const REPLAY_ISSUE_AT: &str = "replay-issue-at";
+/// Writes with forced unit access are replayed as plain writes: their flushes were captured.
+pub const REPLAY_FUA_FLUSHED: &str = "replay-fua-flushed";
 /// I/Os of a capture that cannot be replayed.
 pub const REPLAY_LEFT_OUT: &str = "replay-left-out";
 /// Think times could not be inferred: the capture has no completions.
@@ -216,6 +226,10 @@ pub const REPLAY_LATE: &str = "replay-late";
 pub const REPLAY_STARVED: &str = "replay-starved";
 /// Capture steps are played otherwise than they were captured.
 pub const REPLAY_STEPS: &str = "replay-steps";
+/// A load that was to be held to a rate did not reach it.
+pub const RATE_MISSED: &str = "rate-missed";
+/// A replay did fewer I/Os than its capture had in the same time.
+pub const REPLAY_SHARE: &str = "replay-share";
 /// The kernel merged or split requests of a captured device.
 pub const REQUESTS_MERGED: &str = "requests-merged";
 /// Fewer rounds are allowed than the method's.

@@ -52,6 +52,25 @@ impl fmt::Display for Transport {
     }
 }
 
+/// A device that is divided into zones, which want to be written in sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Zoned {
+    /// Zones may be written in any order, at a cost.
+    HostAware,
+    /// Zones can only be written in sequence.
+    HostManaged,
+}
+
+impl fmt::Display for Zoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Zoned::HostAware => "host-aware zones",
+            Zoned::HostManaged => "host-managed zones",
+        })
+    }
+}
+
 /// A device, a scratch file or a simulated drive, as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Device {
@@ -83,6 +102,9 @@ pub struct Device {
     pub write_cache: Option<WriteCache>,
     /// The link, as the kernel tells it: `PCIe 16.0 GT/s x4`.
     pub link: Option<String>,
+    /// How it is zoned; `None` if it has no zones, or the kernel does not report them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zoned: Option<Zoned>,
     /// Who uses it: mount points, swap, holders; empty when it is free.
     pub in_use: Vec<String>,
 }

@@ -361,6 +361,27 @@ pub struct FileName {
     pub path: String,
 }
 
+/// Number of an inode's file that nobody knows.
+pub const UNKNOWN_FILE: u64 = 0xffff;
+/// Bits of an inode; those above it number the files that had it one after the other.
+const INODE_BITS: u32 = 48;
+
+/// Returns the number under which a file stands in a trace: its inode, for all but the first
+/// file (0) of that inode with the file's number above it. 0 if there is no room for it, which
+/// stands for no file.
+pub fn numbered_inode(inode: u64, file: u64) -> u64 {
+    if file == 0 {
+        return inode;
+    }
+    if inode >> INODE_BITS > 0 { 0 } else { file.min(UNKNOWN_FILE) << INODE_BITS | inode }
+}
+
+/// Returns the inode and the number of its file, from the number under which it stands in a trace.
+/// An inode beyond 48 bits is taken apart wrongly, but has never more than one file.
+pub fn inode_and_file(number: u64) -> (u64, u64) {
+    (number & ((1 << INODE_BITS) - 1), number >> INODE_BITS)
+}
+
 /// Paths by device and inode: those of several file systems on one device, where both
 /// have a file of this inode, with "or" between them.
 pub fn paths_by_inode(files: &[FileName]) -> BTreeMap<(u16, u64), String> {
@@ -711,6 +732,11 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl CaptureConditions {
+    /// Files of the capture that come before these; 0 where it was not rotated.
+    pub fn earlier_parts(&self) -> u64 {
+        self.part.as_ref().map_or(0, |part| u64::from(part.first.saturating_sub(1)))
+    }
+
     /// The share of written blocks that are duplicates. Earlier versions kept that
     /// of a sample as if it were the share of all.
     pub fn duplicates(&self) -> Option<Share> {

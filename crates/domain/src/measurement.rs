@@ -1,9 +1,10 @@
 //! A [`Measurement`]: what one step did, counted.
 
 use crate::histogram::CoarseHistogram;
+pub use crate::kernel_counts::KernelCounters;
 use crate::replayed::Replayed;
-use crate::stimulus::Op;
-pub use crate::tally::{StreamTally, Tally, Unmeasured};
+use crate::stimulus::{Op, Pace};
+pub use crate::tally::{StreamTally, Tally, Unmeasured, mean, mean_ms};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,11 +51,20 @@ impl Interval {
         let bytes: u64 = self.tallies.iter().map(|t| t.bytes.0).sum();
         rate(bytes, self.end.saturating_sub(self.begin))
     }
-    /// Mean response time, all directions; `None` where nothing completed.
+    /// Mean response time, all directions, rounded to a nanosecond; `None` if nothing completed.
     pub fn response_mean(&self) -> Option<Nanos> {
-        let ios: u64 = self.tallies.iter().map(|t| t.ios).sum();
-        let sum: u64 = self.tallies.iter().map(|t| t.response_sum.0).sum();
-        sum.checked_div(ios).map(Nanos)
+        mean(Nanos(self.response_sum()), self.ios())
+    }
+    /// Mean response time in milliseconds, all directions, not rounded; `None` if nothing
+    /// completed.
+    pub fn response_mean_ms(&self) -> Option<f64> {
+        mean_ms(Nanos(self.response_sum()), self.ios())
+    }
+    fn ios(&self) -> u64 {
+        self.tallies.iter().map(|t| t.ios).sum()
+    }
+    fn response_sum(&self) -> u64 {
+        self.tallies.iter().map(|t| t.response_sum.0).sum()
     }
 }
 
@@ -75,6 +85,43 @@ pub struct Stall {
     pub at: Nanos,
     /// How much of the measured time it took.
     pub lasted: Nanos,
+}
+
+/// A time of one second or more in which I/Os were outstanding and none completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Silence {
+    /// Its beginning, counted from the measurement's beginning.
+    pub at: Nanos,
+    /// Its length; it may last beyond the measured time.
+    pub lasted: Nanos,
+}
+
+impl Silence {
+    /// A shorter time without a completion is not kept.
+    pub const SHORTEST: Nanos = Nanos::SECOND;
+
+    /// The silences that intervals show: one or more in a row without a completion, from
+    /// engines that see intervals alone. None are known of a paced load, which may have
+    /// nothing outstanding.
+    pub fn from_intervals(pace: Pace, intervals: &[Interval]) -> Vec<Silence> {
+        if pace != Pace::Closed {
+            return Vec::new();
+        }
+        let mut silences: Vec<Silence> = Vec::new();
+        let mut open = false;
+        for interval in intervals {
+            let is_silent = interval.tallies.iter().all(|tally| tally.ios == 0);
+            let length = interval.end.saturating_sub(interval.begin);
+            match silences.last_mut() {
+                Some(silence) if is_silent && open => silence.lasted += length,
+                _ if is_silent => silences.push(Silence { at: interval.begin, lasted: length }),
+                _ => {}
+            }
+            open = is_silent;
+        }
+        silences.retain(|silence| silence.lasted >= Silence::SHORTEST);
+        silences
+    }
 }
 
 /// What stalls make of a step.
@@ -130,25 +177,6 @@ impl Verification {
     }
 }
 
-/// What the kernel counted on the device during the step (`/proc/diskstats`).
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-pub struct KernelCounters {
-    /// Reads completed.
-    pub reads: u64,
-    /// Reads merged.
-    pub read_merges: u64,
-    /// Bytes read.
-    pub read_bytes: Bytes,
-    /// Writes completed.
-    pub writes: u64,
-    /// Writes merged.
-    pub write_merges: u64,
-    /// Bytes written.
-    pub write_bytes: Bytes,
-}
-
 /// What the processors of the whole host did during the step: shares of their
 /// time, 0 to 1, all processors together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -198,6 +226,10 @@ pub struct Sensed {
     /// All processors of the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<HostCpu>,
+    /// Time for which a processor quota of the program's control groups stopped it; `None` if
+    /// no group has a quota, or the kernel does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_throttling: Option<CpuThrottling>,
     /// Processor time of the busiest load thread as a share of the measured
     /// time, 0 to 1: near 1, the host and not the device set the pace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -287,10 +319,13 @@ pub struct Measurement {
     /// kernel and the device have seen them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<Unmeasured>,
-    /// I/Os that had not come back when they were no longer waited for; in no
-    /// other count.
+    /// I/Os that had not come back when they were no longer waited for. Their response times in
+    /// the tallies are lower bounds: the time until then.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub outstanding: u64,
+    /// When I/Os were outstanding and none completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silences: Vec<Silence>,
     /// When no thread of the program could run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
@@ -332,6 +367,18 @@ pub struct Measurement {
     /// Temperature, power, processors, device logs.
     #[serde(default)]
     pub sensed: Sensed,
+}
+
+/// How much processor time the program's control groups had to wait for during a step because
+/// a quota was used up (`cpu.stat`).
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct CpuThrottling {
+    /// Periods in which a quota was used up.
+    pub periods: u64,
+    /// Time that runnable threads of the group waited, all processors added up.
+    pub time: Nanos,
 }
 
 impl Measurement {
@@ -388,6 +435,12 @@ impl Measurement {
         let outside = self.unmeasured.iter().filter(|part| part.op == Op::Write);
         let outside: u64 = outside.map(|part| part.bytes.0).sum();
         Bytes(self.direction(Op::Write).bytes.0 + outside)
+    }
+    /// The time for which a processor quota stopped the program, as a share of the measured
+    /// time; above 1 if it stopped several processors. `None` if there is no quota.
+    pub fn throttled_share(&self) -> Option<f64> {
+        let throttled = self.sensed.cpu_throttling?.time;
+        (self.elapsed > Nanos::ZERO).then(|| throttled.0 as f64 / self.elapsed.0 as f64)
     }
     /// For how long no thread of the program could run.
     pub fn stalled(&self) -> Nanos {
@@ -455,9 +508,37 @@ mod tests {
     }
 
     #[test]
+    fn intervals_without_a_completion_are_silences_of_a_load_that_is_not_paced() {
+        let interval = |begin: u64, ios: u64| {
+            let tally = IntervalTally {
+                op: Op::Read,
+                ios,
+                bytes: Bytes(0),
+                response_sum: Nanos(0),
+                response_max: Nanos(0),
+                histogram: CoarseHistogram::default(),
+            };
+            let begin = Nanos::from_secs(begin);
+            let end = begin + Nanos::SECOND;
+            Interval { begin, end, partial: false, tallies: vec![tally] }
+        };
+        let counts = [5, 0, 0, 7, 0, 9, 0, 0, 0];
+        let intervals: Vec<Interval> =
+            counts.iter().enumerate().map(|(at, ios)| interval(at as u64, *ios)).collect();
+        let found = Silence::from_intervals(Pace::Closed, &intervals);
+        let expected = [(1, 2), (4, 1), (6, 3)].map(|(at, lasted)| Silence {
+            at: Nanos::from_secs(at),
+            lasted: Nanos::from_secs(lasted),
+        });
+        assert_eq!(found, expected);
+        let paced = Pace::Fixed { ios: 1, per: Nanos::SECOND };
+        assert_eq!(Silence::from_intervals(paced, &intervals), []);
+    }
+
+    #[test]
     fn a_measurement_without_anything_odd_says_nothing_of_it() {
         let plain = serde_json::to_value(Measurement::default()).unwrap();
-        for name in ["seed", "outstanding", "stalls", "replay"] {
+        for name in ["seed", "outstanding", "silences", "stalls", "replay"] {
             assert!(plain.get(name).is_none(), "{name}");
         }
         let read: Measurement = serde_json::from_value(plain).unwrap();

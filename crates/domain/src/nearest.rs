@@ -1,11 +1,21 @@
 //! Which name was meant: a wrong name is answered with the one most like it.
 
-/// The name that differs least from what was given, where it differs little.
+use crate::text::excerpt;
+
+/// Characters of the longest name that is compared: the effort grows with its square.
+const COMPARED_MAX: usize = 64;
+
+/// The name that differs least from what was given, where it differs little. A name of more
+/// than 64 characters is like none.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if given.chars().nth(COMPARED_MAX).is_some() {
+        return None;
+    }
     let given = given.to_lowercase();
     let most = (given.chars().count() / 3).max(1);
     names
         .into_iter()
+        .filter(|name| name.chars().nth(COMPARED_MAX).is_none())
         .map(|name| (distance(&given, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= most)
         .min_by_key(|(distance, _)| *distance)
@@ -20,7 +30,8 @@ pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> 
 /// A name that is none of those on offer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown {kind} '{given}'{}; choose one of: {choices}",
+    "unknown {kind} '{}'{}; choose one of: {choices}",
+    excerpt(given),
     suggestion(given, choices.split(", "))
 )]
 pub struct UnknownName {
@@ -74,6 +85,9 @@ mod tests {
         ] {
             assert_eq!(nearest(given, names), wanted, "{given}");
         }
+        let long = "iops".repeat(1 << 20);
+        assert_eq!(nearest(&long, names), None);
+        assert_eq!(nearest(&long[..64], [&long[..64], &long]), Some(&long[..64]));
         assert_eq!(suggestion("iosp", names), "; did you mean 'iops'?");
         assert_eq!(suggestion("tea", names), "");
     }

@@ -3,6 +3,7 @@
 //! What is printed parses again to the same thing.
 
 use crate::stimulus::{Cursor, Demand, IoStream, Op, Order};
+use crate::text::excerpt;
 use crate::units::Bytes;
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +12,16 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotationError {
     /// Not an access pattern.
-    #[error("'{0}' is not an access pattern; write it like \"RND 4K RW65\" or \"SEQ 128K W\"")]
+    #[error(
+        "'{}' is not an access pattern; write it like \"RND 4K RW65\" or \"SEQ 128K W\"",
+        excerpt(.0)
+    )]
     Pattern(String),
     /// Not a demand.
-    #[error("'{0}' is not a demand; write it like T4Q32 (4 threads, 32 outstanding I/Os each)")]
+    #[error(
+        "'{}' is not a demand; write it like T4Q32 (4 threads, 32 outstanding I/Os each)",
+        excerpt(.0)
+    )]
     Demand(String),
 }
 

@@ -18,7 +18,7 @@ pub struct Gap {
 impl Gap {
     /// Its length in print.
     pub fn length(&self) -> String {
-        self.lasted.map_or("unknown length".to_owned(), |lasted| lasted.to_string())
+        self.lasted.map_or("unknown length".to_owned(), Nanos::taken)
     }
 }
 

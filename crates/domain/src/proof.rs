@@ -58,6 +58,33 @@ pub struct FileProof {
     pub born: Option<u64>,
 }
 
+/// Identity of a run directory. One that took the place of another holds another run, which
+/// was confirmed for another device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct DirectoryProof {
+    /// Path without links.
+    pub path: String,
+    /// File system, inode and time of creation.
+    pub file: FileProof,
+}
+
+impl DirectoryProof {
+    /// Why the directory where the run was taken up is not the one of `now`; empty where it is.
+    pub fn differences(&self, now: &DirectoryProof) -> Vec<String> {
+        let mut all = Vec::new();
+        if self.path != now.path {
+            all.push(format!(
+                "the run directory was {} when the run last wrote to its device",
+                self.path
+            ));
+        }
+        if (self.file.inode, self.file.born) != (now.file.inode, now.file.born) {
+            all.push("the run directory is a copy, or took the place of another".into());
+        }
+        all
+    }
+}
+
 impl Proof {
     /// What differs between the `device` of this proof and the one of `now`, or
     /// cannot be proven; empty where they are one.
@@ -153,13 +180,18 @@ impl Proof {
         if self.below != now.below {
             all.push("the device is built from other disks".into());
         }
-        if device.has_identity() || self.is_still_attached(now) {
+        // A reset, which empties it, leaves a zram device attached.
+        let is_attached = self.is_still_attached(now) && device.transport != Transport::Zram;
+        if device.has_identity() || is_attached {
             return all;
         }
         let without = "the disk has no serial number and no world-wide identifier, and";
         all.push(match () {
             () if !self.is_same_boot(now) => format!("{without} the machine was restarted"),
             () if self.number != now.number => format!("{without} its device number changed"),
+            () if device.transport == Transport::Zram => {
+                "the kernel does not report whether the zram device was reset".into()
+            }
             () if self.sequence.is_none() || now.sequence.is_none() => {
                 format!("{without} this kernel does not report whether it stayed attached")
             }
@@ -190,6 +222,7 @@ mod tests {
             discard: false,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         }
     }
@@ -288,6 +321,32 @@ mod tests {
         then.mark = None;
         for transport in [Transport::File, Transport::Loop] {
             assert!(!then.differences(&now, &device(transport.clone(), None)).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_zram_device_is_never_proven() {
+        let zram = device(Transport::Zram, None);
+        assert_eq!(proof().differences(&proof(), &zram).len(), 1);
+    }
+
+    #[test]
+    fn another_run_directory_at_the_same_place_is_another() {
+        let file = |inode, born| FileProof { device: "8:1".into(), inode, born };
+        let directory = |path: &str, file| DirectoryProof { path: path.into(), file };
+        let own = directory("/runs/a", file(7, Some(5)));
+        let differs = |now: DirectoryProof| !own.differences(&now).is_empty();
+        assert!(!differs(own.clone()));
+        // A restart may number the file systems anew.
+        let renumbered = FileProof { device: "8:17".into(), ..file(7, Some(5)) };
+        assert!(!differs(directory("/runs/a", renumbered)));
+        for (path, file) in [
+            ("/runs/b", file(7, Some(5))),
+            ("/runs/a", file(8, Some(5))),
+            ("/runs/a", file(7, Some(6))),
+            ("/runs/a", file(7, None)),
+        ] {
+            assert!(differs(directory(path, file.clone())), "{path} {file:?}");
         }
     }
 

@@ -281,7 +281,7 @@ impl ReadBack {
 
 impl fmt::Display for ReadBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ReadBack { places, zero, constant, written_before, .. } = self;
+        let ReadBack { places, zero, constant, written_before, marked, .. } = self;
         write!(f, "{zero} of {places} places of {} B read zero", self.unit.0)?;
         if *constant > 0 {
             write!(f, ", {constant} one repeated byte")?;
@@ -289,7 +289,13 @@ impl fmt::Display for ReadBack {
         if self.unchanged > 0 {
             write!(f, ", {} unchanged", self.unchanged)?;
         }
-        write!(f, "; {written_before} of them held data before")
+        // A mark is this program's own and says nothing of what the device held.
+        let own = written_before.saturating_sub(*marked);
+        write!(f, "; {own} of them held data before")?;
+        if *marked > 0 {
+            write!(f, ", {marked} were marked for this check")?;
+        }
+        Ok(())
     }
 }
 
@@ -372,6 +378,9 @@ mod tests {
         assert!(read.is_blank());
         let said = "64 of 64 places of 4096 B read zero; 60 of them held data before";
         assert_eq!(read.to_string(), said);
+        read.marked = 50;
+        let marked = "; 10 of them held data before, 50 were marked for this check";
+        assert!(read.to_string().ends_with(marked), "{read}");
         (read.zero, read.constant, read.unchanged) = (40, 20, 4);
         assert!(!read.is_blank());
         assert!(read.to_string().contains("20 one repeated byte, 4 unchanged"), "{read}");

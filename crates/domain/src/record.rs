@@ -7,7 +7,7 @@ use crate::conditions::Conditions;
 use crate::device::{Device, Host};
 use crate::findings::Caveat;
 use crate::outcome::Outcome;
-use crate::proof::Proof;
+use crate::proof::{DirectoryProof, Proof};
 use crate::purge::Purge;
 use crate::sequence::Sequence;
 use crate::settings::{Amendment, Settings};
@@ -152,6 +152,9 @@ pub enum Entry {
         /// nor has a record of version 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Box<Proof>>,
+        /// The run directory. A run on a simulated drive has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<Box<DirectoryProof>>,
     },
     /// Host and device were looked over before the run touched anything.
     Examined(Vec<Check>),

@@ -5,6 +5,7 @@
 //! ledger keeps; the I/Os are delivered, batch by batch, while the step runs.
 
 use crate::stimulus::{DataPattern, Demand, Op};
+use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -290,7 +291,7 @@ impl fmt::Display for Overlaps {
 
 /// A text that names no way to play a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not {wanted}")]
+#[error("'{}' is not {wanted}", excerpt(text))]
 pub struct MannerError {
     text: String,
     wanted: &'static str,

@@ -143,6 +143,9 @@ pub struct NamedLoad {
     pub load: SequenceLoad,
 }
 
+/// The longest time of a load.
+const LONGEST: Nanos = Nanos::from_secs(365 * 86_400);
+
 fn is_no_time(time: &Nanos) -> bool {
     time.0 == 0
 }
@@ -338,6 +341,14 @@ impl SequenceLoad {
     pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, Unfit> {
         let sector = u64::from(logical_sector.max(1));
         self.fits_sectors(sector)?;
+        for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp] {
+            if time > LONGEST {
+                return Err(Unfit::Other(format!(
+                    "it lasts {time}, and a load lasts at most {LONGEST} (365 days); choose a \
+                     shorter time"
+                )));
+            }
+        }
         let range = self.range(capacity, sector)?;
         let until = Until {
             time: self.until.time,

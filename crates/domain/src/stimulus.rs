@@ -4,6 +4,7 @@
 //! captured database have this one form.
 
 pub use crate::segments::ActiveRange;
+use crate::text::excerpt;
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -370,7 +371,10 @@ impl Stimulus {
             return Some(format!("'{stream}' has a transfer size or an alignment of 0"));
         }
         if stream.size > range {
-            return Some(format!("'{stream}' does not fit into an active range of {range}"));
+            return Some(format!(
+                "'{stream}' does not fit into an active range of {}",
+                range.binary()
+            ));
         }
         let zones = if stream.zones.is_empty() { &self.zones } else { &stream.zones };
         zones.iter().find_map(|zone| {
@@ -409,8 +413,9 @@ impl fmt::Display for DataPattern {
 /// A text that names no data pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a data pattern; choose random-unique, random-once, zero, repeating:HEX, \
-     file:PATH or entropy:RANDOM%,DUPLICATE%"
+    "'{}' is not a data pattern; choose random-unique, random-once, zero, repeating:HEX, \
+     file:PATH or entropy:RANDOM%,DUPLICATE%",
+    excerpt(.0)
 )]
 pub struct PatternError(String);
 

@@ -62,6 +62,42 @@ pub fn number(value: f64, decimals: usize) -> String {
     out
 }
 
+/// Characters of a text that a message quotes.
+const QUOTED_MAX: usize = 80;
+
+/// The beginning of a text from outside, for a message that quotes it: at most 80
+/// characters, the last of which is `…` where some are left out.
+///
+/// ```
+/// use steadfast_domain::text::excerpt;
+/// assert_eq!(excerpt("rw=randread"), "rw=randread");
+/// assert_eq!(excerpt(&"x".repeat(10_000)).chars().count(), 80);
+/// ```
+pub fn excerpt(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(QUOTED_MAX - 1) {
+        Some((end, last)) if end + last.len_utf8() < text.len() => {
+            Cow::Owned(format!("{}…", &text[..end]))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// The message of a library about a text from outside, in which every word has at most 80
+/// characters: the words that it quotes may be of any length.
+pub fn with_short_words(message: &str) -> String {
+    let mut out = String::new();
+    for word in message.split_inclusive(char::is_whitespace) {
+        match word.strip_suffix(char::is_whitespace) {
+            Some(bare) => {
+                out.push_str(&excerpt(bare));
+                out.push_str(&word[bare.len()..]);
+            }
+            None => out.push_str(&excerpt(word)),
+        }
+    }
+    out
+}
+
 fn spelled_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.chars().all(&stays) {
         return Cow::Borrowed(text);

@@ -3,6 +3,7 @@
 //! Capacities and rates are decimal (GB, MB/s), transfer sizes binary (KiB),
 //! as PTS 2.0.x has them (clause 2.4.1).
 
+use crate::text::excerpt;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -46,7 +47,7 @@ pub struct Nanos(pub u64);
 
 /// A text that is no size, no time or no percentage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not {wanted}; write it like {example}")]
+#[error("'{}' is not {wanted}; write it like {example}", excerpt(text))]
 pub struct UnitError {
     /// What was given.
     pub text: String,
@@ -133,6 +134,20 @@ impl Nanos {
     /// As microseconds.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
+    }
+    /// A time that something took: to a tenth of a second below two minutes, to a second
+    /// below an hour, then to a minute. Never rounded up, so that an amount divided by it is
+    /// no less than the rate printed next to it.
+    pub fn taken(self) -> String {
+        let seconds = self.0 / 1_000_000_000;
+        match self.0 {
+            n if n < 1_000 => format!("{n} ns"),
+            n if n < 1_000_000 => format!("{} µs", n / 1_000),
+            n if n < 1_000_000_000 => format!("{} ms", n / 1_000_000),
+            n if seconds < 120 => format!("{seconds}.{} s", n / 100_000_000 % 10),
+            _ if seconds < 3600 => Nanos::from_secs(seconds).to_string(),
+            _ => Nanos::from_secs(seconds - seconds % 60).to_string(),
+        }
     }
     /// The difference, or nothing where `earlier` is later.
     pub const fn saturating_sub(self, earlier: Nanos) -> Nanos {
@@ -352,6 +367,23 @@ mod tests {
         }
         assert_eq!(Nanos::from_secs(16_800).to_string(), "4 h 40 min");
         assert!("soon".parse::<Nanos>().is_err());
+    }
+
+    #[test]
+    fn a_time_that_something_took_is_not_rounded_up() {
+        for (nanos, text) in [
+            (999, "999 ns"),
+            (1_999, "1 µs"),
+            (999_999_999, "999 ms"),
+            (9_990_000_000, "9.9 s"),
+            (50_366_000_000, "50.3 s"),
+            (119_999_999_999, "119.9 s"),
+            (120_999_999_999, "2 min"),
+            (3_599_999_999_999, "59 min 59 s"),
+            (16_859_999_999_999, "4 h 40 min"),
+        ] {
+            assert_eq!(Nanos(nanos).taken(), text);
+        }
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub struct Account {
     buckets: Box<[u32]>,
     /// Buckets that ran over: each entry stands for 2^32 I/Os.
     overruns: Vec<usize>,
+    /// I/Os that were outstanding when the load ended: stream and response time. Filled after
+    /// the end only.
+    outstanding: Vec<(u32, u64)>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,6 +64,7 @@ impl Account {
             streams: vec![StreamAccount::default(); streams].into(),
             buckets: vec![0; streams * FineHistogram::LEN].into(),
             overruns: Vec::with_capacity(16),
+            outstanding: Vec::new(),
         }
     }
 
@@ -92,6 +96,13 @@ impl Account {
         self.streams[stream as usize].missing += missing;
     }
 
+    /// Counts the response time of one I/O that was outstanding when the load ended: the time
+    /// that it took, or so far.
+    #[cold]
+    pub fn count_outstanding(&mut self, stream: u32, response_ns: u64) {
+        self.outstanding.push((stream, response_ns));
+    }
+
     /// Counts one I/O of a script.
     #[inline(always)]
     pub fn count_played(&mut self, io: &PlayedIo) {
@@ -114,7 +125,7 @@ impl Account {
     }
 
     fn is_empty(&self) -> bool {
-        self.streams.iter().all(|s| s.ios == 0)
+        self.outstanding.is_empty() && self.streams.iter().all(|s| s.ios == 0)
     }
 
     /// Forgets everything that was counted.
@@ -122,6 +133,7 @@ impl Account {
         self.streams.fill(StreamAccount::default());
         self.buckets.fill(0);
         self.overruns.clear();
+        self.outstanding.clear();
     }
 }
 
@@ -166,6 +178,8 @@ struct Sum {
     response_sum: u64,
     response_max: u64,
     buckets: Box<[u64]>,
+    /// Response times that are of no I/O of `ios`.
+    outstanding: u64,
 }
 
 impl Meter {
@@ -292,7 +306,20 @@ impl Meter {
             let (stream, bucket) = (index / FineHistogram::LEN, index % FineHistogram::LEN);
             self.streams[first + stream].interval.buckets[bucket] += BUCKET_LIMIT;
         }
+        for (stream, response_ns) in &account.outstanding {
+            self.add_outstanding(first + *stream as usize, *response_ns);
+        }
         account.empty();
+    }
+
+    /// Adds the response time of an I/O of this stream that was outstanding when the load
+    /// ended. It belongs to the step and to no interval.
+    pub fn add_outstanding(&mut self, stream: usize, response_ns: u64) {
+        let step = &mut self.streams[stream].step;
+        step.outstanding += 1;
+        step.response_sum += response_ns;
+        step.response_max = step.response_max.max(response_ns);
+        step.buckets[FineHistogram::index(response_ns)] += 1;
     }
 
     /// One direction's part of the interval that is being closed.
@@ -320,7 +347,7 @@ fn tallies(streams: &[StreamMeter]) -> Vec<StreamTally> {
 impl Sum {
     fn new() -> Self {
         let buckets = vec![0; FineHistogram::LEN].into();
-        Sum { ios: 0, bytes: 0, response_sum: 0, response_max: 0, buckets }
+        Sum { ios: 0, bytes: 0, response_sum: 0, response_max: 0, buckets, outstanding: 0 }
     }
 
     fn merge(&mut self, other: &Sum) {
@@ -345,6 +372,7 @@ impl Sum {
             response_sum: Nanos(self.response_sum),
             response_max: Nanos(self.response_max),
             histogram: FineHistogram::from_dense(&self.buckets),
+            outstanding: self.outstanding,
         }
     }
 }
@@ -397,6 +425,29 @@ mod tests {
         let interval = meter.close_interval(none, Nanos(0), Nanos::SECOND, false);
         assert_eq!(interval.tallies, []);
         assert_eq!(interval.iops(), Some(0.0));
+    }
+
+    #[test]
+    fn an_outstanding_io_has_a_response_time_and_is_no_completed_io() {
+        let mut account = Account::new(3);
+        account.count(1, 1_000);
+        account.count_outstanding(1, 9_000_000_000);
+        let mut meter = Meter::new(&streams());
+        let interval = meter.close_interval([&mut account], Nanos(0), Nanos::SECOND, false);
+        assert_eq!(interval.tallies[0].response_max, Nanos(1_000));
+        account.count_outstanding(0, 7);
+        meter.add(&mut account, 0);
+        assert_eq!((meter.ios(), meter.bytes()), (1, Bytes(8192)));
+        let (tallies, _) = meter.finish();
+        let writes = &tallies[1].tally;
+        assert_eq!((writes.ios, writes.outstanding, writes.bytes), (1, 1, Bytes(8192)));
+        assert_eq!(writes.response_max, Nanos(9_000_000_000));
+        assert_eq!(writes.response_mean_ms(), Some(9_000_001_000.0 / 2e6));
+        assert_eq!(writes.histogram.total(), 2);
+        assert_eq!(
+            (tallies[0].tally.ios, tallies[0].tally.response_longest()),
+            (0, Some(Nanos(7)))
+        );
     }
 
     #[test]

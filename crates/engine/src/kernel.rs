@@ -122,11 +122,23 @@ fn probe_aio() -> io::Result<()> {
     Ok(())
 }
 
+/// The setting `kernel.io_uring_disabled`; `None` on kernels without it.
+fn io_uring_disabled() -> Option<u32> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok()?;
+    text.trim().parse().ok()
+}
+
 fn missing(backend: Backend, error: &io::Error) -> String {
     let advice = match (backend, error.raw_os_error()) {
-        (Backend::Uring, Some(libc::EPERM)) => {
-            ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it"
-        }
+        (Backend::Uring, Some(libc::EPERM)) => match io_uring_disabled() {
+            Some(0) => ": forbidden by a filter of system calls, such as that of a container",
+            Some(1) => {
+                ": for root and the group kernel.io_uring_group only; 'sysctl \
+                 kernel.io_uring_disabled=0' allows it"
+            }
+            Some(_) => ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it",
+            None => ": forbidden on this host",
+        },
         (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel does not have it",
         (Backend::Aio, Some(libc::EAGAIN)) => ": 'sysctl fs.aio-max-nr' is used up",
         _ => "",

@@ -19,6 +19,7 @@ pub mod sim;
 mod stall;
 mod start;
 mod stop;
+mod zones;
 
 pub use engine::{Engine, OnTarget};
 pub use prepared::{Prepared, Refusal};

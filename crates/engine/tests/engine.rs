@@ -215,9 +215,14 @@ fn check_consistency(measurement: &Measurement) {
         };
         assert_eq!(tally.ios, of(|t| t.ios));
         assert_eq!(tally.bytes.0, of(|t| t.bytes.0));
-        assert_eq!(tally.ios, tally.histogram.total());
+        assert_eq!(tally.responses(), tally.histogram.total());
         assert_eq!(tally.ios, of(|t| t.histogram.total()));
-        assert_eq!(tally.response_sum.0, of(|t| t.response_sum.0));
+        // I/Os that were outstanding at the end are of the step and of no interval.
+        let in_intervals = of(|t| t.response_sum.0);
+        match tally.outstanding {
+            0 => assert_eq!(tally.response_sum.0, in_intervals),
+            _ => assert!(tally.response_sum.0 > in_intervals),
+        }
     }
     for pair in measurement.intervals.windows(2) {
         assert_eq!(pair[0].end, pair[1].begin);
@@ -676,6 +681,11 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         assert!(done.outstanding >= 1, "{backend}: all of 16 came back");
         assert!(done.outstanding + late <= 16, "{backend}: {} out, {late} late", done.outstanding);
         assert_eq!(done.stalls, [], "{backend}");
+        // Every one of them counts with the time that it took, or so far.
+        let reads = done.direction(Op::Read);
+        assert_eq!(reads.outstanding, done.outstanding + late, "{backend}");
+        assert_eq!(reads.histogram.total(), reads.ios + reads.outstanding, "{backend}");
+        assert!(reads.response_max >= Nanos::SECOND, "{backend}: {}", reads.response_max);
         let group = &throttle.group;
         let numbers = fs::read_to_string(group.join("blkio.throttle.read_iops_device")).unwrap();
         let lifted = numbers.replace(" 4", " 0");
@@ -683,6 +693,54 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         let next = apply(&mut engine, stimulus("RND 4K R", "T1Q4", 8 << 20, Until::ios(100)));
         assert_eq!((next.total().ios, next.outstanding), (100, 0), "{backend}");
     }
+}
+
+/// A device that hangs across the end of a step: the I/Os that wait for it have the response
+/// times that they took, the step its measured time, and the silence its place.
+#[test]
+fn a_hang_across_the_end_is_in_the_response_times() {
+    let _turn = alone();
+    let Some(system) = Frozen::new("hang_across_the_end") else { return };
+    let path = system.mount.path().join("scratch");
+    create_scratch(&path, Bytes(8 << 20)).unwrap();
+    for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
+        let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
+        let mut engine = Native::new(armed_soon(&path), Stop::default(), options).unwrap();
+        let until = Until::time(Nanos::from_secs(2));
+        let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
+        let begun = Instant::now();
+        let mut hang = None;
+        let done = std::thread::scope(|scope| {
+            let freezing = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(700));
+                system.freeze("--freeze");
+                let frozen = Instant::now();
+                while begun.elapsed() < Duration::from_millis(3_500) {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                let lasted = frozen.elapsed();
+                system.freeze("--unfreeze");
+                lasted
+            });
+            let done = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+            hang = Some(freezing.join().unwrap());
+            done
+        });
+        let hang = Nanos(u64::try_from(hang.unwrap().as_nanos()).unwrap());
+        check_consistency(&done);
+        let writes = done.direction(Op::Write);
+        assert!(done.elapsed <= Nanos::from_secs(2), "{backend}: {}", done.elapsed);
+        assert!((1..=4).contains(&writes.outstanding), "{backend}: {}", writes.outstanding);
+        let least = hang.saturating_sub(Nanos::from_millis(100));
+        assert!(writes.response_max >= least, "{backend}: {} of {hang}", writes.response_max);
+        assert_eq!(done.outstanding, 0, "{backend}: all came back");
+        let [silence] = done.silences[..] else { panic!("{backend}: {:?}", done.silences) };
+        let least = hang.saturating_sub(Nanos::from_millis(300));
+        assert!(silence.lasted >= least, "{backend}: {silence:?} of {hang}");
+        assert!(silence.at < Nanos::from_millis(2_000), "{backend}: {silence:?}");
+        drop(engine);
+    }
+    drop(armed_soon(&path));
 }
 
 /// I/Os that never come back end the step with the reason; their memory stays

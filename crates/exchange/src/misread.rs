@@ -1,5 +1,7 @@
 //! Why a file of another tool cannot be used.
 
+use steadfast_domain::text::with_short_words;
+
 /// What cannot be understood, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Misread {
@@ -12,7 +14,8 @@ pub struct Misread {
 /// A longer sentence quotes something that nobody reads to its end.
 const LONGEST: usize = 400;
 
-fn shortened(what: String) -> String {
+fn shortened(what: &str) -> String {
+    let what = with_short_words(what);
     match what.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{} ...", &what[..end]),
         None => what,
@@ -22,11 +25,11 @@ fn shortened(what: String) -> String {
 impl Misread {
     /// Something on a line, counted from 1.
     pub fn at(line: u64, what: impl Into<String>) -> Self {
-        Misread { line: Some(line), what: shortened(what.into()) }
+        Misread { line: Some(line), what: shortened(&what.into()) }
     }
     /// Something about the whole file.
     pub fn whole(what: impl Into<String>) -> Self {
-        Misread { line: None, what: shortened(what.into()) }
+        Misread { line: None, what: shortened(&what.into()) }
     }
 }
 

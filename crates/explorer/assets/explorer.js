@@ -1,4 +1,4 @@
-// Made of ui/explorer 98a76e653dc9f1d3 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 4c1f35e653dc6a04 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -22,13 +22,20 @@
     bar.append(button2);
     return bar;
   }
+  function factors(answer, measure) {
+    const unit2 = measure === "iops" ? 1 : 1e-6;
+    return answer.observed_ns.map((ns) => typeof ns === "number" && ns > 0 ? unit2 / (ns * 1e-9) : 0);
+  }
+  function known(answer, values2) {
+    return values2.map((value, cell2) => typeof answer.observed_ns[cell2] === "number" ? value : null);
+  }
   function bands(answer, measure, most) {
     const values2 = measure === "iops" ? answer.ios : answer.bytes;
-    const per2 = (measure === "iops" ? 1 : 1e-6) / (answer.width_ns * 1e-9);
+    const per2 = factors(answer, measure);
     const all = answer.keys.map((key, at) => {
       const counts = values2[at] ?? [];
       const total = counts.reduce((sum, one2) => sum + one2, 0);
-      return { id: String(key.id), name: key.name, rate: counts.map((one2) => one2 * per2), total, others: key.id === "others" };
+      return { id: String(key.id), name: key.name, rate: counts.map((one2, cell2) => one2 * (per2[cell2] ?? 0)), total, others: key.id === "others" };
     });
     const named2 = all.filter((band) => band.total > 0 && !band.others).sort((a, b) => b.total - a.total);
     const kept2 = named2.slice(0, most);
@@ -56,8 +63,8 @@
   }
   function totalRate(answer, measure) {
     const values2 = measure === "iops" ? answer.ios : answer.bytes;
-    const per2 = (measure === "iops" ? 1 : 1e-6) / (answer.width_ns * 1e-9);
-    return Array.from({ length: answer.cells }, (_2, cell2) => values2.reduce((sum, key) => sum + (key[cell2] ?? 0), 0) * per2);
+    const per2 = factors(answer, measure);
+    return Array.from({ length: answer.cells }, (_2, cell2) => values2.reduce((sum, key) => sum + (key[cell2] ?? 0), 0) * (per2[cell2] ?? 0));
   }
   const COARSE = 300;
   function coarseMean(answer) {
@@ -367,9 +374,9 @@
   function overlap(items) {
     const begins = items.map((item) => item.begin_unix_ns);
     if (begins.some((begin) => typeof begin !== "number")) return false;
-    const known = begins;
-    const ends = items.map((item, at) => (known[at] ?? 0) + (item.duration_ns ?? 0));
-    return items.length > 1 && Math.max(...known) < Math.min(...ends);
+    const known2 = begins;
+    const ends = items.map((item, at) => (known2[at] ?? 0) + (item.duration_ns ?? 0));
+    return items.length > 1 && Math.max(...known2) < Math.min(...ends);
   }
   function ownPart(part, shift, duration) {
     if (!part) return void 0;
@@ -385,6 +392,7 @@
       from: part.from,
       width_ns: Math.max(1, part.to - part.from),
       cells: 1,
+      observed_ns: none,
       keys: [],
       ios: [],
       bytes: [],
@@ -569,10 +577,10 @@
   }
   function logTicks(reach) {
     const wide = Math.log10(reach.high / reach.low);
-    const factors = wide > 2.5 ? [1] : [1, 2, 5];
+    const factors2 = wide > 2.5 ? [1] : [1, 2, 5];
     const out = [];
     for (let power = Math.floor(Math.log10(reach.low)); power <= Math.ceil(Math.log10(reach.high)); power += 1) {
-      for (const factor of factors) {
+      for (const factor of factors2) {
         const value = factor * Math.pow(10, power);
         if (value >= reach.low * 0.999999 && value <= reach.high * 1.000001) out.push([value, readable(value)]);
       }
@@ -5822,8 +5830,12 @@ ${new XMLSerializer().serializeToString(svg)}
     ["cumulative", "Cumulative workload"],
     ["steps", "Capture steps"],
     ["ios", "Single I/Os"],
+    ["file", "Files"],
+    ["cgroup", "Cgroups"],
+    ["thread", "Threads"],
     ["marks", "Marks and caveats"]
   ];
+  const GROUPS = ["file", "cgroup", "thread"];
   const PAGE = 200;
   const HINT = "Click: only this. Shift-click: compare with this.";
   class Tables {
@@ -5841,9 +5853,11 @@ ${new XMLSerializer().serializeToString(svg)}
       this.root.append(this.tabs, this.places);
     }
     load() {
-      const now = NAMES.find(([id2]) => id2 === this.app.state.table) ?? NAMES[0] ?? ["streams", "I/O streams"];
+      const recorded = this.sides().flatMap(({ item }) => item.groups ?? []);
+      const names = NAMES.filter(([id2]) => !GROUPS.includes(id2) || recorded.includes(id2));
+      const now = names.find(([id2]) => id2 === this.app.state.table) ?? names[0] ?? ["streams", "I/O streams"];
       const [id, title] = now;
-      this.tabs.replaceChildren(choice("Table", NAMES.map(([one, text2]) => [one, text2]), id, (value) => this.app.go({ table: value })));
+      this.tabs.replaceChildren(choice("Table", names.map(([one, text2]) => [one, text2]), id, (value) => this.app.go({ table: value })));
       this.grouping.replaceChildren(choice("Rows of the table", [["pid", "Each process"], ["name", "By name"]], this.app.state.group, (group) => this.app.go({ group })));
       const sides = this.sides();
       const keys = sides.map(({ item, letter }) => `${id}/${item.n}/${letter}`);
@@ -5857,7 +5871,7 @@ ${new XMLSerializer().serializeToString(svg)}
       sides.forEach((shown, at) => void this.panels[at]?.panel.load(this.listed(id, shown)));
     }
     make(id, title, shown, at) {
-      const tools = id === "marks" || id === "ios" ? [] : [{ text: "Command", title: "Copy as command", act: () => {
+      const tools = id === "marks" || id === "ios" || id === "hot" ? [] : [{ text: "Command", title: "Copy as command", act: () => {
         const side = this.sides()[at]?.side;
         if (side) this.hands.command(side, id);
       } }];
@@ -5870,7 +5884,8 @@ ${new XMLSerializer().serializeToString(svg)}
       const params = common(shown.side, shown.part?.from, shown.part?.to);
       if (id === "marks") return this.marks(shown);
       if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
-      if (id === "hot") return this.hot(await ask(url("hot", params)));
+      if (id === "hot") return this.hot(await ask(url("hot", shown.device === void 0 ? params : { ...params, device: [shown.device] })), shown.device);
+      if (GROUPS.includes(id)) return groups(id, rowsOf(await ask(url("groups", { ...params, by: id })), "groups"));
       if (id === "ios") return this.ios(shown, params);
       const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
       const answer = await ask(url(id, { ...params, ...byName }));
@@ -5952,7 +5967,7 @@ ${new XMLSerializer().serializeToString(svg)}
       };
       return rows.length === 0 ? nothing() : listed("Capture steps of what is shown", columns, rows, choose);
     }
-    hot(answer) {
+    hot(answer, device) {
       const rows = Array.isArray(answer) ? answer : answer.ranges ?? [];
       if (rows.length === 0) return "No I/O with an address in this part with these filters.";
       const devices = rows.some((row) => row.device);
@@ -5971,7 +5986,7 @@ ${new XMLSerializer().serializeToString(svg)}
       return {
         content: table("Address ranges with the most I/Os of what is shown, and who issued them", columns, rows),
         csv: tableCsv(columns, rows),
-        note: "The ranges with the most I/Os come first. A process's number of I/Os in the range stands behind its name."
+        note: (device === void 0 ? "" : `Addresses of ${device}. `) + "The ranges with the most I/Os come first. A process's number of I/Os in the range stands behind its name."
       };
     }
     async ios(shown, params) {
@@ -6044,6 +6059,31 @@ ${new XMLSerializer().serializeToString(svg)}
   function processOf(row) {
     const pid = row["pid"];
     return typeof pid === "number" && pid > 0 ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
+  }
+  function groupName(by, row) {
+    if (by === "file") {
+      const inode = num("inode")(row);
+      return text("path")(row) ?? (inode === null ? "no file" : `inode ${inode} on ${text("device")(row) ?? NONE}`);
+    }
+    if (by === "cgroup") return text("cgroup")(row) ?? "no cgroup";
+    const [tid, thread] = [num("tid")(row), text("thread")(row)];
+    const own = thread === null ? String(tid ?? NONE) : `${thread} (${tid ?? NONE})`;
+    return `${text("process")(row) ?? NONE}, ${own}`;
+  }
+  const GROUP_HEADS = { file: "File", cgroup: "Cgroup", thread: "Thread" };
+  function groups(by, rows) {
+    const head2 = GROUP_HEADS[by] ?? by;
+    const columns = [
+      { head: head2, value: (row) => groupName(by, row) },
+      counted("I/Os", "count"),
+      shared("I/Os %", "share_of_count"),
+      amounted("Amount", "amount"),
+      timed$1("Mean", nested("response", "mean_ns")),
+      timed$1("99 %", nested("response", "p99_ns")),
+      timed$1("Maximum", nested("response", "max_ns")),
+      summed(nested("response", "mean_ns"))
+    ];
+    return rows.length === 0 ? nothing() : listed(`${head2}s of what is shown, with response times`, columns, rows);
   }
   function cumulative(rows) {
     const columns = [
@@ -6150,7 +6190,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const tops = stacked(list);
     const places = colours.of(list.filter((band) => !band.others).map((band) => band.id));
     const paints = list.map((band, at) => band.others ? OTHERS : colour(BAND_COLOURS[places[at] ?? at] ?? at, dark()));
-    const areas = list.map((band, at) => ({ name: band.name, colour: paints[at] ?? OTHERS, y: closed(tops[at] ?? []), kind: "area" })).reverse();
+    const areas = list.map((band, at) => ({ name: band.name, colour: paints[at] ?? OTHERS, y: closed(known(answer, tops[at] ?? [])), kind: "area" })).reverse();
     const over = closed(coarseMean(answer));
     const halo = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
     const mean = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
@@ -6184,7 +6224,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const ios = answer.ios.reduce((sum, key) => sum + (key[at] ?? 0), 0);
     const bytes = answer.bytes.reduce((sum, key) => sum + (key[at] ?? 0), 0);
     const rows = [
-      { name: "All", value: `${number(total[at])} ${unit(scene.measure)}` },
+      { name: "All", value: `${number(typeof answer.observed_ns[at] === "number" ? total[at] : null)} ${unit(scene.measure)}` },
       { name: "I/Os, amount", value: `${count(ios)}, ${amount(bytes)}` }
     ];
     list.map((band, index) => ({ band, index })).reverse().forEach(({ band, index }) => {
@@ -6265,8 +6305,8 @@ ${new XMLSerializer().serializeToString(svg)}
         { name: "Idle", value: percent(rest[at] ?? null), colour: lines[0]?.colour ?? "" }
       ] })
     };
-    const known = rest.filter((share) => typeof share === "number");
-    const mean = known.length > 0 ? known.reduce((sum, one) => sum + one, 0) / known.length : null;
+    const known2 = rest.filter((share) => typeof share === "number");
+    const mean = known2.length > 0 ? known2.reduce((sum, one) => sum + one, 0) / known2.length : null;
     return {
       sheet,
       xName: X_NAME,
@@ -6320,7 +6360,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const axis = alone ? first.answer : { from: 0, width_ns: duration / SHARED, cells: SHARED };
     const x = cellEdges(axis);
     const lines = answers.map(({ name, answer }, at) => {
-      const rate = totalRate(answer, scene.measure);
+      const rate = known(answer, totalRate(answer, scene.measure));
       const y = alone ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
       return { name, colour: colour(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
     });
@@ -6375,7 +6415,7 @@ ${new XMLSerializer().serializeToString(svg)}
         say: (from, to) => this.say(from, to),
         chosen: (part) => this.zoom(part)
       });
-      this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, part: this.own(row), outside: this.isOutside(row) })), {
+      this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, device: addressDevice(row), part: this.own(row), outside: this.isOutside(row) })), {
         pick: (facet2, value, shift, side) => this.pick(facet2, value, shift, side),
         show: (part, side) => this.zoom(this.onAxis(part, this.rowOf(side)?.shift ?? 0)),
         command: (side, view) => {
@@ -6464,13 +6504,13 @@ ${new XMLSerializer().serializeToString(svg)}
       return `${row.letter}: ${TITLES[kind]}, ${shortName(row.item)}${filters ? `, ${filters}` : ""}`;
     }
     makeRow(side, item, letter) {
-      const row = { side, item, letter, shift: 0, panels: /* @__PURE__ */ new Map(), map: void 0, hitChoice: h("span") };
+      const row = { side, item, letter, shift: 0, panels: /* @__PURE__ */ new Map(), map: void 0, hitChoice: h("span"), hitDevice: void 0 };
       for (const kind of KINDS) {
         const hands = {
           zoom: (from, to) => this.zoom(inside(from, to, this.duration())),
           ...kind === "map" ? { pick: (at, _2, y, shift) => this.pickArea(row, at, y, shift) } : {}
         };
-        const tools = [{ text: "Command", title: "Copy as command", act: () => void this.command(row, kind) }];
+        const tools = kind === "lba" || kind === "subsecond" ? [] : [{ text: "Command", title: "Copy as command", act: () => void this.command(row, kind) }];
         const title = `${letter ? `${letter}: ` : ""}${TITLES[kind]}`;
         const panel = new DrawingPanel(title, () => shortName(row.item), "time", HEIGHTS[kind], hands, tools);
         panel.root.dataset["view"] = kind;
@@ -6521,7 +6561,9 @@ ${new XMLSerializer().serializeToString(svg)}
       const [part, whole2] = [this.own(row), this.part()];
       if (whole2 && this.isOutside(row)) return noHeat(whole2);
       const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
-      return placed(await ask(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops })), row.shift);
+      const device = kind === "lba" ? addressDevice(row) : void 0;
+      const devices = device === void 0 ? {} : { device: [device] };
+      return placed(await ask(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops, ...devices })), row.shift);
     }
     loadAll() {
       void this.loadOverview();
@@ -6540,12 +6582,23 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     hitSwitch(row) {
       const fixed = row.side.filters.op.length > 0;
-      row.hitChoice.replaceChildren(...fixed ? [] : [choice(
+      row.hitChoice.replaceChildren(...this.deviceSwitch(row), ...fixed ? [] : [choice(
         "Operations in the hit map",
         [["all", "All"], ["read", "Reads"], ["write", "Writes"]],
         this.app.state.hits,
         (value) => this.app.go({ hits: value })
       )]);
+    }
+    /** Addresses are those of one device: which, where there are several. */
+    deviceSwitch(row) {
+      const names = devicesOf(row);
+      if (names.length < 2) return [];
+      const now = addressDevice(row);
+      const select = h("select", { "aria-label": "Device of the addresses", onchange: () => {
+        row.hitDevice = select.value;
+        this.loadAll();
+      } }, ...names.map((name) => h("option", { value: name, selected: name === now }, name)));
+      return [select];
     }
     load(row, kind, coming) {
       const drawing = this.isOutside(row) ? coming.then(() => OUTSIDE) : coming;
@@ -6611,10 +6664,30 @@ ${new XMLSerializer().serializeToString(svg)}
         ...second ? [choice("Times", [["clock", "Clock"], ["start", "From start"]], state.time, (time) => this.app.go({ time }))] : [],
         button(`Slowest ${span2.name}`, () => void this.find("slowest"), { title: "Show the part with the longest mean response time (S)" }),
         button(`Busiest ${span2.name}`, () => void this.find("busiest"), { title: "Show the part with the most I/Os (B)" }),
+        ...this.filterSelects(),
         ...this.compareWith(),
         button("Derive workload", () => void this.workload(), { title: "The I/O streams of what is shown, as a file that steadfast can apply" }),
         h("span", { class: "chips", "aria-label": "Filters" }, ...chips)
       );
+    }
+    /** Device, layer and direction, where there is a choice. */
+    filterSelects() {
+      const item = this.rows[0]?.item;
+      if (!item || exported()) return [];
+      const { filters } = this.app.state;
+      const select = (facet2, name, all, values2) => {
+        const now = filters[facet2].length === 1 ? filters[facet2][0] : "";
+        const made2 = h("select", { "aria-label": name, "data-facet": facet2, onchange: () => {
+          this.app.go({ filters: { ...filters, [facet2]: made2.value === "" ? [] : [made2.value] } });
+        } }, h("option", { value: "" }, all), ...values2.map((value) => h("option", { value, selected: value === now }, value)));
+        return made2;
+      };
+      const devices = deviceNames(item);
+      return [
+        ...devices.length > 1 ? [select("device", "Device", "All devices", devices)] : [],
+        ...(item.layers ?? []).length > 1 ? [select("layer", "Layer", "Block layer", ["filesystem", "both"])] : [],
+        select("op", "Operation", "All operations", ["read", "write", "discard", "flush"])
+      ];
     }
     compareWith() {
       const others = this.app.meta.items.filter((item) => item.kind === "capture" && item.state === "ready" && item.n !== this.app.state.n);
@@ -6723,6 +6796,18 @@ ${new XMLSerializer().serializeToString(svg)}
       this.rows.forEach((row) => row.panels.forEach((panel) => panel.pane.destroy()));
     }
   }
+  function deviceNames(item) {
+    return (item.devices ?? []).map((device) => typeof device === "string" ? device : device.name);
+  }
+  function devicesOf({ side, item }) {
+    const chosen = side.filters.device;
+    return deviceNames(item).filter((name) => chosen.length === 0 || chosen.includes(name));
+  }
+  function addressDevice(row) {
+    const names = devicesOf(row);
+    if (names.length < 2) return void 0;
+    return names.find((name) => name === row.hitDevice) ?? names[0];
+  }
   function describe(filters) {
     if (!anyFilter(filters)) return "";
     return FACETS.flatMap((facet2) => filters[facet2]).join(", ");
@@ -6821,16 +6906,16 @@ ${new XMLSerializer().serializeToString(svg)}
     };
   }
   function sensors(runs) {
-    const known = runs.flatMap((run) => run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : []);
-    const has2 = (pick) => known.some((one) => pick(one).some((value) => typeof value === "number"));
+    const known2 = runs.flatMap((run) => run.answer.sensors && run.answer.sensors.t.length > 0 ? [{ run, one: run.answer.sensors }] : []);
+    const has2 = (pick) => known2.some((one) => pick(one).some((value) => typeof value === "number"));
     const [warm, busy] = [has2(({ one }) => one.temperature), has2(({ one }) => one.load)];
     if (!warm && !busy) return "Neither temperature nor host load was recorded.";
-    const columns = known.flatMap(({ run, one }) => [
+    const columns = known2.flatMap(({ run, one }) => [
       { run, x: one.t, y: one.temperature, right: false, name: "temperature" },
       { run, x: one.t, y: one.load.map((share) => typeof share === "number" ? share * 100 : null), right: warm, name: "host load" }
     ]).filter((column) => column.y.some((value) => typeof value === "number"));
     const all = joined(columns);
-    const several = known.length > 1;
+    const several = known2.length > 1;
     const load = { name: "load %", format: (value) => `${brief(value)} %` };
     const lines = columns.map(({ run, right, name }, at) => ({
       name: several ? `${name}, ${run.name}` : name,
@@ -6845,15 +6930,15 @@ ${new XMLSerializer().serializeToString(svg)}
       lines,
       marks: [],
       ticks: bySeconds,
-      left: !warm ? load : { name: "°C", low: lowest(known.flatMap(({ one }) => one.temperature)), format: (value) => `${brief(value)} °C` },
+      left: !warm ? load : { name: "°C", low: lowest(known2.flatMap(({ one }) => one.temperature)), format: (value) => `${brief(value)} °C` },
       ...warm && busy ? { right: load } : {},
       tips: tips((x) => `At ${lasting(x)}`, all.x, lines, (line2, value) => line2.name.startsWith("host") ? number(value, "%") : number(value, "°C"))
     };
     return { sheet, keys: keysOf(lines, " (right)"), xName: "t_s", note: [warm ? "Temperature of the drive." : "No temperature was recorded.", !busy ? "No host load was recorded." : `Load of the host's processors${warm ? " (right)." : "."}`].join(" "), spoken: "Temperature and host load over time." };
   }
   function lowest(values2) {
-    const known = values2.filter((value) => typeof value === "number");
-    return known.length > 0 ? Math.floor(Math.min(...known) / 5 - 1) * 5 : 0;
+    const known2 = values2.filter((value) => typeof value === "number");
+    return known2.length > 0 ? Math.floor(Math.min(...known2) / 5 - 1) * 5 : 0;
   }
   const COLUMN = {
     reads: "reads",

@@ -15,30 +15,34 @@ const STYLE_LINK: &str = r#"<link rel="stylesheet" href="explorer.css">"#;
 const SCRIPT_LINK: &str = r#"<script src="explorer.js"></script>"#;
 
 /// What the page asks of a capture before anybody does anything; `N` is its number.
-const OF_CAPTURE: [&str; 22] = [
+const OF_CAPTURE: [&str; 15] = [
     "series?by=stream&c=N&cells=1024",
     "series?by=process&c=N&cells=1024",
     "heat?c=N&cells=512&kind=rt&rows=64",
-    "heat?c=N&cells=512&kind=lba&rows=128",
-    "heat?c=N&cells=512&kind=lba&op=read&rows=128",
-    "heat?c=N&cells=512&kind=lba&op=write&rows=128",
     "heat?c=N&cells=512&kind=subsecond&rows=50",
     "streams?c=N",
     "processes?c=N",
     "cumulative?c=N",
-    "hot?c=N",
     "steps?c=N",
     "command?c=N&view=map",
     "command?c=N&view=rt",
     "command?c=N&view=qd",
-    "command?c=N&view=lba",
-    "command?c=N&view=subsecond",
     "command?c=N&view=streams",
     "command?c=N&view=processes",
     "command?c=N&view=cumulative",
-    "command?c=N&view=hot",
     "command?c=N&view=steps",
 ];
+
+/// What it asks of addresses; of a capture of several devices of each of them.
+const OF_ADDRESSES: [&str; 4] = [
+    "heat?c=N&cells=512D&kind=lba&rows=128",
+    "heat?c=N&cells=512D&kind=lba&op=read&rows=128",
+    "heat?c=N&cells=512D&kind=lba&op=write&rows=128",
+    "hot?c=ND",
+];
+
+/// Devices whose maps are in a page.
+const DEVICES_MAX: usize = 4;
 
 /// The page of everything that is shown.
 ///
@@ -48,9 +52,30 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
     let mut answers = Answers { text: String::from("{"), shown };
     answers.add("meta")?;
     for (number, item) in shown.items.iter().enumerate() {
-        if let Item::Capture(_) = item {
+        if let Item::Capture(capture) = item {
+            let number_of = format!("c={number}");
             for question in OF_CAPTURE {
-                answers.add(&question.replace("c=N", &format!("c={number}")))?;
+                answers.add(&question.replace("c=N", &number_of))?;
+            }
+            let devices = &capture.conditions().devices;
+            let mut chosen: Vec<String> = devices
+                .iter()
+                .take(DEVICES_MAX)
+                .map(|device| format!("&device={}", percent_encoded(&device.name)))
+                .collect();
+            if devices.len() < 2 {
+                chosen = vec![String::new()];
+            }
+            for device in &chosen {
+                for question in OF_ADDRESSES {
+                    let (before, after) = question.split_once('D').unwrap_or((question, ""));
+                    let before = before.replace("c=N", &number_of);
+                    answers.add(&format!("{before}{device}{after}"))?;
+                }
+            }
+            let groups = crate::answers::groups_recorded(capture.conditions());
+            for by in groups {
+                answers.add(&format!("groups?by={by}&{number_of}"))?;
             }
             // A capture without a stream that can be applied has none.
             answers.add_if_any(&format!("workload?c={number}"));
@@ -81,6 +106,19 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
             BYTES_MAX / 1_000_000
         ))),
     }
+}
+
+/// A value in an address as the page's `encodeURIComponent` writes it.
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
 }
 
 fn replaced(text: &str, link: &str, by: &str) -> Result<String, Refusal> {

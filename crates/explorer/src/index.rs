@@ -98,11 +98,7 @@ impl Index {
     pub fn of(captured: &Captured<File>, progress: &Arc<Progress>) -> Result<Self, TraceError> {
         let rows = captured.rows().unwrap_or_default();
         progress.all.store(rows, Ordering::Relaxed);
-        let span_ns = match rows {
-            0 => (0, 0),
-            _ => captured.span_ns(&Pass::default()).or_else(none_is_empty)?,
-        };
-        let end_ns = captured.conditions().lasted_ns.max(span_ns.1.saturating_add(1));
+        let end_ns = captured.end_ns().max(1);
         let layer = usual_layer(captured.conditions());
         let filter = Filter { layer, ..Filter::default() };
         let places_every = Some((rows / stretches::MOST).max(stretches::IOS_LEAST));
@@ -112,13 +108,6 @@ impl Index {
         let mut making = Making::new(end_ns, reach, quality, Arc::clone(progress));
         let account = captured.run(&pass, &mut [&mut making])?;
         making.finish(captured, account)
-    }
-}
-
-fn none_is_empty(error: TraceError) -> Result<(u64, u64), TraceError> {
-    match error {
-        TraceError::Unsuitable(_) => Ok((0, 0)),
-        error => Err(error),
     }
 }
 

@@ -355,6 +355,7 @@ mod tests {
             kept: &none,
             after: &[],
             stretch: 0,
+            order_ns: &[],
             place: None,
         };
         (0..events.len()).for_each(|row| each(&rows, row));

@@ -92,6 +92,7 @@ impl Run {
             kept,
             after: &[],
             stretch: 0,
+            order_ns: &[],
             place: None,
         }
     }

@@ -12,7 +12,9 @@ use crate::rows::{KEPT_MOST, Keeping, Kept};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use steadfast_trace::listened::Listened;
+use steadfast_domain::Layer;
+use steadfast_trace::compare::device_name;
+use steadfast_trace::observed_time::ObservedTime;
 use steadfast_trace::{Captured, Filter, Fold, Pass};
 
 /// Which I/Os.
@@ -181,21 +183,20 @@ impl<'c> Selection<'c> {
         Ok(Scoped { of: Of::Ios(Box::new(fold.finish())), cells: 0..count, wide: 1, axis })
     }
 
-    /// What the window and the filter let pass of the time: of an index whole cells. Up to
-    /// the capture's end the last column has its whole width.
-    pub fn listened(&self, scoped: &Scoped) -> Listened {
-        let conditions = self.capture.conditions();
+    /// The observed time that the window and the filter let pass: of an index whole cells.
+    ///
+    /// # Errors
+    /// Where a file changed.
+    pub fn observed(&self, scoped: &Scoped) -> Result<ObservedTime, Refusal> {
+        let observed = self.captured()?.observed(&self.filter);
         let (from, to) = self.window_ns;
         if (from, to) == (0, self.index.end_ns) {
-            return Listened::of(&self.filter.spans_ns, conditions);
+            return Ok(observed);
         }
         let cell_ns = if scoped.is_of_index() { scoped.all().width_ns.max(1) } else { 1 };
         let from = from / cell_ns * cell_ns;
-        let to = match to >= self.index.end_ns {
-            true => u64::MAX,
-            false => to.div_ceil(cell_ns).saturating_mul(cell_ns),
-        };
-        Listened::of(&self.filter.clone().within(&[(from, to)]).spans_ns, conditions)
+        let to = to.div_ceil(cell_ns).saturating_mul(cell_ns);
+        Ok(observed.within(&[(from, to)]))
     }
 
     /// The window in columns of the index, where these tell what the filter asks for.
@@ -208,6 +209,28 @@ impl<'c> Selection<'c> {
         let cells = (from / width_ns) as usize..to.div_ceil(width_ns) as usize;
         let of = Of::Pairs(Box::new(by_pair.cells(self.window_ns, passing, wanted)));
         Some(Scoped { of, cells, wide: (axis.width_ns / width_ns) as usize, axis })
+    }
+
+    /// Refuses a question about addresses that would lay those of several devices over each other.
+    ///
+    /// # Errors
+    /// Where more than one block device counts.
+    pub fn check_one_device(&self) -> Result<(), Refusal> {
+        let chosen = &self.filter.devices;
+        let sides = self.index.sides.iter().filter(|(_, layer)| *layer == Layer::Block);
+        let devices: Vec<u16> = sides
+            .map(|(device, _)| *device)
+            .filter(|device| chosen.is_empty() || chosen.contains(device))
+            .collect();
+        if devices.len() < 2 {
+            return Ok(());
+        }
+        let conditions = self.capture.conditions();
+        let names = devices.iter().map(|device| device_name(conditions, *device));
+        Err(Refusal::bad(format!(
+            "addresses of several devices do not fit into one map; choose one with 'device': {}",
+            names.collect::<Vec<_>>().join(", ")
+        )))
     }
 
     /// Devices (at a layer) of whose time busy parts are shares; `None` where the busy

@@ -9,17 +9,20 @@ use crate::shown::Shown;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{HOST, ORIGIN};
+use axum::http::header::{CONNECTION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 
 /// What the page may load and do: what comes from here, no script or style inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
@@ -30,10 +33,10 @@ const AT_ONCE: usize = 4;
 const LOOK: Duration = Duration::from_millis(50);
 /// Threads that answer, waiting ones included.
 const THREADS: usize = 16;
-/// Connections at once; further ones wait. A browser opens about six for a page.
+/// Connections that sent the token, and others, at once: beyond that the oldest is closed. A
+/// browser opens about six for a page.
 const CONNECTIONS: usize = 128;
-/// How long a connection may take for the head of a request, or stand idle: whoever opens
-/// many and says nothing does not keep the others out for longer.
+/// How long a connection may take for the head of a request, or stand idle.
 const SILENCE: Duration = Duration::from_secs(10);
 /// What the head of a request may take: more than the longest question.
 const HEAD_BYTES: usize = 32 << 10;
@@ -91,9 +94,8 @@ impl Server {
         });
         let served = runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            let router = Router::new().fallback(handle).with_state(serving);
             tokio::select! {
-                () = accepted(&listener, &router) => Ok(()),
+                () = accepted(&listener, &serving) => Ok(()),
                 () = stopped(is_over) => Ok(()),
             }
         });
@@ -102,10 +104,54 @@ impl Server {
     }
 }
 
+/// A connection as its requests see it.
+#[derive(Clone)]
+struct Connection {
+    serving: Arc<Serving>,
+    /// Whether a request had the token.
+    is_known: Arc<AtomicBool>,
+}
+
+/// The task of a connection.
+struct OpenConnection {
+    is_known: Arc<AtomicBool>,
+    task: AbortHandle,
+}
+
+/// Open connections, the oldest first. Any local program can connect, so those that did not
+/// send the token never take the place of those that did, and none of them waits: where
+/// there are too many, the oldest goes.
+#[derive(Default)]
+struct OpenConnections {
+    known: VecDeque<OpenConnection>,
+    strangers: VecDeque<OpenConnection>,
+}
+
+impl OpenConnections {
+    fn add(&mut self, connection: OpenConnection) {
+        for open in std::mem::take(&mut self.strangers) {
+            if open.is_known.load(Ordering::Relaxed) {
+                self.known.push_back(open);
+            } else {
+                self.strangers.push_back(open);
+            }
+        }
+        self.strangers.push_back(connection);
+        for all in [&mut self.known, &mut self.strangers] {
+            all.retain(|open| !open.task.is_finished());
+            while all.len() > CONNECTIONS {
+                if let Some(oldest) = all.pop_front() {
+                    oldest.task.abort();
+                }
+            }
+        }
+    }
+}
+
 /// Lets connections in, each served by a task of its own, for ever.
-async fn accepted(listener: &tokio::net::TcpListener, router: &Router) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
-    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+async fn accepted(listener: &tokio::net::TcpListener, serving: &Arc<Serving>) {
+    let mut open = OpenConnections::default();
+    loop {
         let Ok((stream, _)) = listener.accept().await else {
             // One that was gone already, or no file handle is left: some become free.
             tokio::time::sleep(PAUSE).await;
@@ -113,12 +159,17 @@ async fn accepted(listener: &tokio::net::TcpListener, router: &Router) {
         };
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(HEAD_BYTES);
-        let service = TowerToHyperService::new(router.clone());
-        tokio::spawn(async move {
-            // What is wrong with one connection is nothing to the others.
+        let is_known = Arc::new(AtomicBool::new(false));
+        let connection = Connection { serving: serving.clone(), is_known: is_known.clone() };
+        let router = Router::new().fallback(handle).with_state(connection);
+        let service = TowerToHyperService::new(router);
+        let task = tokio::spawn(async move {
+            // A failed connection must not stop the server.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
-            drop(permit);
         });
+        open.add(OpenConnection { is_known, task: task.abort_handle() });
+        // Its request is read before others can crowd it out.
+        tokio::task::yield_now().await;
     }
 }
 
@@ -152,17 +203,25 @@ impl Reply {
     }
 }
 
-async fn handle(State(serving): State<Arc<Serving>>, request: Request) -> Response<Body> {
+async fn handle(State(connection): State<Connection>, request: Request) -> Response<Body> {
     let is_head = request.method() == Method::HEAD;
-    let reply = match serving.checked(&request) {
-        Err(refusal) => Reply::refusal(&refusal),
-        Ok(path) => match path.strip_prefix("api/") {
-            None => asset(&path),
-            Some(what) => {
-                let query = request.uri().query().unwrap_or_default().to_owned();
-                answered(&serving, what.to_owned(), query).await
-            }
-        },
+    let serving = &connection.serving;
+    let path = match serving.checked(&request) {
+        Ok(path) => path,
+        Err(refusal) => {
+            // Whoever has no token does not keep a connection.
+            let mut response = response(Reply::refusal(&refusal), is_head);
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            return response;
+        }
+    };
+    connection.is_known.store(true, Ordering::Relaxed);
+    let reply = match path.strip_prefix("api/") {
+        None => asset(&path),
+        Some(what) => {
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            answered(serving, what.to_owned(), query).await
+        }
     };
     response(reply, is_head)
 }

@@ -6,7 +6,7 @@ use crate::layers::magic;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// File systems that show the kernel itself as files (linux/magic.h): writing to
@@ -48,6 +48,10 @@ impl Anchor {
         let kind = metadata.file_type();
         let refused = match (kind.is_block_device(), kind.is_file()) {
             (true, _) => None,
+            // Only processes hold it, and the kernel counts no writers of some (memfd).
+            (_, true) if metadata.nlink() == 0 => {
+                Some("a file without a name in any directory (deleted, memfd or O_TMPFILE)")
+            }
             (_, true) => kernels_own(&file).map_err(failed)?,
             _ => Some(kind_of(kind)),
         };

@@ -18,7 +18,7 @@ use crate::anchor::Anchor;
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::fuse;
-use crate::identity::{describe, inspect_anchored};
+use crate::identity::{self, describe, inspect_anchored};
 use crate::layers::{Inodes, Layers};
 use crate::locks::{self, Writers};
 use crate::mark::{self, Standing};
@@ -137,10 +137,11 @@ impl Door<'_> {
             return Err(Refusal::ZfsMember { device: self.found.path, place });
         }
         refuse_company(&stack, &self.found, roots)?;
-        if confirmation.is_none_or(|typed| typed.trim() != self.found.confirmation()) {
+        let expected = identity::confirmation(&self.found, roots)?;
+        if confirmation.is_none_or(|typed| typed.trim() != expected) {
             return Err(Refusal::Unconfirmed {
                 device: title(&self.found),
-                expected: self.found.confirmation().to_owned(),
+                expected,
                 given: confirmation.map(str::to_owned),
                 losses: signatures::losses(&node, roots)?,
             });
@@ -692,6 +693,7 @@ mod tests {
             .map(|(n, name)| {
                 let node = machine.block(&format!("virtual/block/{name}"), &format!("252:{n}"), 9);
                 machine.stack(&node, &part);
+                machine.write(&format!("tables/{name}"), format!("0 9 linear 8:2 {}\n", n * 9));
                 node
             })
             .collect();
@@ -734,6 +736,35 @@ mod tests {
         machine.partition(&disk, "sda1", "8:1", 100);
         machine.set(&disk, "ro", "1");
         assert_eq!(refusal(&machine, "sda1", &[]), "sda1 is read-only");
+    }
+
+    /// One serial number names neither of two disks.
+    #[test]
+    fn a_serial_number_of_two_disks_needs_the_path_of_one() {
+        let machine = Machine::new();
+        for (n, serial) in ["S1", "S1", "S2"].iter().enumerate() {
+            let node = machine.nvme(n as u32, 1, 1000);
+            machine.set(&node, "device/serial", serial);
+        }
+        let disk = Node::named("nvme0n1", &machine.roots).unwrap();
+        machine.partition(&disk, "nvme0n1p3", "259:99", 100);
+        let expected = |name: &str| {
+            let node = Node::named(name, &machine.roots).unwrap();
+            let device = describe(&node, Path::new(name), &machine.roots);
+            identity::confirmation(&device, &machine.roots).unwrap()
+        };
+        let at = |name: &str| machine.roots.dev.join(name).display().to_string();
+        assert_eq!(expected("nvme0n1"), format!("S1@{}", at("nvme0n1")));
+        assert_eq!(expected("nvme1n1"), format!("S1@{}", at("nvme1n1")));
+        assert_eq!(expected("nvme0n1p3"), format!("S1-part3@{}", at("nvme0n1p3")));
+        assert_eq!(expected("nvme2n1"), "S2");
+        // Two namespaces of one drive have names of their own; a hidden path is no device.
+        machine.nvme(2, 2, 1000);
+        let second = Node::named("nvme2n2", &machine.roots).unwrap();
+        machine.set(&second, "device/serial", "S2");
+        assert_eq!((expected("nvme2n1"), expected("nvme2n2")), ("S2-n1".into(), "S2-n2".into()));
+        machine.set(&Node::named("nvme1n1", &machine.roots).unwrap(), "hidden", "1");
+        assert_eq!(expected("nvme0n1"), "S1");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use steadfast_domain::Bytes;
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The system refused a call.
-    #[error("{path}: cannot {action}: {source}{}", advice(.source))]
+    #[error("{path}: cannot {action}: {source}{}", advice(.path, .source))]
     Io {
         /// What was tried, as in "open for reading".
         action: &'static str,
@@ -52,6 +52,28 @@ pub enum HostError {
         wanted: Bytes,
         /// What the file system has left, where it tells.
         free: Option<Bytes>,
+    },
+    /// A scratch file would exceed the user's disk quota.
+    #[error(
+        "{path}: a scratch file of {wanted} exceeds the disk quota; choose a smaller size, or ask \
+         for a larger quota"
+    )]
+    OverQuota {
+        /// The file.
+        path: PathBuf,
+        /// The size asked for.
+        wanted: Bytes,
+    },
+    /// A scratch file is larger than the file system or the process may make files.
+    #[error(
+        "{path}: a file of {wanted} is larger than this file system or this process may make one \
+         (ulimit -f); choose a smaller size or another file system"
+    )]
+    FileTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The size asked for.
+        wanted: Bytes,
     },
     /// A file stands where the scratch file would be made.
     #[error(
@@ -190,9 +212,16 @@ impl HostError {
     }
 }
 
-fn advice(source: &io::Error) -> &'static str {
+fn advice(path: &Path, source: &io::Error) -> &'static str {
+    // What the kernel provides is not a name that a user has typed.
+    let is_system = ["/proc", "/sys"].iter().any(|root| path.starts_with(root));
     match source.kind() {
+        // SAFETY: asks for a number.
+        io::ErrorKind::PermissionDenied if unsafe { libc::geteuid() } == 0 => {
+            "; root may not do this here: a container, a mount option or a security module forbids it"
+        }
         io::ErrorKind::PermissionDenied => "; run as root",
+        io::ErrorKind::NotFound if is_system => "; check that /proc and /sys are mounted",
         io::ErrorKind::NotFound => "; check the spelling and whether the device is attached",
         _ => "",
     }

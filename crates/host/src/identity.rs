@@ -17,7 +17,7 @@ use crate::roots::{Roots, entries, file_name, is_padding, read_text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Bytes, Device, Transport, WriteCache};
+use steadfast_domain::{Bytes, Device, Transport, WriteCache, Zoned};
 
 /// The sector size assumed for a file whose file system tells of none.
 const FILE_SECTOR: u32 = 512;
@@ -94,6 +94,7 @@ fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, 
         discard: false,
         write_cache: None,
         link: None,
+        zoned: None,
     })
 }
 
@@ -102,6 +103,15 @@ fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, 
 fn backs(file: FileId, roots: &Roots) -> Vec<String> {
     let Ok(sight) = Sight::take(roots) else { return Vec::new() };
     sight.loops_over(&[file].into()).map(|over| format!("backs {}", over.name)).collect()
+}
+
+/// How a device is zoned (`queue/zoned`, Documentation/ABI/stable/sysfs-block).
+fn zoned(whole: &Node) -> Option<Zoned> {
+    match whole.text("queue/zoned")?.as_str() {
+        "host-aware" => Some(Zoned::HostAware),
+        "host-managed" => Some(Zoned::HostManaged),
+        _ => None,
+    }
 }
 
 /// The facts of a block device, under the path that the user named.
@@ -126,6 +136,7 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
         discard: whole.number::<u64>("queue/discard_max_bytes").is_some_and(|most| most > 0),
         write_cache: kernel_write_cache(&whole),
         link: link(&whole, &transport),
+        zoned: zoned(&whole),
         in_use: occupancy::seen_uses(node, roots),
         transport,
     }
@@ -322,6 +333,35 @@ fn wwid(whole: &Node, udev: &Udev) -> Option<String> {
         // Vital product data of old drives is padded with blanks inside, too.
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
         .or_else(|| udev.any(&["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
+}
+
+/// Returns the text that confirms that a device may be overwritten:
+/// [`Device::confirmation`], followed by `@` and the path of its node where
+/// another device reports the same serial number, which then names neither.
+///
+/// # Errors
+/// Where sysfs cannot be read.
+pub fn confirmation(device: &Device, roots: &Roots) -> Result<String, HostError> {
+    let named = device.confirmation().to_owned();
+    if device.serial.is_none() {
+        return Ok(named);
+    }
+    let Some(node) = Node::named(&device.name, roots) else { return Ok(named) };
+    let whole = node.whole();
+    let own = drive_serial(&whole, roots);
+    let is_visible = |other: &Node| other.text("hidden").is_none_or(|hidden| hidden == "0");
+    for other in Node::every(roots)?.iter().filter(|other| **other != whole && is_visible(other)) {
+        if drive_serial(other, roots) == own {
+            return Ok(format!("{named}@{}", node.path(roots).display()));
+        }
+    }
+    Ok(named)
+}
+
+/// The serial number of a whole device, with its namespace.
+fn drive_serial(whole: &Node, roots: &Roots) -> Option<String> {
+    let (vital, udev) = (VitalPages::read(whole), Udev::read(whole, roots));
+    Some(serial(whole, &vital, &udev, roots)? + &suffix(whole, roots))
 }
 
 /// What must follow a serial number to name exactly this device.

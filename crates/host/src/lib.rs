@@ -13,6 +13,7 @@ mod backing;
 mod checkup;
 mod device_log;
 mod error;
+mod extents;
 mod facts;
 mod files;
 mod fuse;
@@ -51,14 +52,16 @@ pub use device_log::{DeviceLogs, LogReading, SelfTest};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
 pub use files::{Directory, Existing, FileError, NewFile, Readers};
-pub use identity::{devices, inspect};
+pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use locks::is_locked;
 pub use mark::{ScratchMark, scratch_mark};
 pub use processes::process_exists;
-pub use proof::{monotonic, proof, since_boot, wait_until, wall_clock_unix_ms};
+pub use proof::{
+    check_clocks, directory_proof, monotonic, proof, since_boot, wait_until, wall_clock_unix_ms,
+};
 pub use purge::{PurgeOrder, PurgeProgress, PurgeWatch, foresee_purge, purge};
-pub use queue::{BlockQueue, FileSystem, Partition, block_queue, file_systems_on};
+pub use queue::{BlockQueue, FileSystem, Partition, block_queue, disk_sequence, file_systems_on};
 pub use refusal::Refusal;
 pub use remote::{
     HostsConsent, RemoteError, RemoteHost, RemoteTarget, arm_hosts, attend_host, look_from_hosts,
@@ -68,7 +71,7 @@ pub use roots::Roots;
 pub use run_queue::RunQueueTime;
 pub use scratch::create_scratch;
 pub use sensors::{
-    PowerMeter, PowerReport, PowerSource, ProcessorTimes, counters_since, kernel_counters,
+    OwnCgroups, PowerMeter, PowerReport, PowerSource, ProcessorTimes, QuotaCounts, kernel_counters,
     processor_times, temperature,
 };
 pub use settings::{

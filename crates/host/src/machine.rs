@@ -25,6 +25,7 @@ impl Machine {
             etc: at("etc"),
             run: at("run"),
             loops: Some(at("loops")),
+            tables: Some(at("tables")),
         };
         for needed in ["sys/block", "sys/class/block", "sys/dev/block", "proc/self/ns", "dev"] {
             fs::create_dir_all(at(needed)).unwrap();
@@ -57,9 +58,18 @@ impl Machine {
         fs::create_dir_all(directory.join("ns")).unwrap();
         fs::create_dir_all(directory.join("fd")).unwrap();
         fs::create_dir_all(directory.join("fdinfo")).unwrap();
+        fs::create_dir_all(directory.join(format!("task/{number}"))).unwrap();
         fs::write(directory.join("maps"), "").unwrap();
         symlink("/", directory.join("root")).unwrap();
         symlink("mnt:[1]", directory.join("ns/mnt")).unwrap();
+    }
+
+    /// Adds a thread to a process. It is found under its own number, too, but not listed there
+    /// by the kernel; here it is, as a process without threads.
+    pub fn thread(&self, process: u32, number: u32) {
+        self.process(number);
+        fs::remove_dir_all(self.path(&format!("proc/{number}/task"))).unwrap();
+        fs::create_dir_all(self.path(&format!("proc/{process}/task/{number}"))).unwrap();
     }
 
     /// Lays a link, both ends below the machine's root.
@@ -91,15 +101,25 @@ impl Machine {
         Node::named(&name, &self.roots).unwrap()
     }
 
-    /// Cuts a partition from a device.
+    /// Cuts a partition from a device, behind those that it has.
     pub fn partition(&self, of: &Node, name: &str, number: &str, sectors: u64) -> Node {
+        let end = |part: &Node| Some(part.number::<u64>("start")? + part.number::<u64>("size")?);
+        let start = of.partitions().iter().filter_map(end).max().unwrap_or(2048);
         let root = self.path("sys/devices");
         let whole = of.directory.strip_prefix(root).unwrap().to_str().unwrap();
         let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
         let index = digits.rsplit('p').next().unwrap();
         self.write(&format!("sys/devices/{whole}/{name}/partition"), index);
         self.list(&format!("{whole}/{name}"), number, sectors);
-        Node::named(name, &self.roots).unwrap()
+        let node = Node::named(name, &self.roots).unwrap();
+        self.set(&node, "start", format!("{start}\n"));
+        node
+    }
+
+    /// Gives a partition other sectors.
+    pub fn place(&self, part: &Node, start: u64, sectors: u64) {
+        self.set(part, "start", format!("{start}\n"));
+        self.set(part, "size", format!("{sectors}\n"));
     }
 
     fn list(&self, place: &str, number: &str, sectors: u64) -> String {

@@ -6,6 +6,10 @@
 //! attributes, or written to by somebody else does not fit its mark, and
 //! overwriting it needs a confirmation like any other file.
 //!
+//! Some file systems (tmpfs, ramfs, overlayfs upon them) do not change the
+//! last-write time of a file that is written to through a mapping. A file there
+//! gets no mark: whether it does is tried out before a file is marked.
+//!
 //! While a [`crate::Target`] holds the file, a thread renews the mark every
 //! [`PERIOD`], and once more when the target is let go. A mark left by a killed
 //! process is therefore at most a few seconds older than its last write: such a
@@ -156,7 +160,48 @@ pub(crate) fn standing(file: &File) -> io::Result<Standing> {
 /// Marks a file as made to be overwritten, where its file system can: a refusal
 /// leaves it unmarked, which costs a confirmation later.
 pub(crate) fn put_on(file: &File) -> io::Result<()> {
+    require_times(file)?;
     write(file, &ScratchMark::new(&file.metadata()?)?)
+}
+
+/// Makes sure that a write through a mapping changes the file's last-write time,
+/// also of a page that was read through it before: the time is set to a moment of
+/// long ago, and the kernel does what it does before such a write. The content
+/// stays as it is.
+///
+/// # Errors
+/// Where the time does not change, or this cannot be tried out.
+fn require_times(file: &File) -> io::Result<()> {
+    let before = file.metadata()?.modified()?;
+    let long_ago = UNIX_EPOCH + Duration::from_secs(1);
+    let both = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the kernel chooses the address; the descriptor is open for as long as `file`.
+    let at =
+        unsafe { libc::mmap(std::ptr::null_mut(), 1, both, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+    if at == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let tried = populate(at, libc::MADV_POPULATE_READ)
+        .and_then(|()| file.set_modified(long_ago))
+        .and_then(|()| populate(at, libc::MADV_POPULATE_WRITE))
+        .and_then(|()| file.metadata()?.modified());
+    // SAFETY: as above; it is undone once.
+    unsafe { libc::munmap(at, 1) };
+    if tried.as_ref().is_ok_and(|after| *after != long_ago) {
+        return file.sync_data();
+    }
+    file.set_modified(before)?;
+    tried.and(Err(io::ErrorKind::Unsupported.into()))
+}
+
+/// Has the kernel make the first page of a mapping ready to be read or written.
+fn populate(mapping: *mut libc::c_void, advice: i32) -> io::Result<()> {
+    // SAFETY: the address is only looked up by the kernel, which neither changes nor moves
+    // what is mapped; where a page cannot be had, madvise(2) fails and raises no signal.
+    match unsafe { libc::madvise(mapping, 1, advice) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn draw_nonce() -> io::Result<String> {
@@ -223,7 +268,10 @@ impl MarkKeeper {
         let metadata = file.metadata()?;
         let mark = match ScratchMark::of(file) {
             Some(mark) if mark.misfit(&metadata).is_none() => mark,
-            _ => ScratchMark::new(&metadata)?,
+            _ => {
+                require_times(file)?;
+                ScratchMark::new(&metadata)?
+            }
         };
         let (nonce, file) = (mark.nonce.clone(), file.try_clone()?);
         renew(&file, &nonce, true)?;
@@ -273,12 +321,30 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
         fs::write(&path, [0; 4096]).unwrap();
-        if put_on(&File::open(&path).unwrap()).is_err() {
+        if put_on(&OpenOptions::new().read(true).write(true).open(&path).unwrap()).is_err() {
             let told = format!("SKIPPED: {test}: no extended attributes here\n");
             io::stderr().write_all(told.as_bytes()).unwrap();
             return None;
         }
         Some((directory, path))
+    }
+
+    /// tmpfs does not change the last-write time of what is written to through a mapping.
+    #[test]
+    fn no_mark_is_put_on_where_times_say_nothing() {
+        let Ok(mut file) = tempfile::tempfile_in("/dev/shm") else { return };
+        file.write_all(&[7; 4096]).unwrap();
+        let before = file.metadata().unwrap().modified().unwrap();
+        assert_eq!(put_on(&file).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert!(read(&file).is_none());
+        assert_eq!(file.metadata().unwrap().modified().unwrap(), before);
+        // Somebody's mark that does not fit makes it no file of ours.
+        let other =
+            ScratchMark { inode: 1, ..ScratchMark::new(&file.metadata().unwrap()).unwrap() };
+        if write(&file, &other).is_ok() {
+            assert!(MarkKeeper::begin(&file).is_err());
+            assert!(matches!(standing(&file).unwrap(), Standing::Doubtful(_)));
+        }
     }
 
     fn stand(path: &Path) -> Standing {
@@ -345,7 +411,7 @@ mod tests {
         let Some((_directory, scratch)) = marked("a_mark_of_the_first_version_says_nothing") else {
             return;
         };
-        let file = File::open(&scratch).unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&scratch).unwrap();
         // SAFETY: name and value live through the call and the value has one byte.
         let set =
             unsafe { libc::fsetxattr(file.as_raw_fd(), NAME.as_ptr(), c"1".as_ptr().cast(), 1, 0) };
@@ -361,7 +427,7 @@ mod tests {
         let test = "a_keeper_renews_the_mark_and_keeps_its_nonce";
         let Some((_directory, scratch)) = marked(test) else { return };
         let nonce = scratch_mark(&scratch).unwrap().nonce;
-        let mut file = OpenOptions::new().write(true).open(&scratch).unwrap();
+        let mut file = OpenOptions::new().read(true).write(true).open(&scratch).unwrap();
         let keeper = MarkKeeper::begin(&file).unwrap();
         assert_eq!(keeper.nonce(), nonce);
         let held = scratch_mark(&scratch).unwrap();

@@ -72,10 +72,10 @@ pub(crate) fn first_roots(roots: &Roots) -> Result<Vec<Mount>, HostError> {
 pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> {
     let mut all = mounts(roots)?;
     let mut seen: BTreeSet<View> = View::of(&roots.proc.join("self")).into_iter().collect();
-    for process in processes::all(roots)? {
-        let table = process.join("mountinfo");
-        let looked = processes::look(&process, roots, || {
-            let view = View::of(&process)?;
+    processes::visit_threads(roots, |process, thread| {
+        let table = thread.join("mountinfo");
+        let looked = processes::look(process, roots, || {
+            let view = View::of(thread)?;
             match seen.contains(&view) {
                 true => Ok(None),
                 false => {
@@ -89,7 +89,8 @@ pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> 
             seen.insert(view);
             all.extend(mounts);
         }
-    }
+        Ok(())
+    })?;
     Ok(all)
 }
 

@@ -153,6 +153,19 @@ impl Node {
         Ok(links.iter().filter_map(|path| Node::at(path)).collect())
     }
 
+    /// The paths of an NVMe namespace that the kernel's own multipath serves: hidden devices,
+    /// `nvme0c1n1` for `nvme0n1`. Empty for any other device.
+    pub fn nvme_paths(&self, roots: &Roots) -> Vec<Node> {
+        let Some((subsystem, namespace)) = nvme_numbers(&self.name) else { return Vec::new() };
+        let is_path = |node: &Node| {
+            let path = node.name.strip_prefix(&format!("nvme{subsystem}c"));
+            path.and_then(|rest| rest.split_once('n')).is_some_and(|(controller, number)| {
+                controller.parse::<u32>().is_ok() && number.parse() == Ok(namespace)
+            })
+        };
+        Node::all(roots).into_iter().filter(is_path).collect()
+    }
+
     /// Whether it is a loop device.
     pub fn is_loop(&self) -> bool {
         self.name.starts_with("loop") && self.name[4..].starts_with(|c: char| c.is_ascii_digit())
@@ -175,6 +188,12 @@ impl Node {
         };
         format!("{} ({kind}{mapped})", self.name)
     }
+}
+
+/// The two numbers of an NVMe namespace's name: `nvme0n1`.
+fn nvme_numbers(name: &str) -> Option<(u32, u32)> {
+    let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
+    Some((subsystem.parse().ok()?, namespace.parse().ok()?))
 }
 
 /// Parses `259:0`.

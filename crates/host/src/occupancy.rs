@@ -9,6 +9,7 @@
 
 use crate::backing::{Backing, FileId, backing};
 use crate::error::HostError;
+use crate::extents;
 use crate::layers::{Inodes, Layers, has_no_disk, is_swap_file};
 use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_everywhere, unescape};
 use crate::node::Node;
@@ -105,9 +106,9 @@ impl<'a> Sight<'a> {
     }
 
     /// Everything that uses a device: the device itself, its partitions (for a
-    /// partition: the whole device, but not the partitions beside it), a block
-    /// device that a loop device is laid over, loop devices over the same file,
-    /// and whatever is stacked on any of these.
+    /// partition: the whole device, and the partitions that share sectors with it), a
+    /// block device that a loop device is laid over, loop devices over the same file,
+    /// other devices over the same sectors, and whatever is stacked on any of these.
     pub fn uses(&self, node: &Node) -> Result<Vec<Use>, HostError> {
         let mut survey =
             Survey { sight: self, below: Vec::new(), seen: BTreeSet::new(), found: Vec::new() };
@@ -135,9 +136,13 @@ impl<'a> Sight<'a> {
         if !new {
             return Ok(());
         }
-        // The partitions beside one are none of its blocks.
         if *node == whole {
             stack.nodes.extend(node.parts()?);
+        }
+        for beside in self.sharers(node)?.beside {
+            stack.nodes.extend(beside.parts()?);
+            stack.nodes.insert(beside.clone());
+            stack.claims.insert(beside);
         }
         match self.backing_of(&whole) {
             Some(Backing::Device(below)) => {
@@ -157,6 +162,36 @@ impl<'a> Sight<'a> {
         }
         // A device-mapper, md or bcache device holds what it is built from.
         whole.slaves()?.iter().try_for_each(|lower| self.add_to(stack, lower))
+    }
+
+    /// Finds the devices that share sectors with a device: partitions of the same disk, and
+    /// devices built on the same ones below.
+    fn sharers(&self, node: &Node) -> Result<SectorSharers, HostError> {
+        let mut found = SectorSharers::default();
+        if node.partition().is_some() {
+            found.beside.extend(extents::partitions_beside(node)?);
+        }
+        let mut pending = vec![node.whole()];
+        while let Some(upper) = pending.pop() {
+            if !found.above.insert(upper.clone()) {
+                continue;
+            }
+            for piece in extents::pieces(&upper, self.roots)? {
+                let lower = [piece.on.clone(), piece.on.whole()];
+                for on in &lower {
+                    found.beside.extend(self.loops_on(on));
+                }
+                found.beside.extend(extents::beside_piece(&piece, &upper, self.roots)?);
+                // A disk that is held as a whole lets no partition be claimed.
+                if piece.on == lower[1] {
+                    found.below.extend(piece.on.parts()?);
+                }
+                pending.push(piece.on.whole());
+                found.below.extend(lower);
+            }
+        }
+        found.beside.retain(|beside| !found.above.contains(beside));
+        Ok(found)
     }
 
     fn backing_of(&self, whole: &Node) -> Option<&Backing> {
@@ -415,10 +450,21 @@ pub(crate) fn disks_of_path(path: &Path, roots: &Roots) -> BTreeSet<Node> {
     Sight::take(roots).and_then(|sight| sight.disks_of_path(path)).unwrap_or_default()
 }
 
+/// Devices that share sectors with a device.
+#[derive(Debug, Default)]
+struct SectorSharers {
+    /// Devices neither above nor below it.
+    beside: BTreeSet<Node>,
+    /// Devices that it is built from.
+    below: BTreeSet<Node>,
+    /// The device, and those of `below` that are built from others.
+    above: BTreeSet<Node>,
+}
+
 /// The uses that were found so far.
 struct Survey<'a> {
     sight: &'a Sight<'a>,
-    /// The loop devices that the survey came down from: no foreign holders.
+    /// The devices that the survey came down from: no foreign holders.
     below: Vec<Node>,
     seen: BTreeSet<Node>,
     found: Vec<Use>,
@@ -429,11 +475,24 @@ impl Survey<'_> {
         self.found.push(Use { place: Some(node.name.clone()), kind });
     }
 
-    /// A device, its partitions, and the device that it is cut from.
+    /// A device, its partitions, the device that it is cut from, and what shares sectors
+    /// with it.
     fn visit_all(&mut self, node: &Node) -> Result<(), HostError> {
         self.visit(node)?;
         node.parts()?.iter().try_for_each(|part| self.visit(part))?;
-        if node.partition().is_some() { self.visit(&node.whole()) } else { Ok(()) }
+        if node.partition().is_some() {
+            self.visit(&node.whole())?;
+        }
+        let sharers = self.sight.sharers(node)?;
+        self.below.extend(sharers.above);
+        for below in sharers.below.difference(&self.seen.clone()) {
+            self.note(below);
+        }
+        for beside in &sharers.beside {
+            self.visit(beside)?;
+            beside.parts()?.iter().try_for_each(|part| self.visit(part))?;
+        }
+        Ok(())
     }
 
     /// Notes the uses of a device, then those of whatever is built upon it.
@@ -441,10 +500,7 @@ impl Survey<'_> {
         if !self.seen.insert(node.clone()) {
             return Ok(());
         }
-        self.note_mounts(node);
-        if self.sight.swaps.nodes.contains(node) {
-            self.add(node, UseKind::Swap);
-        }
+        self.note(node);
         let mut holders = node.holders()?;
         holders.extend(self.sight.loops_on(node));
         holders.retain(|holder| !self.below.contains(holder));
@@ -456,11 +512,15 @@ impl Survey<'_> {
         Ok(())
     }
 
-    fn note_mounts(&mut self, node: &Node) {
+    /// Notes mounts and swap.
+    fn note(&mut self, node: &Node) {
         let on = self.sight.mounts.iter().filter(|(_, nodes)| nodes.contains(node));
         let points: BTreeSet<PathBuf> = on.map(|(mount, _)| mount.point.clone()).collect();
         for point in points {
             self.add(node, UseKind::Mounted(point));
+        }
+        if self.sight.swaps.nodes.contains(node) {
+            self.add(node, UseKind::Swap);
         }
     }
 
@@ -586,6 +646,161 @@ mod tests {
         assert_eq!(told(&machine, "sda2"), Vec::<String>::new());
     }
 
+    /// An isohybrid image: its second partition lies in the first.
+    #[test]
+    fn partitions_that_share_sectors_share_their_uses() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let image = machine.partition(&disk, "sda1", "8:1", 1);
+        let efi = machine.partition(&disk, "sda2", "8:2", 1);
+        let free = machine.partition(&disk, "sda3", "8:3", 1);
+        machine.place(&image, 64, 131_072);
+        machine.place(&efi, 40_000, 16_384);
+        machine.place(&free, 131_136, 1000);
+        let stack_of = |part: &Node| {
+            let stack = Sight::take(&machine.roots).unwrap().stack(part).unwrap();
+            disk_names(stack.claims)
+        };
+        assert_eq!(stack_of(&image), ["sda2"]);
+        assert_eq!(stack_of(&efi), ["sda1"]);
+        assert_eq!(stack_of(&free), Vec::<String>::new());
+        for (used, other) in [("sda1", "sda2"), ("sda2", "sda1")] {
+            let number = if used == "sda1" { "8:1" } else { "8:2" };
+            machine.mount(&[(number, "/mnt", "iso9660", &format!("/dev/{used}"))]);
+            assert_eq!(told(&machine, other), [format!("{used}: mounted on /mnt")]);
+            assert_eq!(told(&machine, "sda3"), Vec::<String>::new());
+        }
+        machine.mount(&[]);
+        let swap = |name: &str| {
+            machine.write("proc/swaps", format!("head\n/dev/{name} partition 9 0 -2\n"));
+        };
+        swap("sda1");
+        assert_eq!(told(&machine, "sda2"), ["sda1: swap"]);
+        swap("sda3");
+        assert_eq!(told(&machine, "sda2"), Vec::<String>::new());
+        machine.write("proc/swaps", "head\n");
+        let held = machine.block("virtual/block/dm-0", "252:0", 9);
+        machine.stack(&held, &efi);
+        assert_eq!(told(&machine, "sda1"), ["sda2: held by dm-0"]);
+        // The sector behind the last one is another's.
+        machine.place(&efi, 131_072 + 64 - 1, 1);
+        assert_eq!(told(&machine, "sda1"), ["sda2: held by dm-0"]);
+        machine.place(&efi, 131_072 + 64, 1);
+        assert_eq!(told(&machine, "sda1"), Vec::<String>::new());
+        fs::remove_file(free.directory.join("start")).unwrap();
+        assert!(told(&machine, "sda1")[0].starts_with("unknown"), "{:?}", told(&machine, "sda1"));
+    }
+
+    #[test]
+    fn an_extended_partition_has_the_uses_of_its_logical_ones() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1_000_000);
+        machine.partition(&disk, "sda1", "8:1", 1000);
+        let extended = machine.partition(&disk, "sda2", "8:2", 2);
+        machine.partition(&disk, "sda5", "8:5", 1000);
+        machine.partition(&disk, "sda6", "8:6", 1000);
+        machine.mount(&[("8:6", "/home", "ext4", "/dev/sda6")]);
+        assert_eq!(told(&machine, "sda2"), ["sda6: mounted on /home"]);
+        for free in ["sda1", "sda5"] {
+            assert_eq!(told(&machine, free), Vec::<String>::new(), "{free}");
+        }
+        machine.mount(&[("8:2", "/odd", "ext4", "/dev/sda2")]);
+        assert_eq!(told(&machine, "sda5"), ["sda2: mounted on /odd"]);
+        // One of some size is none, nor is one on a disk without logical partitions.
+        machine.place(&extended, 3100, 1000);
+        assert_eq!(told(&machine, "sda5"), ["sda2: mounted on /odd"], "they share sectors");
+        machine.place(&extended, 900_000, 1000);
+        assert_eq!(told(&machine, "sda5"), Vec::<String>::new());
+    }
+
+    /// Two volumes that a table lays over the same sectors.
+    #[test]
+    fn mapped_devices_over_the_same_sectors_share_their_uses() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let part = machine.partition(&disk, "sda1", "8:1", 100_000);
+        let other = machine.partition(&disk, "sda2", "8:2", 100_000);
+        for number in 0..4 {
+            let number = format!("{number}");
+            let name = format!("virtual/block/dm-{number}");
+            let volume = machine.block(&name, &format!("252:{number}"), 1000);
+            machine.stack(&volume, if number == "3" { &other } else { &part });
+        }
+        let tables = |all: [&str; 4]| {
+            for (number, table) in all.iter().enumerate() {
+                machine.write(&format!("tables/dm-{number}"), table);
+            }
+        };
+        let linear = "0 1000 linear 8:1 2048\n";
+        let behind = "0 1000 linear 8:1 3048\n";
+        tables([linear, linear, behind, "0 1000 linear 8:2 2048\n"]);
+        machine.mount(&[("252:1", "/mnt", "ext4", "/dev/dm-1")]);
+        assert_eq!(told(&machine, "dm-0"), ["dm-1: mounted on /mnt"]);
+        for free in ["dm-2", "dm-3"] {
+            assert_eq!(told(&machine, free), Vec::<String>::new(), "{free}");
+        }
+        let sight = Sight::take(&machine.roots).unwrap();
+        let claims = |name: &str| {
+            let node = Node::named(name, &machine.roots).unwrap();
+            disk_names(sight.stack(&node).unwrap().claims)
+        };
+        assert_eq!(claims("dm-0"), ["dm-1"]);
+        assert_eq!(claims("dm-2"), Vec::<String>::new());
+        // A table that is not understood may lie anywhere on the device below.
+        tables([linear, "0 1000 cache 8:1 x\n", behind, ""]);
+        for shared in ["dm-0", "dm-2"] {
+            assert_eq!(told(&machine, shared), ["dm-1: mounted on /mnt"]);
+        }
+        assert_eq!(told(&machine, "dm-3"), Vec::<String>::new());
+        machine.mount(&[("252:0", "/mnt", "ext4", "/dev/dm-0")]);
+        assert_eq!(told(&machine, "dm-1"), ["dm-0: mounted on /mnt"]);
+        // The partition below shares sectors with one beside it.
+        machine.place(&other, 2048 + 3048, 100_000);
+        tables([linear, "0 1000 linear 8:1 50000\n", "0 1000 linear 8:1 2999\n", ""]);
+        machine.mount(&[("8:2", "/two", "ext4", "/dev/sda2")]);
+        assert_eq!(told(&machine, "dm-0"), Vec::<String>::new());
+        assert_eq!(told(&machine, "dm-2"), ["sda2: mounted on /two", "sda2: held by dm-3"]);
+    }
+
+    /// Volumes of one pool never share sectors, the pool's device has all of them.
+    #[test]
+    fn thin_volumes_of_one_pool_are_apart() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let pool = machine.block("virtual/block/dm-0", "252:0", 9000);
+        machine.stack(&pool, &disk);
+        for number in 1..4 {
+            let name = format!("virtual/block/dm-{number}");
+            let volume = machine.block(&name, &format!("252:{number}"), 1000);
+            machine.stack(&volume, &pool);
+        }
+        for (name, table) in [
+            ("dm-1", "0 1000 thin 252:0 1\n"),
+            ("dm-2", "0 1000 thin 252:0 2\n"),
+            ("dm-3", "0 1000 linear 252:0 0\n"),
+        ] {
+            machine.write(&format!("tables/{name}"), table);
+        }
+        machine.mount(&[("252:2", "/mnt", "ext4", "/dev/dm-2")]);
+        assert_eq!(told(&machine, "dm-1"), Vec::<String>::new());
+        assert_eq!(told(&machine, "dm-3"), ["dm-2: mounted on /mnt"]);
+    }
+
+    #[test]
+    fn a_loop_device_over_what_is_below_is_seen() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1_000_000);
+        let part = machine.partition(&disk, "sda1", "8:1", 100_000);
+        let volume = machine.block("virtual/block/dm-0", "252:0", 1000);
+        machine.stack(&volume, &part);
+        machine.write("tables/dm-0", "0 1000 linear 8:1 2048\n");
+        let over = machine.block("virtual/block/loop3", "7:3", 100);
+        machine.lay_over(&over, "/dev/sda1");
+        assert_eq!(told(&machine, "dm-0"), Vec::<String>::new());
+        machine.mount(&[("7:3", "/mnt", "ext4", "/dev/loop3")]);
+        assert_eq!(told(&machine, "dm-0"), ["loop3: mounted on /mnt"]);
+    }
+
     #[test]
     fn a_mounted_whole_disk_bars_its_partitions() {
         let machine = Machine::new();
@@ -612,6 +827,8 @@ mod tests {
         machine.stack(&crypt, &part);
         machine.stack(&root, &crypt);
         machine.stack(&swap, &crypt);
+        machine.write("tables/dm-1", "0 400 linear 252:0 0\n");
+        machine.write("tables/dm-2", "0 100 linear 252:0 400\n");
         machine.mount(&[("252:1", "/", "ext4", "/dev/mapper/vg-root")]);
         machine
             .write("proc/swaps", "Filename Type Size Used Priority\n/dev/dm-2 partition 9 0 -2\n");

@@ -29,14 +29,75 @@ pub(crate) fn has_gone(error: &io::Error) -> bool {
 /// # Errors
 /// Where `/proc` cannot be read.
 pub(crate) fn all(roots: &Roots) -> Result<Vec<PathBuf>, HostError> {
-    let failed = |error| HostError::io("list processes", &roots.proc, error);
     let mut found = Vec::new();
-    for entry in fs::read_dir(&roots.proc).map_err(failed)? {
-        found.push(entry.map_err(failed)?.path());
-    }
-    found.retain(|process| file_name(process).bytes().all(|b| b.is_ascii_digit()));
+    visit_numbers(&roots.proc, |number| {
+        found.push(roots.proc.join(number));
+        Ok(())
+    })?;
     Ok(found)
 }
+
+/// Visits every process but our own, thread by thread: a thread may have a table of open
+/// files and a mount namespace of its own, and the first one, by which a process is listed,
+/// may have ended before the others. `visit` gets the directories of the process and of the
+/// thread.
+///
+/// # Errors
+/// Where `/proc` cannot be listed, or `visit` fails.
+pub(crate) fn visit_threads(
+    roots: &Roots,
+    mut visit: impl FnMut(&Path, &Path) -> Result<(), HostError>,
+) -> Result<(), HostError> {
+    let own = fs::read_link(roots.proc.join("self")).unwrap_or_default();
+    visit_numbers(&roots.proc, |number| {
+        if own.as_os_str() == number {
+            return Ok(());
+        }
+        let process = roots.proc.join(number);
+        let visited = visit_numbers(&process.join("task"), |thread| {
+            // Found there though not listed there, with all that a process has.
+            visit(&process, &roots.proc.join(thread))
+        });
+        match visited {
+            Err(HostError::Io { source, path, .. })
+                if has_gone(&source) && path == process.join("task") =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
+    })
+}
+
+/// Visits the entries of a directory that are numbers. It is listed until there is none that
+/// was not visited: one that ends meanwhile may leave what it holds to one that began since.
+fn visit_numbers(
+    directory: &Path,
+    mut visit: impl FnMut(&str) -> Result<(), HostError>,
+) -> Result<(), HostError> {
+    let failed = |error| HostError::io("list processes", directory, error);
+    let mut seen = BTreeSet::new();
+    for _ in 0..LISTINGS_MAX {
+        let mut is_complete = true;
+        for entry in fs::read_dir(directory).map_err(failed)? {
+            let name = file_name(&entry.map_err(failed)?.path());
+            if name.bytes().all(|b| b.is_ascii_digit()) && seen.insert(name.clone()) {
+                is_complete = false;
+                visit(&name)?;
+            }
+        }
+        if is_complete {
+            return Ok(());
+        }
+    }
+    Err(HostError::Unclear {
+        what: format!("what {} lists", directory.display()),
+        why: "processes begin and end faster than they can be examined".into(),
+    })
+}
+
+/// Listings before the search is given up.
+const LISTINGS_MAX: usize = 100;
 
 /// Whether a process has this number, as far as `/proc` shows it.
 pub fn process_exists(number: u32, roots: &Roots) -> bool {
@@ -46,20 +107,28 @@ pub fn process_exists(number: u32, roots: &Roots) -> bool {
 /// Makes sure that `/proc` shows every process of the machine.
 ///
 /// # Errors
-/// Where it is that of a container.
+/// Where it is that of a container, or hides the processes of other users.
 pub(crate) fn require_all(roots: &Roots) -> Result<(), HostError> {
     let own = roots.proc.join("self/ns/pid");
     let namespace =
         fs::read_link(&own).map_err(|e| HostError::io("read its namespace", &own, e))?;
-    if namespace == Path::new(FIRST_PID_NAMESPACE) {
-        return Ok(());
+    let unclear = |why: &str| {
+        let what = "which processes use it".into();
+        Err(HostError::Unclear { what, why: why.into() })
+    };
+    if namespace != Path::new(FIRST_PID_NAMESPACE) {
+        return unclear(
+            "this is a container with a PID namespace of its own; give it that of the host \
+             (--pid=host), or run outside of it",
+        );
     }
-    Err(HostError::Unclear {
-        what: "which processes use the device".into(),
-        why: "this is a container with a PID namespace of its own; give it that of the host \
-              (--pid=host), or run outside of it"
-            .into(),
-    })
+    // The first process is another user's to all but root.
+    if !roots.proc.join("1").exists() {
+        return unclear(
+            "/proc hides the processes of other users (its mount option hidepid); run as root",
+        );
+    }
+    Ok(())
 }
 
 /// Whether an error is nothing that a user with more rights would not have: some
@@ -140,18 +209,31 @@ pub(crate) fn openers(
     roots: &Roots,
     writing: bool,
 ) -> Result<Vec<String>, HostError> {
-    let own = fs::read_link(roots.proc.join("self")).unwrap_or_default();
     let mut found = Vec::new();
-    for process in all(roots)? {
-        if process.file_name() == own.file_name() && own.file_name().is_some() {
-            continue;
+    let mut found_in = None;
+    // The threads of a process share their mappings.
+    let mut mappings_read_of = None;
+    visit_threads(roots, |process, thread| {
+        if found_in.as_deref() == Some(process) {
+            return Ok(());
         }
-        let has_open = look(&process, roots, || has_open(&process, sought, writing));
-        let failed = |error| HostError::io("list its open files", &process, error);
-        if has_open.map_err(failed)? == Some(true) {
-            found.push(name_of(&process));
+        let failed = |error| HostError::io("list its open files", thread, error);
+        let opened = look(process, roots, || has_open(thread, sought, writing));
+        let mut is_opener = opened.map_err(failed)?.unwrap_or(false);
+        if !is_opener && mappings_read_of.as_deref() != Some(process) {
+            let mapped = look(process, roots, || mapped(thread, sought));
+            match mapped.map_err(failed)?.unwrap_or(Mapped::Unknown) {
+                Mapped::Yes => is_opener = true,
+                Mapped::No => mappings_read_of = Some(process.to_owned()),
+                Mapped::Unknown => {}
+            }
         }
-    }
+        if is_opener {
+            found.push(name_of(process));
+            found_in = Some(process.to_owned());
+        }
+        Ok(())
+    })?;
     Ok(found)
 }
 
@@ -160,17 +242,17 @@ pub(crate) fn name_of(process: &Path) -> String {
     format!("{} (process {})", name.escape_default(), file_name(process))
 }
 
-fn has_open(process: &Path, sought: &Sought, writing: bool) -> io::Result<bool> {
-    for link in fs::read_dir(process.join("fd"))? {
+fn has_open(thread: &Path, sought: &Sought, writing: bool) -> io::Result<bool> {
+    for link in fs::read_dir(thread.join("fd"))? {
         let link = link?.path();
         if !stat_link(&link)?.is_some_and(|metadata| sought.is(&metadata)) {
             continue;
         }
-        if !writing || is_for_writing(&process.join("fdinfo").join(file_name(&link)))? {
+        if !writing || is_for_writing(&thread.join("fdinfo").join(file_name(&link)))? {
             return Ok(true);
         }
     }
-    has_mapped(process, sought)
+    Ok(false)
 }
 
 /// What an open file is; `None` where it was closed meanwhile, or lies on a file
@@ -197,10 +279,19 @@ fn is_for_writing(fdinfo: &Path) -> io::Result<bool> {
     Ok(flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY))
 }
 
-/// Whether a process has it mapped and shared. A mapping that is read today may
-/// be made writable at any time, so that every shared one counts.
-fn has_mapped(process: &Path, sought: &Sought) -> io::Result<bool> {
-    let maps = fs::read(process.join("maps"))?;
+/// Whether something of it is mapped and shared.
+enum Mapped {
+    Yes,
+    No,
+    /// The thread has ended, or a mapping was undone meanwhile.
+    Unknown,
+}
+
+/// Looks at the mappings of a thread. One that is read today may be made writable at any
+/// time, so that every shared one counts.
+fn mapped(thread: &Path, sought: &Sought) -> io::Result<Mapped> {
+    let maps = fs::read(thread.join("maps"))?;
+    let mut answer = if maps.is_empty() { Mapped::Unknown } else { Mapped::No };
     for line in String::from_utf8_lossy(&maps).lines() {
         let Some((range, rest)) = line.split_once(' ') else { continue };
         // `rw-s OFFSET DEVICE INODE PATH`
@@ -208,12 +299,13 @@ fn has_mapped(process: &Path, sought: &Sought) -> io::Result<bool> {
         if rest.as_bytes().get(3) != Some(&b's') || !is_file() {
             continue;
         }
-        let mapped = stat_link(&process.join("map_files").join(range))?;
-        if mapped.is_some_and(|metadata| sought.is(&metadata)) {
-            return Ok(true);
+        match stat_link(&thread.join("map_files").join(range))? {
+            Some(metadata) if sought.is(&metadata) => return Ok(Mapped::Yes),
+            Some(_) => {}
+            None => answer = Mapped::Unknown,
         }
     }
-    Ok(false)
+    Ok(answer)
 }
 
 /// The locks and leases that others hold on a file, in words.
@@ -316,6 +408,20 @@ mod tests {
         machine.write("proc/7/maps", "10-20 rw-p 0 08:01 7 /x\n30-40 rw-s 0 08:01 7 /file\n");
         machine.link("proc/7/map_files/30-40", "file");
         assert_eq!(told(true).len(), 1);
+        // A thread whose process' first one has ended, with a table of open files of its own.
+        fs::write(machine.path("proc/7/maps"), "").unwrap();
+        machine.thread(7, 8);
+        assert_eq!(told(true), Vec::<String>::new());
+        symlink(machine.path("file"), machine.path("proc/8/fd/5")).unwrap();
+        machine.write("proc/8/fdinfo/5", "flags:\t0100002\n");
+        assert_eq!(told(true), ["letter\\u{1b}[2J (process 7)"]);
+        fs::remove_file(machine.path("proc/8/fd/5")).unwrap();
+        machine.write("proc/8/maps", "30-40 rw-s 0 08:01 7 /file\n");
+        assert_eq!(told(true), Vec::<String>::new());
+        machine.link("proc/8/map_files/30-40", "file");
+        assert_eq!(told(true).len(), 1);
+        fs::remove_dir_all(machine.path("proc/7/task/8")).unwrap();
+        assert_eq!(told(true), Vec::<String>::new());
         fs::remove_dir_all(machine.path("proc/7/fd")).unwrap();
         machine.write("proc/7/fd", "no directory: not what a process that has ended leaves");
         assert!(openers(&sought, &machine.roots, true).is_err());
@@ -354,10 +460,38 @@ mod tests {
         assert!(!hidden("1"));
     }
 
+    /// One that ends hands what it holds to one that is not in the listing yet.
+    #[test]
+    fn who_begins_during_a_look_is_looked_at() {
+        let machine = Machine::new();
+        let mut seen = Vec::new();
+        visit_threads(&machine.roots, |_, thread| {
+            let number: u32 = file_name(thread).parse().unwrap();
+            seen.push(number);
+            if number < 5 {
+                fs::remove_dir_all(machine.path(&format!("proc/{number}"))).unwrap();
+                machine.process(number + 1);
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, [1, 2, 3, 4, 5]);
+        let endless = visit_threads(&machine.roots, |_, thread| {
+            let number: u32 = file_name(thread).parse().unwrap();
+            machine.process(number + 1);
+            Ok(())
+        });
+        assert!(matches!(endless, Err(HostError::Unclear { .. })), "{endless:?}");
+    }
+
     #[test]
     fn a_container_s_processes_are_not_all() {
         let machine = Machine::new();
         require_all(&machine.roots).unwrap();
+        fs::rename(machine.path("proc/1"), machine.path("proc/hidden")).unwrap();
+        let error = require_all(&machine.roots).unwrap_err().to_string();
+        assert!(error.contains("hidepid"), "{error}");
+        fs::rename(machine.path("proc/hidden"), machine.path("proc/1")).unwrap();
         let link = machine.path("proc/self/ns/pid");
         fs::remove_file(&link).unwrap();
         assert!(require_all(&machine.roots).is_err());

@@ -8,10 +8,11 @@ use crate::node::Node;
 use crate::roots::{Roots, read_text};
 use crate::target::Target;
 use std::fs::{self, File, Metadata, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use steadfast_domain::proof::{FileProof, Proof};
+use steadfast_domain::proof::{DirectoryProof, FileProof, Proof};
 use steadfast_domain::{Device, Nanos};
 
 /// What proves that a device is this one. It is opened for reading and not
@@ -26,6 +27,15 @@ pub fn proof(device: &Device, roots: &Roots) -> Result<Proof, HostError> {
     // A pipe that has taken the file's place is not waited for.
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
     proof_of(&options.open(path).map_err(failed)?, roots).map_err(failed)
+}
+
+/// What proves that a directory is this one; `None` where the kernel does not report it.
+pub fn directory_proof(path: &Path) -> Option<DirectoryProof> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let path = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+    let path = path.to_string_lossy().into_owned();
+    Some(DirectoryProof { path, file: file_proof(&file.metadata().ok()?) })
 }
 
 impl Target {
@@ -143,6 +153,22 @@ pub fn since_boot() -> Option<Nanos> {
     }
     let seconds = u64::try_from(time.tv_sec).ok()?;
     Some(Nanos(seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?))
+}
+
+/// Checks that this process may read the clocks that everything is timed by: a filter of system
+/// calls can forbid it.
+///
+/// # Errors
+/// Returns the kernel's error of the first clock that cannot be read.
+pub fn check_clocks() -> std::io::Result<()> {
+    for clock in [libc::CLOCK_MONOTONIC, libc::CLOCK_REALTIME] {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` lives through the call.
+        if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+    }
+    Ok(())
 }
 
 /// Now by `CLOCK_MONOTONIC`, which every thread of the host reads alike.

@@ -38,6 +38,14 @@ pub fn block_queue(device: &Device, roots: &Roots) -> Option<BlockQueue> {
     of_node(&Node::named(&device.name, roots)?)
 }
 
+/// Returns the kernel's sequence number of the disk that has this major and minor number now.
+/// Another disk under the number, or another medium in it, has another one. `None` if no disk has
+/// the number; kernels before 5.15 give 0 for every disk.
+pub fn disk_sequence(number: (u32, u32), roots: &Roots) -> Option<u64> {
+    let node = Node::of_number(libc::makedev(number.0, number.1), roots)?;
+    Some(node.whole().number("diskseq").unwrap_or(0))
+}
+
 /// A place for a file system.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileSystem {

@@ -25,6 +25,9 @@ pub struct Roots {
     /// over: for each a file of its name with the device number, the inode and the
     /// number of the device node. `None` asks the devices themselves.
     pub loops: Option<PathBuf>,
+    /// The tables of the device-mapper devices of such a machine: for each a file of its
+    /// name, as `dmsetup table` prints it. `None` asks device-mapper.
+    pub tables: Option<PathBuf>,
 }
 
 impl Roots {
@@ -37,6 +40,7 @@ impl Roots {
             etc: "/etc".into(),
             run: "/run".into(),
             loops: None,
+            tables: None,
         }
     }
 

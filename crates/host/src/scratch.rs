@@ -108,9 +108,11 @@ pub(crate) fn allocate(file: &File, path: &Path, size: Bytes) -> Result<(), Host
         other => other,
     };
     allocated.and_then(|()| file.sync_all()).map_err(|error| match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG) => {
+        Some(libc::ENOSPC) => {
             HostError::NoRoom { path: path.to_owned(), wanted: size, free: free_beside(path) }
         }
+        Some(libc::EDQUOT) => HostError::OverQuota { path: path.to_owned(), wanted: size },
+        Some(libc::EFBIG) => HostError::FileTooLarge { path: path.to_owned(), wanted: size },
         _ => HostError::io("allocate it", path, error),
     })
 }
@@ -191,8 +193,13 @@ mod tests {
     fn without_room_nothing_is_left_behind() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
-        let error = create_scratch(&path, Bytes(1 << 60)).unwrap_err();
-        assert!(error.to_string().contains("not enough space"), "{error}");
+        let free = free_beside(&path).unwrap();
+        let error = create_scratch(&path, Bytes(free.0 + (64 << 30))).unwrap_err();
+        assert!(matches!(error, HostError::NoRoom { .. }), "{error}");
+        assert!(!path.exists());
+        // More than any file may have is no matter of room.
+        let error = create_scratch(&path, Bytes(u64::MAX)).unwrap_err();
+        assert!(matches!(error, HostError::FileTooLarge { .. }), "{error}");
         assert!(!path.exists());
         assert!(matches!(create_scratch(&path, Bytes(0)), Err(HostError::NoSize { .. })));
         let error = create_scratch(directory.path(), Bytes(4096)).unwrap_err();

@@ -7,6 +7,7 @@
 
 use crate::backing::open_node;
 use crate::error::HostError;
+use crate::extents;
 use crate::node::Node;
 use crate::roots::Roots;
 use crate::tool::{self, WIPEFS};
@@ -48,8 +49,9 @@ const MAGICS: &[(u64, &[u8], &str)] = &[
 ];
 
 /// Everything that overwriting a device would destroy, one line each:
-/// partitions with their sizes and what they hold, and what the device itself
-/// holds. Empty for a device that holds nothing known.
+/// partitions with their sizes and what they hold, those that share sectors with
+/// it, and what the device itself holds. Empty for a device that holds nothing
+/// known.
 ///
 /// # Errors
 /// Where the device cannot be read.
@@ -60,12 +62,31 @@ pub(crate) fn losses(node: &Node, roots: &Roots) -> Result<Vec<String>, HostErro
         lines.push(own.join(", "));
     }
     for part in node.parts()? {
-        let holds = signatures(&part.path(roots))?;
-        let holds =
-            if holds.is_empty() { String::new() } else { format!(": {}", holds.join(", ")) };
-        lines.push(format!("partition {} ({}){holds}", part.name, part.capacity()));
+        lines.push(format!("partition {}", described(&part, roots)?));
+    }
+    if node.partition().is_none() {
+        return Ok(lines);
+    }
+    let is_table = extents::is_extended(node)?;
+    if is_table {
+        lines.push("the partition table of the logical partitions".into());
+    }
+    for part in extents::partitions_beside(node)? {
+        if extents::is_extended(&part)? {
+            // Its table lies before the logical partition.
+            continue;
+        }
+        let kind = if is_table { "logical" } else { "overlapping" };
+        lines.push(format!("{kind} partition {}", described(&part, roots)?));
     }
     Ok(lines)
+}
+
+/// A partition's name, its size and what it holds.
+fn described(part: &Node, roots: &Roots) -> Result<String, HostError> {
+    let holds = signatures(&part.path(roots))?;
+    let holds = if holds.is_empty() { String::new() } else { format!(": {}", holds.join(", ")) };
+    Ok(format!("{} ({}){holds}", part.name, part.capacity()))
 }
 
 /// The device or the partition of it that belongs to a ZFS pool.

@@ -21,8 +21,8 @@ use steadfast_domain::record::HostChange;
 use steadfast_domain::{Bytes, Conditions, Device, PurgeChoice, PurgeMethod, Transport};
 use steadfast_host::{
     Consent, HostError, PurgeOrder, PurgeProgress, PurgeWatch, Refusal, Roots, Target, arm,
-    conditions, counters_since, create_scratch, devices, find_again, foresee_purge, inspect,
-    kernel_counters, make_change, plan_changes, purge, undo_change,
+    conditions, create_scratch, devices, find_again, foresee_purge, inspect, kernel_counters,
+    make_change, plan_changes, purge, undo_change,
 };
 use tempfile::TempDir;
 
@@ -593,6 +593,21 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
     drop(arm_with(&look(), None).unwrap());
 }
 
+/// tmpfs does not change the last-write time of what is written by a mapping after it was read.
+#[test]
+fn a_scratch_file_in_memory_is_never_taken_without_a_word() {
+    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
+        return skip("a_scratch_file_in_memory_is_never_taken_without_a_word", "no /dev/shm here");
+    };
+    let scratch = directory.path().join("scratch");
+    create_scratch(&scratch, Bytes(MIB)).unwrap();
+    let look = || inspect(&scratch, &Roots::real()).unwrap();
+    drop(arm_with(&look(), Some("scratch")).unwrap());
+    let refusal = arm_with(&look(), None).unwrap_err();
+    assert!(matches!(refusal, Refusal::Unconfirmed { .. }), "{refusal}");
+    assert_eq!(steadfast_host::scratch_mark(&scratch), None);
+}
+
 #[test]
 fn a_kept_directory_is_known_by_number() {
     let test = "a_kept_directory_is_known_by_number";
@@ -866,7 +881,7 @@ fn the_kernel_counts_what_a_target_writes() {
     let target = arm_confirmed(&facts, &[]).unwrap();
     let before = kernel_counters(&facts, &roots).unwrap();
     fill(&target, 1);
-    let counted = counters_since(&before, &kernel_counters(&facts, &roots).unwrap());
+    let counted = kernel_counters(&facts, &roots).unwrap().since(&before);
     assert_eq!((counted.writes, counted.write_bytes), (128, Bytes(8 * MIB)));
 }
 

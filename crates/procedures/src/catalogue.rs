@@ -13,6 +13,7 @@ use crate::tkperf::hdd;
 use crate::unsuitable::Unsuitable;
 use crate::verify_write::VerifyWrite;
 use steadfast_domain::settings::{Amendment, Geometry};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
 
 /// Every procedure that is made of steps of its own.
@@ -129,7 +130,8 @@ pub(crate) fn find(offers: &'static [Offer], name: &str) -> Result<&'static Offe
         Unsuitable(format!(
             "there is no procedure '{name}'{}; choose one of: {}",
             suggestion(name, names.iter().copied()),
-            names.join(", ")
+            names.join(", "),
+            name = excerpt(name)
         ))
     })
 }

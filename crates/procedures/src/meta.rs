@@ -1,6 +1,7 @@
 //! What only the user knows of drive and platform, and a report has a place for.
 
 use crate::unsuitable::Unsuitable;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Settings, suggestion};
 
 /// A thing that only the user knows.
@@ -65,7 +66,8 @@ pub fn check_meta(key: &str) -> Result<(), Unsuitable> {
     Err(Unsuitable(format!(
         "--meta: unknown key '{key}'{}; choose one of: {}",
         suggestion(key, META_KEYS),
-        META_KEYS.join(", ")
+        META_KEYS.join(", "),
+        key = excerpt(key)
     )))
 }
 

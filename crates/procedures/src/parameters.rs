@@ -2,6 +2,7 @@
 
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::findings::{Facts, Known, Origin, Setting};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Caveat, CaveatKind, Nanos, Profile, Settings, caveats as ids, suggestion};
 
 /// A parameter of a procedure.
@@ -79,7 +80,8 @@ impl Parameter {
                 "parameter {} cannot be '{value}'; it is: {} (default {})",
                 self.name,
                 self.meaning,
-                self.preset(settings)
+                self.preset(settings),
+                value = excerpt(value)
             ))
         })
     }
@@ -104,7 +106,10 @@ pub(crate) fn check(
         false => format!("it has: {}", names.join(", ")),
     };
     let meant = suggestion(stranger, names);
-    Err(Unsuitable(format!("{procedure} has no parameter '{stranger}'{meant}; {has}")))
+    Err(Unsuitable(format!(
+        "{procedure} has no parameter '{stranger}'{meant}; {has}",
+        stranger = excerpt(stranger)
+    )))
 }
 
 /// Whether the user chose the demand through one of the procedure's parameters.

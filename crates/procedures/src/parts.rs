@@ -264,10 +264,7 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
     let groups = [
         ("steady", titles(studied, |p| p.steady() == Some(true))),
         ("NOT steady", titles(studied, |p| p.steady() == Some(false))),
-        (
-            "without a steady state of their own",
-            titles(studied, |p| p.end() == Some(EndState::Complete)),
-        ),
+        ("not judged for steady state", titles(studied, |p| p.end() == Some(EndState::Complete))),
         ("not finished", titles(studied, |p| p.end() == Some(EndState::Unfinished))),
         ("not started", titles(studied, |p| p.findings.is_none())),
     ];

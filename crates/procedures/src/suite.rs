@@ -18,8 +18,10 @@ use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::method;
 use crate::unsuitable::Unsuitable;
+use crate::words::own;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, Origin, Page, Setting};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{
     Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
 };
@@ -119,7 +121,8 @@ fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuita
     let known: Vec<String> = std::iter::once(PROCEDURES.name.to_owned()).chain(known).collect();
     Err(Unsuitable(format!(
         "no part of this suite has a parameter '{stranger}'; there are: {}",
-        known.join("; ")
+        known.join("; "),
+        stranger = excerpt(stranger)
     )))
 }
 
@@ -202,6 +205,7 @@ impl Suite {
         let mut choices = Choices {
             alignment: None,
             ending: disclosure::ending_text(settings.steady_state),
+            preconditioning_text: Some(own(String::new())),
             ..self.ground.choices()
         };
         // Each part has ranges of its own.

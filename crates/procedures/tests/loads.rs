@@ -187,7 +187,7 @@ fn workload() -> Option<Box<AppliedWorkload>> {
         name: "captured".into(),
         streams: vec![stream(Op::Read, 60), stream(Op::Write, 140)],
         captured_ios: 202,
-        captured_bytes: Bytes::kib(808),
+        captured_bytes: Some(Bytes::kib(808)),
         captured_streams: 3,
         steps: vec![
             step(0, Pace::Closed),

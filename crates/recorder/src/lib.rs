@@ -7,6 +7,7 @@
 //! [`mark`] names a moment in every capture that runs.
 #![warn(missing_docs)]
 
+mod disk_watch;
 mod error;
 mod marks;
 mod open_file;

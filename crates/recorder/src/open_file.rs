@@ -1,5 +1,6 @@
 //! The file that a capture writes at the moment.
 
+use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
 use crate::recorded::Written;
 use crate::recording::Output;
@@ -45,8 +46,9 @@ impl OpenFile {
         &mut self,
         capture: &mut Capture,
         sampler: Option<&mut ContentSampler>,
+        watch: &mut DiskWatch,
     ) -> Result<u64, RecordError> {
-        self.sink.look(capture, sampler).map_err(|error| self.failed(error))
+        self.sink.look(capture, sampler, watch).map_err(|error| self.failed(error))
     }
 
     /// Ends the capture and writes the rest.
@@ -54,8 +56,9 @@ impl OpenFile {
         &mut self,
         capture: &mut Capture,
         sampler: Option<&mut ContentSampler>,
+        watch: &mut DiskWatch,
     ) -> Result<u64, RecordError> {
-        self.sink.end(capture, sampler).map_err(|error| self.failed(error))
+        self.sink.end(capture, sampler, watch).map_err(|error| self.failed(error))
     }
 
     /// Whether what is in memory alone has been there for long enough.

@@ -190,6 +190,11 @@ impl Found {
         }
     }
 
+    /// Number and name of its disk.
+    pub(crate) fn disk(&self) -> ((u32, u32), String) {
+        (self.listened.number, self.listened.name.clone())
+    }
+
     /// What a reader must know of a partition.
     fn remark(&self) -> Option<String> {
         (self.listened.sectors != WHOLE_DISK).then(|| {
@@ -300,6 +305,7 @@ mod tests {
             discard: false,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         };
         let listened = Listened {

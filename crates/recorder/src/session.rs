@@ -1,6 +1,7 @@
 //! A capture on its way into files: when to look, what to count, and when to
 //! begin the next file.
 
+use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
 use crate::marks::MarkFile;
 use crate::open_file::OpenFile;
@@ -41,7 +42,8 @@ pub fn record(
     let conditions = recording.conditions(&devices);
     let capture = Capture::begin(&options)?;
     let sampler = recording.sampler(&devices)?;
-    Session::new(recording, conditions, capture, sampler, progress)?.run(is_stopped)
+    let watch = DiskWatch::new(devices.iter().map(recording::Found::disk));
+    Session::new(recording, conditions, capture, sampler, watch, progress)?.run(is_stopped)
 }
 
 /// How long to wait for the next look, by how full the buffers were: even where
@@ -62,6 +64,7 @@ struct Session<'a> {
     conditions: CaptureConditions,
     capture: Capture,
     sampler: Option<ContentSampler>,
+    watch: DiskWatch,
     marks: MarkFile,
     progress: &'a mut dyn RecordingProgress,
     /// The number of the file under way.
@@ -80,6 +83,7 @@ impl<'a> Session<'a> {
         mut conditions: CaptureConditions,
         capture: Capture,
         sampler: Option<ContentSampler>,
+        watch: DiskWatch,
         progress: &'a mut dyn RecordingProgress,
     ) -> Result<Self, RecordError> {
         conditions.source = capture.describe();
@@ -99,6 +103,7 @@ impl<'a> Session<'a> {
             conditions,
             capture,
             sampler,
+            watch,
             marks: MarkFile::new().map_err(RecordError::Marks)?,
             progress,
             part: 1,
@@ -131,7 +136,8 @@ impl<'a> Session<'a> {
     /// Takes what has completed and writes it, into the next file where this one
     /// is full.
     fn look(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
-        self.total += file.take(&mut self.capture, self.sampler.as_mut())?;
+        self.total += file.take(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
+        self.name_replaced_disks();
         self.read_marks();
         if file.is_to_be_kept() {
             self.count()?;
@@ -145,6 +151,15 @@ impl<'a> Session<'a> {
             self.tell()?;
         }
         Ok(file)
+    }
+
+    /// Gives a disk that took the number of another one an identity of its own.
+    fn name_replaced_disks(&mut self) {
+        for replaced in self.watch.take_replaced() {
+            self.progress.tell(&RecordingEvent::Remark(&replaced.remark));
+            self.conditions.devices.push(replaced.device);
+            self.conditions.remarks.push(replaced.remark);
+        }
     }
 
     fn read_marks(&mut self) {
@@ -236,7 +251,8 @@ impl<'a> Session<'a> {
     /// Takes the rest and says what it was, what was lost, and what it cost.
     fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
         let mut file = self.look(file)?;
-        self.total += file.take_rest(&mut self.capture, self.sampler.as_mut())?;
+        self.total += file.take_rest(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
+        self.name_replaced_disks();
         let counters = self.finish(file)?;
         Ok(Recorded { conditions: self.conditions, counters, ios: self.total })
     }

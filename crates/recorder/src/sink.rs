@@ -1,5 +1,6 @@
 //! What writes the rows of a capture: single I/Os, or capture steps.
 
+use crate::disk_watch::DiskWatch;
 use crate::recorded::Written;
 use std::fs::File;
 use std::io::BufWriter;
@@ -54,6 +55,9 @@ pub(crate) enum Sink {
         parts: Vec<StreamInStep>,
         taken: Instant,
         responses_kept: Instant,
+        /// The places of the disks whose response times come next; empty while they are those of
+        /// the beginning.
+        places: Vec<u16>,
         /// I/Os in all parts so far.
         ios: u64,
     },
@@ -74,6 +78,7 @@ impl Sink {
                 parts: Vec::new(),
                 taken: Instant::now(),
                 responses_kept: Instant::now(),
+                places: Vec::new(),
                 ios: 0,
             },
         })
@@ -84,6 +89,7 @@ impl Sink {
         &mut self,
         capture: &mut Capture,
         sampler: Option<&mut ContentSampler>,
+        watch: &mut DiskWatch,
     ) -> Result<u64, SinkError> {
         match self {
             Sink::Ios { events, .. } => {
@@ -101,7 +107,7 @@ impl Sink {
                 *taken = Instant::now();
             }
         }
-        self.write(capture)
+        self.write(capture, watch)
     }
 
     /// Ends the capture and takes the rest.
@@ -109,6 +115,7 @@ impl Sink {
         &mut self,
         capture: &mut Capture,
         sampler: Option<&mut ContentSampler>,
+        watch: &mut DiskWatch,
     ) -> Result<u64, SinkError> {
         let mut none = Vec::new();
         let events = match self {
@@ -121,18 +128,27 @@ impl Sink {
             sampler.look(events);
             sampler.finish(events);
         }
-        self.write(capture)
+        self.write(capture, watch)
     }
 
-    fn write(&mut self, capture: &mut Capture) -> Result<u64, SinkError> {
+    fn write(&mut self, capture: &mut Capture, watch: &mut DiskWatch) -> Result<u64, SinkError> {
         match self {
             Sink::Ios { writer, events } => {
+                watch.look();
+                events.iter_mut().for_each(|event| event.device = watch.device(event.device));
                 writer.write(events)?;
                 Ok(events.len() as u64)
             }
-            Sink::Steps { writer, parts, ios, .. } => {
+            Sink::Steps { writer, parts, ios, step_ns, places, .. } => {
                 parts.clear();
                 capture.take_steps(parts)?;
+                if watch.look() {
+                    // Those so far are of the disk that went away.
+                    let step = capture.lasted_ns() / *step_ns;
+                    writer.add_responses(step, &responses(capture, places));
+                    *places = watch.places();
+                }
+                parts.iter_mut().for_each(|part| part.device = watch.device(part.device));
                 writer.add(parts);
                 let new = parts.iter().map(|part| part.ios).sum::<u64>();
                 *ios += new;
@@ -161,11 +177,14 @@ impl Sink {
                 writer.update(conditions)?;
                 writer.flush()?;
             }
-            Sink::Steps { writer, step_ns, responses_kept, .. } => {
+            Sink::Steps { writer, step_ns, responses_kept, places, .. } => {
                 writer.update(conditions)?;
                 if responses_kept.elapsed() >= KEEP_RESPONSES {
                     *responses_kept = Instant::now();
-                    writer.add_responses(conditions.lasted_ns / *step_ns, &responses(capture));
+                    writer.add_responses(
+                        conditions.lasted_ns / *step_ns,
+                        &responses(capture, places),
+                    );
                 }
                 let settled = conditions.lasted_ns.saturating_sub(LATE.as_nanos() as u64);
                 writer.flush_before(settled / *step_ns)?;
@@ -195,9 +214,10 @@ impl Sink {
                 writer.finish(conditions.clone())?;
                 Written { path, ios, step_rows: None }
             }
-            Sink::Steps { mut writer, step_ns, ios, .. } => {
+            Sink::Steps { mut writer, step_ns, ios, places, .. } => {
                 let rows = writer.rows();
-                writer.add_responses(conditions.lasted_ns / step_ns, &responses(capture));
+                let last = conditions.lasted_ns / step_ns;
+                writer.add_responses(last, &responses(capture, &places));
                 writer.finish(conditions)?;
                 Written { path, ios, step_rows: Some(rows) }
             }
@@ -205,9 +225,12 @@ impl Sink {
     }
 }
 
-/// The response times since they were last taken.
-fn responses(capture: &mut Capture) -> Vec<StreamResponses> {
+/// The response times since they were last taken, on the devices at these places.
+fn responses(capture: &mut Capture, places: &[u16]) -> Vec<StreamResponses> {
     let mut responses = Vec::new();
     capture.take_responses(&mut responses);
+    for part in &mut responses {
+        part.device = places.get(usize::from(part.device)).copied().unwrap_or(part.device);
+    }
     responses
 }

@@ -18,7 +18,7 @@ use self::side::Side;
 use crate::parts;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, FormHeader, Page, Row, Table};
-use steadfast_domain::{Caveat, CaveatKind, Findings};
+use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
 
 /// Runs that fit side by side on a page.
 pub const COMPARED_MAX: usize = 7;
@@ -266,7 +266,11 @@ fn frame(title: &str, sides: &[Side<'_>]) -> Findings {
         sponsor: None,
         blocks: Vec::new(),
     };
+    // A comparison is no better than the worst of its runs; none of it is judged by itself.
+    let worst = all.iter().map(|f| f.whole_end()).max();
+    let end = worst.filter(|end| *end > EndState::Steady).unwrap_or(EndState::Complete);
     Findings {
+        end,
         method: same(&|f| f.method.clone(), "The runs differ in their method."),
         headline: same(&|f| f.headline.clone(), ""),
         simulated: all.iter().any(|f| parts::simulated(f)),

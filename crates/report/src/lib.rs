@@ -25,7 +25,7 @@ pub use compare::{COMPARED_MAX, CompareError, compare, metrics};
 pub use csv::{csv, tables};
 pub use date::date_stamp;
 pub use html::html;
-pub use json::json;
+pub use json::{FindingsError, FindingsFile, json, parse_findings};
 pub use limits::{Checked, Judged, Limit, Limits, LimitsError, Names, check, names, names_text};
 pub use pdf::{pdf, pdf_form};
 pub use svg::svg;

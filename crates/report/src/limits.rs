@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
-use steadfast_domain::text::wrapped;
-use steadfast_domain::{Caveat, CaveatKind, Findings};
+use steadfast_domain::text::{excerpt, with_short_words, wrapped};
+use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
 
 /// Why a file of limits cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +101,7 @@ impl Limits {
     /// where one makes no sense.
     pub fn parse(text: &str) -> Result<Limits, LimitsError> {
         let file: File = toml::from_str(text)
-            .map_err(|error| LimitsError::Syntax(error.to_string().trim_end().to_owned()))?;
+            .map_err(|error| LimitsError::Syntax(with_short_words(error.to_string().trim_end())))?;
         if file.limit.is_empty() {
             let why = "it has no [[limit]]; each limit starts with that line";
             return Err(LimitsError::Syntax(why.into()));
@@ -209,25 +209,92 @@ pub struct Judged {
     pub reason: Option<String>,
 }
 
+/// Why the numbers of a run do not count, whatever they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Objection {
+    /// The name by which it is allowed: `unsteady`, `quick`, `simulated`, `gap`, `method`, or
+    /// the id of a disclosure.
+    pub name: String,
+    /// What is so, in one sentence; of a run of several, with the part.
+    pub text: String,
+    /// The user said that it does not matter.
+    pub allowed: bool,
+}
+
 /// A run's numbers, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Checked {
     /// What the limits are from.
     pub title: Option<String>,
-    /// Every number is within its limits, and the run has ended.
+    /// Every number is within its limits, the run has ended, and every objection is allowed.
     pub pass: bool,
     /// The run has come to its end: until then no number is final.
     pub finished: bool,
+    /// Why the run does not count; empty where nothing speaks against it.
+    pub objections: Vec<Objection>,
     /// Each number.
     pub limits: Vec<Judged>,
 }
 
-/// Judges a run's numbers. One that is missing fails, with the reason.
-pub fn check(findings: &Findings, limits: &Limits) -> Checked {
+/// Judges a run's numbers. One that is missing fails, with the reason. So does a run whose
+/// numbers do not count, unless each of its objections is among the allowed names.
+pub fn check(findings: &Findings, limits: &Limits, allowed: &[String]) -> Checked {
     let judged: Vec<Judged> = limits.limits.iter().map(|limit| judge(findings, limit)).collect();
     let finished = findings.whole_end().is_final();
-    let pass = finished && judged.iter().all(|j| j.pass);
-    Checked { title: limits.title.clone(), pass, finished, limits: judged }
+    let objections = objections(findings, allowed);
+    let counts = objections.iter().all(|objection| objection.allowed);
+    let pass = finished && counts && judged.iter().all(|j| j.pass);
+    Checked { title: limits.title.clone(), pass, finished, objections, limits: judged }
+}
+
+/// What speaks against a run's numbers: its end, then its disclosures and those of its parts,
+/// each text once.
+fn objections(findings: &Findings, allowed: &[String]) -> Vec<Objection> {
+    let mut objections: Vec<Objection> = Vec::new();
+    let mut object = |name: &str, text: String| {
+        if objections.iter().all(|known| known.text != text) {
+            let allowed = allowed.iter().any(|one| one == name);
+            objections.push(Objection { name: name.to_owned(), text, allowed });
+        }
+    };
+    let parts = parts::parts(findings);
+    let everything = std::iter::once(findings).chain(parts.iter().copied());
+    for one in everything {
+        let is_part = !std::ptr::eq(one, findings);
+        let part = if is_part { format!("{}: ", one.title) } else { String::new() };
+        let named = one.caveats.iter().filter_map(|caveat| Some((caveat, objection(caveat)?)));
+        let mut is_said = false;
+        for (caveat, name) in named {
+            is_said |= name == UNSTEADY;
+            object(name, format!("{part}{}", caveat.text));
+        }
+        match one.end {
+            EndState::NotSteady | EndState::Void if !is_said => {
+                object(UNSTEADY, format!("{part}{}", one.ending));
+            }
+            EndState::Failed => object(FAILED, format!("{part}{}", one.ending)),
+            _ => {}
+        }
+    }
+    objections
+}
+
+/// Names of objections that are no ids of disclosures.
+const UNSTEADY: &str = "unsteady";
+const METHOD: &str = "method";
+const FAILED: &str = "failed";
+
+/// The name of the objection that a disclosure is; `None` where numbers count in spite of it.
+fn objection(caveat: &Caveat) -> Option<&str> {
+    match caveat.id.as_str() {
+        // Said by `finished`.
+        ids::UNFINISHED => None,
+        ids::PRECONDITIONING_NOT_STEADY | ids::STEADY_WITHIN_FIRST_FILL => Some(UNSTEADY),
+        id if ids::NOT_STEADY.contains(&id) => Some(UNSTEADY),
+        ids::STEP_TIME | ids::ROUNDS_MAX => Some(METHOD),
+        ids::GAP => Some(ids::GAP),
+        id => (caveat.kind == CaveatKind::Invalidates).then_some(id),
+    }
 }
 
 fn judge(findings: &Findings, limit: &Limit) -> Judged {
@@ -277,7 +344,9 @@ fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
     })?;
     match row.cells.get(column) {
         Some(Cell::Number { value, .. }) if value.is_finite() => Ok(*value),
-        Some(Cell::Text(text)) => Err(format!("the value is not a number: '{text}'")),
+        Some(Cell::Text(text)) => {
+            Err(format!("the value is not a number: '{text}'", text = excerpt(text)))
+        }
         _ => Err("not measured".into()),
     }
 }
@@ -295,7 +364,11 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
     if of_part.is_empty() {
         let ids = everything.iter().map(|one| one.id.as_str());
         let part = limit.part.as_deref().unwrap_or_default();
-        return Err(format!("the run has no part '{part}'; it has {}", few(ids)));
+        return Err(format!(
+            "the run has no part '{part}'; it has {}",
+            few(ids),
+            part = excerpt(part)
+        ));
     }
     let having: Vec<&Table> = of_part
         .iter()
@@ -322,7 +395,8 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(str::to_owned).collect();
     let unique = each_once(names.iter());
     let more = unique.len().saturating_sub(12);
-    let shown: Vec<String> = unique.iter().take(12).map(|name| format!("'{name}'")).collect();
+    let shown: Vec<String> =
+        unique.iter().take(12).map(|name| format!("'{name}'", name = excerpt(name))).collect();
     match (shown.is_empty(), more) {
         (true, _) => "none".into(),
         (false, 0) => shown.join(", "),
@@ -345,19 +419,44 @@ impl Checked {
     fn judgment(&self) -> String {
         let failed = self.limits.iter().filter(|j| !j.pass).count();
         let missing = self.limits.iter().filter(|j| j.measured.is_none()).count();
+        let within = match self.limits.len() {
+            1 => "the number is within its limits".to_owned(),
+            all => format!("all {all} numbers are within their limits"),
+        };
+        let open = self.open_objections();
         match (failed, missing) {
-            (0, _) if !self.finished => {
-                format!("all {} numbers are within their limits.", self.limits.len())
-            }
-            (0, _) => format!("PASS: all {} numbers are within their limits.", self.limits.len()),
+            (0, _) if !self.finished => format!("{within}."),
+            (0, _) if open.is_empty() => format!("PASS: {within}."),
+            (0, _) => format!("NO PASS: {within}, but they do not count: {}.", open.join(", ")),
             (n, 0) => {
                 format!("FAIL: {n} of {} numbers are outside their limits.", self.limits.len())
             }
             (n, m) => format!(
-                "FAIL: {n} of {} numbers are outside their limits; {m} of them are missing.",
-                self.limits.len()
+                "FAIL: {n} of {} numbers are outside their limits; {m} of them {} missing.",
+                self.limits.len(),
+                if m == 1 { "is" } else { "are" }
             ),
         }
+    }
+
+    /// The names of the objections that are not allowed, each once.
+    fn open_objections(&self) -> Vec<String> {
+        let open = self.objections.iter().filter(|objection| !objection.allowed);
+        each_once(open.map(|objection| &objection.name))
+    }
+
+    /// A line for each objection: its name, what is so, and how it is allowed.
+    fn objection_lines(&self) -> Vec<String> {
+        let line = |objection: &Objection| {
+            let state = if objection.allowed { "allowed" } else { "does not count" };
+            format!("{} ({state}): {}", objection.name, objection.text)
+        };
+        let mut lines: Vec<String> = self.objections.iter().map(line).collect();
+        let open = self.open_objections();
+        if !open.is_empty() {
+            lines.push(format!("To judge the numbers all the same: --allow {}", open.join(",")));
+        }
+        lines
     }
 
     /// The table of every number.
@@ -376,12 +475,13 @@ impl Checked {
             // Writing to a String cannot fail.
             let _ = writeln!(places, "{}: {}{reason}", judged.title, judged.place);
         }
-        let exhibits = vec![
-            Exhibit::Text(self.outcome()),
+        let mut exhibits = vec![Exhibit::Text(self.outcome())];
+        exhibits.extend(self.objection_lines().into_iter().map(Exhibit::Text));
+        exhibits.extend([
             Exhibit::Table(self.table()),
             Exhibit::Text("Table, row and column of each number:".into()),
             Exhibit::Listing(places),
-        ];
+        ]);
         Page::new("Check against limits", exhibits)
     }
 
@@ -407,7 +507,11 @@ impl Checked {
 
     /// The outcome and every number as plain text.
     pub fn text(&self, width: usize) -> String {
-        let mut lines = vec![self.outcome(), String::new()];
+        let mut lines = vec![self.outcome()];
+        for line in self.objection_lines() {
+            lines.extend(wrapped(&line, width, "  "));
+        }
+        lines.push(String::new());
         lines.extend(crate::text::table_lines(&self.table(), width));
         for judged in self.limits.iter().filter(|j| j.reason.is_some()) {
             let reason = judged.reason.as_deref().unwrap_or_default();

@@ -6,7 +6,8 @@ use crate::rig::Rig;
 use steadfast_domain::record::Check;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Until};
 use steadfast_domain::{
-    Caveat, Conditions, Demand, Device, Halt, IoStream, Measurement, Nanos, Place, Step, Stimulus,
+    Bytes, Caveat, Conditions, Demand, Device, Halt, IoStream, Measurement, Nanos, Place, Step,
+    Stimulus,
 };
 use steadfast_engine::{Prepared, Start};
 
@@ -50,7 +51,12 @@ impl Single {
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
         let unit = largest.unwrap_or(0).max(u64::from(device.logical_sector));
         let usual = self.ios.is_none().then_some(USUAL);
-        let range = ActiveRange::first(self.active_range_percent, device.capacity, unit);
+        let mut range = ActiveRange::first(self.active_range_percent, device.capacity, unit);
+        if range.length == Bytes(0) {
+            // A transfer is larger than the device, which the refusal names as it is.
+            let sector = u64::from(device.logical_sector);
+            range = ActiveRange::first(self.active_range_percent, device.capacity, sector);
+        }
         let until = Until { time: self.time.or(usual), ios: self.ios, bytes: None };
         let stimulus = Stimulus::new(self.streams.clone(), range, self.demand, until)
             .data_pattern(self.data_pattern.clone())

@@ -91,6 +91,7 @@ mod tests {
             discard: false,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         }
     }
@@ -106,6 +107,7 @@ mod tests {
             device: Box::new(device()),
             host: Box::new(Host::default()),
             proof: proof.map(Box::new),
+            directory: None,
         }
     }
 

@@ -7,11 +7,10 @@ use crate::rig::{Journal, Rig, Tell, Watch};
 use crate::surroundings::{HostWishes, Surroundings};
 use crate::together::Seat;
 use std::time::Duration;
-use steadfast_domain::measurement::CommonStart;
+use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod, Step,
-    Transport,
 };
 use steadfast_engine::{OnTarget, Prepared, Refusal, Start, Stop};
 use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
@@ -30,6 +29,8 @@ pub struct RealRig {
     surroundings: Surroundings,
     seat: Option<Seat>,
     caveats: Vec<Caveat>,
+    /// The kernel's counts at the cut that left a load running.
+    at_cut: Option<KernelCounters>,
 }
 
 impl RealRig {
@@ -46,6 +47,7 @@ impl RealRig {
             surroundings,
             seat: None,
             caveats: Vec::new(),
+            at_cut: None,
         }
     }
 }
@@ -167,7 +169,8 @@ impl Rig for RealRig {
         let device = self.engine.target().device().clone();
         let RealRig { engine, seat, stop, surroundings: around, roots, .. } = self;
         let mut surroundings = around.before(step);
-        let (mut met, mut before) = (None, None);
+        // A load that runs on has no moment of its own to be counted from.
+        let (mut met, mut before) = (None, self.at_cut.take().filter(|_| step.continues));
         // The engine has everything ready when it asks.
         let mut agree = || {
             met = match (seat.as_mut(), step.continues) {
@@ -185,18 +188,22 @@ impl Rig for RealRig {
             let late = measurement.common_start.and_then(|start| start.late);
             CommonStart { late, ..met }
         });
-        // A file has no counters of its own, and a load that runs on has I/Os
-        // in both steps.
-        let alone = !step.continues && measurement.complete && device.transport != Transport::File;
-        let before = before.filter(|_| alone);
         let read = || steadfast_host::kernel_counters(&device, roots);
-        measurement.kernel =
-            before.and_then(|before| physical::counted_since(&before, &measurement, PAUSE, read));
+        measurement.kernel = match (before, measurement.complete) {
+            (None, _) => None,
+            (Some(before), true) => physical::counted_since(&before, &measurement, PAUSE, read),
+            // The load runs on: there is no moment at which all of its I/Os are counted.
+            (Some(before), false) => {
+                self.at_cut = read();
+                self.at_cut.map(|now| now.since(&before)).filter(|counted| !counted.is_zero())
+            }
+        };
         self.surroundings.after(surroundings, step, &mut measurement);
         Ok(measurement)
     }
 
     fn end_load(&mut self) {
+        self.at_cut = None;
         self.engine.end_load();
     }
     fn take_caveats(&mut self) -> Vec<Caveat> {

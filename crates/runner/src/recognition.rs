@@ -6,28 +6,44 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-use steadfast_domain::{Device, Entry, Load, Note, Proof, Transport};
+use steadfast_domain::{Device, DirectoryProof, Entry, Load, Note, Proof, Transport};
 
 /// Why it is not proven that a device, of which `now` is known, is the one that
-/// this run was begun on; nothing where it is.
+/// this run was begun on, or that the `directory` is the run's; nothing where both are.
 ///
 /// # Errors
 /// Where a file cannot be looked at.
-pub fn doubts(contents: &Contents, device: &Device, now: &Proof) -> io::Result<Vec<String>> {
-    let mut doubts = match journalled_proof(contents) {
-        Some(then) => then.differences(now, &contents.settings.device),
-        None if contents.lines.is_empty() => {
+pub fn doubts(
+    contents: &Contents,
+    directory: &Path,
+    device: &Device,
+    now: &Proof,
+) -> io::Result<Vec<String>> {
+    let mut doubts = match opening(contents) {
+        Some((Some(then), _)) => then.differences(now, &contents.settings.device),
+        _ if contents.lines.is_empty() => {
             vec!["the run was interrupted before its device was confirmed".into()]
         }
-        None => vec![
+        _ => vec![
             "the run was started by a version of steadfast that stored no proof of its device"
                 .into(),
         ],
     };
+    doubts.extend(directory_doubts(contents, directory));
     if device.transport == Transport::File && now.mark.is_none() {
         doubts.extend(changed_since(Path::new(&device.path), &contents.lines)?);
     }
     Ok(doubts)
+}
+
+/// Why it is not proven that a directory is the one in which the run was conducted: another
+/// run in its place was confirmed for another device.
+pub fn directory_doubts(contents: &Contents, directory: &Path) -> Vec<String> {
+    let Some((_, then)) = opening(contents) else { return Vec::new() };
+    match (then, steadfast_host::directory_proof(directory)) {
+        (Some(then), Some(now)) => then.differences(&now),
+        _ => vec!["nothing shows that this directory is the one in which the run began".into()],
+    }
 }
 
 /// How long after its last journal line a killed run may have written.
@@ -50,9 +66,10 @@ fn changed_since(path: &Path, lines: &[Line]) -> io::Result<Option<String>> {
     Ok(is_later.then(|| "the file was changed after the last journal entry of the run".into()))
 }
 
-fn journalled_proof(contents: &Contents) -> Option<&Proof> {
+/// What proves the device and the directory, as the run was taken up last.
+fn opening(contents: &Contents) -> Option<(Option<&Proof>, Option<&DirectoryProof>)> {
     match &contents.opening()?.entry {
-        Entry::Opened { proof, .. } => proof.as_deref(),
+        Entry::Opened { proof, directory, .. } => Some((proof.as_deref(), directory.as_deref())),
         _ => None,
     }
 }

@@ -10,6 +10,10 @@ use steadfast_domain::{
 };
 use steadfast_engine::{Prepared, Refusal};
 
+/// Steps of a plan at most: 173 days of a load that is journaled once a minute. A file of
+/// another tool can ask for billions.
+const STEPS_MAX: usize = 250_000;
+
 /// How the rehearsed drive behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outlook {
@@ -104,8 +108,7 @@ pub fn rehearse(
     bytes_per_second: Option<u64>,
 ) -> Result<Plan, Halt> {
     let plan = |outlook| {
-        let mut bench =
-            Rehearsal { outlook, bytes_per_second, running: Nanos::ZERO, plan: Plan::default() };
+        let mut bench = Rehearsal::new(outlook, bytes_per_second);
         procedure.conduct(&mut bench)?;
         Ok(bench.plan)
     };
@@ -121,12 +124,7 @@ pub fn refusal(
     procedure: &dyn Procedure,
     prepare: &mut dyn FnMut(&Step) -> Result<Prepared, Refusal>,
 ) -> Option<String> {
-    let rehearsal = Rehearsal {
-        outlook: Outlook::Best,
-        bytes_per_second: None,
-        running: Nanos::ZERO,
-        plan: Plan::default(),
-    };
+    let rehearsal = Rehearsal::new(Outlook::Best, None);
     let mut bench = Inquiry { rehearsal, prepare, asked: HashSet::new(), refused: None };
     // Only what is refused counts: the run itself says what else halts it.
     let _ = procedure.conduct(&mut bench);
@@ -139,12 +137,7 @@ pub fn refusal(
 /// # Errors
 /// What halts it whatever its steps give.
 pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
-    let rehearsal = Rehearsal {
-        outlook: Outlook::Best,
-        bytes_per_second: None,
-        running: Nanos::ZERO,
-        plan: Plan::default(),
-    };
+    let rehearsal = Rehearsal::new(Outlook::Best, None);
     let mut bench = Collection { rehearsal, seen: HashSet::new(), steps: Vec::new() };
     procedure.conduct(&mut bench)?;
     Ok(bench.steps)
@@ -217,6 +210,15 @@ struct Rehearsal {
     /// How long the load that a cut left running has run so far.
     running: Nanos,
     plan: Plan,
+    /// Time of the plan so far.
+    time_ns: u64,
+}
+
+impl Rehearsal {
+    fn new(outlook: Outlook, bytes_per_second: Option<u64>) -> Self {
+        let (running, plan) = (Nanos::ZERO, Plan::default());
+        Rehearsal { outlook, bytes_per_second, running, plan, time_ns: 0 }
+    }
 }
 
 /// What one call of `apply` is planned as.
@@ -227,6 +229,26 @@ struct Leg {
 }
 
 impl Rehearsal {
+    /// Adds a step to the plan.
+    ///
+    /// # Errors
+    /// Returns [`Halt::Refused`] if the plan is longer than any run, or takes longer than a
+    /// time can say.
+    fn add(&mut self, planned: Planned) -> Result<(), Halt> {
+        if self.plan.steps.len() >= STEPS_MAX {
+            return Err(Halt::Refused(format!(
+                "the run has more than {STEPS_MAX} steps, of which each takes up to a minute of \
+                 a long load; choose shorter times or smaller counts"
+            )));
+        }
+        let more = planned.time.unwrap_or_default();
+        self.time_ns = self.time_ns.checked_add(more.0).ok_or_else(|| {
+            Halt::Refused("the run takes more than 584 years; choose shorter times".into())
+        })?;
+        self.plan.steps.push(planned);
+        Ok(())
+    }
+
     fn leg(&mut self, step: &Step) -> Leg {
         if !step.continues {
             self.running = Nanos::ZERO;
@@ -373,12 +395,12 @@ impl Bench for Rehearsal {
         Ok(wanted.clone())
     }
     fn purge(&mut self) -> Result<Purge, Halt> {
-        self.plan.steps.push(Planned::pause("purge", None));
+        self.add(Planned::pause("purge", None))?;
         Ok(Purge::new(PurgeMethod::Nothing, Nanos::ZERO))
     }
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt> {
         let leg = self.leg(step);
-        self.plan.steps.push(Planned {
+        self.add(Planned {
             phase: step.place.phase.clone(),
             round: step.place.round,
             point: step.place.point,
@@ -386,7 +408,7 @@ impl Bench for Rehearsal {
             time: leg.time,
             bytes: leg.bytes,
             demand: step.load.stimulus().map(|stimulus| stimulus.demand),
-        });
+        })?;
         let measurement = match &step.load {
             Load::Stimulus(stimulus) => imagined(stimulus, self.iops(step), &leg),
             Load::Together(stimuli) => imagined_at_once(stimuli, self.iops(step), &leg),
@@ -395,8 +417,7 @@ impl Bench for Rehearsal {
         Ok(Outcome { measurement, gap_before: None })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
-        self.plan.steps.push(Planned::pause("idle", Some(time)));
-        Ok(())
+        self.add(Planned::pause("idle", Some(time)))
     }
     fn note(&mut self, _: &Note) {}
 }
@@ -456,6 +477,9 @@ mod tests {
         let plan = |script: &ScriptLoad| rehearse(&Replay(script.clone()), Outlook::Best, None);
         let planned = plan(&script).unwrap();
         assert_eq!((planned.steps.len(), planned.time()), (2, Nanos::from_secs(100)));
+        // One of 292 years is refused before its parts take the memory.
+        let endless = ScriptLoad { span: Nanos(1 << 63), ..script.clone() };
+        assert!(matches!(plan(&endless), Err(Halt::Refused(_))));
         // In a closed loop that is up to the device.
         script.timing = Timing::Closed;
         let planned = plan(&script).unwrap();

@@ -35,6 +35,11 @@ pub fn conduct(
         device: Box::new(rig.device().clone()),
         host: Box::new(rig.host()),
         proof: rig.proof().map(Box::new),
+        directory: if rig.device().is_simulated() {
+            None
+        } else {
+            steadfast_host::directory_proof(ledger.directory()).map(Box::new)
+        },
     };
     if let Err(error) = ledger.append(rig.now(), &opened) {
         // A run that could not even be begun must not stand in the way of the next.

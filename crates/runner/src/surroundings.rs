@@ -7,8 +7,8 @@ use steadfast_domain::record::{Check, CheckState, HostChange};
 use steadfast_domain::{Device, Load, Measurement, Nanos, Settings, Step};
 use steadfast_engine::Stop;
 use steadfast_host::{
-    DeviceLogs, IdleStateHold, LogReading, PowerMeter, PowerSource, ProcessorTimes, PurgeOrder,
-    Roots, SleepInhibition, Undone,
+    DeviceLogs, IdleStateHold, LogReading, OwnCgroups, PowerMeter, PowerSource, ProcessorTimes,
+    PurgeOrder, QuotaCounts, Roots, SleepInhibition, Undone,
 };
 
 /// Steps shorter than this get no reading of the device's logs: asking a drive
@@ -58,6 +58,8 @@ pub(crate) struct Surroundings {
     power: Option<PowerMeter>,
     locks: Vec<Lock>,
     throttled: Option<u64>,
+    /// The control groups of this program.
+    cgroups: Option<OwnCgroups>,
     /// Settings that were not put back, because they are no longer ours.
     left: Vec<Check>,
 }
@@ -72,6 +74,7 @@ enum Lock {
 pub(crate) struct Before {
     log: Option<LogReading>,
     processors: Option<ProcessorTimes>,
+    quotas: Option<QuotaCounts>,
 }
 
 impl Surroundings {
@@ -85,6 +88,7 @@ impl Surroundings {
             power: None,
             locks: Vec::new(),
             throttled: None,
+            cgroups: OwnCgroups::of_this_process(roots),
             left: Vec::new(),
         }
     }
@@ -174,7 +178,11 @@ impl Surroundings {
         if let Some(power) = &self.power {
             power.begin();
         }
-        Before { log, processors: steadfast_host::processor_times(&self.roots) }
+        Before {
+            log,
+            processors: steadfast_host::processor_times(&self.roots),
+            quotas: self.quota_counts(),
+        }
     }
 
     /// The rig has waited since it read what is to be compared: what the processors do
@@ -184,13 +192,20 @@ impl Surroundings {
             power.begin();
         }
         before.processors = steadfast_host::processor_times(&self.roots);
+        before.quotas = self.quota_counts();
+    }
+
+    fn quota_counts(&self) -> Option<QuotaCounts> {
+        self.cgroups.as_ref().and_then(OwnCgroups::quota_counts)
     }
 
     /// Fills in what was sensed during a step. What the engine has sensed stays.
     pub(crate) fn after(&mut self, before: Before, step: &Step, measurement: &mut Measurement) {
         let processors = steadfast_host::processor_times(&self.roots);
         let power = self.power.as_ref().and_then(PowerMeter::mean_milliwatts);
+        let quotas = before.quotas.zip(self.quota_counts());
         let sensed = &mut measurement.sensed;
+        sensed.cpu_throttling = quotas.and_then(|(before, after)| after.since(&before));
         sensed.host_cpu =
             before.processors.zip(processors).and_then(|(before, after)| after.since(&before));
         sensed.power_milliwatts = power;

@@ -5,6 +5,7 @@ use crate::exit::misuse;
 use crate::workloads;
 use std::collections::BTreeMap;
 use std::path::Path;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Device, Settings};
 
 /// The program's name and version, as every record and report names it.
@@ -29,7 +30,7 @@ pub fn settings(
     settings.verify = chosen.verify;
     settings.hold_c_states = chosen.hold_c_states;
     settings.power_command = chosen.power_command.as_deref().map(power_command).transpose()?;
-    settings.command = std::env::args().collect::<Vec<_>>().join(" ");
+    settings.command = crate::cli::command_line();
     settings.parameters = parameters(chosen)?;
     settings.workload = workloads::asked(chosen, device)?;
     settings.sim_gap = chosen.sim_gap;
@@ -106,9 +107,9 @@ pub fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
         };
         let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
         for line in lines {
-            let (key, value) = line
-                .split_once('=')
-                .ok_or_else(|| misuse(format!("--meta {item}: '{line}' is not key=value")))?;
+            let (key, value) = line.split_once('=').ok_or_else(|| {
+                misuse(format!("--meta {item}: '{line}' is not key=value", line = excerpt(line)))
+            })?;
             steadfast_procedures::check_meta(key.trim())?;
             all.insert(key.trim().to_owned(), value.trim().to_owned());
         }

@@ -15,13 +15,17 @@ pub mod tkperf;
 pub mod trace;
 
 use crate::exit;
+use crate::terminal;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
 use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile, PurgeChoice, PurgeFailure};
 use steadfast_procedures::{PROCEDURES, rwsw};
@@ -41,11 +45,44 @@ pub struct Cli {
 
 /// Reads the command line; a wrong one ends the process with code 2.
 pub fn parse() -> Cli {
-    let words = tkperf::double_dashed(std::env::args_os());
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some((at, word)) = words.iter().enumerate().find(|(_, word)| word.to_str().is_none()) {
+        let shown = word.to_string_lossy();
+        end(&Cli::command().error(
+            ErrorKind::InvalidUtf8,
+            format!(
+                "argument {at}, {}, is not UTF-8; rename the file, or name it through a link",
+                excerpt(&printable(&shown))
+            ),
+        ));
+    }
+    let words = tkperf::double_dashed(words.into_iter());
     let parsed = overview::add_to(Cli::command())
         .try_get_matches_from(words)
         .and_then(|matches| Cli::from_arg_matches(&matches));
-    parsed.unwrap_or_else(|error| in_plain_words(error).exit())
+    parsed.unwrap_or_else(|error| end(&in_plain_words(error)))
+}
+
+/// Prints a help text or an error and ends the process. A help text that cannot be printed
+/// is a failure.
+#[expect(clippy::exit, reason = "nothing runs yet, and clap ends the process here as well")]
+fn end(error: &clap::Error) -> ! {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    let code = match printed {
+        Err(why) if !error.use_stderr() && why.kind() != std::io::ErrorKind::BrokenPipe => {
+            terminal::complain(&format!("steadfast: standard output: {why}"));
+            1
+        }
+        _ => error.exit_code(),
+    };
+    std::process::exit(code)
+}
+
+/// The command line as one text, for records.
+pub fn command_line() -> String {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    words.join(" ")
 }
 
 /// A command line of this program's own making.
@@ -65,7 +102,8 @@ fn in_plain_words(error: clap::Error) -> clap::Error {
     let is_negative = |text: &String| {
         text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
-    match std::env::args().skip(1).find(is_negative) {
+    let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
+    match words.into_iter().find(is_negative) {
         Some(value) if error.kind() == ErrorKind::UnknownArgument => Cli::command().error(
             ErrorKind::InvalidValue,
             format!("{value} is negative; times, sizes and counts cannot be negative"),
@@ -733,6 +771,10 @@ pub struct CheckArguments {
     /// Print the names of tables, rows and columns that a limit can use
     #[arg(long, conflicts_with = "limits")]
     pub list: bool,
+    /// Judge the numbers in spite of this, separated by commas: unsteady, quick, simulated, gap,
+    /// method, or another name that check prints. Without it such a run does not pass
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "list")]
+    pub allow: Vec<String>,
     /// Directory for check.html and check.pdf; default: the run directory
     #[arg(long, short, value_name = "DIR", conflicts_with = "no_report")]
     pub output: Option<PathBuf>,

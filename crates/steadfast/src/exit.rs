@@ -31,14 +31,15 @@ pub enum ExitState {
 pub const HELP: &str = "Exit codes:
   0  done
   1  failed or refused; stderr says what happened and what to do; also: a
-     damaged trace whose readable part was shown
+     damaged trace whose readable part was shown, a measurement (measure) in
+     which 1 % or more of the I/Os failed
   2  the command line is wrong
-  3  the run ended, but steady state was not achieved, or (verify-write)
-     data read back differs from what was written
+  3  the run ended, but steady state was not achieved, or (verify-write,
+     measure --verify) data read back differs from what was written
   4  the run halted; `steadfast resume RUN_DIR` resumes it
-  5  a number is outside its limits or missing (check); the engines do not
-     agree, or it cannot be shown (calibrate); a replay is not its capture
-     (replay verify)
+  5  a number is outside its limits or missing, or the run is not steady,
+     quick or simulated (check, unless --allow); the engines do not agree, or
+     it cannot be shown (calibrate); a replay is not its capture (replay verify)
   6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run
@@ -92,13 +93,25 @@ fn is_misuse(error: &anyhow::Error) -> bool {
 /// An error with its causes, each said once: some print their cause themselves.
 pub fn said(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |text, cause| {
-        let cause = cause.to_string();
+        let cause = bounded(cause.to_string());
         match text.as_str() {
             "" => cause,
             known if known.contains(&cause) => text,
             _ => format!("{text}: {cause}"),
         }
     })
+}
+
+/// Characters of a cause that are printed. No message of ours is as long; one that quotes a
+/// file or another program may be.
+const CAUSE_MAX: usize = 4000;
+
+fn bounded(mut cause: String) -> String {
+    if let Some((end, _)) = cause.char_indices().nth(CAUSE_MAX) {
+        cause.truncate(end);
+        cause.push('…');
+    }
+    cause
 }
 
 #[cfg(test)]

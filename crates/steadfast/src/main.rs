@@ -25,6 +25,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     keep_quiet_about_caught_panics();
     signals::survive_limits();
+    if let Err(error) = steadfast_host::check_clocks() {
+        return exit::code(Err(anyhow::anyhow!(
+            "cannot read the clock: {error}; allow the system call clock_gettime"
+        )));
+    }
     let cli = cli::parse();
     if cli.command.works_on_devices() {
         commands::restore::remind();

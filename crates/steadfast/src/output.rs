@@ -6,11 +6,8 @@ use crate::regular;
 use crate::terminal;
 use crate::writing::Shelf;
 use anyhow::{Context, bail};
-use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
-use steadfast_domain::findings::FINDINGS_VERSION;
-use steadfast_domain::old_findings::Findings1;
 use steadfast_exchange::{crystaldiskmark, iometer};
 use steadfast_report::Printed;
 use steadfast_runner::ledger::{Contents, Ledger};
@@ -33,7 +30,8 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
     Ok(procedure.study(&contents.into_record()))
 }
 
-/// Findings of a run directory (recomputed), of a file of findings (as stored), of a log of
+/// Findings of a run directory (recomputed), of a file of findings (recomputed where the journal
+/// lies in its directory, else as stored, if its digest matches), of a log of
 /// TKperf (.xml), of results of Iometer (.csv) or of CrystalDiskMark (.txt).
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
@@ -46,21 +44,30 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
         Some("txt") => return of_crystaldiskmark(run),
         _ => {}
     }
-    let text = fs::read_to_string(run)
-        .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
-    let holds_none = || format!("{} contains no findings", run.display());
-    let shape: Shape = serde_json::from_str(&text).with_context(holds_none)?;
-    match shape.version {
-        FINDINGS_VERSION => serde_json::from_str(&text).with_context(holds_none),
-        1 => Ok(Findings::from(serde_json::from_str::<Findings1>(&text).with_context(holds_none)?)),
-        other => bail!(
-            "{} has findings of version {other}; this program reads versions 1 to \
-             {FINDINGS_VERSION}: give its run directory instead, or recreate the file with \
-             `steadfast study RUN_DIR` (for a trace: `steadfast trace report`)",
-            run.display(),
-        ),
+    // The journal next to it says more, and is checked line by line.
+    let directory = run.parent().filter(|_| run.ends_with("findings.json"));
+    if let Some(directory) = directory.filter(|directory| directory.join(JOURNAL).is_file()) {
+        return study(if directory == Path::new("") { Path::new(".") } else { directory });
     }
+    let bytes = regular::read(run, FINDINGS_MAX)
+        .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
+    if bytes.len() as u64 > FINDINGS_MAX {
+        bail!("{}: larger than 256 MiB; this is no file of findings", run.display());
+    }
+    steadfast_report::parse_findings(&bytes).with_context(|| {
+        format!(
+            "{} cannot be used; give its run directory, or recreate the file with `steadfast study \
+             RUN_DIR` (for a trace: `steadfast trace report`)",
+            run.display()
+        )
+    })
 }
+
+/// The journal of a run directory.
+const JOURNAL: &str = "journal.jsonl";
+
+/// The longest file of findings that is read.
+const FINDINGS_MAX: u64 = 256 << 20;
 
 /// The longest log of TKperf that is read: a day of write saturation has less than 1 MiB.
 const TKPERF_LOG_MAX: u64 = 256 << 20;
@@ -88,12 +95,6 @@ fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
     let bytes = regular::foreign(file)?;
     let saved = crystaldiskmark::read(&bytes).with_context(|| file.display().to_string())?;
     Ok(crystaldiskmark::findings(&saved, &regular::source(file, &bytes), SOFTWARE))
-}
-
-/// What findings of every version have: the version of all else.
-#[derive(serde::Deserialize)]
-struct Shape {
-    version: u32,
 }
 
 /// Writes the forms asked for into a directory; returns the files.

@@ -290,7 +290,7 @@ impl Panel {
             return self.say(&format!("Caveat: NOT purged: {why}"));
         }
         let read = purge.read_back.map(|read| format!(" Blank: {read}.")).unwrap_or_default();
-        self.say(&format!("Purged: {}, {}.{read}", purge.method, purge.took));
+        self.say(&format!("Purged: {}, {}.{read}", purge.method, purge.took.taken()));
     }
 
     fn begins(&mut self, step: &Step) {
@@ -513,7 +513,7 @@ fn phase_line(place: &Place, forecast: &Forecast) -> String {
 }
 
 fn interval_line(interval: &Interval) -> String {
-    let mean = interval.response_mean().map(Nanos::as_millis_f64);
+    let mean = interval.response_mean_ms();
     format!(
         "         {:>10} IOPS  {:>9} MB/s  {:>9} ms",
         decimal(interval.iops(), 0),
@@ -529,7 +529,7 @@ fn finished_line(step: &Step, measurement: &Measurement) -> String {
         step.place,
         decimal(measurement.iops(), 1),
         decimal(measurement.bytes_per_second().map(|rate| rate / 1e6), 1),
-        decimal(total.response_mean().map(Nanos::as_millis_f64), 3),
+        decimal(total.response_mean_ms(), 3),
         match measurement.fault_count {
             0 => String::new(),
             count => format!(", {count} FAILED I/Os"),

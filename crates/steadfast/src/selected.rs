@@ -67,8 +67,8 @@ impl Selected {
         say_if_several(&name, &captured);
         say_what_is_missing(&name, captured.recovery(), captured.conditions());
         say_if_unchecked(&name, &captured.integrity());
-        let end_ns = end_of(&captured, filter).with_context(|| name.clone())?;
-        let filtered = filtered(&name, filter, layers, (captured.conditions(), end_ns))?;
+        let span_ns = (captured.begin_ns(), captured.end_ns());
+        let filtered = filtered(&name, filter, layers, (captured.conditions(), span_ns))?;
         let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
         let (accept_damage, said) = (filter.accept_damage, RefCell::default());
         Ok(Selected { captured, pass, name, accept_damage, said })
@@ -80,7 +80,7 @@ impl Selected {
 
     /// The moment of an event mark, perhaps with an offset (`backup+5min`).
     pub fn mark(&self, mark: &str) -> anyhow::Result<u64> {
-        let calendar = Calendar::of(self.conditions(), None, u64::MAX);
+        let calendar = Calendar::of(self.conditions(), None, (self.captured.begin_ns(), u64::MAX));
         let found = calendar.moment(&Moment::Mark(mark.to_owned()), 0);
         found.with_context(|| self.name.clone())
     }
@@ -172,7 +172,7 @@ pub fn named(path: &Path, files: usize) -> String {
 /// Says on standard error that files of several captures are counted together.
 fn say_if_several(name: &str, captured: &Captured<File>) {
     if let Some(captures) = captured.captures().filter(|captures| *captures > 1) {
-        let hosts = match captured.listened().len() {
+        let hosts = match captured.observed_by_host(&Filter::default()).len() {
             1 => "1 host".to_owned(),
             hosts => format!("{hosts} hosts"),
         };
@@ -228,9 +228,9 @@ pub fn filtered(
     name: &str,
     arguments: &FilterArguments,
     layers: Layers,
-    (conditions, end_ns): (&CaptureConditions, u64),
+    (conditions, span_ns): (&CaptureConditions, (u64, u64)),
 ) -> anyhow::Result<Filter> {
-    let calendar = Calendar::of(conditions, arguments.zone.as_ref(), end_ns);
+    let calendar = Calendar::of(conditions, arguments.zone.as_ref(), span_ns);
     let mut filter = filter(arguments, conditions, calendar).with_context(|| name.to_owned())?;
     if layers == Layers::One && conditions.layers.len() > 1 && arguments.layer.is_none() {
         filter.layer = Some(Layer::Block);
@@ -240,15 +240,6 @@ pub fn filtered(
         ));
     }
     Ok(filter)
-}
-
-/// The end of a capture, where a filter of time asks for it.
-fn end_of(captured: &Captured<File>, filter: &FilterArguments) -> Result<u64, TraceError> {
-    match captured.conditions().lasted_ns {
-        _ if filter.from.is_none() && filter.to.is_none() => Ok(0),
-        0 => Ok(captured.span_ns(&Pass::default())?.1),
-        lasted_ns => Ok(lasted_ns),
-    }
 }
 
 fn filter(

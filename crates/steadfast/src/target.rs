@@ -131,6 +131,7 @@ fn future_file(name: &str, size: Bytes) -> Device {
         discard: false,
         write_cache: None,
         link: None,
+        zoned: None,
         in_use: Vec::new(),
     }
 }

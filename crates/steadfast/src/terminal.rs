@@ -13,6 +13,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use steadfast_domain::Findings;
 use steadfast_domain::text::{acts, printable, printable_lines, wrapped};
+use steadfast_report::FindingsFile;
 
 /// The version of every JSON document on standard output. It rises with any
 /// change but an added field.
@@ -134,9 +135,9 @@ pub fn print_schema(schema: &Schema) -> anyhow::Result<()> {
     print(&escaped(&serde_json::to_string_pretty(schema)?))
 }
 
-/// Prints findings as JSON; they have a version of their own.
+/// Prints findings as a file of findings has them.
 pub fn print_findings(findings: &Findings) -> anyhow::Result<()> {
-    print(&escaped(&serde_json::to_string_pretty(findings)?))
+    print(&escaped(&serde_json::to_string_pretty(&FindingsFile::new(findings)?)?))
 }
 
 /// JSON without the characters that act on a terminal and that JSON need not

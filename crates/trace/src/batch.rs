@@ -86,7 +86,7 @@ impl Batch {
         device Device narrow_at u16;
     }
 
-    /// What it did; a number that means nothing counts as `Other`.
+    /// What it did.
     #[inline]
     pub fn op(&self, row: usize) -> IoOp {
         self.narrow(Field::Op).op(row)
@@ -156,6 +156,11 @@ impl Batch {
     /// All response times as they are kept; none where nothing was read of them.
     pub(crate) fn responses(&self) -> &[i64] {
         &self.wide[Field::Response.index()]
+    }
+
+    /// All queue times as they are kept; none where nothing was read of them.
+    pub(crate) fn queue_times(&self) -> &[i64] {
+        &self.wide[Field::Queued.index()]
     }
 
     /// Puts the events on another time axis, and their devices among those of several

@@ -16,7 +16,7 @@ use crate::file::{
 use crate::filter::Filter;
 use crate::fleet::{Fleet, FoldFile, Of, begins};
 use crate::fold::Fold;
-use crate::listened::Listened;
+use crate::observed_time::{ObservedTime, StepGrid, refuse_without_step};
 use crate::packed_steps::PackedSteps;
 use crate::pass::{Ios, Pass, PassAccount};
 use crate::series::{SeriesOf, SeriesOverTime};
@@ -64,8 +64,8 @@ pub struct StepsFound {
     pub width_ns: u64,
     /// The steps by number from the capture's beginning.
     pub steps: PackedSteps,
-    /// What the filter lets pass of their time.
-    pub listened: Listened,
+    /// The time that was observed and that the filter lets pass.
+    pub observed: ObservedTime,
     /// Devices (at a layer) of whose time the busy parts are shares; `None` where
     /// these are not known.
     pub devices: Option<u64>,
@@ -90,7 +90,7 @@ impl StepsFound {
         let told = ContentTold::of(conditions);
         self.steps.iter().map(move |(at, step)| {
             let contents = self.contents.get(&at).copied().unwrap_or_default();
-            StepFigures::of(at, &step, (self.width_ns, &self.listened), self.devices)
+            StepFigures::of(at, &step, (self.width_ns, &self.observed), self.devices)
                 .with_content(contents.figures(told))
         })
     }
@@ -239,17 +239,12 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         matches!(self.kept, Kept::Fleet(_))
     }
 
-    /// The time in which each host was listened to.
-    pub fn listened(&self) -> BTreeMap<String, Vec<(u64, u64)>> {
-        if let Kept::Fleet(fleet) = &self.kept {
-            return fleet.listened();
+    /// The time that was observed of each host and that a filter lets pass.
+    pub fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.observed_by_host(filter),
+            _ => BTreeMap::from([(host_name(self.conditions(), 0), self.observed(filter))]),
         }
-        let end = match &self.kept {
-            Kept::Ios(trace) => trace.span_ns().map_or(0, |(_, last)| last.saturating_add(1)),
-            _ => 0,
-        };
-        let end = self.conditions().lasted_ns.max(end);
-        BTreeMap::from([(host_name(self.conditions(), 0), vec![(0, end)])])
     }
 
     /// With threads to read single I/Os with. What is found is the same.
@@ -258,18 +253,41 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         self
     }
 
-    /// The time in which something was listened to and a filter lets pass, up to the end
-    /// of a capture. The axis of several captures begins before they do, and there may be
-    /// gaps between them.
-    pub fn observed(&self, filter: &Filter, end_ns: u64) -> Vec<(u64, u64)> {
-        let spans = filter.spans_until(end_ns);
-        let Kept::Fleet(fleet) = &self.kept else { return spans };
-        let listened = fleet.listened_by_any();
-        let both = |span: &(u64, u64)| {
-            let (from, to) = *span;
-            listened.iter().map(move |one| (one.0.max(from), one.1.min(to)))
-        };
-        spans.iter().flat_map(both).filter(|(from, to)| from < to).collect()
+    /// The time that was observed and that a filter lets pass; of several captures, of any of
+    /// them. Their axis begins before they do, and there may be gaps between them.
+    pub fn observed(&self, filter: &Filter) -> ObservedTime {
+        match &self.kept {
+            Kept::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
+            Kept::Sums(file) => file.observed().passing(&filter.spans_ns, Some(grid_of(file))),
+            Kept::Fleet(fleet) => {
+                let hosts = fleet.observed_by_host(filter).into_values();
+                hosts.fold(ObservedTime::default(), |all, host| all.and(&host))
+            }
+        }
+    }
+
+    /// The end of the observed time.
+    pub fn end_ns(&self) -> u64 {
+        self.observed(&Filter::default()).end_ns().unwrap_or(0)
+    }
+
+    /// Begin of the observed time, from which the moments of a user count: 0 of one capture,
+    /// also of its later parts; of several captures where the first of them begins.
+    pub fn begin_ns(&self) -> u64 {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.begin_ns(),
+            _ => 0,
+        }
+    }
+
+    /// The steps of which sums were kept, on the time axis; `None` where single I/Os were, or
+    /// where captures do not agree about it.
+    pub fn step_grid(&self) -> Option<StepGrid> {
+        match &self.kept {
+            Kept::Ios(_) => None,
+            Kept::Sums(file) => Some(grid_of(file)),
+            Kept::Fleet(fleet) => fleet.step_grid(),
+        }
     }
 
     /// How it came about.
@@ -300,6 +318,14 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         }
     }
 
+    /// Files of rotated captures that come before the first one given.
+    pub fn earlier_parts(&self) -> u64 {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.earlier_parts(),
+            _ => self.conditions().earlier_parts(),
+        }
+    }
+
     /// Whether it tells something that only single I/Os tell.
     ///
     /// # Errors
@@ -323,7 +349,11 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
                 Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
                 _ => pass.run(trace, folds),
             },
-            Kept::Sums(file) => pass.run_sums(file, None, folds),
+            Kept::Sums(file) => {
+                let span = file.observed().span_without_step(&pass.filter.spans_ns, grid_of(file));
+                refuse_without_step(span, file.step_ns())?;
+                pass.run_sums(file, None, folds)
+            }
             Kept::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
         }
     }
@@ -460,8 +490,8 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
         let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
         let contents = contents.map(|found| found.steps).unwrap_or_default();
-        let listened = Listened::of(&pass.filter.spans_ns, self.conditions());
-        let found = StepsFound { width_ns, steps, listened, devices, contents };
+        let observed = self.observed(&pass.filter);
+        let found = StepsFound { width_ns, steps, observed, devices, contents };
         Ok(Answer { found, account })
     }
 
@@ -560,6 +590,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
             Kept::Fleet(_) => Err(one_capture()),
         }
     }
+}
+
+fn grid_of<R: Read + Seek + Send + 'static>(file: &StepFile<R>) -> StepGrid {
+    StepGrid { step_ns: file.step_ns(), origin_ns: 0 }
 }
 
 fn one_capture() -> TraceError {

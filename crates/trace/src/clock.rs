@@ -5,6 +5,7 @@
 use crate::error::TraceError;
 use std::fmt;
 use std::str::FromStr;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, Nanos, Zone};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -227,7 +228,8 @@ impl FromStr for Moment {
         if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) {
             return Err(TraceError::Unsuitable(format!(
                 "'{text}' is not a moment; write 90min, 2h5min, 02:00, \"2026-11-21 06:16:17\" or \
-                 the name of an event mark, such as backup+5min"
+                 the name of an event mark, such as backup+5min",
+                text = excerpt(text)
             )));
         }
         Ok(Moment::Mark(text.to_owned()))
@@ -325,14 +327,20 @@ fn parse_date(text: &str) -> Option<u64> {
 pub struct Calendar<'c> {
     conditions: &'c CaptureConditions,
     clock: Option<Clock>,
-    /// The capture's end.
+    /// Where the first capture begins on the axis: times without a clock count from there.
+    begin_ns: u64,
+    /// The end of the observed time.
     end_ns: u64,
 }
 
 impl<'c> Calendar<'c> {
-    /// That of a capture that ends then.
-    pub fn of(conditions: &'c CaptureConditions, zone: Option<&Zone>, end_ns: u64) -> Self {
-        Calendar { conditions, clock: Clock::of(conditions, zone), end_ns }
+    /// Returns the calendar of a capture that lasts from the first to the second moment.
+    pub fn of(
+        conditions: &'c CaptureConditions,
+        zone: Option<&Zone>,
+        (begin_ns, end_ns): (u64, u64),
+    ) -> Self {
+        Calendar { conditions, clock: Clock::of(conditions, zone), begin_ns, end_ns }
     }
 
     /// The times from one moment to another. Two times of day are those of every day
@@ -374,7 +382,7 @@ impl<'c> Calendar<'c> {
     /// Where there is none: why.
     pub fn moment(&self, moment: &Moment, least_ns: u64) -> Result<u64, TraceError> {
         match moment {
-            Moment::After(time) => Ok(time.0),
+            Moment::After(time) => Ok(self.begin_ns.saturating_add(time.0)),
             Moment::TimeOfDay(time) => {
                 let clock = self.clock()?;
                 let day = clock.day(least_ns);
@@ -416,7 +424,8 @@ impl<'c> Calendar<'c> {
             self.conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         Err(TraceError::Unsuitable(format!(
-            "'{text}' is neither a time nor an event mark of the trace; its marks: {there}"
+            "'{text}' is neither a time nor an event mark of the trace; its marks: {there}",
+            text = excerpt(text)
         )))
     }
 
@@ -485,7 +494,7 @@ mod tests {
     fn spans(from: &str, to: &str) -> Result<Vec<(u64, u64)>, String> {
         let conditions = conditions();
         let given = |text: &str| (!text.is_empty()).then(|| text.parse::<Moment>().unwrap());
-        let calendar = Calendar::of(&conditions, None, conditions.lasted_ns);
+        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
         let (from, to) = (given(from), given(to));
         calendar.spans(from.as_ref(), to.as_ref()).map_err(|error| error.to_string())
     }
@@ -564,7 +573,7 @@ mod tests {
         let refused = spans("2h", "1h").unwrap_err();
         assert!(refused.contains("--from 2 h is not before --to 1 h; swap them"), "{refused}");
         let without = CaptureConditions::default();
-        let calendar = Calendar::of(&without, None, HOUR);
+        let calendar = Calendar::of(&without, None, (0, HOUR));
         assert!(calendar.spans(Some(&Moment::TimeOfDay(0)), None).is_err());
     }
 
@@ -587,7 +596,7 @@ mod tests {
     fn a_night_on_which_summer_time_ends_has_an_hour_twice() {
         // 2026-10-24 12:00 CEST; at 2026-10-25 01:00 UTC it is 02:00 CET.
         let conditions = with_change(1_792_836_000, (1_792_890_000, 3600), 7200);
-        let calendar = Calendar::of(&conditions, None, conditions.lasted_ns);
+        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
         let span = |from: &str, to: &str| {
             let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
             calendar.spans(Some(&from), Some(&to)).unwrap()
@@ -610,7 +619,7 @@ mod tests {
         assert_eq!(clock.in_table(change - minute, minute, around), "02:59:00 +02:00");
         // The same moments, whatever else the clock says.
         let zone: Zone = "+01:00".parse().unwrap();
-        let fixed = Calendar::of(&conditions, Some(&zone), conditions.lasted_ns);
+        let fixed = Calendar::of(&conditions, Some(&zone), (0, conditions.lasted_ns));
         let time = Some("02:15".parse::<Moment>().unwrap());
         let to = Some("02:30".parse::<Moment>().unwrap());
         let found = fixed.spans(time.as_ref(), to.as_ref()).unwrap();
@@ -621,7 +630,7 @@ mod tests {
     fn a_night_on_which_summer_time_begins_lacks_an_hour() {
         // 2026-03-28 12:00 CET; at 2026-03-29 01:00 UTC it is 03:00 CEST.
         let conditions = with_change(1_774_695_600, (1_774_746_000, 7200), 3600);
-        let calendar = Calendar::of(&conditions, None, conditions.lasted_ns);
+        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
         let spans = |from: &str, to: &str| {
             let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
             calendar.spans(Some(&from), Some(&to))

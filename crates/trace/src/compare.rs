@@ -421,6 +421,7 @@ mod tests {
             kept: &vec![true; events.len()],
             after: &[],
             stretch: 0,
+            order_ns: &[],
             place: None,
         };
         fold.take(&rows).unwrap();

@@ -7,6 +7,7 @@ use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
+use crate::observed_time::ObservedTime;
 use crate::untold::Untold;
 use crate::widths::{made_of, wide_enough};
 use serde::{Serialize, Serializer};
@@ -75,38 +76,36 @@ impl DayProfile {
         found.map_or(at_ns..at_ns.saturating_add(1), |(from, to)| from..to)
     }
 
-    /// The intervals of a day, over the times of the capture that were looked at: those
-    /// in which nothing was are left out.
-    pub fn listing(&self, spans_ns: &[(u64, u64)]) -> Vec<ProfileFigures> {
+    /// The intervals of a day that were observed.
+    pub fn listing(&self, observed: &ObservedTime) -> Vec<ProfileFigures> {
         let numbers = 0..DAY_NS / self.width_ns;
-        numbers.filter_map(|number| self.figures(number, spans_ns)).collect()
+        numbers.filter_map(|number| self.figures(number, observed)).collect()
     }
 
-    /// For how long an interval of a day was looked at.
-    fn observed_ns(&self, day: u64, begin: u64, spans_ns: &[(u64, u64)]) -> u64 {
+    /// For how long an interval of a day was observed.
+    fn observed_ns(&self, day: u64, begin: u64, observed: &ObservedTime) -> u64 {
         let local = day.saturating_mul(DAY_NS).saturating_add(begin);
         let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
-        let inside = |(from, to): &(u64, u64)| -> u64 {
-            let inside = spans_ns.iter().map(|span| (span.0.max(*from), span.1.min(*to)));
-            inside.map(|(from, to)| to.saturating_sub(from)).sum()
-        };
-        shown.iter().map(inside).sum()
+        observed.within(&shown).total_ns()
     }
 
-    fn figures(&self, number: u64, spans_ns: &[(u64, u64)]) -> Option<ProfileFigures> {
+    fn figures(&self, number: u64, observed: &ObservedTime) -> Option<ProfileFigures> {
         let begin = number * self.width_ns;
-        let (first, last) = (spans_ns.first()?.0, spans_ns.last()?.1);
+        let (first, last) = (observed.first_ns()?, observed.end_ns()?);
         let (mut all, mut observed_ns, mut days, mut rates) =
             (Interval::default(), 0u64, 0, Vec::new());
         for day in self.clock.day(first)..=self.clock.day(last) {
-            let looked_at = self.observed_ns(day, begin, spans_ns);
-            if looked_at == 0 {
+            let observed_on_day_ns = self.observed_ns(day, begin, observed);
+            if observed_on_day_ns == 0 {
                 continue;
             }
             let found = self.intervals.get(&(day, number)).copied().unwrap_or_default();
             days += 1;
-            observed_ns = observed_ns.saturating_add(looked_at);
-            rates.push(found.ios as f64 * 1e9 / looked_at as f64);
+            observed_ns = observed_ns.saturating_add(observed_on_day_ns);
+            // Seconds of an hour are neither its quietest nor its busiest day.
+            if observed_on_day_ns >= self.width_ns / 2 {
+                rates.push(found.ios as f64 * 1e9 / observed_on_day_ns as f64);
+            }
             all.merge(&found);
         }
         let seconds = observed_ns as f64 / 1e9;
@@ -116,8 +115,8 @@ impl DayProfile {
             observed_ns,
             count: all.ios,
             iops: all.ios as f64 / seconds,
-            iops_least: rates.iter().copied().fold(f64::INFINITY, f64::min),
-            iops_most: rates.iter().copied().fold(0.0, f64::max),
+            iops_least: rates.iter().copied().reduce(f64::min),
+            iops_most: rates.iter().copied().reduce(f64::max),
             bytes_per_second: all.bytes as f64 / seconds,
             read_share: (all.reads + all.writes > 0)
                 .then(|| all.reads as f64 / (all.reads + all.writes) as f64),
@@ -246,7 +245,7 @@ impl FoldCells for DayProfile {
 pub struct ProfileFigures {
     /// When it begins, in nanoseconds from midnight.
     pub begin_ns: u64,
-    /// Days on which it was looked at, in full or in part.
+    /// Days on which it was observed, in full or in part.
     pub days: u64,
     /// For how long, in nanoseconds.
     pub observed_ns: u64,
@@ -254,10 +253,10 @@ pub struct ProfileFigures {
     pub count: u64,
     /// I/Os per second.
     pub iops: f64,
-    /// The same on the quietest day.
-    pub iops_least: f64,
-    /// The same on the busiest day.
-    pub iops_most: f64,
+    /// The same on the quietest of the days on which at least half of it was observed.
+    pub iops_least: Option<f64>,
+    /// The same on the busiest of them.
+    pub iops_most: Option<f64>,
     /// Bytes read and written per second.
     pub bytes_per_second: f64,
     /// Reads among reads and writes.
@@ -323,9 +322,10 @@ impl ProfileFigures {
     ];
 
     /// A terminal's table.
-    pub const TABLE: [Of; 10] = [
+    pub const TABLE: [Of; 11] = [
         Self::BEGIN,
         Self::DAYS,
+        Self::OBSERVED,
         Self::COUNT,
         Self::IOPS,
         Self::LEAST,
@@ -380,6 +380,7 @@ mod tests {
                 kept: &vec![true; ios.len()],
                 after: &[],
                 stretch: 0,
+                order_ns: &[],
                 place: None,
             };
             found.take(&rows).unwrap();

@@ -1,17 +1,19 @@
 //! Before and after: two captures side by side, by stream, by process or by device,
-//! what changed most first. Rates are per second of the time that was looked at, so
+//! what changed most first. Rates are per second of the observed time, so
 //! that captures of different lengths can be compared.
 
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::group_figures::GroupFigures;
 use crate::groups::{Facet, Groups};
+use crate::observed_time::{ObservedTime, StepGrid};
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::text::excerpt;
 
 /// How two captures are laid beside each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +34,8 @@ impl FromStr for Align {
             ("clock", _) => Ok(Align::Clock),
             (_, Some(name)) if !name.is_empty() => Ok(Align::Mark(name.to_owned())),
             _ => {
-                let what = format!("'{text}' is none of: start, clock, mark:NAME");
+                let what =
+                    format!("'{text}' is none of: start, clock, mark:NAME", text = excerpt(text));
                 Err(TraceError::Unsuitable(what))
             }
         }
@@ -49,16 +52,66 @@ impl fmt::Display for Align {
     }
 }
 
-/// The part of its own time that each of two captures shares with the other on the
-/// clock; `None` where they do not overlap, or one does not tell when it began.
-pub fn overlap(captures: [(&CaptureConditions, u64); 2]) -> Option<[(u64, u64); 2]> {
-    let [a, b] = captures.map(|(conditions, lasted)| {
-        let began = conditions.began_unix_ns?;
-        Some((began, began.saturating_add(lasted)))
-    });
-    let (a, b) = a.zip(b)?;
-    let (from, to) = (a.0.max(b.0), a.1.min(b.1));
-    (from < to).then(|| [a, b].map(|one| (from - one.0, to - one.0)))
+/// A capture that is laid beside another one, on a time axis that both share.
+#[derive(Debug, Clone)]
+pub struct AlignedCapture {
+    /// Where its own axis begins on the shared one.
+    pub origin_ns: u64,
+    /// The observed time that counts, on its own axis.
+    pub observed: ObservedTime,
+    /// The steps of which it kept sums, on its own axis.
+    pub grid: Option<StepGrid>,
+}
+
+/// Roundings of a span to the steps of two captures before it is given up.
+const ROUNDINGS_MAX: usize = 10_000;
+
+impl AlignedCapture {
+    /// Lays a capture on the clock; `None` if it does not tell when it began.
+    pub fn by_clock(
+        conditions: &CaptureConditions,
+        observed: ObservedTime,
+        grid: Option<StepGrid>,
+    ) -> Option<Self> {
+        Some(AlignedCapture { origin_ns: conditions.began_unix_ns?, observed, grid })
+    }
+
+    /// A span of the shared axis on its own one.
+    pub fn own(&self, (from, to): (u64, u64)) -> (u64, u64) {
+        let own = |at: u64| if at == u64::MAX { at } else { at.saturating_sub(self.origin_ns) };
+        (own(from), own(to))
+    }
+
+    /// The part of a span of the shared axis that its whole steps make up.
+    fn whole_steps(&self, span: (u64, u64)) -> (u64, u64) {
+        let Some(grid) = self.grid else { return span };
+        let (from, to) = self.observed.inner_steps(self.own(span), grid);
+        (from.saturating_add(self.origin_ns), to.saturating_add(self.origin_ns))
+    }
+}
+
+/// Narrows a span of the shared axis to what whole steps of both captures make up, so that
+/// sums and single I/Os answer for the same time; `None` if nothing is left.
+pub fn in_whole_steps(captures: &[AlignedCapture; 2], span: (u64, u64)) -> Option<(u64, u64)> {
+    let mut span = span;
+    for _ in 0..ROUNDINGS_MAX {
+        let narrower = captures.iter().fold(span, |span, capture| capture.whole_steps(span));
+        if narrower.0 >= narrower.1 {
+            return None;
+        }
+        if narrower == span {
+            return Some(span);
+        }
+        span = narrower;
+    }
+    None
+}
+
+/// The time of the shared axis that both captures observed, in whole steps of both.
+pub fn shared_time(captures: &[AlignedCapture; 2]) -> Vec<(u64, u64)> {
+    let [a, b] = captures.each_ref().map(|one| one.observed.shifted(one.origin_ns));
+    let both = a.within(b.spans_ns());
+    both.spans_ns().iter().filter_map(|span| in_whole_steps(captures, *span)).collect()
 }
 
 /// By what the largest changes are found.
@@ -81,18 +134,17 @@ pub struct DeltaSide {
     /// Its groups, by name.
     groups: BTreeMap<String, GroupFigures>,
     total: GroupFigures,
-    /// The time that was looked at, in seconds.
-    seconds: f64,
+    observed: ObservedTime,
 }
 
 impl DeltaSide {
-    /// What was folded of a capture under a filter, of which so much time lies in it.
-    pub fn of(groups: &Groups, conditions: &CaptureConditions, observed_ns: u64) -> Self {
+    /// What was folded of a capture in its observed time.
+    pub fn of(groups: &Groups, conditions: &CaptureConditions, observed: ObservedTime) -> Self {
         // A device has its number from its capture; a name is the same in both.
         DeltaSide {
             groups: groups.by_name(conditions),
             total: groups.total_figures(conditions),
-            seconds: observed_ns as f64 / 1e9,
+            observed,
         }
     }
 }
@@ -143,7 +195,7 @@ pub struct Delta {
 
 impl SideOfDelta {
     fn of(side: &DeltaSide, group: Option<&GroupFigures>) -> SideOfDelta {
-        let rate = |amount: u64| (side.seconds > 0.0).then(|| amount as f64 / side.seconds);
+        let rate = |amount: u64| side.observed.per_second(amount as f64);
         let Some(group) = group else {
             return SideOfDelta { iops: rate(0), bytes_per_second: rate(0), ..Default::default() };
         };

@@ -10,6 +10,7 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::streams::StreamKey;
 use steadfast_domain::io_event::{CapturedDevice, StreamInStep, StreamResponses};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Whose I/Os.
@@ -182,15 +183,6 @@ impl Filter {
         self
     }
 
-    /// The spans in which something can pass, up to the end of a capture.
-    pub fn spans_until(&self, end_ns: u64) -> Vec<(u64, u64)> {
-        if self.spans_ns.is_empty() {
-            return vec![(0, end_ns)];
-        }
-        let spans = self.spans_ns.iter().map(|(from, to)| (*from, *to.min(&end_ns)));
-        spans.filter(|(from, to)| from < to).collect()
-    }
-
     /// Keeps what was issued from each mark of this name to the next mark.
     ///
     /// # Errors
@@ -208,7 +200,10 @@ impl Filter {
         if self.spans_ns.is_empty() {
             let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let what = format!("the trace has no event mark '{name}'; its marks: {there}");
+            let what = format!(
+                "the trace has no event mark '{name}'; its marks: {there}",
+                name = excerpt(name)
+            );
             return Err(TraceError::Unsuitable(what));
         }
         Ok(self)
@@ -228,8 +223,11 @@ impl Filter {
         }
         let Some(number) = number else {
             let names: Vec<&str> = conditions.devices.iter().map(|d| d.name.as_str()).collect();
-            let what =
-                format!("the trace has no device '{device}'; its devices: {}", names.join(", "));
+            let what = format!(
+                "the trace has no device '{device}'; its devices: {}",
+                names.join(", "),
+                device = excerpt(device)
+            );
             return Err(TraceError::Unsuitable(what));
         };
         self.devices.push(number);
@@ -255,7 +253,11 @@ impl Filter {
             let more = names.len().saturating_sub(NAMES_LISTED);
             names.truncate(NAMES_LISTED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let what = format!("no capture is of host '{host}'; hosts: {}{more}", names.join(", "));
+            let what = format!(
+                "no capture is of host '{host}'; hosts: {}{more}",
+                names.join(", "),
+                host = excerpt(host)
+            );
             return Err(TraceError::Unsuitable(what));
         }
         self.hosts.push((host.to_owned(), devices));
@@ -380,7 +382,7 @@ impl Filter {
             && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
     }
 
-    /// Whether a stream in a step passes: where its step begins in a span.
+    /// Whether a stream in a step passes: where the observed part of its step begins in a span.
     pub(crate) fn keeps_sum(&self, row: &StreamInStep, begin_ns: u64) -> bool {
         let key = || StreamKey::of_sum(row);
         self.keeps_time(begin_ns)
@@ -397,10 +399,11 @@ impl Filter {
             && self.keeps_stream(key)
     }
 
-    /// Whether a cell of a fold file passes: where its step begins in a span.
-    pub(crate) fn keeps_cell(&self, cell: &Cell) -> bool {
+    /// Whether a cell of a fold file passes: where the observed part of its step begins in a
+    /// span; `first_ns` is the first observed moment of its capture.
+    pub(crate) fn keeps_cell(&self, cell: &Cell, first_ns: u64) -> bool {
         let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
-        self.keeps_time(cell.begin_ns)
+        self.keeps_time(cell.begin_ns.max(first_ns))
             && self.keeps_place(cell.op, cell.device, cell.layer)
             && self.keeps_stream(|| StreamKey { op, sequential, bytes })
             && self.process.as_ref().is_none_or(|process| match process {
@@ -412,9 +415,9 @@ impl Filter {
             && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
     }
 
-    /// Whether busy time of a fold file passes.
-    pub(crate) fn keeps_busy(&self, busy: &BusyInStep) -> bool {
-        self.keeps_time(busy.begin_ns)
+    /// Whether busy time of a fold file passes, as [`Self::keeps_cell`].
+    pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
+        self.keeps_time(busy.begin_ns.max(first_ns))
             && self.keeps_device(busy.device)
             && self.layer.is_none_or(|wanted| wanted == busy.layer)
     }
@@ -448,7 +451,10 @@ fn there_is_none(what: &str, name: &str, mut names: Vec<String>, capture: &str) 
     names.truncate(NAMES_LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let there = names.join(", ");
-    TraceError::Unsuitable(format!("the trace has no {what} '{name}'; its {what}s: {there}{more}"))
+    TraceError::Unsuitable(format!(
+        "the trace has no {what} '{name}'; its {what}s: {there}{more}",
+        name = excerpt(name)
+    ))
 }
 
 /// The devices of this name on all hosts, where captures of several are read together.

@@ -28,6 +28,9 @@ pub struct Rows<'a> {
     pub busy: &'a [Busy],
     /// Whether the filter lets it pass.
     pub kept: &'a [bool],
+    /// Issue times that increase from each I/O to the next in the order of the file: those that
+    /// share a time stand a nanosecond apart; empty unless a fold asks for [`Fields::ORDER`].
+    pub order_ns: &'a [u64],
     /// What the I/Os before tell; empty unless a fold asks for [`Fields::NEIGHBORS`].
     pub after: &'a [After],
     /// How many places where a pass can begin lie before the end of these I/Os, where a

@@ -9,7 +9,7 @@ use crate::streams::By;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use steadfast_domain::io_event::{flags, paths_by_inode};
+use steadfast_domain::io_event::{UNKNOWN_FILE, flags, inode_and_file, paths_by_inode};
 use steadfast_domain::{CaptureConditions, IoOp};
 
 /// One group of a listing.
@@ -196,7 +196,11 @@ impl GroupFigures {
     pub fn file(&self) -> Option<String> {
         let (_, inode) = self.key.file.filter(|(_, inode)| *inode > 0)?;
         let device = self.file_device.as_deref().unwrap_or_default();
-        Some(self.path.clone().unwrap_or_else(|| format!("inode {inode} on {device}")))
+        Some(self.path.clone().unwrap_or_else(|| match inode_and_file(inode) {
+            (inode, 0) => format!("inode {inode} on {device}"),
+            (inode, UNKNOWN_FILE) => format!("inode {inode} on {device}, an earlier file"),
+            (inode, file) => format!("inode {inode} on {device}, file {} of it", file + 1),
+        }))
     }
     fn ios_of(&self, op: IoOp) -> u64 {
         self.tally.ios[op as usize]

@@ -22,6 +22,7 @@ use std::fmt;
 use std::mem;
 use std::str::FromStr;
 use steadfast_domain::io_event::{Command as SystemName, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Groups kept apart, the first in order of their keys; I/Os of further ones are
@@ -94,7 +95,7 @@ impl FromStr for Facet {
         let found = Facet::ALL.into_iter().find(|facet| facet.to_string() == text);
         found.ok_or_else(|| {
             let names = Facet::ALL.map(|facet| facet.to_string()).join(", ");
-            TraceError::Unsuitable(format!("'{text}' is not one of: {names}"))
+            TraceError::Unsuitable(format!("'{text}' is not one of: {names}", text = excerpt(text)))
         })
     }
 }
@@ -816,6 +817,7 @@ mod tests {
             kept: &ios.iter().map(|io| io.response_ns % 7 > 0).collect::<Vec<_>>(),
             after: &[],
             stretch: 0,
+            order_ns: &[],
             place: None,
         };
         let pairs = Facet::ALL.iter().flat_map(|a| Facet::ALL.iter().map(move |b| [*a, *b]));

@@ -92,6 +92,7 @@ pub(crate) struct Judged {
     depth: Vec<u32>,
     busy: Vec<Busy>,
     kept: Vec<bool>,
+    order_ns: Vec<u64>,
     after: Vec<After>,
     stretch: usize,
     place: Option<Checkpoint>,
@@ -107,6 +108,7 @@ impl Judged {
             depth: if self.depth.is_empty() { self.batch.depths() } else { &self.depth },
             busy: &self.busy,
             kept: &self.kept,
+            order_ns: &self.order_ns,
             after: &self.after,
         }
     }
@@ -116,8 +118,10 @@ impl Judged {
 pub(crate) struct Judge {
     sequencer: Sequencer,
     filter: Filter,
-    times: ResponseTimes,
+    times: TimeSums,
     arrivals: Option<Arrivals>,
+    /// The earliest time that the next I/O may have in the order; `None` where nobody asks.
+    order_ns: Option<u64>,
     /// Where the capture stands among others, where several are read together.
     pub(crate) place: Option<Place>,
     account: PassAccount,
@@ -145,8 +149,9 @@ impl Judge {
                 .telling_busy(tells_busy)
                 .leaving_recorded(true),
             arrivals: fields.has_neighbors().then(Arrivals::default),
+            order_ns: fields.has_order().then_some(0),
             filter: pass.filter.clone(),
-            times: ResponseTimes::default(),
+            times: TimeSums::default(),
             place: None,
             account: PassAccount::default(),
             is_over: false,
@@ -186,9 +191,17 @@ impl Judge {
     /// Says of the I/Os of its batch, which come next, what there is to say.
     pub(crate) fn judge(&mut self, next: &mut Judged) -> Result<(), TraceError> {
         self.account.events += next.batch.len() as u64;
-        let responses = self.times.see(&next.batch)?;
+        let responses = self.times.add(&next.batch)?;
         if let Some(place) = &self.place {
             next.batch.place(place);
+        }
+        next.order_ns.clear();
+        if let Some(earliest_ns) = &mut self.order_ns {
+            for row in 0..next.batch.len() {
+                let at_ns = next.batch.issued_ns(row).max(*earliest_ns);
+                next.order_ns.push(at_ns);
+                *earliest_ns = at_ns.saturating_add(1);
+            }
         }
         self.sequencer.follow_within(&next.batch, responses);
         mem::swap(&mut next.sequential, &mut self.sequencer.sequential);
@@ -355,8 +368,8 @@ impl Pass {
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
         let shift_ns = place.map_or(0, |place| place.shift_ns);
-        let lasted_ns = file.conditions().lasted_ns;
-        let end_ns = if lasted_ns > 0 { lasted_ns.saturating_add(shift_ns) } else { 0 };
+        let observed = file.observed().shifted(shift_ns);
+        let (first_ns, end_ns) = (observed.first_ns().unwrap_or(0), observed.end_ns().unwrap_or(0));
         file.each_group(|mut streams, mut responses| {
             account.events += streams.iter().map(|row| row.ios).sum::<u64>();
             if let Some(place) = place {
@@ -365,10 +378,10 @@ impl Pass {
             }
             let begin_of =
                 |row: &StreamInStep| row.step.saturating_mul(step_ns).saturating_add(shift_ns);
-            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row)));
+            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row).max(first_ns)));
             responses.retain(|part| self.filter.keeps_responses(part));
             let sums = Sums { step_ns, shift_ns, streams: &streams, responses: &responses };
-            account.see_sums(&sums, end_ns);
+            account.see_sums(&sums, (first_ns, end_ns));
             folds.iter_mut().try_for_each(|fold| fold.take_sums(&sums))
         })?;
         Ok(account)
@@ -422,37 +435,53 @@ pub(crate) fn fields_of(folds: &[&mut dyn Fold]) -> Fields {
     folds.iter().fold(Fields::NONE, |fields, fold| fields.and(fold.fields()))
 }
 
-/// All response times added up: where this sum has room, that of any of them has.
+/// Response and queue times added up: where these sums have room, those of any of them have.
 #[derive(Default)]
-struct ResponseTimes(u64);
+struct TimeSums {
+    responses: u64,
+    queued: u64,
+}
 
-impl ResponseTimes {
-    /// Adds those of some I/Os; gives the bits that any of them has.
-    fn see(&mut self, batch: &Batch) -> Result<i64, TraceError> {
-        let (any, sum) = Self::bits_and_sum_of(batch.responses());
-        let sum = u128::from(self.0) + sum;
-        self.0 = u64::try_from(sum).map_err(|_| {
-            let what = "impossible response times: more than 584 years in total";
-            TraceError::damaged("in column response_ns", what)
-        })?;
+impl TimeSums {
+    /// Adds the times of some I/Os; returns the bits that any response time has.
+    ///
+    /// # Errors
+    /// Returns [`TraceError`] if the sum of a column does not fit into 64 bits.
+    fn add(&mut self, batch: &Batch) -> Result<i64, TraceError> {
+        let (any, responses) = bits_and_sum_of_responses(batch.responses());
+        self.responses = checked_sum(self.responses, responses, Field::Response)?;
+        let queued = sum_of(batch.queue_times(), None);
+        self.queued = checked_sum(self.queued, queued, Field::Queued)?;
         Ok(any)
     }
+}
 
-    /// The bits that any has, and those that are known added up, several at once.
-    fn bits_and_sum_of(responses: &[i64]) -> (i64, u128) {
-        let (any, sum) = wide::bits_and_sum(responses);
-        if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
-            return (any, sum.into());
-        }
-        // Halves have room for their sums.
-        let (mut low, mut high) = (0u64, 0u64);
-        for response in responses {
-            let known = if *response == UNKNOWN { 0 } else { response.cast_unsigned() };
-            low += known & u64::from(u32::MAX);
-            high += known >> u32::BITS;
-        }
-        (any, u128::from(low) + (u128::from(high) << u32::BITS))
+fn checked_sum(sum: u64, more: u128, column: Field) -> Result<u64, TraceError> {
+    u64::try_from(u128::from(sum) + more).map_err(|_| {
+        let what = "impossible times: more than 584 years in total";
+        TraceError::damaged(format!("in column {}", column.name()), what)
+    })
+}
+
+/// The bits that any response time has, and those that are known added up.
+fn bits_and_sum_of_responses(responses: &[i64]) -> (i64, u128) {
+    let (any, sum) = wide::bits_and_sum(responses);
+    if (0..SHORT).contains(&any) && responses.len() < SHORT as usize {
+        return (any, sum.into());
     }
+    (any, sum_of(responses, Some(UNKNOWN)))
+}
+
+/// The sum of some times, without those that stand for an unknown one.
+fn sum_of(times: &[i64], unknown: Option<i64>) -> u128 {
+    // Halves have room for their sums.
+    let (mut low, mut high) = (0u64, 0u64);
+    for time in times {
+        let known = if Some(*time) == unknown { 0 } else { time.cast_unsigned() };
+        low += known & u64::from(u32::MAX);
+        high += known >> u32::BITS;
+    }
+    u128::from(low) + (u128::from(high) << u32::BITS)
 }
 
 /// Response times below this have room for the sum of as many.
@@ -471,13 +500,17 @@ impl PassAccount {
         }
     }
 
-    /// Sums have the time of their steps, the last one as far as the capture lasted.
-    fn see_sums(&mut self, sums: &Sums<'_>, lasted_ns: u64) {
+    /// Sums have the time of their steps, the first and the last one as far as the capture was
+    /// observed.
+    fn see_sums(&mut self, sums: &Sums<'_>, (first_ns, end_ns): (u64, u64)) {
         for row in sums.streams {
             let begin = sums.begin_of(row);
             let end = begin.saturating_add(sums.step_ns - 1);
             self.kept += row.ios;
-            self.reach(begin, if lasted_ns > begin { end.min(lasted_ns) } else { end });
+            self.reach(
+                begin.max(first_ns.min(end)),
+                if end_ns > begin { end.min(end_ns) } else { end },
+            );
         }
     }
 

@@ -12,6 +12,7 @@ use crate::workload::{Threshold, Workload, WorkloadStream, demand_of};
 use crate::workload_file::WorkloadStep;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, Demand, IoOp, Nanos};
 
 /// A printed percentage may be off by half its last digit.
@@ -305,7 +306,10 @@ impl Parser {
     fn stream(&mut self, line: &str) -> Result<(), TraceError> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some((name, columns)) = words.split_last_chunk::<7>() else {
-            return Err(self.fault(&format!("'{line}' is neither a step nor an I/O stream")));
+            return Err(self.fault(&format!(
+                "'{line}' is neither a step nor an I/O stream",
+                line = excerpt(line)
+            )));
         };
         let [order, size, op, count_percent, count, amount_percent, amount] = *columns;
         let sequential = match order {
@@ -342,7 +346,10 @@ impl Parser {
         step: usize,
     ) {
         if name != key.to_string() {
-            self.warn(format!("the name says '{name}', the columns '{key}'; columns used"));
+            self.warn(format!(
+                "the name says '{name}', the columns '{key}'; columns used",
+                name = excerpt(name)
+            ));
         }
         if u128::from(count) * u128::from(key.bytes) != u128::from(amount) {
             self.warn(format!("{count} I/Os of {} bytes are not {amount} bytes", key.bytes));
@@ -388,12 +395,13 @@ impl Parser {
     }
 
     fn count(&self, word: &str) -> Result<u64, TraceError> {
-        word.parse().map_err(|_| self.fault(&format!("'{word}' is not a count")))
+        word.parse()
+            .map_err(|_| self.fault(&format!("'{word}' is not a count", word = excerpt(word))))
     }
     fn number(&self, word: &str) -> Result<f64, TraceError> {
         let number = word.trim_end_matches('%').parse::<f64>().ok();
         let number = number.filter(|n| n.is_finite() && *n >= 0.0);
-        number.ok_or_else(|| self.fault(&format!("'{word}' is not a number")))
+        number.ok_or_else(|| self.fault(&format!("'{word}' is not a number", word = excerpt(word))))
     }
     fn optional(&self, word: &str) -> Result<Option<f64>, TraceError> {
         if word == "-" { Ok(None) } else { self.number(word).map(Some) }

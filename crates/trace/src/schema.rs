@@ -238,6 +238,8 @@ impl Fields {
     /// No column either: which part of its time each I/O kept an otherwise idle device busy
     /// ([`crate::sequence::Busy`]). It is not found where nobody asks for it.
     pub const BUSY: Fields = Fields(1 << 30);
+    /// Not a column: distinct times in the order of the I/Os ([`crate::fold::Rows::order_ns`]).
+    pub const ORDER: Fields = Fields(1 << 29);
     /// All of them.
     pub const ALL: Fields = Fields((1 << COLUMNS) - 1);
     /// These.
@@ -257,6 +259,10 @@ impl Fields {
     /// Whether what the I/Os before tell is asked for.
     pub(crate) const fn has_neighbors(self) -> bool {
         self.0 & Fields::NEIGHBORS.0 != 0
+    }
+    /// Whether distinct times in order are asked for.
+    pub(crate) const fn has_order(self) -> bool {
+        self.0 & Fields::ORDER.0 != 0
     }
     /// Whether busy time is asked for.
     pub(crate) const fn has_busy(self) -> bool {

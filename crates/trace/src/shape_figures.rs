@@ -5,7 +5,6 @@ use crate::columns::{self, Column, Print};
 use crate::compare::{SideKey, SidesSeen};
 use crate::error::TraceError;
 use crate::fold::Fold;
-use crate::listened::Listened;
 use crate::pass::{Pass, PassAccount};
 use crate::response::ResponseFigures;
 use crate::series::SeriesOverTime;
@@ -62,8 +61,8 @@ impl ShapeFound {
         let steps = steps.finish_packed()?;
         let is_told = captured.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
         let devices = is_told.then_some(sides.count());
-        let listened = Listened::of(&pass.filter.spans_ns, captured.conditions());
-        let steps = StepsFound { width_ns, steps, listened, devices, contents: BTreeMap::new() };
+        let observed = captured.observed(&pass.filter);
+        let steps = StepsFound { width_ns, steps, observed, devices, contents: BTreeMap::new() };
         Ok((ShapeFound { steps, shape, series, span_ns }, account))
     }
 

@@ -12,7 +12,7 @@ use crate::content::{self, ContentFigures, OfContent};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
-use crate::listened::Listened;
+use crate::observed_time::{ObservedTime, rate_is_known};
 use crate::packed_steps::PackedSteps;
 use crate::queue::Queued;
 use crate::sequence::Busy;
@@ -366,9 +366,9 @@ pub struct StepFigures {
     /// Bytes of reads and writes.
     pub amount: u64,
     /// I/Os per second of the time that a filter lets pass.
-    pub iops: f64,
+    pub iops: Option<f64>,
     /// Bytes of reads and writes per second.
-    pub bytes_per_second: f64,
+    pub bytes_per_second: Option<f64>,
     /// I/Os by operation, in the order of `IoOp::ALL`.
     pub ios: [u64; 5],
     /// Share of the reads and writes that are sequential.
@@ -398,22 +398,21 @@ impl OfContent for StepFigures {
 }
 
 impl StepFigures {
-    /// A step, by its number; with its width, what a filter of time lets pass, and the
-    /// devices of whose time busy parts are shares, where they are known.
+    /// A step, by its number; with its width, the observed time, and the devices of whose time busy parts are shares, where they are known.
     pub fn of(
         number: u64,
         step: &CaptureStep,
-        (width_ns, listened): (u64, &Listened),
+        (width_ns, observed): (u64, &ObservedTime),
         devices: Option<u64>,
     ) -> Self {
-        let passed_ns = listened.of_step(number, width_ns);
-        let seconds = passed_ns as f64 / 1e9;
+        let observed_ns = observed.of_step(number, width_ns);
+        let is_known = rate_is_known(observed_ns, width_ns);
         StepFigures {
             begin_ns: number.saturating_mul(width_ns),
             count: step.ios(),
             amount: step.bytes(),
-            iops: step.ios() as f64 / seconds,
-            bytes_per_second: step.bytes() as f64 / seconds,
+            iops: observed.per_second_of_step(number, width_ns, step.ios() as f64),
+            bytes_per_second: observed.per_second_of_step(number, width_ns, step.bytes() as f64),
             ios: step.ops.map(|op| op.ios),
             sequential_share: step.sequential_share(),
             response_mean_ns: step.response_mean().map(|time| time.0),
@@ -423,8 +422,8 @@ impl StepFigures {
             qd_max: (step.depths > 0).then_some(step.depth_max),
             queued: step.queued,
             utilisation: devices
-                .filter(|devices| *devices > 0)
-                .map(|devices| busy_share(step.busy_ns, passed_ns, devices)),
+                .filter(|devices| *devices > 0 && is_known)
+                .map(|devices| busy_share(step.busy_ns, observed_ns, devices)),
             content: ContentFigures::default(),
         }
     }
@@ -445,10 +444,10 @@ impl StepFigures {
 }
 
 /// A share of the time of devices. An I/O may be outstanding beyond the part of a step that
-/// passes a filter: no more than that part counts.
-fn busy_share(busy_ns: u64, passed_ns: u64, devices: u64) -> f64 {
-    let busy_ns = busy_ns.min(passed_ns.saturating_mul(devices));
-    busy_ns as f64 / passed_ns as f64 / devices as f64
+/// was observed: no more than that part counts.
+fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
+    let busy_ns = busy_ns.min(observed_ns.saturating_mul(devices));
+    busy_ns as f64 / observed_ns as f64 / devices as f64
 }
 
 impl schemars::JsonSchema for StepFigures {

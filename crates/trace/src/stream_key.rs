@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::units::Bytes;
 
 /// A distinct combination of operation, order and transfer size.
@@ -76,7 +77,8 @@ impl FromStr for StreamKey {
         key.ok_or_else(|| {
             let what = format!(
                 "'{text}' is not an I/O stream; write it like \"RND 4K W\" or \"SEQ 128K \
-                    R\""
+                    R\"",
+                text = excerpt(text)
             );
             TraceError::Unsuitable(what)
         })

@@ -22,6 +22,7 @@ use std::slice;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::StreamResponses;
+use steadfast_domain::text::excerpt;
 
 /// Streams kept apart; I/Os of further ones are counted together. A file-system
 /// trace can have as many transfer sizes as bytes: sizes of whole sectors are kept
@@ -428,7 +429,10 @@ impl FromStr for By {
         match text {
             "count" => Ok(By::Count),
             "bytes" => Ok(By::Bytes),
-            _ => Err(TraceError::Unsuitable(format!("'{text}' is neither count nor bytes"))),
+            _ => Err(TraceError::Unsuitable(format!(
+                "'{text}' is neither count nor bytes",
+                text = excerpt(text)
+            ))),
         }
     }
 }
@@ -735,6 +739,7 @@ mod tests {
                     kept: &kept,
                     after: &[],
                     stretch: 0,
+                    order_ns: &[],
                     place: None,
                 };
                 table.take(&rows).unwrap();

@@ -46,7 +46,7 @@ const LOCALITY_BYTES: usize = 8 << 20;
 const LOCALITY_OF_DEVICE: usize = 4 << 20;
 /// An interval of a day, as `trace profile` has it unasked.
 pub const PROFILE_NS: u64 = 3_600_000_000_000;
-/// The time that must have been listened to for a profile of the day: of most times of day
+/// The observed time that it takes for a profile of the day: of most times of day
 /// there are two days then.
 const PROFILE_OF_NS: u64 = 36 * PROFILE_NS;
 
@@ -187,7 +187,7 @@ impl Study {
             steps,
             windows,
             sides: sides.sides,
-            day: day.map(|day| day.listing(&observed(captured, &totals))),
+            day: day.map(|day| day.listing(&totals.observed)),
             streams_over_time: series,
             single_ios,
             totals,
@@ -215,9 +215,8 @@ impl Study {
     /// The figures of every step.
     pub fn step_figures(&self) -> impl Iterator<Item = StepFigures> + '_ {
         let (width, devices) = (self.totals.step_ns, self.devices_busy());
-        let listened = self.totals.listened();
         self.steps.iter().map(move |(at, step)| {
-            StepFigures::of(*at, step, (width, &listened), devices)
+            StepFigures::of(*at, step, (width, &self.totals.observed), devices)
                 .with_content(self.content_of(*at))
         })
     }
@@ -399,15 +398,6 @@ fn files<R: Read + Seek + Send + 'static>(
     Ok(Some(files))
 }
 
-/// When the capture listened and the filter lets pass.
-fn observed<R: Read + Seek + Send + 'static>(
-    captured: &Captured<R>,
-    totals: &Totals,
-) -> Vec<(u64, u64)> {
-    let end_ns = captured.conditions().lasted_ns.max(totals.span_ns.1.saturating_add(1));
-    captured.observed(&totals.options.pass.filter, end_ns)
-}
-
 /// What finds the profile of a day, where the clock is known, and more than one day to most
 /// times of it.
 fn day_profile<R: Read + Seek + Send + 'static>(
@@ -415,10 +405,8 @@ fn day_profile<R: Read + Seek + Send + 'static>(
     totals: &Totals,
 ) -> Option<DayProfile> {
     let clock = totals.options.clock.clone()?;
-    let observed = observed(captured, totals);
-    let observed_ns: u64 = observed.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
     captured.width(Some(PROFILE_NS), totals.span_ns, u64::MAX).ok()?;
-    DayProfile::new(clock, PROFILE_NS).ok().filter(|_| observed_ns >= PROFILE_OF_NS)
+    DayProfile::new(clock, PROFILE_NS).ok().filter(|_| totals.observed.total_ns() >= PROFILE_OF_NS)
 }
 
 /// The devices that pass the filter and were seen at the block layer.

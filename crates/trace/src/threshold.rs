@@ -4,6 +4,7 @@ use crate::error::TraceError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use steadfast_domain::text::excerpt;
 
 /// The smallest share that a stream must have, in parts per million.
 #[derive(
@@ -49,7 +50,8 @@ impl FromStr for Threshold {
                 Ok(Threshold((percent * 1e4).round() as u32))
             }
             _ => Err(TraceError::Unsuitable(format!(
-                "'{text}' is not a threshold; write a percentage like 2% or 0.5%"
+                "'{text}' is not a threshold; write a percentage like 2% or 0.5%",
+                text = excerpt(text)
             ))),
         }
     }

@@ -8,7 +8,7 @@ use crate::compare::{SideKey, SidesSeen};
 use crate::content_of_part::ContentOfPart;
 use crate::error::TraceError;
 use crate::fold::Fold;
-use crate::listened::Listened;
+use crate::observed_time::ObservedTime;
 use crate::pass::{Pass, PassAccount};
 use crate::replay_representation::{ReplayRepresentation, ReplayStep};
 use crate::series::{SeriesOf, SeriesOverTime};
@@ -82,6 +82,8 @@ pub struct Totals {
     pub account: PassAccount,
     /// First and last issue time; of sums, beginning and end of the steps.
     pub span_ns: (u64, u64),
+    /// The time that was observed and that the filter lets pass: rates are per second of it.
+    pub observed: ObservedTime,
     /// Width of a capture step in nanoseconds.
     pub step_ns: u64,
     /// The width that was asked for, where a picture has no room for so many steps and
@@ -140,6 +142,7 @@ impl Totals {
             conditions: content.conditions(captured.conditions()),
             account,
             span_ns,
+            observed: captured.observed(&options.pass.filter),
             step_ns,
             fine_ns,
             streams,
@@ -163,11 +166,6 @@ impl Totals {
     /// The workload's streams over capture steps, not yet filled.
     pub fn series(&self) -> SeriesOverTime {
         SeriesOverTime::new(self.step_ns, &SeriesOf::Streams(self.workload.keys()))
-    }
-
-    /// What the filter lets pass of the time.
-    pub fn listened(&self) -> Listened {
-        Listened::of(&self.options.pass.filter.spans_ns, &self.conditions)
     }
 
     /// The capture steps, not yet filled.
@@ -241,11 +239,10 @@ impl Derivation {
     }
 
     fn replay_step(&self, number: u64, step: &CaptureStep) -> ReplayStep {
-        let Totals { conditions, workload, step_ns, .. } = &self.totals;
+        let Totals { conditions, workload, step_ns, observed, .. } = &self.totals;
         let began = conditions.began_unix_ns.unwrap_or(0);
-        let listened = self.totals.listened();
-        let begin = began.saturating_add(listened.begin_of_step(number, *step_ns));
-        let end = begin.saturating_add(listened.of_step(number, *step_ns));
+        let begin = began.saturating_add(observed.begin_of_step(number, *step_ns));
+        let end = begin.saturating_add(observed.length_of_step(number, *step_ns));
         let cells = self.streams_over_time.steps().get(&number).into_iter().flatten();
         let listed = workload.keys().into_iter().zip(cells).filter(|(_, cell)| cell.ios > 0);
         ReplayStep {
@@ -268,12 +265,11 @@ impl Derivation {
 
     /// The capture steps with the I/Os of the workload's streams.
     pub fn workload_steps(&self) -> Vec<WorkloadStep> {
-        let Totals { workload, step_ns, .. } = &self.totals;
-        let listened = self.totals.listened();
+        let Totals { workload, step_ns, observed, .. } = &self.totals;
         let keys = workload.keys();
         let steps = self.streams_over_time.steps().iter().map(|(number, cells)| WorkloadStep {
-            at: Nanos(listened.begin_of_step(*number, *step_ns)),
-            lasts: Nanos(listened.of_step(*number, *step_ns)),
+            at: Nanos(observed.begin_of_step(*number, *step_ns)),
+            lasts: Nanos(observed.length_of_step(*number, *step_ns)),
             ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
             ..WorkloadStep::default()
         });

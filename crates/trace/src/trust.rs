@@ -32,6 +32,8 @@ pub struct Evidence {
     pub account: PassAccount,
     /// What is known of its I/Os.
     pub quality: Quality,
+    /// Files of rotated captures that come before the first one given.
+    pub earlier_parts: u64,
 }
 
 impl Evidence {
@@ -66,6 +68,7 @@ impl Evidence {
             keeps_single_ios: captured.tells(Untold::StepPercentiles).is_ok(),
             account,
             quality,
+            earlier_parts: captured.earlier_parts(),
         }
     }
 
@@ -75,6 +78,7 @@ impl Evidence {
         let found = [
             self.lost(),
             self.killed(),
+            self.earlier_parts(),
             self.skipped(),
             self.omitted(),
             self.order(),
@@ -132,6 +136,16 @@ impl Evidence {
             self.recovery.as_ref()?.bytes_ignored
         );
         deviation(true, ids::CAPTURE_KILLED, text, "End a capture with Ctrl-C.")
+    }
+
+    fn earlier_parts(&self) -> Option<Caveat> {
+        let files = match self.earlier_parts {
+            1 => "The first file of a rotated capture was not given".to_owned(),
+            more => format!("The first {more} files of a rotated capture were not given"),
+        };
+        let text = format!("{files}: everything here is of the time from the first given file on.");
+        let remedy = "Name all files of the capture to see all of it.";
+        deviation(self.earlier_parts > 0, ids::EARLIER_PARTS, text, remedy)
     }
 
     fn skipped(&self) -> Option<Caveat> {

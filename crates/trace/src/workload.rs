@@ -92,6 +92,7 @@ pub struct Workload {
     /// I/Os of the whole capture, streams below the threshold included.
     pub total_count: u64,
     /// Bytes of the whole capture.
+    /// Zero where it is not known: [`Workload::total_bytes`].
     pub total_amount: u64,
     /// Streams of the whole capture.
     pub total_streams: usize,
@@ -144,6 +145,11 @@ impl Workload {
         }
         let (total_count, total_amount) = total;
         Workload { by, threshold, total_count, total_amount, total_streams, streams }
+    }
+
+    /// Bytes of everything captured; `None` where they are not known.
+    pub fn total_bytes(&self) -> Option<Bytes> {
+        (self.total_amount > 0 || self.total_count == 0).then_some(Bytes(self.total_amount))
     }
 
     /// The selected streams.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use steadfast_domain::stimulus::{DataPattern, Zone};
+use steadfast_domain::text::with_short_words;
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
 use twox_hash::XxHash3_64;
 
@@ -237,7 +238,7 @@ impl WorkloadFile {
         let content: Content = toml::from_str(text).map_err(|error| {
             let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(""));
             let line = before.matches('\n').count() + 1;
-            TraceError::Text { line, what: error.message().to_owned() }
+            TraceError::Text { line, what: with_short_words(error.message()) }
         })?;
         if content.format != FORMAT {
             return Err(TraceError::Unsuitable(format!(

@@ -76,7 +76,7 @@ export function placed<T extends { from: number }>(answer: T, shift: number): T 
 export function noSeries(part: { from: number; to: number }): SeriesAnswer {
   const none = [null];
   return {
-    from: part.from, width_ns: Math.max(1, part.to - part.from), cells: 1, keys: [], ios: [], bytes: [],
+    from: part.from, width_ns: Math.max(1, part.to - part.from), cells: 1, observed_ns: none, keys: [], ios: [], bytes: [],
     rt_mean_ns: none, rt_p50: none, rt_p99: none, rt_p999: none, rt_max: none, qd_mean: none, qd_max: none, busy: none,
   };
 }

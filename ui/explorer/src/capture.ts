@@ -40,6 +40,8 @@ interface Row {
   panels: Map<Kind, DrawingPanel>;
   map: MapView | undefined;
   hitChoice: HTMLElement;
+  /** Whose addresses are drawn, where the capture has several devices and no filter names one. */
+  hitDevice: string | undefined;
 }
 
 export class CapturePage implements Page {
@@ -64,7 +66,7 @@ export class CapturePage implements Page {
       say: (from, to) => this.say(from, to),
       chosen: (part) => this.zoom(part),
     });
-    this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, part: this.own(row), outside: this.isOutside(row) })), {
+    this.tables = new Tables(app, () => this.rows.map((row) => ({ side: row.side, item: row.item, letter: row.letter, device: addressDevice(row), part: this.own(row), outside: this.isOutside(row) })), {
       pick: (facet, value, shift, side) => this.pick(facet, value, shift, side),
       show: (part, side) => this.zoom(this.onAxis(part, this.rowOf(side)?.shift ?? 0)),
       command: (side, view) => {
@@ -163,13 +165,13 @@ export class CapturePage implements Page {
   }
 
   private makeRow(side: Side, item: Item, letter: string): Row {
-    const row: Row = { side, item, letter, shift: 0, panels: new Map(), map: undefined, hitChoice: h("span") };
+    const row: Row = { side, item, letter, shift: 0, panels: new Map(), map: undefined, hitChoice: h("span"), hitDevice: undefined };
     for (const kind of KINDS) {
       const hands = {
         zoom: (from: number, to: number): void => this.zoom(inside(from, to, this.duration())),
         ...(kind === "map" ? { pick: (at: number, _: number, y: number, shift: boolean): void => this.pickArea(row, at, y, shift) } : {}),
       };
-      const tools = [{ text: "Command", title: "Copy as command", act: (): void => void this.command(row, kind) }];
+      const tools = kind === "lba" || kind === "subsecond" ? [] : [{ text: "Command", title: "Copy as command", act: (): void => void this.command(row, kind) }];
       const title = `${letter ? `${letter}: ` : ""}${TITLES[kind]}`;
       const panel = new DrawingPanel(title, () => shortName(row.item), "time", HEIGHTS[kind], hands, tools);
       panel.root.dataset["view"] = kind;
@@ -227,7 +229,9 @@ export class CapturePage implements Page {
     const [part, whole] = [this.own(row), this.part()];
     if (whole && this.isOutside(row)) return noHeat(whole);
     const ops = op && row.side.filters.op.length === 0 ? { op: [op] } : {};
-    return placed(await ask<HeatAnswer>(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops })), row.shift);
+    const device = kind === "lba" ? addressDevice(row) : undefined;
+    const devices = device === undefined ? {} : { device: [device] };
+    return placed(await ask<HeatAnswer>(url("heat", { ...common(row.side, part?.from, part?.to), kind, cells: 512, rows, ...ops, ...devices })), row.shift);
   }
 
   private loadAll(): void {
@@ -249,8 +253,20 @@ export class CapturePage implements Page {
 
   private hitSwitch(row: Row): void {
     const fixed = row.side.filters.op.length > 0;
-    row.hitChoice.replaceChildren(...(fixed ? [] : [choice("Operations in the hit map",
+    row.hitChoice.replaceChildren(...this.deviceSwitch(row), ...(fixed ? [] : [choice("Operations in the hit map",
       [["all", "All"], ["read", "Reads"], ["write", "Writes"]], this.app.state.hits, (value) => this.app.go({ hits: value }))]));
+  }
+
+  /** Addresses are those of one device: which, where there are several. */
+  private deviceSwitch(row: Row): HTMLElement[] {
+    const names = devicesOf(row);
+    if (names.length < 2) return [];
+    const now = addressDevice(row);
+    const select = h("select", { "aria-label": "Device of the addresses", onchange: () => {
+      row.hitDevice = select.value;
+      this.loadAll();
+    } }, ...names.map((name) => h("option", { value: name, selected: name === now }, name)));
+    return [select];
   }
 
   private load(row: Row, kind: Kind, coming: Promise<Drawing | string>): Promise<void> {
@@ -324,10 +340,31 @@ export class CapturePage implements Page {
       ...(second ? [choice("Times", [["clock", "Clock"], ["start", "From start"]], state.time, (time) => this.app.go({ time }))] : []),
       button(`Slowest ${span.name}`, () => void this.find("slowest"), { title: "Show the part with the longest mean response time (S)" }),
       button(`Busiest ${span.name}`, () => void this.find("busiest"), { title: "Show the part with the most I/Os (B)" }),
+      ...this.filterSelects(),
       ...this.compareWith(),
       button("Derive workload", () => void this.workload(), { title: "The I/O streams of what is shown, as a file that steadfast can apply" }),
       h("span", { class: "chips", "aria-label": "Filters" }, ...chips),
     );
+  }
+
+  /** Device, layer and direction, where there is a choice. */
+  private filterSelects(): HTMLElement[] {
+    const item = this.rows[0]?.item;
+    if (!item || exported()) return [];
+    const { filters } = this.app.state;
+    const select = (facet: Facet, name: string, all: string, values: readonly string[]): HTMLElement => {
+      const now = filters[facet].length === 1 ? filters[facet][0] : "";
+      const made = h("select", { "aria-label": name, "data-facet": facet, onchange: () => {
+        this.app.go({ filters: { ...filters, [facet]: made.value === "" ? [] : [made.value] } });
+      } }, h("option", { value: "" }, all), ...values.map((value) => h("option", { value, selected: value === now }, value)));
+      return made;
+    };
+    const devices = deviceNames(item);
+    return [
+      ...(devices.length > 1 ? [select("device", "Device", "All devices", devices)] : []),
+      ...((item.layers ?? []).length > 1 ? [select("layer", "Layer", "Block layer", ["filesystem", "both"])] : []),
+      select("op", "Operation", "All operations", ["read", "write", "discard", "flush"]),
+    ];
   }
 
   private compareWith(): HTMLElement[] {
@@ -444,6 +481,23 @@ export class CapturePage implements Page {
     this.overview.pane.destroy();
     this.rows.forEach((row) => row.panels.forEach((panel) => panel.pane.destroy()));
   }
+}
+
+function deviceNames(item: Item): string[] {
+  return (item.devices ?? []).map((device) => (typeof device === "string" ? device : device.name));
+}
+
+/** The devices whose addresses count. */
+function devicesOf({ side, item }: Row): string[] {
+  const chosen = side.filters.device;
+  return deviceNames(item).filter((name) => chosen.length === 0 || chosen.includes(name));
+}
+
+/** The device whose addresses are drawn; undefined where there is no choice. */
+function addressDevice(row: Row): string | undefined {
+  const names = devicesOf(row);
+  if (names.length < 2) return undefined;
+  return names.find((name) => name === row.hitDevice) ?? names[0];
 }
 
 function describe(filters: Filters): string {

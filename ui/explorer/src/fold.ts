@@ -11,14 +11,25 @@ export interface Band {
   others: boolean;
 }
 
+/** What makes a rate of the I/Os or bytes of each cell: 0 where too little of it was observed. */
+function factors(answer: SeriesAnswer, measure: "iops" | "mb"): number[] {
+  const unit = measure === "iops" ? 1 : 1e-6;
+  return answer.observed_ns.map((ns) => (typeof ns === "number" && ns > 0 ? unit / (ns * 1e-9) : 0));
+}
+
+/** Values of cells, with gaps where too little was observed for a rate. */
+export function known(answer: SeriesAnswer, values: readonly number[]): Values {
+  return values.map((value, cell) => (typeof answer.observed_ns[cell] === "number" ? value : null));
+}
+
 /** Bands of a stacked drawing, the largest first; the rest as one. */
 export function bands(answer: SeriesAnswer, measure: "iops" | "mb", most: number): Band[] {
   const values = measure === "iops" ? answer.ios : answer.bytes;
-  const per = (measure === "iops" ? 1 : 1e-6) / (answer.width_ns * 1e-9);
+  const per = factors(answer, measure);
   const all = answer.keys.map((key, at): Band => {
     const counts = values[at] ?? [];
     const total = counts.reduce((sum, one) => sum + one, 0);
-    return { id: String(key.id), name: key.name, rate: counts.map((one) => one * per), total, others: key.id === "others" };
+    return { id: String(key.id), name: key.name, rate: counts.map((one, cell) => one * (per[cell] ?? 0)), total, others: key.id === "others" };
   });
   const named = all.filter((band) => band.total > 0 && !band.others).sort((a, b) => b.total - a.total);
   const kept = named.slice(0, most);
@@ -53,8 +64,8 @@ export function bandAt(tops: readonly number[][], cell: number, height: number):
 /** I/Os, per second, of all keys. */
 export function totalRate(answer: SeriesAnswer, measure: "iops" | "mb"): number[] {
   const values = measure === "iops" ? answer.ios : answer.bytes;
-  const per = (measure === "iops" ? 1 : 1e-6) / (answer.width_ns * 1e-9);
-  return Array.from({ length: answer.cells }, (_, cell) => values.reduce((sum, key) => sum + (key[cell] ?? 0), 0) * per);
+  const per = factors(answer, measure);
+  return Array.from({ length: answer.cells }, (_, cell) => values.reduce((sum, key) => sum + (key[cell] ?? 0), 0) * (per[cell] ?? 0));
 }
 
 /** Cells that a line over bands is drawn with at most; more would cover what lies beneath. */

@@ -18,6 +18,8 @@ export interface Shown {
   side: Side;
   item: Item;
   letter: string;
+  /** Whose addresses are listed, where the capture has several devices. */
+  device: string | undefined;
   /** What is shown, in the capture's own time; all of it where there is none. */
   part: Part | undefined;
   /** Whether the capture has no time in what is shown. */
@@ -33,8 +35,11 @@ export interface Hands {
 
 const NAMES: readonly (readonly [string, string])[] = [
   ["streams", "I/O streams"], ["processes", "Processes"], ["hot", "Hot addresses"], ["cumulative", "Cumulative workload"],
-  ["steps", "Capture steps"], ["ios", "Single I/Os"], ["marks", "Marks and caveats"],
+  ["steps", "Capture steps"], ["ios", "Single I/Os"], ["file", "Files"], ["cgroup", "Cgroups"], ["thread", "Threads"],
+  ["marks", "Marks and caveats"],
 ];
+/** Tables that are there only where the capture recorded what they list. */
+const GROUPS: readonly string[] = ["file", "cgroup", "thread"];
 const PAGE = 200;
 const HINT = "Click: only this. Shift-click: compare with this.";
 
@@ -52,9 +57,11 @@ export class Tables {
   }
 
   load(): void {
-    const now = NAMES.find(([id]) => id === this.app.state.table) ?? NAMES[0] ?? ["streams", "I/O streams"];
+    const recorded = this.sides().flatMap(({ item }) => item.groups ?? []);
+    const names = NAMES.filter(([id]) => !GROUPS.includes(id) || recorded.includes(id));
+    const now = names.find(([id]) => id === this.app.state.table) ?? names[0] ?? ["streams", "I/O streams"];
     const [id, title] = now;
-    this.tabs.replaceChildren(choice("Table", NAMES.map(([one, text]) => [one, text] as [string, string]), id, (value) => this.app.go({ table: value })));
+    this.tabs.replaceChildren(choice("Table", names.map(([one, text]) => [one, text] as [string, string]), id, (value) => this.app.go({ table: value })));
     this.grouping.replaceChildren(choice("Rows of the table", [["pid", "Each process"], ["name", "By name"]], this.app.state.group, (group) => this.app.go({ group })));
     const sides = this.sides();
     const keys = sides.map(({ item, letter }) => `${id}/${item.n}/${letter}`);
@@ -69,7 +76,7 @@ export class Tables {
   }
 
   private make(id: string, title: string, shown: Shown, at: number): TablePanel {
-    const tools = id === "marks" || id === "ios" ? [] : [{ text: "Command", title: "Copy as command", act: (): void => {
+    const tools = id === "marks" || id === "ios" || id === "hot" ? [] : [{ text: "Command", title: "Copy as command", act: (): void => {
       const side = this.sides()[at]?.side;
       if (side) this.hands.command(side, id);
     } }];
@@ -83,7 +90,8 @@ export class Tables {
     const params = common(shown.side, shown.part?.from, shown.part?.to);
     if (id === "marks") return this.marks(shown);
     if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
-    if (id === "hot") return this.hot(await ask<unknown>(url("hot", params)));
+    if (id === "hot") return this.hot(await ask<unknown>(url("hot", shown.device === undefined ? params : { ...params, device: [shown.device] })), shown.device);
+    if (GROUPS.includes(id)) return groups(id, rowsOf(await ask<Row>(url("groups", { ...params, by: id })), "groups"));
     if (id === "ios") return this.ios(shown, params);
     const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
     const answer = await ask<Row>(url(id, { ...params, ...byName }));
@@ -170,7 +178,7 @@ export class Tables {
     return rows.length === 0 ? nothing() : listed("Capture steps of what is shown", columns, rows, choose);
   }
 
-  private hot(answer: unknown): Listed | string {
+  private hot(answer: unknown, device: string | undefined): Listed | string {
     const rows = (Array.isArray(answer) ? answer : ((answer as { ranges?: HotRange[] }).ranges ?? [])) as HotRange[];
     if (rows.length === 0) return "No I/O with an address in this part with these filters.";
     const devices = rows.some((row) => row.device);
@@ -186,7 +194,7 @@ export class Tables {
     return {
       content: table("Address ranges with the most I/Os of what is shown, and who issued them", columns, rows),
       csv: tableCsv(columns, rows),
-      note: "The ranges with the most I/Os come first. A process's number of I/Os in the range stands behind its name.",
+      note: (device === undefined ? "" : `Addresses of ${device}. `) + "The ranges with the most I/Os come first. A process's number of I/Os in the range stands behind its name.",
     };
   }
 
@@ -263,6 +271,36 @@ export function caveatList(caveats: readonly Caveat[], pick?: (caveat: Caveat) =
 function processOf(row: Row): [Facet, string] {
   const pid = row["pid"];
   return typeof pid === "number" && pid > 0 ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
+}
+
+/** A file by its path, else by its inode; a thread with its process. */
+function groupName(by: string, row: Row): string | null {
+  if (by === "file") {
+    const inode = num("inode")(row);
+    return text("path")(row) ?? (inode === null ? "no file" : `inode ${inode} on ${text("device")(row) ?? NONE}`);
+  }
+  if (by === "cgroup") return text("cgroup")(row) ?? "no cgroup";
+  const [tid, thread] = [num("tid")(row), text("thread")(row)];
+  const own = thread === null ? String(tid ?? NONE) : `${thread} (${tid ?? NONE})`;
+  return `${text("process")(row) ?? NONE}, ${own}`;
+}
+
+const GROUP_HEADS: Record<string, string> = { file: "File", cgroup: "Cgroup", thread: "Thread" };
+
+/** I/Os by what they belong to. */
+function groups(by: string, rows: Row[]): Listed | string {
+  const head = GROUP_HEADS[by] ?? by;
+  const columns: Column<Row>[] = [
+    { head, value: (row) => groupName(by, row) },
+    counted("I/Os", "count"),
+    shared("I/Os %", "share_of_count"),
+    amounted("Amount", "amount"),
+    timed("Mean", nested("response", "mean_ns")),
+    timed("99 %", nested("response", "p99_ns")),
+    timed("Maximum", nested("response", "max_ns")),
+    summed(nested("response", "mean_ns")),
+  ];
+  return rows.length === 0 ? nothing() : listed(`${head}s of what is shown, with response times`, columns, rows);
 }
 
 function cumulative(rows: Row[]): Listed | string {

@@ -33,6 +33,8 @@ export interface Item {
   bytes?: number;
   devices?: (string | { name: string })[];
   layers?: string[];
+  /** What its I/Os can be grouped by: file, cgroup, thread. */
+  groups?: string[];
   processes?: { name: string; pids?: number[]; ios: number }[];
   streams?: Named[];
   marks?: Mark[];
@@ -57,6 +59,8 @@ export interface SeriesAnswer {
   from: number;
   width_ns: number;
   cells: number;
+  /** The observed time of each cell, of which rates are; null where it is too short for one. */
+  observed_ns: Values;
   keys: { id: string | number; name: string }[];
   ios: number[][];
   bytes: number[][];

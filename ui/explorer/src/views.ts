@@ -2,7 +2,7 @@
 import type { Drawing, Key } from "./panel";
 import type { Line, Sheet, Tip } from "./pane";
 import { dark, ink, narrow } from "./dom";
-import { bandAt, bands, cellEdges, closed, coarseMean, greatest, idle, stacked, totalRate, type Band } from "./fold";
+import { bandAt, bands, cellEdges, closed, coarseMean, greatest, idle, known, stacked, totalRate, type Band } from "./fold";
 import { amount, brief, count, date, moment, number, percent, span, timeTicks, type Clock } from "./format";
 import { mostOf, paint, rowOf } from "./heat";
 import { colour, OTHERS } from "./palette";
@@ -75,7 +75,7 @@ export function streamMap(answer: SeriesAnswer, scene: Scene, colours: Colours, 
   const tops = stacked(list);
   const places = colours.of(list.filter((band) => !band.others).map((band) => band.id));
   const paints = list.map((band, at) => (band.others ? OTHERS : colour(BAND_COLOURS[places[at] ?? at] ?? at, dark())));
-  const areas = list.map((band, at): Line => ({ name: band.name, colour: paints[at] ?? OTHERS, y: closed(tops[at] ?? []), kind: "area" })).reverse();
+  const areas = list.map((band, at): Line => ({ name: band.name, colour: paints[at] ?? OTHERS, y: closed(known(answer, tops[at] ?? [])), kind: "area" })).reverse();
   const over = closed(coarseMean(answer));
   const halo: Line = { name: "", colour: ink("paper"), y: over, kind: "step", right: true, width: 3, halo: true };
   const mean: Line = { name: "mean response time", colour: ink("ink"), y: over, kind: "step", right: true, width: 1.2 };
@@ -109,7 +109,7 @@ function mapTips(answer: SeriesAnswer, scene: Scene, list: Band[], paints: strin
   const ios = answer.ios.reduce((sum, key) => sum + (key[at] ?? 0), 0);
   const bytes = answer.bytes.reduce((sum, key) => sum + (key[at] ?? 0), 0);
   const rows: Tip[] = [
-    { name: "All", value: `${number(total[at])} ${unit(scene.measure)}` },
+    { name: "All", value: `${number(typeof answer.observed_ns[at] === "number" ? total[at] : null)} ${unit(scene.measure)}` },
     { name: "I/Os, amount", value: `${count(ios)}, ${amount(bytes)}` },
   ];
   list.map((band, index) => ({ band, index })).reverse().forEach(({ band, index }) => {
@@ -245,7 +245,7 @@ export function whole(answers: readonly { name: string; answer: SeriesAnswer }[]
   const axis = alone ? first.answer : { from: 0, width_ns: duration / SHARED, cells: SHARED };
   const x = cellEdges(axis);
   const lines = answers.map(({ name, answer }, at): Line => {
-    const rate = totalRate(answer, scene.measure);
+    const rate = known(answer, totalRate(answer, scene.measure));
     const y = alone ? rate : x.slice(0, -1).map((ns) => rate[Math.floor((ns + axis.width_ns / 2 - answer.from) / answer.width_ns)] ?? null);
     return { name, colour: colour(at, dark()), y: closed(y), kind: at === 0 ? "area" : "step" };
   });

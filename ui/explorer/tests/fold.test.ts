@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bandAt, bands, coarseMean, exceedance, extreme, idle, joined, nines, partOfHeat, partOfSeries, stacked, totalRate } from "../src/fold";
+import { bandAt, bands, coarseMean, exceedance, extreme, idle, joined, known, nines, partOfHeat, partOfSeries, stacked, totalRate } from "../src/fold";
 import { rowOf, shade } from "../src/heat";
 import { sorted } from "../src/table";
 import { csv, fileName } from "../src/csv";
@@ -7,7 +7,7 @@ import type { SeriesAnswer } from "../src/types";
 
 /** Four cells of half a second. */
 const answer: SeriesAnswer = {
-  from: 1e9, width_ns: 5e8, cells: 4,
+  from: 1e9, width_ns: 5e8, cells: 4, observed_ns: [5e8, 5e8, 5e8, 5e8],
   keys: [{ id: "a", name: "a" }, { id: "b", name: "b" }, { id: "others", name: "others" }],
   ios: [[1, 2, 3, 4], [10, 0, 10, 7], [0, 1, 0, 0]],
   bytes: [[4096, 8192, 12288, 16384], [1e6, 0, 1e6, 7e5], [0, 512, 0, 0]],
@@ -21,6 +21,11 @@ describe("bands", () => {
     expect(first).toMatchObject({ name: "b", total: 27, rate: [20, 0, 20, 14] });
     expect(second).toMatchObject({ name: "others", total: 11, rate: [2, 6, 6, 8], others: true });
     expect(none).toEqual([]);
+  });
+  it("have the rate of the observed part of a cell, and none of a cell that was not observed", () => {
+    const cut = { ...answer, observed_ns: [5e8, 1e8, null, 5e8] };
+    expect(totalRate(cut, "iops")).toEqual([22, 30, 0, 22]);
+    expect(known(cut, totalRate(cut, "iops"))).toEqual([22, 30, null, 22]);
   });
   it("lose no I/O", () => {
     for (const most of [1, 2, 3]) {

@@ -38,6 +38,12 @@ const OF_MEANS: u8 = 4;
 /// Digits that a value read off a histogram has: its buckets are up to 0.78 % wide.
 const OF_BUCKETS: u8 = 3;
 
+/// Digits of a whole number.
+fn whole_digits(number: u64) -> u8 {
+    // At most 20 digits.
+    number.checked_ilog10().unwrap_or(0) as u8 + 1
+}
+
 /// A number that a data sheet has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KeyFigure {
@@ -64,6 +70,17 @@ impl KeyFigure {
         let (id, unit) = (id.to_owned(), unit.to_owned());
         KeyFigure { id, label: label.into(), value, unit, digits: OF_MEANS, range: None }
     }
+    /// An exact count, which is never rounded.
+    pub fn count(id: &str, label: impl Into<String>, count: Option<u64>, unit: &str) -> Self {
+        let digits = count.map_or(1, whole_digits);
+        let value = count.map(|count| count as f64);
+        KeyFigure { digits, ..KeyFigure::new(id, label, value, unit) }
+    }
+    /// A count of whole units whose parts are not known, such as steps of a minute.
+    pub fn whole(self) -> Self {
+        let digits = self.value.map_or(1, |value| whole_digits(value.round().max(0.0) as u64));
+        KeyFigure { digits, ..self }
+    }
     /// The same read off a histogram.
     pub fn of_buckets(self) -> Self {
         KeyFigure { digits: OF_BUCKETS, ..self }
@@ -83,6 +100,9 @@ mod tests {
         let mean = KeyFigure::new("iops", "Random write", Some(61_969.4), "IOPS");
         assert_eq!((mean.digits, mean.clone().of_buckets().digits), (4, 3));
         assert_eq!(KeyFigure::new("iops", "x", Some(f64::NAN), "IOPS").value, None);
+        let digits = |count| KeyFigure::count("sectors", "x", Some(count), "sectors").digits;
+        assert_eq!([0, 9, 10, 1_048_576, u64::MAX].map(digits), [1, 1, 2, 7, 20]);
+        assert_eq!(KeyFigure::new("recovery", "x", Some(41.999), "min").whole().digits, 2);
         let front = Front { figures: vec![mean], ..Front::default() };
         assert!(!front.is_empty() && Front::default().is_empty());
     }

@@ -184,6 +184,8 @@ impl Sum {
             response_sum: Nanos(self.response_sum),
             response_max: Nanos(self.response_max),
             histogram: FineHistogram::from_dense(&self.buckets),
+            // fio waits for what is outstanding and counts it.
+            outstanding: 0,
         }
     }
 

@@ -26,6 +26,7 @@ use crate::prepared::{Prepared, Refusal};
 use crate::stall::unless_void;
 use crate::start::Start;
 use crate::stop::Stop;
+use crate::zones::check_zones;
 use expression::{Expression, TargetFacts};
 use process::Process;
 use running::{Means, Running};
@@ -294,6 +295,7 @@ impl Engine for Fio {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        check_zones(self.target.device(), &step.load)?;
         Prepared::with(step, goes_on(&self.running, step), |load| self.express(load))
     }
 

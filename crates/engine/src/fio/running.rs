@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use steadfast_domain::measurement::{Interval, Stall, Unmeasured};
+use steadfast_domain::measurement::{Interval, Silence, Stall, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
 use steadfast_host::{Existing, NewFile, Readers, Target};
 
@@ -440,6 +440,7 @@ impl Running {
             streams: done.stream_tallies(&self.stimulus, &self.expression.ops),
             unmeasured: std::mem::take(&mut self.unmeasured),
             stalls: std::mem::take(&mut self.stalls),
+            silences: Silence::from_intervals(self.stimulus.pace, &meter.intervals),
             intervals: meter.intervals,
             cursors: self.expression.cursors(self.latest.ios()),
             seed: self.seed,

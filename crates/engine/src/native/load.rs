@@ -5,6 +5,7 @@ use super::clock::Clock;
 use super::crew::{Provisions, Score};
 use super::part::{Handles, LoadContext, Part};
 use super::shared::{FAULTS_KEPT, Failure, LocatedFault, Shared, ThreadCpu};
+use super::silence::SilenceWatch;
 use crate::accounting::Meter;
 use crate::engine::Agree;
 use crate::handover::Runs;
@@ -58,6 +59,7 @@ pub(super) struct Running {
     ramp: Nanos,
     unmeasured: Vec<Unmeasured>,
     stalls: Vec<Stall>,
+    silence: SilenceWatch,
     /// I/Os that were not waited for.
     outstanding: u64,
 }
@@ -101,6 +103,7 @@ impl Running {
             ramp: load.ramp(),
             unmeasured: Vec::new(),
             stalls: Vec::new(),
+            silence: SilenceWatch::default(),
             outstanding: 0,
         };
         let mut notes = Vec::new();
@@ -254,20 +257,34 @@ impl Running {
                 watch(self.close_interval(&mut meter));
                 false
             }
-            End::Complete | End::Overdue => {
+            End::Complete => {
                 self.close_last_interval(&mut meter).into_iter().for_each(watch);
-                match end {
-                    End::Overdue => {
-                        let parts = self.parts.iter();
-                        self.outstanding = parts.map(|part| part.shared.give_up_waiting()).sum();
-                    }
-                    _ => self.join(),
-                }
+                self.join();
+                self.check(step, device, &Stop::default())?;
+                true
+            }
+            End::Overdue => {
+                self.give_up_waiting(&mut meter);
+                self.close_last_interval(&mut meter).into_iter().for_each(watch);
                 self.check(step, device, &Stop::default())?;
                 true
             }
         };
+        self.silence.end();
         Ok(self.conclude(meter, complete))
+    }
+
+    /// Ends the load without the I/Os that are still out. They count with their time so far.
+    fn give_up_waiting(&mut self, meter: &mut Meter) {
+        let mut first = 0;
+        for part in &self.parts {
+            let (count, silent) = part.shared.give_up_waiting();
+            self.outstanding += count;
+            for (stream, response_ns) in silent {
+                meter.add_outstanding(first + stream as usize, response_ns);
+            }
+            first += part.streams;
+        }
     }
 
     /// Waits for what happens next, and notes it where nobody could have seen it
@@ -283,11 +300,16 @@ impl Running {
         let stall = late.and_then(|late| late.stall(self.not_seen_in(&late), measured));
         self.stalls.extend(stall);
         let woken = clock.ticks();
+        let mut all_wait = true;
+        let mut progress = 0u64;
         for part in &mut self.parts {
-            // Between two due times of a script nothing comes back, however long that is.
-            let waits = self.score.is_some() && !part.shared.waits_for_ios();
+            // Between two due times nothing comes back, however long that is.
+            let waits = part.has_due_times() && !part.shared.waits_for_ios();
             part.pass(time, woken, waits);
+            all_wait &= waits || part.shared.all_ended();
+            progress = progress.wrapping_add(part.shared.progress());
         }
+        self.silence.passed(time, progress, all_wait, Nanos(clock.nanos(woken)));
         if woken >= begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
             return Ok(());
         }
@@ -507,6 +529,7 @@ impl Running {
             unmeasured: self.take_unmeasured(),
             outstanding: self.outstanding,
             stalls: std::mem::take(&mut self.stalls),
+            silences: self.silence.take(Nanos(clock.nanos(begin))),
             intervals,
             parts: self.apart(elapsed),
             cursors: self.cursors(),

@@ -22,6 +22,7 @@ mod precedence;
 mod queue;
 mod ring;
 mod shared;
+mod silence;
 mod threads;
 mod verify;
 mod waking;
@@ -37,6 +38,7 @@ use crate::prepared::{Prepared, Refusal};
 use crate::stall::unless_void;
 use crate::start::Start;
 use crate::stop::Stop;
+use crate::zones::check_zones;
 use clock::Clock;
 use crew::{Origin, Provisions, Shape};
 use load::{Running, Stranded};
@@ -469,6 +471,7 @@ impl Engine for Native {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
+        check_zones(self.target.device(), &step.load)?;
         Prepared::with(step, goes_on(&self.running, step), |load| self.provide_load(load))
     }
 

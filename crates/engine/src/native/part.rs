@@ -113,6 +113,11 @@ impl Part {
         }
     }
 
+    /// Whether its I/Os have due times, between which nothing may be outstanding.
+    pub(super) fn has_due_times(&self) -> bool {
+        self.plan.is_none() || self.pace != Pace::Closed
+    }
+
     /// For how long nothing came back, where that is too long.
     pub(super) fn is_lost_for(&self) -> Option<Duration> {
         self.patience.lost_by(self.pace)

@@ -43,6 +43,8 @@ pub(super) struct Shared {
     pub long: u64,
     /// No more I/Os are to be issued.
     finishing: AtomicBool,
+    /// What is outstanding is no longer waited for.
+    given_up: AtomicBool,
     fault_count: AtomicU64,
     fault_limit: u64,
     state: Mutex<State>,
@@ -110,8 +112,12 @@ pub(super) struct Lane {
     /// last did not for longer than it should.
     looked: AtomicU64,
     blind: (AtomicU64, AtomicU64),
-    /// I/Os outstanding, as of the last turn; of a script, at any time.
+    /// I/Os outstanding, as of the last turn; of a script or a paced load, at any time.
     outstanding: AtomicU32,
+    /// The stream of the last I/O that was issued.
+    stream: AtomicU32,
+    /// The thread has counted what was outstanding when it was no longer waited for.
+    surrendered: AtomicBool,
     cpu_user: AtomicU64,
     cpu_system: AtomicU64,
     /// The turn at which the processor time was read.
@@ -134,6 +140,8 @@ impl Lane {
             looked: AtomicU64::new(0),
             blind: Default::default(),
             outstanding: AtomicU32::new(0),
+            stream: AtomicU32::new(0),
+            surrendered: AtomicBool::new(false),
             cpu_user: AtomicU64::new(0),
             cpu_system: AtomicU64::new(0),
             cpu_turn: AtomicU32::new(u32::MAX),
@@ -204,6 +212,23 @@ impl Lane {
         let (from, to) = &self.blind;
         let before = (nanos(from, Ordering::Relaxed), nanos(to, Ordering::Relaxed));
         since.max(overlap(before, late))
+    }
+
+    /// Notes the stream of an I/O that is issued.
+    #[inline(always)]
+    pub(super) fn issued(&self, stream: u32) {
+        self.stream.store(stream, Ordering::Relaxed);
+    }
+
+    /// Whether the thread has counted what was outstanding.
+    pub(super) fn has_surrendered(&self) -> bool {
+        self.surrendered.load(Ordering::Relaxed)
+    }
+
+    /// The thread has counted what was outstanding: so many I/Os.
+    pub(super) fn surrender(&self, outstanding: u32) {
+        self.outstanding.store(outstanding, Ordering::Relaxed);
+        self.surrendered.store(true, Ordering::Release);
     }
 
     /// Tells how many I/Os are outstanding.
@@ -344,6 +369,7 @@ impl Shared {
             timed_out: AtomicBool::new(false),
             long: clock.ticks_in(LATE.as_nanos() as u64),
             finishing: AtomicBool::new(false),
+            given_up: AtomicBool::new(false),
             fault_count: AtomicU64::new(0),
             fault_limit,
             state: Mutex::default(),
@@ -398,6 +424,12 @@ impl Shared {
     #[inline(always)]
     pub(super) fn is_finishing(&self) -> bool {
         self.finishing.load(Ordering::Relaxed)
+    }
+
+    /// Whether what is outstanding is no longer waited for.
+    #[inline(always)]
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
     }
 
     pub(super) fn time_out(&self) {
@@ -571,25 +603,34 @@ impl Shared {
         self.lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.progress()))
     }
 
-    /// Ends the load and counts the I/Os that are still out, of every thread
-    /// that has not ended. Gives them a moment to tell.
-    pub(super) fn give_up_waiting(&self) -> u64 {
-        let turn = self.turn.load(Ordering::Relaxed);
+    /// Ends the load without its outstanding I/Os: their number, of every thread that has not
+    /// ended. Threads count their I/Os with the time so far into their accounts; the I/Os of
+    /// threads that sit in the call that does their only one are returned as stream and time.
+    pub(super) fn give_up_waiting(&self) -> (u64, Vec<(u32, u64)>) {
+        self.given_up.store(true, Ordering::Relaxed);
         self.finish();
-        let waits = |lane: &&Lane| !lane.ended.load(Ordering::Acquire);
-        let told = |lane: &Lane| lane.cpu_turn.load(Ordering::Acquire) == turn;
+        let told = |lane: &Lane| {
+            lane.surrendered.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
+        };
         for _ in 0..MOMENTS {
-            if self.lanes.iter().filter(waits).all(told) {
+            if self.lanes.iter().all(told) {
                 break;
             }
             std::thread::sleep(MOMENT);
         }
-        let of = |lane: &Lane| match told(lane) {
-            true => lane.outstanding.load(Ordering::Relaxed),
-            // Still in the call that does its only I/O.
-            false => self.carrier.depth,
-        };
-        self.lanes.iter().filter(waits).map(|lane| u64::from(of(lane))).sum()
+        let now = self.clock.ticks();
+        let mut count = 0;
+        let mut silent = Vec::new();
+        for lane in &self.lanes {
+            if lane.surrendered.load(Ordering::Acquire) {
+                count += u64::from(lane.outstanding.load(Ordering::Relaxed));
+            } else if !lane.ended.load(Ordering::Acquire) {
+                count += 1;
+                let since = now.saturating_sub(lane.looked.load(Ordering::Acquire));
+                silent.push((lane.stream.load(Ordering::Relaxed), self.clock.nanos(since)));
+            }
+        }
+        (count, silent)
     }
 
     /// The I/Os after the end since they were last taken.

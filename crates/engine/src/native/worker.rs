@@ -194,6 +194,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
                 return Ok(());
             }
             let wait = self.pause(now);
+            // Between two due times nothing need come back, however long that is.
+            self.lane.hold(self.outstanding);
             self.submit(wait)?;
             self.reap();
         }
@@ -268,6 +270,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.outstanding += 1;
         if let Some(schedule) = &mut self.schedule {
             schedule.issued();
+            self.lane.issued(drawn.stream);
         }
         true
     }
@@ -302,6 +305,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         for slot in &self.batch {
             self.slots[*slot as usize].began = now;
         }
+        if let Some(slot) = self.batch.last() {
+            self.lane.issued(self.slots[*slot as usize].stream);
+        }
         self.submit(wait)
     }
 
@@ -332,11 +338,31 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         if counting && seen > 0 {
             self.lane.last.store(now, Ordering::Relaxed);
         }
+        if self.closing && self.shared.is_given_up() {
+            self.surrender(now, account);
+        }
         self.lane.end_reap();
         if turn != self.turn || self.closing {
             self.turn = turn;
             self.lane.tell(turn, self.outstanding);
         }
+    }
+
+    /// Counts the I/Os that nobody waits for any longer, once, with their time so far.
+    #[cold]
+    fn surrender(&mut self, now: u64, account: &mut Account) {
+        if self.lane.has_surrendered() {
+            return;
+        }
+        for (slot, io) in self.slots.iter().enumerate() {
+            // A slot without an I/O is in the list of vacant ones while the load ends, or has
+            // never had one.
+            if io.began > 0 && !self.vacant.contains(&(slot as u32)) {
+                let response = self.clock.nanos(now.saturating_sub(io.began));
+                account.count_outstanding(io.stream, response);
+            }
+        }
+        self.lane.surrender(self.outstanding);
     }
 
     #[inline(always)]
@@ -355,6 +381,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             note_fault(self.shared, self.lane, fault, completion.result, account);
         } else if !counting {
             self.lane.count_late(slot.op, slot.size);
+            let response = self.clock.nanos(now.saturating_sub(slot.began));
+            account.count_outstanding(slot.stream, response);
         } else {
             let response = self.clock.nanos(now.saturating_sub(slot.began));
             if slot.missing == 0 {

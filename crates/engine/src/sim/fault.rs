@@ -24,6 +24,14 @@ pub enum SimFault {
     /// This I/O is never answered and none behind it: the step hangs, in real
     /// time, until it is stopped.
     HangAt(u64),
+    /// From this virtual time after its making on, the drive completes nothing for a while:
+    /// what would complete then completes so much later.
+    Freezes {
+        /// Where it begins.
+        at: Nanos,
+        /// How long it lasts.
+        lasts: Nanos,
+    },
     /// Programs take this many percent longer with every GiB that the host
     /// writes, so that no performance is ever steady. With 10, any five rounds
     /// of a write-intensive procedure slope by more than a tenth.
@@ -66,7 +74,10 @@ impl Fates {
             SimFault::FailEvery(every) => Some(self.issued + every.max(1)),
             SimFault::GoneAfter(ios) => Some(ios.saturating_add(1)),
             SimFault::HangAt(io) => Some(io),
-            SimFault::NeverSteady { .. } | SimFault::GoneAt(_) | SimFault::Throttles { .. } => None,
+            SimFault::NeverSteady { .. }
+            | SimFault::GoneAt(_)
+            | SimFault::Throttles { .. }
+            | SimFault::Freezes { .. } => None,
         };
         self.fault = Some(fault);
     }
@@ -91,6 +102,17 @@ impl Fates {
             Some(SimFault::GoneAfter(_)) => Fate::Gone,
             Some(SimFault::HangAt(_)) => Fate::Hangs,
             _ => Fate::Completes,
+        }
+    }
+
+    /// When an I/O completes that would complete at `done`.
+    #[inline(always)]
+    pub(super) fn thawed(&self, done: u64) -> u64 {
+        match self.fault {
+            Some(SimFault::Freezes { at, lasts }) if done >= at.0 && done - at.0 < lasts.0 => {
+                done + lasts.0
+            }
+            _ => done,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::draw::{DrawPlan, Drawer, Drawn};
 use crate::start::Start;
 use crate::stop::Stop;
 use std::sync::Arc;
-use steadfast_domain::measurement::{self, Fault, Interval};
+use steadfast_domain::measurement::{self, Fault, Interval, Silence};
 use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
 /// A step is void after this many failed I/Os.
@@ -180,12 +180,13 @@ impl RunningLoad {
         &self.plan
     }
 
-    /// Waits for what is outstanding: it completes unmeasured.
-    pub(super) fn drain(&mut self, unmeasured: &mut Unmeasured) {
+    /// Waits for what is outstanding when the load has ended.
+    pub(super) fn drain(&mut self, window: &mut Window) {
         while let Some((done, slot)) = self.calendar.first() {
             self.now = self.now.max(done);
             self.calendar.clear(slot);
-            unmeasured.add(&self.slots[slot]);
+            window.note_completion(self.now);
+            window.count_outstanding(&self.slots[slot], self.now);
         }
     }
 
@@ -202,7 +203,7 @@ impl RunningLoad {
         loop {
             if self.may_issue()
                 && !self.free.is_empty()
-                && let Some(pause) = self.issue_due(to, context)
+                && let Some(pause) = self.issue_due(to, context, window)
             {
                 return pause;
             }
@@ -252,7 +253,12 @@ impl RunningLoad {
     }
 
     /// Issues what is due before the next completion, in free slots.
-    fn issue_due(&mut self, to: u64, context: &mut SimContext) -> Option<Pause> {
+    fn issue_due(
+        &mut self,
+        to: u64,
+        context: &mut SimContext,
+        window: &mut Window,
+    ) -> Option<Pause> {
         while self.may_issue() {
             let due = self.pacer.due()?;
             let at = due.max(self.now);
@@ -260,8 +266,13 @@ impl RunningLoad {
             if at >= next && due > self.now {
                 return None;
             }
-            if self.free.len() == self.slots.len() && at > self.now {
-                self.rest(at, context);
+            if self.free.len() == self.slots.len() {
+                if at > self.now {
+                    self.rest(at, context);
+                }
+                if !self.is_accompanied {
+                    window.end_idle_time(at);
+                }
             }
             let slot = self.free.pop()?;
             let since = if self.pacer.is_closed() { at } else { due };
@@ -302,7 +313,7 @@ impl RunningLoad {
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw();
         let short = self.book(&mut io);
-        let done = context.drive.submit(now, &io);
+        let done = context.fates.thawed(context.drive.submit(now, &io));
         let Drawn { op, offset, size, .. } = io;
         let stream = io.stream + self.first_stream;
         let fails = fate == Fate::Fails;
@@ -327,6 +338,7 @@ impl RunningLoad {
     #[inline]
     fn complete(&mut self, slot: usize, window: &mut Window) -> bool {
         let io = self.slots[slot];
+        window.note_completion(self.now);
         let plain = !io.fails && io.short == 0 && self.now >= self.measured_from;
         if plain {
             window.account.count(io.stream, self.now - io.since);
@@ -385,6 +397,9 @@ pub(super) struct Window {
     pub(super) fault_count: u64,
     pub(super) faults: Vec<Fault>,
     pub(super) unmeasured: Unmeasured,
+    pub(super) silences: Vec<Silence>,
+    /// Since when I/Os are outstanding and none has completed.
+    quiet_since: u64,
 }
 
 impl Window {
@@ -401,6 +416,8 @@ impl Window {
             fault_count: 0,
             faults: Vec::new(),
             unmeasured: Unmeasured::default(),
+            silences: Vec::new(),
+            quiet_since: begin,
         }
     }
 
@@ -417,6 +434,36 @@ impl Window {
     /// Counts an I/O of a script.
     pub(super) fn count_played(&mut self, io: &PlayedIo) {
         self.account.count_played(io);
+    }
+
+    /// Counts an I/O that was outstanding when its load ended and completes at `now`.
+    pub(super) fn count_outstanding(&mut self, io: &Outstanding, now: u64) {
+        self.unmeasured.add(io);
+        if !io.fails {
+            self.account.count_outstanding(io.stream, now.saturating_sub(io.since));
+        }
+    }
+
+    /// Adds what was outstanding when the load ended to the step's totals.
+    pub(super) fn add_outstanding(&mut self) {
+        self.meter.add(&mut self.account, 0);
+    }
+
+    /// The drive gets I/Os again after a time without any.
+    pub(super) fn end_idle_time(&mut self, now: u64) {
+        self.quiet_since = now;
+    }
+
+    /// An I/O has completed, or the step is cut while I/Os are outstanding: the time without a
+    /// completion before it is kept if it is long enough.
+    #[inline]
+    pub(super) fn note_completion(&mut self, now: u64) {
+        let from = self.quiet_since.max(self.begin);
+        let lasted = Nanos(now.saturating_sub(from));
+        if lasted >= Silence::SHORTEST {
+            self.silences.push(Silence { at: Nanos(from - self.begin), lasted });
+        }
+        self.quiet_since = now;
     }
 
     /// Closes the open interval at `now`, unless it has no length.

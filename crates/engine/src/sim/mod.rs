@@ -39,7 +39,7 @@ use crate::stop::Stop;
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
 use fault::{Fates, Throttling};
-use load::{Pause, SimContext, Unmeasured, Window};
+use load::{Pause, SimContext, Window};
 use pace::Pacer;
 use running::{Course, Provisions, Running};
 use std::collections::BTreeMap;
@@ -163,7 +163,7 @@ impl SimulatedSsd {
         match hand_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
             Handover::Other(running, halt) => {
-                self.drain(running, &mut Unmeasured::default());
+                self.drain(running);
                 return Err(halt);
             }
             Handover::New => self.end_load(),
@@ -274,8 +274,8 @@ impl SimulatedSsd {
 
     fn conclude(
         &mut self,
-        load: Running,
-        window: Window,
+        mut load: Running,
+        mut window: Window,
         before: Before,
         complete: bool,
     ) -> Measurement {
@@ -286,8 +286,18 @@ impl SimulatedSsd {
             Course::Script(_) => (BTreeMap::new(), None),
         };
         let write_amplification = self.drive.written().amplification_since(before.written);
-        let mut unmeasured = window.unmeasured;
         let elapsed = window.meter.elapsed();
+        let parts = match &load.course {
+            Course::Several(loads) => loads.parts(began, elapsed),
+            Course::Drawn(_) | Course::Script(_) => Vec::new(),
+        };
+        if complete {
+            load.drain(&mut window);
+            self.reach(load.now());
+        } else if !load.is_idle() {
+            window.note_completion(self.clock);
+        }
+        window.add_outstanding();
         let (streams, intervals, replay) = match &load.course {
             Course::Drawn(_) | Course::Several(_) => {
                 let (streams, intervals) = window.meter.finish();
@@ -299,13 +309,7 @@ impl SimulatedSsd {
                 (played.streams, played.intervals, Some(Box::new(replay)))
             }
         };
-        let parts = match &load.course {
-            Course::Several(loads) => loads.parts(began, elapsed),
-            Course::Drawn(_) | Course::Script(_) => Vec::new(),
-        };
-        if complete {
-            self.drain(load, &mut unmeasured);
-        } else {
+        if !complete {
             self.running = Some(load);
         }
         Measurement {
@@ -314,7 +318,8 @@ impl SimulatedSsd {
             complete,
             streams,
             parts,
-            unmeasured: unmeasured.parts(),
+            unmeasured: window.unmeasured.parts(),
+            silences: window.silences,
             intervals,
             cursors,
             seed,
@@ -331,9 +336,16 @@ impl SimulatedSsd {
         }
     }
 
-    fn drain(&mut self, mut load: Running, unmeasured: &mut Unmeasured) {
-        load.drain(unmeasured);
-        self.clock = self.clock.max(load.now());
+    /// Waits for what a load that nobody measures any longer has outstanding.
+    fn drain(&mut self, mut load: Running) {
+        let mut unseen = Window::new(&load.load, self.clock);
+        load.drain(&mut unseen);
+        self.reach(load.now());
+    }
+
+    /// Lets virtual time pass up to `now`.
+    fn reach(&mut self, now: u64) {
+        self.clock = self.clock.max(now);
         self.drive.warm(self.clock);
     }
 
@@ -445,6 +457,7 @@ fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
         discard: true,
         write_cache: Some(write_cache),
         link: Some(format!("simulated, {} MB/s each way", spec.link_mb_per_second)),
+        zoned: None,
         in_use: Vec::new(),
     }
 }
@@ -537,7 +550,7 @@ impl Engine for SimulatedSsd {
         match applied {
             Ok((before, complete)) => Ok(self.conclude(load, window, before, complete)),
             Err(halt) => {
-                self.drain(load, &mut Unmeasured::default());
+                self.drain(load);
                 Err(halt)
             }
         }
@@ -545,7 +558,7 @@ impl Engine for SimulatedSsd {
 
     fn end_load(&mut self) {
         if let Some(load) = self.running.take() {
-            self.drain(load, &mut Unmeasured::default());
+            self.drain(load);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A load that runs, whatever it is.
 
-use super::load::{Pause, RunningLoad, SimContext, Unmeasured, Window};
+use super::load::{Pause, RunningLoad, SimContext, Window};
 use super::script::RunningScript;
 use super::several::RunningSeveral;
 use crate::draw::DrawPlan;
@@ -110,12 +110,21 @@ impl Running {
         }
     }
 
-    /// Waits for what is outstanding: it completes unmeasured.
-    pub(super) fn drain(&mut self, unmeasured: &mut Unmeasured) {
+    /// Whether nothing is outstanding.
+    pub(super) fn is_idle(&self) -> bool {
+        match &self.course {
+            Course::Drawn(load) => load.is_idle(),
+            Course::Several(loads) => loads.is_idle(),
+            Course::Script(script) => script.is_idle(),
+        }
+    }
+
+    /// Waits for what is outstanding when the load has ended.
+    pub(super) fn drain(&mut self, window: &mut Window) {
         match &mut self.course {
-            Course::Drawn(load) => load.drain(unmeasured),
-            Course::Several(loads) => loads.drain(unmeasured),
-            Course::Script(script) => script.drain(unmeasured),
+            Course::Drawn(load) => load.drain(window),
+            Course::Several(loads) => loads.drain(window),
+            Course::Script(script) => script.drain(window),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::calendar::Calendar;
 use super::fault::Fate;
-use super::load::{Outstanding, Pause, STOP_EVERY, SimContext, Unmeasured, Window};
+use super::load::{Outstanding, Pause, STOP_EVERY, SimContext, Window};
 use crate::accounting::PlayedIo;
 use crate::draw::Drawn;
 use crate::play::{Fed, Feed, Next, PlayCounts, Player, Ready, Source};
@@ -95,12 +95,17 @@ impl RunningScript {
         self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
 
-    /// Waits for what is outstanding: it completes unmeasured.
-    pub(super) fn drain(&mut self, unmeasured: &mut Unmeasured) {
+    /// Whether nothing is outstanding.
+    pub(super) fn is_idle(&self) -> bool {
+        self.calendar.first().is_none()
+    }
+
+    /// Waits for what is outstanding when the script breaks off: it completes unmeasured.
+    pub(super) fn drain(&mut self, window: &mut Window) {
         while let Some((done, slot)) = self.calendar.first() {
             self.now = self.now.max(done);
             self.calendar.clear(slot);
-            unmeasured.add(&self.slots[slot].0);
+            window.unmeasured.add(&self.slots[slot].0);
         }
     }
 
@@ -117,7 +122,7 @@ impl RunningScript {
         loop {
             let first = self.calendar.first();
             let next = match self.player.next(self.now) {
-                Next::HandOver(ready) => match self.hand_over(&ready, context) {
+                Next::HandOver(ready) => match self.hand_over(&ready, context, window) {
                     None => continue,
                     Some(pause) => return pause,
                 },
@@ -148,7 +153,12 @@ impl RunningScript {
         }
     }
 
-    fn hand_over(&mut self, ready: &Ready, context: &mut SimContext) -> Option<Pause> {
+    fn hand_over(
+        &mut self,
+        ready: &Ready,
+        context: &mut SimContext,
+        window: &mut Window,
+    ) -> Option<Pause> {
         self.until_stop -= 1;
         if self.until_stop == 0 {
             self.until_stop = STOP_EVERY;
@@ -163,7 +173,11 @@ impl RunningScript {
         let slot = self.free.pop()?;
         let DueIo { op, fua, offset, size, .. } = ready.io;
         let (offset, size) = (offset.0, size.0 as u32);
-        let done = context.drive.submit(self.now, &Drawn { stream: 0, op, fua, offset, size });
+        if self.is_idle() {
+            window.end_idle_time(self.now);
+        }
+        let drawn = Drawn { stream: 0, op, fua, offset, size };
+        let done = context.fates.thawed(context.drive.submit(self.now, &drawn));
         let fails = fate == Fate::Fails;
         let io = Outstanding { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
         self.slots[slot as usize] = (io, self.now);
@@ -175,6 +189,7 @@ impl RunningScript {
     /// Counts a completed I/O; `false` when too many failed.
     fn complete(&mut self, slot: usize, window: &mut Window) -> bool {
         let (io, handed) = self.slots[slot];
+        window.note_completion(self.now);
         self.calendar.clear(slot);
         self.free.push(slot as u32);
         self.player.completed(slot as u32, self.now);

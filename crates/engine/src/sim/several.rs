@@ -1,6 +1,6 @@
 //! Several loads at once, in virtual time: the one whose next event comes first goes on.
 
-use super::load::{Pause, RunningLoad, SimContext, Unmeasured, Window};
+use super::load::{Pause, RunningLoad, SimContext, Window};
 use crate::draw::DrawPlan;
 use crate::start::{Start, cursors_of_part};
 use std::collections::BTreeMap;
@@ -85,28 +85,33 @@ impl RunningSeveral {
                 self.now = to;
                 return Pause::Reached;
             }
-            self.pass_idle_time(at, context);
+            self.pass_idle_time(at, context, window);
             let pause = self.loads[number].go_on(at, context, window);
             if !matches!(pause, Pause::Reached | Pause::Complete) {
                 self.now = self.now.max(at);
                 return pause;
             }
-            let is_idle = self.loads.iter().all(|one| one.load.is_idle());
-            self.idle_since = is_idle.then_some(at);
+            self.idle_since = self.is_idle().then_some(at);
         }
     }
 
     /// The drive may rest while none of them has anything outstanding.
-    fn pass_idle_time(&mut self, at: u64, context: &mut SimContext) {
+    fn pass_idle_time(&mut self, at: u64, context: &mut SimContext, window: &mut Window) {
         if let Some(since) = self.idle_since.filter(|since| *since < at) {
             context.drive.rest(since, at);
+            window.end_idle_time(at);
         }
     }
 
-    /// Waits for what is outstanding: it completes unmeasured.
-    pub(super) fn drain(&mut self, unmeasured: &mut Unmeasured) {
+    /// Whether nothing is outstanding.
+    pub(super) fn is_idle(&self) -> bool {
+        self.loads.iter().all(|one| one.load.is_idle())
+    }
+
+    /// Waits for what is outstanding when the loads have ended.
+    pub(super) fn drain(&mut self, window: &mut Window) {
         for one in &mut self.loads {
-            one.load.drain(unmeasured);
+            one.load.drain(window);
             self.now = self.now.max(one.load.now());
         }
     }
@@ -142,7 +147,7 @@ impl One {
     fn go_on(&mut self, at: u64, context: &mut SimContext, window: &mut Window) -> Pause {
         if self.load.ends_at.is_some_and(|end| end <= at) {
             self.ended = Some(at);
-            self.load.drain(&mut window.unmeasured);
+            self.load.drain(window);
             return Pause::Complete;
         }
         let pause = self.load.advance(at.saturating_add(1), context, window);

@@ -671,3 +671,65 @@ fn loads_at_once_go_on_after_a_cut_as_if_there_was_none() {
     }
     assert_eq!((sums, elapsed), (counts(&whole), whole.elapsed));
 }
+
+/// By closed form: what is outstanding when the drive freezes takes the freeze longer.
+#[test]
+fn a_freeze_across_the_end_of_a_step_is_in_its_response_times() {
+    let freeze = SimFault::Freezes { at: Nanos::from_secs(55), lasts: Nanos::from_secs(9) };
+    let spec = drive("small").unwrap();
+    let reads = |seconds_| load("RND 4K R", "T2Q4", spec, seconds(seconds_), 1);
+    let calm = ssd("small", 1).runs(reads(55)).direction(Op::Read);
+    let done = ssd("small", 1).with_fault(freeze).runs(reads(60));
+    let felt = done.direction(Op::Read);
+    assert_eq!((done.elapsed, felt.ios, felt.bytes), (Nanos::from_secs(60), calm.ios, calm.bytes));
+    assert_eq!((felt.outstanding, calm.outstanding), (8, 8));
+    let nine = Nanos::from_secs(9);
+    assert_eq!(felt.response_sum, calm.response_sum + Nanos(8 * nine.0));
+    assert!(felt.response_max >= nine && felt.response_max < nine + Nanos::from_millis(10));
+    assert_eq!(felt.histogram.total(), felt.ios + 8);
+    assert_eq!(done.outstanding, 0);
+    let [silence] = done.silences[..] else { panic!("{:?}", done.silences) };
+    let close = Nanos::from_millis(10);
+    assert!(silence.at <= Nanos::from_secs(55) && silence.at + close > Nanos::from_secs(55));
+    assert!(silence.lasted >= nine && silence.lasted < nine + close);
+    let empty: Vec<Option<f64>> =
+        done.intervals.iter().skip(55).map(|interval| interval.iops()).collect();
+    assert_eq!(empty, [Some(0.0); 5]);
+}
+
+/// A chain that is cut within a freeze: each step has its part of the silence, and the step
+/// in which the I/Os come back has their response times.
+#[test]
+fn a_freeze_across_a_cut_is_in_both_steps() {
+    let freeze = SimFault::Freezes { at: Nanos::from_secs(2), lasts: Nanos::from_secs(5) };
+    let mut ssd = ssd("small", 1).with_fault(freeze);
+    let spec = ssd.spec.clone();
+    let mut step = step_of(load("RND 4K R", "T1Q1", &spec, seconds(9), 1));
+    step.cut = Some(Nanos::from_secs(4));
+    let first = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+    (step.cut, step.continues) = (None, true);
+    let second = ssd.perform(&step, &Start::default(), &mut |_| {}).unwrap();
+    assert!(!first.complete && second.complete);
+    let rounded = |m: &Measurement| -> Vec<(u64, u64)> {
+        let parts = m.silences.iter();
+        parts.map(|s| (s.at.0.div_ceil(100_000_000), s.lasted.0 / 100_000_000)).collect()
+    };
+    assert_eq!((rounded(&first), rounded(&second)), (vec![(20, 20)], vec![(0, 30)]));
+    assert!(first.total().response_max < Nanos::from_millis(10));
+    assert!(second.total().response_max >= Nanos::from_secs(5));
+}
+
+/// Between two due times nothing is outstanding: that is no silence of the drive.
+#[test]
+fn a_paced_load_with_nothing_outstanding_is_not_silent() {
+    let mut ssd = ssd("small", 1);
+    let spec = ssd.spec.clone();
+    let mut slow = load("RND 4K R", "T1Q4", &spec, seconds(20), 1);
+    slow.pace = Pace::Fixed { ios: 1, per: Nanos::from_secs(3) };
+    assert_eq!(ssd.runs(slow.clone()).silences, []);
+    let freeze = SimFault::Freezes { at: Nanos::from_secs(25), lasts: Nanos::from_secs(8) };
+    let mut frozen = SimulatedSsd::new(&spec, 1, Stop::default()).with_fault(freeze);
+    frozen.idle(Nanos::from_secs(20));
+    let done = frozen.runs(slow);
+    assert!(done.silences.iter().any(|silence| silence.lasted > Nanos::from_secs(2)), "{done:?}");
+}

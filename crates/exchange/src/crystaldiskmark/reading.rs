@@ -4,6 +4,7 @@ use super::saved::{Direction, Saved, Test};
 use crate::encoding::decode;
 use crate::misread::Misread;
 use steadfast_domain::Bytes;
+use steadfast_domain::text::excerpt;
 
 /// What a program's line begins with.
 const PROGRAM: &str = "CrystalDiskMark";
@@ -27,7 +28,7 @@ pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
             section = of.0;
             saved.mix = of.1.or(saved.mix);
         } else if !take(&mut saved, line, section) {
-            saved.not_understood.push((number, line.to_owned()));
+            saved.not_understood.push((number, excerpt(line).into_owned()));
         }
     }
     match (saved.heading.is_empty(), saved.tests.is_empty()) {
@@ -80,7 +81,7 @@ fn take(saved: &mut Saved, line: &str, section: Option<Direction>) -> bool {
     if !value.contains("MB/s") {
         let is_name = !name.is_empty() && name.len() <= 32;
         if is_name {
-            saved.facts.push((name.to_owned(), value.to_owned()));
+            saved.facts.push((name.to_owned(), excerpt(value).into_owned()));
         }
         return is_name;
     }

@@ -7,6 +7,7 @@ use crate::misread::Misread;
 use std::collections::BTreeMap;
 use steadfast_domain::Nanos;
 use steadfast_domain::sequence::{Amount, SequenceRemark};
+use steadfast_domain::text::excerpt;
 
 /// The options of a section by their canonical names; of a repeated one the last.
 pub(super) struct Options<'s> {
@@ -51,21 +52,27 @@ impl<'s> Options<'s> {
 
     /// Says something of the load that differs, about an option's line.
     fn remark_at(&mut self, line: u64, name: &str, why: &str) {
-        self.remarks.push(SequenceRemark::at(line, format!("[{}] {name}: {why}", self.name())));
+        let section = excerpt(self.name());
+        self.remarks.push(SequenceRemark::at(line, format!("[{section}] {name}: {why}")));
     }
 
     /// Says something of the load that differs, about the section.
     pub fn remark(&mut self, text: &str) {
         let line = self.section.line;
-        self.remarks.push(SequenceRemark::at(line, format!("[{}] {text}", self.name())));
+        let section = excerpt(self.name());
+        self.remarks.push(SequenceRemark::at(line, format!("[{section}] {text}")));
     }
 
     /// Refuses an option, or the section for want of one.
     pub fn refuse(&mut self, name: &str, why: &str) {
         let line = self.of.get(name).map_or(self.section.line, |option| option.line);
         let value = self.of.get(name).and_then(|option| option.value.as_deref());
-        let shown = value.map_or(name.to_owned(), |value| format!("{name}={value}"));
-        self.misread.push(Misread::at(line, format!("[{}] {shown}: {why}", self.name())));
+        let section = excerpt(self.name());
+        let shown = match value {
+            None => excerpt(name).into_owned(),
+            Some(value) => format!("{}={}", excerpt(name), excerpt(value)),
+        };
+        self.misread.push(Misread::at(line, format!("[{section}] {shown}: {why}")));
     }
 
     /// The section's name.

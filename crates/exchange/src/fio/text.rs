@@ -3,6 +3,7 @@
 use crate::encoding::decode;
 use crate::misread::Misread;
 use std::fmt::Write as _;
+use steadfast_domain::text::excerpt;
 
 /// More files within files than anybody has.
 const DEPTH_MAX: usize = 8;
@@ -168,7 +169,7 @@ impl Reading {
             (false, Some(section)) => section.options.push(option),
             (false, None) => self.misread.push(Misread::at(
                 number,
-                format!("'{}' stands before the first section", option.name),
+                format!("'{}' stands before the first section", excerpt(&option.name)),
             )),
         }
     }

@@ -5,6 +5,7 @@ use crate::encoding::decode;
 use crate::misread::Misread;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use steadfast_domain::text::excerpt;
 
 /// More cycles than a suite has.
 const CYCLES_MAX: u64 = 100;
@@ -93,7 +94,10 @@ fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> u64
     match number.filter(|number| *number <= CYCLES_MAX) {
         Some(number) => number,
         None => {
-            wrong.push(Misread::whole(format!("'{name}' is not a number up to {CYCLES_MAX}")));
+            wrong.push(Misread::whole(format!(
+                "'{name}' is not a number up to {CYCLES_MAX}",
+                name = excerpt(name)
+            )));
             1
         }
     }
@@ -105,7 +109,10 @@ fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<Mi
         Some("Y" | "y" | "true" | "True" | "1") => true,
         Some("N" | "n" | "false" | "False" | "0") => false,
         _ => {
-            wrong.push(Misread::whole(format!("'{name}' is neither \"Y\" nor \"N\"")));
+            wrong.push(Misread::whole(format!(
+                "'{name}' is neither \"Y\" nor \"N\"",
+                name = excerpt(name)
+            )));
             preset
         }
     }
@@ -126,7 +133,7 @@ fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> 
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(list)) => list,
         Some(_) => {
-            wrong.push(Misread::whole(format!("'{name}' is no list")));
+            wrong.push(Misread::whole(format!("'{name}' is no list", name = excerpt(name))));
             return Vec::new();
         }
     };
@@ -134,7 +141,10 @@ fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> 
     for (number, item) in (1..).zip(list) {
         match workload(item) {
             Ok(workload) => workloads.push(workload),
-            Err(why) => wrong.push(Misread::whole(format!("workload {number} of '{name}': {why}"))),
+            Err(why) => wrong.push(Misread::whole(format!(
+                "workload {number} of '{name}': {why}",
+                name = excerpt(name)
+            ))),
         }
     }
     workloads

@@ -5,6 +5,7 @@ use crate::fio::{Assumed, JobFile, Surroundings, sequence as job_sequence};
 use crate::misread::Misread;
 use std::collections::BTreeMap;
 use steadfast_domain::sequence::{SequenceRemark, StepRole};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Sequence};
 
 /// What scales a suite.
@@ -49,7 +50,7 @@ pub fn sequence(
 ) -> Result<Sequence, Vec<Misread>> {
     let mut all = Gathered::default();
     for name in &suite.unknown {
-        all.remark(format!("'{name}' is not known and is left out"));
+        all.remark(format!("'{name}' is not known and is left out", name = excerpt(name)));
     }
     for cycle in 1..=suite.run_cycles {
         let name = |alias: &str| match suite.run_cycles {

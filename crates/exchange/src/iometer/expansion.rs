@@ -10,6 +10,7 @@ use super::config::{
 use super::remark::Remark;
 use crate::misread::Misread;
 use std::collections::BTreeSet;
+use steadfast_domain::text::excerpt;
 
 /// The most tests of one configuration.
 const TESTS_MAX: usize = 10_000;
@@ -395,10 +396,16 @@ fn with_targets(
     if let Some(wanted) = disk {
         let is_wanted = |name: &String| drive(name) == drive(wanted);
         if !names.iter().any(is_wanted) {
-            let names = names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+            let names = names
+                .iter()
+                .map(|name| format!("'{name}'", name = excerpt(name)))
+                .collect::<Vec<_>>()
+                .join(", ");
             let there = if names.is_empty() { "none".to_owned() } else { names };
-            let what =
-                format!("no worker has a disk '{wanted}'; the disks of the file are: {there}");
+            let what = format!(
+                "no worker has a disk '{wanted}'; the disks of the file are: {there}",
+                wanted = excerpt(wanted)
+            );
             return Err(Misread::whole(what));
         }
         seats.iter_mut().for_each(|seat| seat.targets.retain(is_wanted));

@@ -5,6 +5,7 @@
 
 use super::keys;
 use crate::misread::Misread;
+use steadfast_domain::text::excerpt;
 
 /// A line that begins with an apostrophe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Key {
             self.line,
             format!(
                 "'{}' is not a key of {section}; remove it or save the file with Iometer again",
-                self.shown
+                excerpt(&self.shown)
             ),
         )
     }
@@ -65,7 +66,7 @@ pub(super) struct Value {
 impl Value {
     /// What is wrong with it.
     pub(super) fn wrong(&self, what: impl std::fmt::Display) -> Misread {
-        Misread::at(self.line, format!("'{}': {what}", self.text))
+        Misread::at(self.line, format!("'{}': {what}", excerpt(&self.text)))
     }
     /// Its parts between commas.
     pub(super) fn parts(&self) -> Vec<&str> {
@@ -123,7 +124,13 @@ impl<'a> Pairs<'a> {
             )));
         };
         Key::of(line, text).ok_or_else(|| {
-            Misread::at(line, format!("'{text}' stands where a key of {section} is expected"))
+            Misread::at(
+                line,
+                format!(
+                    "'{text}' stands where a key of {section} is expected",
+                    text = excerpt(text)
+                ),
+            )
         })
     }
     /// The value of a key: empty where the next key follows at once.

@@ -10,6 +10,7 @@ use super::remark::Remark;
 use super::version::Version;
 use crate::encoding::decode;
 use crate::misread::Misread;
+use steadfast_domain::text::excerpt;
 
 /// A configuration as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +58,9 @@ fn first_line(pairs: &mut Pairs<'_>) -> Result<Version, Misread> {
         'Version 2006.07.27' or the like";
     let (line, text) = pairs.next().ok_or_else(|| Misread::whole("the file is empty"))?;
     let text = version_of(text).ok_or_else(|| Misread::at(line, not_iometer))?;
-    let version = Version::parse(text)
-        .ok_or_else(|| Misread::at(line, format!("'{text}' is not a version of Iometer")))?;
+    let version = Version::parse(text).ok_or_else(|| {
+        Misread::at(line, format!("'{text}' is not a version of Iometer", text = excerpt(text)))
+    })?;
     if !version.is_known() {
         let what = format!("version {version} is older than the oldest that is known, 1998.01.05");
         return Err(Misread::at(line, what));
@@ -78,9 +80,10 @@ fn closing(
     }
     match pairs.next() {
         None => Ok(()),
-        Some((line, text)) => {
-            Err(Misread::at(line, format!("'{text}' stands after the version that ends the file")))
-        }
+        Some((line, text)) => Err(Misread::at(
+            line,
+            format!("'{text}' stands after the version that ends the file", text = excerpt(text)),
+        )),
     }
 }
 

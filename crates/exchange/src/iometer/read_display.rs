@@ -4,6 +4,7 @@ use super::config::{Bar, BarSubject, Display, UpdateType};
 use super::keys;
 use super::pairs::{Key, Pairs, Value};
 use crate::misread::Misread;
+use steadfast_domain::text::excerpt;
 
 const SECTION: &str = "RESULTS DISPLAY";
 
@@ -45,7 +46,10 @@ pub(super) fn enabled(value: &Value, text: &str) -> Result<bool, Misread> {
     match text.to_ascii_uppercase().as_str() {
         "ENABLED" => Ok(true),
         "DISABLED" => Ok(false),
-        _ => Err(value.wrong(format!("'{text}' is neither ENABLED nor DISABLED"))),
+        _ => {
+            Err(value
+                .wrong(format!("'{text}' is neither ENABLED nor DISABLED", text = excerpt(text))))
+        }
     }
 }
 

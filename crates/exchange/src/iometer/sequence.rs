@@ -11,6 +11,7 @@ use crate::misread::Misread;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, DataPattern, Order, Pace};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Op, Sequence, SequenceLoad, SequenceStep};
 
 /// The names of the dimensions that every step has.
@@ -117,7 +118,7 @@ fn tests_on(
     let own = own.filter_map(|(test, number)| Some((test.of_disk(name)?, Some(number))));
     let (tests, numbers): (Vec<Test>, Vec<Option<u32>>) = own.unzip();
     match tests.is_empty() {
-        true => Err(Misread::whole(format!("no test uses a disk '{name}'"))),
+        true => Err(Misread::whole(format!("no test uses a disk '{name}'", name = excerpt(name)))),
         false => Ok((tests, numbers)),
     }
 }
@@ -393,7 +394,8 @@ fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
     }
     let disks: BTreeSet<&str> = active().flat_map(|a| &a.targets).map(String::as_str).collect();
     if disks.len() > 1 {
-        let names: Vec<String> = disks.into_iter().map(|name| format!("'{name}'")).collect();
+        let names: Vec<String> =
+            disks.into_iter().map(|name| format!("'{name}'", name = excerpt(name))).collect();
         say(
             0,
             format!(

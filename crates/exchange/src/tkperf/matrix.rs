@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured, ForeignValue};
 
 /// Percent of reads, in the order of the rows of a matrix of a solid-state drive ...
@@ -74,7 +75,7 @@ fn number(value: &Value, what: &str) -> Result<Option<f64>, String> {
 /// The beginning of a value, for a message.
 fn short(value: &Value) -> String {
     let text: String = value.to_string().chars().take(40).collect();
-    format!("'{text}'")
+    format!("'{text}'", text = excerpt(&text))
 }
 
 /// The sizes of so many columns: all, or all but 512.

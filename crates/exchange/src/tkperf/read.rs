@@ -5,10 +5,14 @@ use crate::Misread;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use steadfast_domain::text::{excerpt, with_short_words};
 use steadfast_domain::{ForeignRun, ForeignTest, StatedSteadiness};
 
 /// More elements than any log has: TKperf writes about 60.
 const ELEMENTS_MAX: u32 = 10_000;
+
+/// The longest text of a log: command lines and lists of features have a few KiB.
+const TEXT_MAX: usize = 64 << 10;
 
 /// The longest step that is believed, in seconds.
 const YEAR: u64 = 365 * 86_400;
@@ -26,8 +30,12 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
     })?;
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options)
-        .map_err(|error| Misread::at(error.pos().row.into(), format!("this is no XML: {error}")))?;
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        Misread::at(
+            error.pos().row.into(),
+            format!("this is no XML: {}", with_short_words(&error.to_string())),
+        )
+    })?;
     let root = document.root_element();
     let mut run = ForeignRun { name: name(root), digest: digest(bytes), ..ForeignRun::default() };
     for element in root.children().filter(Node::is_element) {
@@ -87,7 +95,11 @@ fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
 }
 
 fn not_understood(element: Node<'_, '_>) -> String {
-    format!("line {}: <{}> is not understood and was left out", line(element), name(element))
+    format!(
+        "line {}: <{}> is not understood and was left out",
+        line(element),
+        excerpt(&name(element))
+    )
 }
 
 /// A text: JSON, or as some hand wrote it. The first one of its name counts.
@@ -97,6 +109,10 @@ fn keep(
     remarks: &mut Vec<String>,
 ) -> Result<(), Misread> {
     let text = text_of(element);
+    if text.len() > TEXT_MAX {
+        let what = format!("<{}> is longer than {} KiB", name(element), TEXT_MAX >> 10);
+        return Err(Misread::at(line(element), what));
+    }
     let text = match serde_json::from_str(text.trim()) {
         Ok(Value::String(text)) => text,
         Ok(Value::Null) => String::new(),

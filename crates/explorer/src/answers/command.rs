@@ -23,8 +23,13 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, R
             (&["trace", "steps"], Some(format!("--step {}ns", step(selection, query)?)))
         }
         "map" => (&["trace", "map"], Some(format!("--step {}ns", step(selection, query)?))),
-        "lba" | "hits" | "hot" => (&["trace", "hits"], None),
-        "streams" | "ios" | "subsecond" => (&["trace", "streams"], None),
+        "lba" | "hits" | "hot" | "ios" | "subsecond" => {
+            return Err(Refusal::bad(
+                "no command prints these numbers: the page has ranges and columns of its own",
+            ));
+        }
+        "file" | "cgroup" | "thread" => (&["trace", "groups"], Some(format!("--by {view}"))),
+        "streams" => (&["trace", "streams"], None),
         "processes" => (&["trace", "processes"], None),
         "cumulative" | "workload" => (&["workload", "derive"], None),
         other => return Err(Refusal::bad(format!("there is no view '{other}'"))),

@@ -110,6 +110,7 @@ fn of_addresses(
     cells: u64,
     rows: usize,
 ) -> Result<Heat, Refusal> {
+    selection.check_one_device()?;
     let ops = selection.filter.ops.clone();
     let is_wanted = |op: IoOp| ops.is_empty() || ops.contains(&op);
     let range = (query.number("low")?, query.number("high")?);

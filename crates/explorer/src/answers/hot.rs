@@ -36,6 +36,7 @@ pub struct HotProcess {
 
 /// Answers `hot`.
 pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<Vec<HotRange>, Refusal> {
+    selection.check_one_device()?;
     let limit = query.within("limit", LIMIT, RANGES as u64)? as usize;
     let hits = &selection.index.maps.hits;
     let mut touching = Touching::new(hits.empty());

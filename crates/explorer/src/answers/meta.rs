@@ -34,6 +34,8 @@ pub struct CaptureMeta {
     comment: Option<String>,
     host: Option<String>,
     source: String,
+    /// What `groups` can be asked for: file, cgroup, thread, as far as they were captured.
+    groups: Vec<&'static str>,
     filters: [&'static str; 9],
 }
 
@@ -125,6 +127,7 @@ pub fn of_capture(capture: &Capture, index: &Index) -> CaptureMeta {
         comment: conditions.comment.clone(),
         host: conditions.host.clone(),
         source: conditions.source.clone(),
+        groups: super::groups::recorded(conditions),
         filters: FILTERS,
     }
 }

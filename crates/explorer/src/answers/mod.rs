@@ -1,6 +1,7 @@
 //! The answers of the API about captures: one file for each kind of question.
 
 mod command;
+mod groups;
 mod heat;
 mod hot;
 mod ios;
@@ -14,11 +15,13 @@ use crate::refusal::Refusal;
 use crate::selection::Selection;
 use serde::Serialize;
 use std::sync::Arc;
+use steadfast_domain::Layer;
 
+pub use groups::recorded as groups_recorded;
 pub use meta::{CaptureMeta, of_capture};
 
 /// Every question about a capture.
-pub const QUESTIONS: [&str; 10] = [
+pub const QUESTIONS: [&str; 11] = [
     "series",
     "heat",
     "streams",
@@ -29,6 +32,7 @@ pub const QUESTIONS: [&str; 10] = [
     "workload",
     "command",
     "hot",
+    "groups",
 ];
 
 /// Answers a question about a capture in JSON. What was answered before is not
@@ -42,7 +46,12 @@ pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, 
     if let Some(known) = capture.answered(&question) {
         return Ok(known);
     }
-    let selection = Selection::of(capture, query)?;
+    let mut selection = Selection::of(capture, query)?;
+    // Files are those of the file-system layer, whichever layer counts elsewhere.
+    let is_of_files = query.one("by")? == Some("file") || query.one("view")? == Some("file");
+    if is_of_files && query.one("layer")?.is_none() {
+        selection.filter.layer = Some(Layer::FileSystem);
+    }
     let text = match what {
         "series" => json(&series::answer(selection, query)?),
         "heat" => json(&heat::answer(&selection, query)?),
@@ -54,6 +63,7 @@ pub fn answer(capture: &Capture, what: &str, query: &Query) -> Result<Arc<str>, 
         "workload" => json(&tables::workload(&selection, query)?),
         "command" => json(&command::answer(&selection, query)?),
         "hot" => json(&hot::answer(&selection, query)?),
+        "groups" => json(&groups::answer(&selection, query)?),
         _ => Err(Refusal::missing(format!("there is no question '{what}'"))),
     }?;
     let text: Arc<str> = text.into();

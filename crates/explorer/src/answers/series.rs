@@ -12,6 +12,7 @@ use steadfast_domain::{CoarseHistogram, IoOp};
 use steadfast_trace::StreamKey;
 use steadfast_trace::content::{ContentTold, Contents};
 use steadfast_trace::filter::Process;
+use steadfast_trace::observed_time::{ObservedTime, rate_is_known};
 use steadfast_trace::processes::ProcessKey;
 use steadfast_trace::steps::{CaptureStep, OpCount, StepFigures};
 
@@ -36,6 +37,8 @@ pub struct Series {
     cells: usize,
     /// Whether the index was enough, or the I/Os were read.
     from_index: bool,
+    /// The observed time of each column, of which rates are; `None` where it is too short for one.
+    observed_ns: Vec<Option<u64>>,
     keys: Vec<SeriesKey>,
     ios: Vec<Vec<u64>>,
     bytes: Vec<Vec<u64>>,
@@ -75,7 +78,8 @@ pub fn answer(mut selection: Selection<'_>, query: &Query) -> Result<Series, Ref
     }
     let wanted = Wanted { streams: by == By::Stream, processes: by == By::Process };
     let scoped = selection.scoped(columns, wanted)?;
-    Ok(filled(&selection, &scoped, by))
+    let observed = selection.observed(&scoped)?;
+    Ok(filled(&selection, &scoped, by, &observed))
 }
 
 /// Keeps the I/Os of one series.
@@ -94,14 +98,21 @@ fn narrow(selection: &mut Selection<'_>, by: By, key: &str) -> Result<(), Refusa
     Ok(())
 }
 
-fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By) -> Series {
+fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By, observed: &ObservedTime) -> Series {
     let axis = scoped.axis;
     let keys = keys(scoped, by);
+    let columns = axis.first..axis.first + axis.columns as u64;
+    let known = columns.map(|number| {
+        let observed_ns = observed.of_step(number, axis.width_ns);
+        rate_is_known(observed_ns, axis.width_ns).then_some(observed_ns)
+    });
+    let observed_ns: Vec<Option<u64>> = known.collect();
     let mut series = Series {
         from: axis.first.saturating_mul(axis.width_ns),
         width_ns: axis.width_ns,
         cells: axis.columns,
         from_index: scoped.is_of_index(),
+        observed_ns: observed_ns.clone(),
         ios: vec![vec![0; axis.columns]; keys.len()],
         bytes: vec![vec![0; axis.columns]; keys.len()],
         rt_mean_ns: vec![None; axis.columns],
@@ -115,10 +126,13 @@ fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By) -> Series {
         keys,
     };
     let (mut any_response, devices) = (false, selection.devices());
-    series.busy.fill(devices.map(|_| 0.0));
+    for (busy, observed_ns) in series.busy.iter_mut().zip(&observed_ns) {
+        *busy = devices.and(observed_ns.map(|_| 0.0));
+    }
     scoped.all().columns(scoped.cells.clone(), scoped.wide, |at, column| {
         any_response |= column.totals.times.responses > 0;
-        series.busy[at] = devices.map(|n| busy_share(column.busy_ns, axis.width_ns, n));
+        let known = devices.zip(observed_ns[at]);
+        series.busy[at] = known.map(|(n, observed)| busy_share(column.busy_ns, observed, n));
         series.put(at, column, by);
     });
     if !any_response {
@@ -128,8 +142,9 @@ fn filled(selection: &Selection<'_>, scoped: &Scoped, by: By) -> Series {
 }
 
 /// As `StepFigures` computes it.
-fn busy_share(busy_ns: u64, width_ns: u64, devices: u64) -> f64 {
-    busy_ns as f64 / width_ns as f64 / devices as f64
+fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
+    let busy_ns = busy_ns.min(observed_ns.saturating_mul(devices));
+    busy_ns as f64 / observed_ns as f64 / devices as f64
 }
 
 fn keys(scoped: &Scoped, by: By) -> Vec<SeriesKey> {
@@ -215,9 +230,9 @@ pub fn steps(selection: &Selection<'_>, query: &Query) -> Result<StepsAnswer, Re
     let any_response = found.iter().any(|(_, step, _)| step.responses > 0);
     let devices = selection.devices().filter(|_| any_response);
     let told = ContentTold::of(selection.capture.conditions());
-    let listened = selection.listened(&scoped);
+    let observed = selection.observed(&scoped)?;
     let figures = found.iter().map(|(number, step, contents)| {
-        StepFigures::of(*number, step, (axis.width_ns, &listened), devices)
+        StepFigures::of(*number, step, (axis.width_ns, &observed), devices)
             .with_content(contents.figures(told))
     });
     Ok(StepsAnswer { step_ns: axis.width_ns, steps: figures.collect() })

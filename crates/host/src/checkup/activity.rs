@@ -6,7 +6,7 @@ use super::subject::Subject;
 use super::topic::{Topic, counted};
 use crate::node::Node;
 use crate::roots::{Roots, entries, read_text};
-use crate::sensors::{ProcessorTimes, counters_of, counters_since, processor_times};
+use crate::sensors::{ProcessorTimes, counters_of, processor_times};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ struct Counters {
 impl Counters {
     fn read(subject: &Subject<'_>) -> Self {
         Counters {
-            device: subject.whole.as_ref().and_then(counters_of),
+            device: subject.whole.as_ref().and_then(|whole| counters_of(whole, subject.roots)),
             processors: processor_times(subject.roots),
             own: own_ticks(subject.roots).unwrap_or(0),
             swapped: swapped_pages(subject.roots),
@@ -73,7 +73,7 @@ impl Watch {
         let own = times.map_or(0.0, |(b, a)| own / a.ticks_since(&b).max(1.0));
         let swapped = self.before.swapped.zip(after.swapped).map(|(b, a)| a.saturating_sub(b));
         let counted = self.before.device.zip(after.device);
-        let done = counted.map(|(before, after)| counters_since(&before, &after));
+        let done = counted.map(|(before, after)| after.since(&before));
         let programs = programs(subject.roots);
         let mut checks = vec![background(done.as_ref(), seconds)];
         checks.push(openers(subject, &programs));
@@ -86,7 +86,12 @@ impl Watch {
 }
 
 fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
-    let Some(done) = done else { return BACKGROUND.unknown("the kernel keeps no counters for it") };
+    let Some(done) = done else {
+        return BACKGROUND.unknown(
+            "the kernel does not count its I/Os: other programs' I/Os, merges and splits are not \
+             seen (queue/iostats)",
+        );
+    };
     let ios = done.reads.saturating_add(done.writes) as f64 / seconds;
     if ios == 0.0 {
         return BACKGROUND.good(format!("none within {seconds:.1} s"));

@@ -7,6 +7,7 @@
 //! [unknown](steadfast_domain::record::CheckState::Unknown), never good.
 
 mod activity;
+mod cgroup;
 mod health;
 mod link;
 mod place;
@@ -42,6 +43,7 @@ pub fn examine(device: &Device, roots: &Roots, watch: Duration) -> Vec<Check> {
     checks.extend(queue::checks(&subject, facts));
     checks.extend(health::checks(&subject, answer.as_ref()));
     checks.extend(processors::checks(&subject));
+    checks.push(cgroup::check(&subject));
     checks.extend(timers::checks(&subject));
     checks.extend(watching.end(&subject, watch));
     checks

@@ -7,8 +7,8 @@ use crate::node::Node;
 use crate::occupancy::{Sight, UseKind, disks_below, disks_of_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use steadfast_domain::Transport;
 use steadfast_domain::record::Check;
+use steadfast_domain::{Transport, Zoned};
 
 const KIND: Topic = Topic("device-kind", "Kind of device");
 const BOOT: Topic = Topic("boot-disk", "Boot disk");
@@ -42,6 +42,16 @@ fn kind(subject: &Subject<'_>) -> Check {
     let spins = device.rotational == Some(true)
         && matches!(device.transport, Transport::Sata | Transport::Sas | Transport::Usb);
     match between {
+        _ if device.zoned == Some(Zoned::HostManaged) => KIND.bad(
+            format!("{found}, host-managed zones"),
+            "It can only be written in sequence, zone by zone: loads that write in another order \
+             are refused.",
+        ),
+        _ if device.zoned == Some(Zoned::HostAware) => KIND.attention(
+            format!("{found}, host-aware zones"),
+            "Writes that are not sequential are slower and leave work behind; state that it is \
+             zoned with the numbers.",
+        ),
         _ if spins => KIND.attention(
             format!("{found}; it spins"),
             "The procedures are for solid-state storage; a hard disk's numbers are not comparable.",

@@ -108,7 +108,11 @@ fn sectors(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
     let found = format!("{name}: {logical} B logical, {physical} B physical");
     let formats = facts.map_or(&[][..], |facts| facts.formats.as_slice());
     let Some(used) = formats.iter().find(|format| format.in_use) else {
-        return Some(SECTORS.good(found));
+        return Some(if subject.device.transport == Transport::Nvme {
+            SECTORS.unknown(format!("{found}; the device's LBA formats are unknown"))
+        } else {
+            SECTORS.good(found)
+        });
     };
     let found = format!("{found}; LBA format {}", shown(used));
     let best = formats.iter().min_by_key(|format| (format.performance, format.metadata));

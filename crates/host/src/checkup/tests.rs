@@ -21,6 +21,7 @@ fn look(machine: &Machine, node: &Node) -> Vec<Check> {
     checks.extend(queue::checks(&subject, None));
     checks.extend(health::checks(&subject, None));
     checks.extend(processors::checks(&subject));
+    checks.push(cgroup::check(&subject));
     checks.extend(timers::checks(&subject));
     checks.extend(watching.end(&subject, Duration::ZERO));
     checks
@@ -206,7 +207,8 @@ fn the_queue_is_read() {
     machine.set(&disk, "queue/discard_max_hw_bytes", "1048576\n");
     assert_eq!(state(&machine, &disk, "trim"), Some(Attention));
     let sectors = found(&machine, &disk, "sector-format");
-    assert_eq!(sectors, Some((Good, "512e: 512 B logical, 4096 B physical".to_owned())));
+    let unknown = "512e: 512 B logical, 4096 B physical; the device's LBA formats are unknown";
+    assert_eq!(sectors, Some((Unknown, unknown.to_owned())));
 }
 
 #[test]
@@ -234,7 +236,7 @@ fn a_better_lba_format_is_pointed_out() {
         )
     );
     assert_eq!(look(vec![format(0, 512, 2, false), format(1, 4096, 0, true)]).state, Good);
-    assert_eq!(look(vec![format(0, 512, 2, false)]).state, Good);
+    assert_eq!(look(vec![format(0, 512, 2, false)]).state, Unknown);
 }
 
 #[test]
@@ -529,5 +531,41 @@ fn odd_content_panics_nowhere() {
             machine.write(path, text);
         }
         assert!(look(&machine, &disk).len() > 15, "{text}");
+    }
+}
+
+#[test]
+fn limits_of_the_own_control_group_are_seen() {
+    let (machine, disk) = nvme_machine();
+    assert_eq!(state(&machine, &disk, "cgroup-limits"), Some(Unknown));
+    machine.write("proc/self/cgroup", "0::/box\n");
+    machine.write("sys/fs/cgroup/cgroup.procs", "");
+    machine.write("sys/fs/cgroup/box/cpu.max", "max 100000\n");
+    assert_eq!(state(&machine, &disk, "cgroup-limits"), Some(Good));
+    machine.write("sys/fs/cgroup/box/cpu.max", "200000 100000\n");
+    let quota = "processor time is limited to 2.00 processors".to_owned();
+    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Attention, quota)));
+    let (major, minor) = disk.device_number().unwrap();
+    let limit = format!("{major}:{minor} rbps=max wbps=max riops=1000 wiops=max\n");
+    machine.write("sys/fs/cgroup/box/io.max", limit);
+    let limited = "I/O to this device is limited: io.max riops=1000".to_owned();
+    assert_eq!(found(&machine, &disk, "cgroup-limits"), Some((Bad, limited)));
+}
+
+#[test]
+fn without_counters_background_io_is_unknown() {
+    let (machine, disk) = nvme_machine();
+    machine.set(&disk, "stat", "0 0 0 0 0 0 0 0 0 0 0");
+    assert_eq!(state(&machine, &disk, "background-io"), Some(Good));
+    machine.set(&disk, "queue/iostats", "0\n");
+    assert_eq!(state(&machine, &disk, "background-io"), Some(Unknown));
+}
+
+#[test]
+fn a_zoned_device_is_named() {
+    for (model, expected) in [("none", Good), ("host-aware", Attention), ("host-managed", Bad)] {
+        let (machine, disk) = nvme_machine();
+        machine.set(&disk, "queue/zoned", format!("{model}\n"));
+        assert_eq!(state(&machine, &disk, "device-kind"), Some(expected), "{model}");
     }
 }

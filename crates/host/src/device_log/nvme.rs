@@ -116,25 +116,56 @@ fn read_facts(controller: &Value, namespace: &Value) -> NvmeFacts {
 
 fn formats(namespace: &Value) -> Vec<LbaFormat> {
     // Bits 3:0 of FLBAS, with bits 6:5 above them where there are more than 16.
-    let in_use = named(namespace, &["flbas"]).map(|bits| (bits & 0xf) | (bits >> 1 & 0x30));
+    let in_use = namespace.get("flbas").and_then(leading_count);
+    let in_use = in_use.map(|bits| (bits & 0xf) | (bits >> 1 & 0x30));
     members(namespace, "/lbafs")
         .iter()
         .enumerate()
         .filter_map(|(number, format)| {
-            let exponent = count(format.get("ds")?).filter(|ds| (9..=24).contains(ds))?;
             Some(LbaFormat {
                 number,
-                sector: 1 << exponent,
-                metadata: count(format.get("ms")?)?,
-                performance: count(format.get("rp")?)? & 3,
+                sector: sector_size(format.get("ds")?)?,
+                metadata: leading_count(format.get("ms")?)?,
+                performance: leading_count(format.get("rp")?)? & 3,
                 in_use: in_use == Some(number as u64),
             })
         })
         .collect()
 }
 
+/// A sector's size: a power of two, or in newer versions of nvme the bytes themselves in words
+/// (`512 bytes`).
+fn sector_size(value: &Value) -> Option<u64> {
+    let number = leading_count(value)?;
+    let is_in_bytes = value.as_str().is_some_and(|text| text.contains("byte"));
+    let size = if is_in_bytes { number } else { 1u64.checked_shl(u32::try_from(number).ok()?)? };
+    (size.is_power_of_two() && (1 << 9..=1 << 24).contains(&size)).then_some(size)
+}
+
+/// A count, or the one that a text in words begins with: `0x2 Good`.
+fn leading_count(value: &Value) -> Option<u64> {
+    let word = || value.as_str()?.split_whitespace().next().map(Value::from);
+    count(value).or_else(|| count(&word()?))
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn formats_in_words_are_those_in_numbers() {
+        let numbers = json!({"flbas": 1, "lbafs": [
+            {"ms": 0, "ds": 9, "rp": 2}, {"ms": 8, "ds": 12, "rp": 0},
+        ]});
+        let words = json!({"flbas": "0x1 (LBA format 1)", "lbafs": [
+            {"ms": "0 bytes", "ds": "512 bytes", "rp": "0x2 Good"},
+            {"ms": "8 bytes", "ds": "4096 bytes", "rp": "0 Best"},
+        ]});
+        let found = formats(&numbers);
+        assert_eq!((found.len(), found[1].sector, found[1].in_use), (2, 4096, true));
+        assert_eq!(formats(&words), found);
+        let odd = json!({"flbas": 0, "lbafs": [{"ms": 0, "ds": "500 bytes", "rp": 0}]});
+        assert_eq!(formats(&odd), []);
+    }
+
     use super::*;
     use serde_json::json;
 

@@ -6,7 +6,7 @@ use super::work::PurgeOrder;
 use super::{ata, nvme, scsi};
 use crate::arming::{Consent, arm};
 use crate::error::HostError;
-use crate::identity::describe;
+use crate::identity::{confirmation, describe};
 use crate::node::Node;
 use crate::roots::Roots;
 use crate::target::Target;
@@ -217,7 +217,8 @@ fn reached(way: &PurgeWay, order: &PurgeOrder, roots: &Roots) -> Result<Vec<Targ
 
 fn arm_sibling(sibling: &Node, order: &PurgeOrder, roots: &Roots) -> Result<Target, String> {
     let device = describe(sibling, &sibling.path(roots), roots);
-    let named = order.also.iter().find(|name| name.trim() == device.confirmation());
+    let expected = confirmation(&device, roots).map_err(|error| error.to_string())?;
+    let named = order.also.iter().find(|name| name.trim() == expected);
     let consent = Consent::Destroy { confirmation: named.cloned() };
     arm(&device, &consent, &order.keep, roots)
         .map_err(|why| format!("it reaches {} too: {why}; {}", device.path, why.remedy()))

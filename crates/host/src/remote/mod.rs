@@ -172,6 +172,7 @@ pub fn unseen(path: &str, size: Bytes) -> Device {
         discard: false,
         write_cache: None,
         link: None,
+        zoned: None,
         in_use: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! What the kernel counts and senses about a device and its host.
 
+mod cgroup;
 mod monitors;
 mod power;
 mod processors;
@@ -11,22 +12,51 @@ use std::fs;
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Bytes, Device, Transport};
 
+pub use cgroup::{OwnCgroups, QuotaCounts};
 pub use power::{PowerMeter, PowerReport, PowerSource};
 pub use processors::{ProcessorTimes, processor_times};
 
 /// The kernel's counters of a block device or partition since it appeared;
-/// `None` for a file, whose device is shared with others.
+/// `None` for a file, whose device is shared with others, and for a device whose I/Os the
+/// kernel does not count.
 pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters> {
     if device.transport == Transport::File {
         return None;
     }
-    let own = Node::named(&device.name, roots).and_then(|node| node.text("stat"));
-    parse_counters(&own.or_else(|| disk_statistics(&device.name, roots))?)
+    match Node::named(&device.name, roots) {
+        Some(node) => counters_of(&node, roots),
+        None => parse_counters(&disk_statistics(&device.name, roots)?),
+    }
 }
 
-/// The same of a whole device or partition that sysfs lists.
-pub(crate) fn counters_of(node: &Node) -> Option<KernelCounters> {
-    parse_counters(&node.text("stat")?)
+/// The same of a whole device or partition that sysfs lists. I/Os of an NVMe namespace with
+/// several paths are counted on its paths, those of a partition of it nowhere.
+pub(crate) fn counters_of(node: &Node, roots: &Roots) -> Option<KernelCounters> {
+    let whole = node.whole();
+    let paths = whole.nvme_paths(roots);
+    if paths.is_empty() {
+        if !is_counted(&whole) {
+            return None;
+        }
+        let own = node.text("stat").or_else(|| disk_statistics(&node.name, roots));
+        return parse_counters(&own?);
+    }
+    if node != &whole {
+        return None;
+    }
+    let mut sum = KernelCounters::default();
+    for path in &paths {
+        if !is_counted(path) {
+            return None;
+        }
+        sum.add(&parse_counters(&path.text("stat")?)?);
+    }
+    Some(sum)
+}
+
+/// Whether the kernel counts the I/Os of a whole device (Documentation/ABI/stable/sysfs-block).
+fn is_counted(whole: &Node) -> bool {
+    whole.number::<u8>("queue/iostats") != Some(0)
 }
 
 /// The columns of a device in `/proc/diskstats` that follow its name.
@@ -56,21 +86,6 @@ fn parse_counters(text: &str) -> Option<KernelCounters> {
         write_merges,
         write_bytes: Bytes(write_sectors.saturating_mul(KERNEL_SECTOR)),
     })
-}
-
-/// What was counted between two readings. The kernel's counters wrap around at
-/// the width of its `unsigned long`.
-pub fn counters_since(before: &KernelCounters, after: &KernelCounters) -> KernelCounters {
-    let since = |before: u64, after: u64| after.wrapping_sub(before);
-    let bytes = |before: Bytes, after: Bytes| Bytes(after.0.wrapping_sub(before.0));
-    KernelCounters {
-        reads: since(before.reads, after.reads),
-        read_merges: since(before.read_merges, after.read_merges),
-        read_bytes: bytes(before.read_bytes, after.read_bytes),
-        writes: since(before.writes, after.writes),
-        write_merges: since(before.write_merges, after.write_merges),
-        write_bytes: bytes(before.write_bytes, after.write_bytes),
-    }
 }
 
 /// The device's temperature in degrees Celsius: the first (composite) sensor
@@ -113,7 +128,7 @@ mod tests {
         let before =
             KernelCounters { reads: u64::MAX - 1, ..parse_counters("0 0 0 0 5 0 8").unwrap() };
         let after = parse_counters("3 0 0 0 7 0 24").unwrap();
-        let since = counters_since(&before, &after);
+        let since = after.since(&before);
         assert_eq!((since.reads, since.writes, since.write_bytes), (5, 2, Bytes(8192)));
     }
 
@@ -130,6 +145,41 @@ mod tests {
         assert_eq!((counters.reads, counters.read_bytes), (1, Bytes(1024)));
         assert_eq!((counters.writes, counters.write_bytes), (3, Bytes(2048)));
         assert_eq!(temperature(&device, &machine.roots), Some(41.85));
+    }
+
+    #[test]
+    fn a_namespace_with_several_paths_is_counted_on_its_paths() {
+        let machine = Machine::new();
+        let head = machine.block("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "259:0", 1000);
+        machine.set(&head, "stat", "0 0 0 0 0 0 0 0 0 0 0");
+        for (controller, stat) in [(0, "5 0 40 0 7 1 56 0 0 0 0"), (2, "1 0 8 0 0 0 0 0 0 0 0")] {
+            let place = format!("pci/nvme/nvme{controller}/nvme0c{controller}n1");
+            let path = machine.block(&place, &format!("259:{}", controller + 1), 1000);
+            machine.set(&path, "hidden", "1\n");
+            machine.set(&path, "stat", stat);
+        }
+        // Of another namespace and of another subsystem.
+        for (name, number) in [("nvme0c0n2", 8), ("nvme1c0n1", 9)] {
+            let other = machine.block(&format!("pci/nvme/{name}"), &format!("259:{number}"), 9);
+            machine.set(&other, "stat", "9 9 9 9 9 9 9 9 9 9 9");
+        }
+        let device = describe(&head, &head.path(&machine.roots), &machine.roots);
+        let counted = kernel_counters(&device, &machine.roots).unwrap();
+        assert_eq!((counted.reads, counted.read_bytes), (6, Bytes(48 * 512)));
+        assert_eq!((counted.writes, counted.write_merges), (7, 1));
+        let part = machine.partition(&head, "nvme0n1p1", "259:20", 100);
+        machine.set(&part, "stat", "0 0 0 0 0 0 0 0 0 0 0");
+        assert_eq!(counters_of(&part, &machine.roots), None);
+    }
+
+    #[test]
+    fn a_device_whose_ios_are_not_counted_has_no_counters() {
+        let machine = Machine::new();
+        let disk = machine.nvme(0, 1, 1000);
+        machine.set(&disk, "stat", "0 0 0 0 0 0 0 0 0 0 0");
+        assert!(counters_of(&disk, &machine.roots).is_some());
+        machine.set(&disk, "queue/iostats", "0\n");
+        assert_eq!(counters_of(&disk, &machine.roots), None);
     }
 
     #[test]

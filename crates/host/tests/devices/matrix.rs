@@ -25,7 +25,7 @@ use steadfast_host::{Roots, Target, create_scratch, inspect};
 use tempfile::TempDir;
 
 /// The fewest states that must be refused.
-const STATES_MIN: usize = 480;
+const STATES_MIN: usize = 500;
 
 /// Most of a state's time is spent waiting for a holder to let go.
 const WORKERS: usize = 16;
@@ -43,6 +43,9 @@ enum Used {
     OpenExclusively,
     OpenForWriting,
     MappedShared,
+    OpenAfterTheFirstThreadEnded,
+    MappedAfterTheFirstThreadEnded,
+    OpenInATableOfAThread,
     MountedByALoopAbove,
     MountedByALoopBeside,
     MountedByALoopThatOnlyReads,
@@ -55,7 +58,7 @@ enum Used {
     SwapFile,
 }
 
-const USES: [Used; 18] = [
+const USES: [Used; 21] = [
     Used::Mounted,
     Used::MountedInAnotherNamespace,
     Used::HeldByAFileSystemThatIsMountedNowhere,
@@ -64,6 +67,9 @@ const USES: [Used; 18] = [
     Used::OpenExclusively,
     Used::OpenForWriting,
     Used::MappedShared,
+    Used::OpenAfterTheFirstThreadEnded,
+    Used::MappedAfterTheFirstThreadEnded,
+    Used::OpenInATableOfAThread,
     Used::MountedByALoopAbove,
     Used::MountedByALoopBeside,
     Used::MountedByALoopThatOnlyReads,
@@ -84,7 +90,7 @@ impl Used {
     }
 
     fn is_of_the_file(self) -> bool {
-        USES.iter().position(|used| *used == self).unwrap() >= 10
+        USES.iter().position(|used| *used == self).unwrap() >= 13
     }
 }
 
@@ -311,6 +317,9 @@ impl Stage {
             Used::OpenExclusively => self.hold(node(), Hold::Exclusively),
             Used::OpenForWriting => self.hold(node(), Hold::Open),
             Used::MappedShared => self.hold(node(), Hold::Mapped),
+            Used::OpenAfterTheFirstThreadEnded => self.hold(node(), Hold::ThreadOpen),
+            Used::MappedAfterTheFirstThreadEnded => self.hold(node(), Hold::ThreadMapped),
+            Used::OpenInATableOfAThread => self.hold(node(), Hold::ThreadTable),
             Used::MountedByALoopAbove => {
                 let above = self.attach(node(), &[])?;
                 self.mount(&above)
@@ -361,6 +370,12 @@ enum Hold {
     Posix,
     Ofd,
     Lease,
+    /// By another thread than the first, which has ended.
+    ThreadOpen,
+    /// The same with a mapping alone.
+    ThreadMapped,
+    /// By a thread with a table of open files of its own.
+    ThreadTable,
 }
 
 struct Holder(libc::pid_t);
@@ -429,20 +444,43 @@ unsafe fn hold_on(path: &CString, how: Hold, saying: i32) -> ! {
             Hold::Lease => libc::fcntl(file, libc::F_SETLEASE, libc::F_RDLCK),
             Hold::Posix => libc::fcntl(file, libc::F_SETLK, &range),
             Hold::Ofd => libc::fcntl(file, libc::F_OFD_SETLK, &range),
-            Hold::Mapped => {
+            Hold::ThreadOpen | Hold::ThreadTable => file,
+            Hold::Mapped | Hold::ThreadMapped => {
                 let both = libc::PROT_READ | libc::PROT_WRITE;
                 let at = libc::mmap(std::ptr::null_mut(), 4096, both, libc::MAP_SHARED, file, 0);
                 libc::close(file);
                 if at == libc::MAP_FAILED { -1 } else { 0 }
             }
         };
-        if file >= 0 && held >= 0 {
+        let mut is_held = file >= 0 && held >= 0;
+        // This function never returns, so that it outlives the thread.
+        let mut stack = [0u8; 16 << 10];
+        if matches!(how, Hold::ThreadOpen | Hold::ThreadMapped | Hold::ThreadTable) {
+            let table = if how == Hold::ThreadTable { 0 } else { libc::CLONE_FILES };
+            let shared = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_SIGHAND;
+            let flags = shared | libc::CLONE_THREAD | libc::CLONE_SYSVSEM | table;
+            let top = stack.as_mut_ptr_range().end.map_addr(|at| at & !15).cast();
+            is_held &= libc::clone(wait_for_ever, top, flags, std::ptr::null_mut()) > 0;
+        }
+        if how == Hold::ThreadTable {
+            libc::close(file);
+        }
+        if is_held {
             libc::write(0, [1u8].as_ptr().cast(), 1);
         }
         libc::close(0);
-        loop {
-            libc::pause();
+        if matches!(how, Hold::ThreadOpen | Hold::ThreadMapped) {
+            libc::syscall(libc::SYS_exit, 0);
         }
+        wait_for_ever(std::ptr::null_mut());
+        unreachable!()
+    }
+}
+
+extern "C" fn wait_for_ever(_: *mut libc::c_void) -> i32 {
+    loop {
+        // SAFETY: takes nothing.
+        unsafe { libc::pause() };
     }
 }
 
@@ -542,6 +580,10 @@ fn partitioned() -> Built<(Stage, PathBuf)> {
     Ok((stage, device))
 }
 
+fn file_name(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
+}
+
 fn part(device: &Path, number: &str) -> PathBuf {
     format!("{}p{number}", device.display()).into()
 }
@@ -618,6 +660,30 @@ fn special_states() -> Vec<State> {
         must_be_refused(&stage.at("socket"), &stage.image(), usize::MAX);
         Ok(())
     }));
+    for kind in ["memfd", "deleted", "O_TMPFILE"] {
+        states.push(State::new(format!("special {kind}"), move || {
+            let stage = Stage::new()?;
+            let mut options = OpenOptions::new();
+            options.read(true).write(true);
+            let file = match kind {
+                // SAFETY: the name lives through the call; the descriptor is nobody else's.
+                "memfd" => unsafe { File::from_raw_fd(libc::memfd_create(c"x".as_ptr(), 0)) },
+                "deleted" => {
+                    let file = options.open(stage.image()).unwrap();
+                    fs::remove_file(stage.image()).unwrap();
+                    file
+                }
+                _ => {
+                    options.custom_flags(libc::O_TMPFILE);
+                    options.open(stage.directory.path()).map_err(|error| error.to_string())?
+                }
+            };
+            file.set_len(MIB).unwrap();
+            let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+            must_be_refused(&path, &path, usize::MAX);
+            Ok(())
+        }));
+    }
     states.push(State::new("read-only loop", || {
         let mut stage = Stage::new()?;
         let device = stage.attach(&stage.image(), &["--read-only"])?;
@@ -665,6 +731,7 @@ impl Laid {
         laid.link("proc/self/ns/pid", "pid:[4026531836]");
         laid.link("proc/self/ns/mnt", "mnt:[4026531832]");
         laid.link("proc/self/root", "/");
+        fs::create_dir_all(laid.stage.at("proc/1")).unwrap();
         Ok(laid)
     }
 
@@ -683,7 +750,7 @@ impl Laid {
     /// The loop device's own node, under its kernel name there.
     fn block(&self, name: &str, number: &str, sectors: u64) {
         let kernel_name = match name {
-            "disk" => self.device.file_name().unwrap().to_str().unwrap(),
+            "disk" => file_name(&self.device),
             other => other,
         };
         let at = format!("sys/devices/{name}/{kernel_name}");
@@ -697,6 +764,31 @@ impl Laid {
         ] {
             self.link(&list, self.stage.at(&at));
         }
+    }
+
+    /// Makes the device a partition of a disk of its own, with another one beside it.
+    fn cut(&self, number: u32, [start, sectors]: [u64; 2], other: [u64; 3]) {
+        self.write("sys/devices/disk/dev", "8:90");
+        self.write("sys/devices/disk/ro", "0");
+        self.write("sys/devices/disk/size", "1000000");
+        let own = format!("sys/devices/disk/{}", file_name(&self.device));
+        let [other_number, other_start, other_sectors] = other;
+        self.write("sys/devices/disk/other/dev", "8:91");
+        self.link("sys/dev/block/8:91", self.stage.at("sys/devices/disk/other"));
+        for (at, attribute, value) in [
+            (own.as_str(), "partition", u64::from(number)),
+            (&own, "start", start),
+            (&own, "size", sectors),
+            ("sys/devices/disk/other", "partition", other_number),
+            ("sys/devices/disk/other", "start", other_start),
+            ("sys/devices/disk/other", "size", other_sectors),
+        ] {
+            self.write(&format!("{at}/{attribute}"), &value.to_string());
+        }
+    }
+
+    fn mount_other(&self) {
+        self.write("proc/self/mountinfo", "1 1 8:91 / /other rw - ext4 /dev/other rw\n");
     }
 
     fn own(&self) -> PathBuf {
@@ -759,8 +851,32 @@ fn foreign_states() -> Vec<State> {
             let line = format!("1 1 8:99 / /x rw - xfs /dev/a rw,rtdev={}\n", l.device.display());
             l.write("proc/self/mountinfo", &line);
         }),
+        laid_out("partition that overlaps a mounted one", "other: mounted on /other", |l| {
+            l.cut(2, [40_000, IMAGE / 512], [1, 64, 131_072]);
+            l.mount_other();
+        }),
+        laid_out("partition in which a mounted one lies", "other: mounted on /other", |l| {
+            l.cut(1, [64, IMAGE / 512], [2, 100, 8]);
+            l.mount_other();
+        }),
+        laid_out("extended partition of a mounted one", "other: mounted on /other", |l| {
+            l.cut(2, [4096, 2], [5, 8192, 100]);
+            l.mount_other();
+        }),
+        laid_out("partition beside one of unknown sectors", "which sectors other has", |l| {
+            l.cut(2, [40_000, IMAGE / 512], [1, 64, 10]);
+            fs::remove_file(l.stage.at("sys/devices/disk/other/start")).unwrap();
+        }),
+        laid_out("mount of a thread", "mounted on /inner", |l| {
+            let number = fs::read_to_string(l.own().join("dev")).unwrap();
+            fs::create_dir_all(l.stage.at("proc/77/task/78")).unwrap();
+            l.write("proc/78/mountinfo", &format!("1 1 {number} / /inner rw - ext4 /x rw\n"));
+            l.link("proc/78/ns/mnt", "mnt:[78]");
+            l.link("proc/78/root", "/");
+        }),
         laid_out("mount of another process", "mounted on /inner", |l| {
             let number = fs::read_to_string(l.own().join("dev")).unwrap();
+            fs::create_dir_all(l.stage.at("proc/77/task/77")).unwrap();
             l.write("proc/77/mountinfo", &format!("1 1 {number} / /inner rw - ext4 /x rw\n"));
             l.link("proc/77/ns/mnt", "mnt:[77]");
             l.link("proc/77/root", "/");
@@ -789,6 +905,7 @@ fn silent_states() -> Vec<State> {
         }),
         laid_out("open files that cannot be listed", "list its open files", |l| {
             l.write("proc/77/fd", "no directory");
+            fs::create_dir_all(l.stage.at("proc/77/task/77")).unwrap();
             l.write("proc/77/mountinfo", "");
             l.link("proc/77/ns/mnt", "mnt:[4026531832]");
             l.link("proc/77/root", "/");
@@ -796,6 +913,9 @@ fn silent_states() -> Vec<State> {
         laid_out("PID namespace of a container", "--pid=host", |l| {
             fs::remove_file(l.stage.at("proc/self/ns/pid")).unwrap();
             l.link("proc/self/ns/pid", "pid:[4026532000]");
+        }),
+        laid_out("/proc that hides processes", "hidepid", |l| {
+            fs::remove_dir(l.stage.at("proc/1")).unwrap();
         }),
         laid_out("swap under another name", "swap", |l| {
             let node = l.stage.second_node(&l.device).unwrap();
@@ -888,6 +1008,21 @@ fn what_nothing_uses_is_armed_by_every_name() {
     skipped.iter().for_each(|state| skip(test, state));
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(armed + skipped.len(), NAMES.len());
+}
+
+/// A partition is armed beside a mounted one with which it shares no sector.
+#[test]
+fn a_partition_that_touches_a_mounted_one_is_armed() {
+    let test = "a_partition_that_touches_a_mounted_one_is_armed";
+    if !can_attach(test) {
+        return;
+    }
+    for other in [[1, 64, 39_936], [3, 40_000 + IMAGE / 512, 9], [5, 100, 9]] {
+        let laid = Laid::new().unwrap();
+        laid.cut(2, [40_000, IMAGE / 512], other);
+        laid.mount_other();
+        drop(laid.tried().unwrap());
+    }
 }
 
 /// A link that is turned 1,000 times between a scratch file and a precious one:

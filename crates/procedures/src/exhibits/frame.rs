@@ -34,6 +34,7 @@ pub(crate) fn frame(
 fn method_text(choices: &Choices<'_>) -> String {
     let (profile, class) = (choices.settings.profile, choices.settings.class);
     match choices.method.lesser {
+        Some(lesser) if choices.own_loads.is_some() => format!("{lesser} (docs/methods.md)"),
         None => format!(
             "Method of {} as in docs/methods.md, profile {profile}, class {class}",
             choices.method.document

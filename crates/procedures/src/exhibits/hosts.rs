@@ -1,7 +1,7 @@
 //! What each of several hosts did of a run that they loaded together.
 
 use steadfast_domain::findings::{Cell, Row, Table};
-use steadfast_domain::measurement::HostPart;
+use steadfast_domain::measurement::{HostPart, mean};
 use steadfast_domain::{Nanos, Record};
 
 /// One host over all steps.
@@ -33,7 +33,7 @@ impl<'r> Sum<'r> {
     fn row(&self) -> Row {
         let seconds = self.elapsed.as_secs_f64();
         let rate = |count: f64| (seconds > 0.0).then(|| count / seconds);
-        let mean = self.response_sum.0.checked_div(self.ios).map(Nanos);
+        let mean = mean(self.response_sum, self.ios);
         let milliseconds = |time: Option<Nanos>| time.map(|time| time.as_millis_f64());
         Row::new(
             self.host,

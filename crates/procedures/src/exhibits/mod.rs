@@ -3,7 +3,7 @@
 //! [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
 //! a loop of rounds, [`seconds`] a load second by second, [`response`] and [`secondary`] response times and what was
 //! sensed, [`checks`] what was looked at before the run,
-//! [`hosts`] what each of several hosts did, [`steps`] every step,
+//! [`held`] whether a chosen rate was held, [`hosts`] what each of several hosts did, [`steps`] every step,
 //! [`disclosure`] the head of the form, the settings and the caveats;
 //! [`tkperf`] the sections of a TKperf report.
 
@@ -11,6 +11,7 @@ pub(crate) mod checks;
 pub mod disclosure;
 mod envelope;
 pub(crate) mod frame;
+pub(crate) mod held;
 pub(crate) mod hosts;
 pub(crate) mod loops;
 pub(crate) mod pages;

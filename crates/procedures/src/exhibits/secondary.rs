@@ -331,7 +331,7 @@ fn of_the_course(
             ids::NOT_WAITED_FOR,
             format!(
                 "ABANDONED I/OS: after the end of {count} {place} ({names}), the program stopped \
-                 waiting for I/Os that took too long. No count includes them, and the longest \
+                 waiting for I/Os that took too long. They count with their time so far: the longest \
                  response times are longer than shown."
             ),
             "Check the device, or use a smaller demand.",
@@ -577,7 +577,7 @@ mod tests {
         let point = SecondaryPoint {
             name: "RND 4K RW50".into(),
             iops: measurement.iops(),
-            art: tally.response_mean().map(Nanos::as_millis_f64),
+            art: tally.response_mean_ms(),
             tally: &tally,
             sensed: Secondary::of(&[&measurement]),
         };

@@ -51,6 +51,20 @@ pub struct Choices<'a> {
     pub quick: String,
     /// What profile tkperf does otherwise than TKperf: a sentence.
     pub tkperf: &'static str,
+    /// What stands for the length of a step where the measured steps have none in common.
+    pub step_text: Option<String>,
+    /// What stands for preconditioning where it is not the run's own.
+    pub preconditioning_text: Option<String>,
+    /// Where another tool's file or preset decides the loads, and profile and class nothing.
+    pub own_loads: Option<OwnLoads>,
+}
+
+/// What another tool's file or preset says of its loads.
+pub struct OwnLoads {
+    /// Who decides, as it follows a value: `by the file`.
+    pub by: &'static str,
+    /// The bytes that the loads touch.
+    pub range: String,
 }
 
 impl Choices<'_> {
@@ -65,6 +79,9 @@ impl Choices<'_> {
     /// Who decides the demand.
     pub fn demand_origin(&self) -> Origin {
         let s = self.settings;
+        if self.own_loads.is_some() {
+            return Origin::Chosen;
+        }
         origin::given(s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s))
     }
     /// The demand of measured steps, as a place of the report writes it.
@@ -73,13 +90,20 @@ impl Choices<'_> {
     }
     /// The length of a measured step.
     pub fn step_row(&self, label: &str) -> Setting {
-        let origin = origin::given(self.settings.step_time.is_some());
-        Setting::new("step-time", label, self.step_time.to_string(), origin)
+        let origin = origin::given(self.settings.step_time.is_some() || self.own_loads.is_some());
+        let time = self.step_text.clone().unwrap_or_else(|| self.step_time.to_string());
+        Setting::new("step-time", label, time, origin)
     }
     /// The share of the capacity that is touched, as a place of the report writes it.
     pub fn range_row(&self, label: &str, range: String) -> Setting {
-        let origin = origin::given(self.settings.active_range_percent.is_some());
-        Setting::new("active-range", label, range, origin)
+        let is_chosen = self.settings.active_range_percent.is_some() || self.own_loads.is_some();
+        Setting::new("active-range", label, range, origin::given(is_chosen))
+    }
+    /// The preconditioning that is independent of the workload, where it is not the run's
+    /// own; `none` where there is none.
+    pub fn preconditioning_or(&self, own: Option<String>) -> String {
+        let other = || self.preconditioning_text.clone().unwrap_or_else(|| "none".to_owned());
+        own.unwrap_or_else(other)
     }
     /// What is written, as a place of the report writes it.
     pub fn pattern_row(&self, label: &str, pattern: String) -> Setting {

@@ -33,7 +33,7 @@ impl Measured<'_> {
         let is_mixed = |op: &Op| (1..total.ios).contains(&self.direction(*op).ios);
         for op in [Op::Read, Op::Write].into_iter().filter(is_mixed) {
             let tally = self.direction(op);
-            let art = tally.response_mean().map(Nanos::as_millis_f64);
+            let art = tally.response_mean_ms();
             all.extend(self.responses(Some(op), &tally, (art, None)));
         }
         all.extend(self.sensed().into_iter().flatten());
@@ -70,13 +70,13 @@ impl Measured<'_> {
     }
 
     fn art(&self) -> (Option<f64>, Option<(f64, f64)>) {
-        let of_step = |m: &Measurement| m.total().response_mean().map(Nanos::as_millis_f64);
+        let of_step = |m: &Measurement| m.total().response_mean_ms();
         if self.rounds {
             return self.every(&of_step);
         }
         let mut total = Tally::default();
         self.steps.iter().for_each(|step| total.merge(&step.total()));
-        (total.response_mean().map(Nanos::as_millis_f64), None)
+        (total.response_mean_ms(), None)
     }
 
     /// The mean of the steps, and the least and the greatest of them.
@@ -137,6 +137,7 @@ mod tests {
                 dense[FineHistogram::index(response)] = ios;
                 FineHistogram::from_dense(&dense)
             },
+            outstanding: 0,
         };
         let of = |op, ios, response| StreamTally { op, tally: tally(ios, response) };
         Measurement {

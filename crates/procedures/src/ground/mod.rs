@@ -168,6 +168,9 @@ impl Ground {
             gap_effect: |_| "",
             quick: String::new(),
             tkperf: "",
+            step_text: None,
+            preconditioning_text: None,
+            own_loads: None,
         }
     }
 }

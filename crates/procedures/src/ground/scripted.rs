@@ -57,6 +57,7 @@ fn tally(ios: u64, bytes: Bytes, response: Option<Nanos>) -> Tally {
         response_sum: Nanos(time.0 * ios),
         response_max: time,
         histogram: FineHistogram::from_dense(&dense),
+        outstanding: 0,
     }
 }
 

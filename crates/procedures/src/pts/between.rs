@@ -112,15 +112,23 @@ pub struct Fill {
     pub before: Bytes,
     /// Times the capacity that must have been written.
     pub least: f64,
+    /// Whether only the load's own writes count toward `least`: preconditioning in another
+    /// order leaves blocks free that the load then uses up.
+    pub own_writes: bool,
 }
 
 impl Fill {
-    /// What the parameter asks for of a drive of this capacity.
-    pub fn chosen(settings: &Settings, capacity: Bytes) -> Result<Self, Unsuitable> {
-        let least = LEAST_FILLS.parse(settings, |text| {
+    /// What the parameter asks for of a drive of this capacity: `least-fills` as the procedure
+    /// has it.
+    pub fn chosen(
+        parameter: &Parameter,
+        settings: &Settings,
+        capacity: Bytes,
+    ) -> Result<Self, Unsuitable> {
+        let least = parameter.parse(settings, |text| {
             text.parse::<f64>().ok().filter(|fills| (0.0..=100.0).contains(fills))
         })?;
-        Ok(Fill { capacity, before: Bytes(0), least })
+        Ok(Fill { capacity, before: Bytes(0), least, own_writes: false })
     }
 
     /// A window whose first minute began when so much had been written in its load:
@@ -129,11 +137,15 @@ impl Fill {
         if !verdict.steady || self.capacity.0 == 0 {
             return verdict;
         }
-        let fills = (self.before.0 + written.0) as f64 / self.capacity.0 as f64;
-        if fills < self.least {
+        let capacity = self.capacity.0 as f64;
+        let fills = (self.before.0 + written.0) as f64 / capacity;
+        let own = written.0 as f64 / capacity;
+        let (counted, who) =
+            if self.own_writes { (own, " by the workload itself") } else { (fills, "") };
+        if counted < self.least {
             return verdict.refused(format!(
-                "the values are within the limits, but do not count: {fills:.2} of {} drive fills \
-                 were written when the window began",
+                "the values are within the limits, but do not count: {counted:.2} of {} drive \
+                 fills were written{who} when the window began",
                 self.least
             ));
         }

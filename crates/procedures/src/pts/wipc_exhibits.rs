@@ -38,7 +38,7 @@ pub(crate) fn preconditioning_exhibits(
     let (bytes, asked) = (number(bytes as f64, 0), number(asked.0 as f64, 0));
     let facts = Facts::new("Workload independent preconditioning").rows([
         Setting::outcome("Written", format!("{bytes} bytes of {asked} requested")),
-        Setting::outcome("Took", Nanos(time).to_string()),
+        Setting::outcome("Took", Nanos(time).taken()),
         Setting::outcome("Average throughput", rate),
     ]);
     let plot = Plot::new(

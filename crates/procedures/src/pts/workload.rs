@@ -11,6 +11,7 @@ use steadfast_domain::findings::Origin;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Cursor, Order, Zone};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Op, Settings};
 
 /// The six workloads by role (SNIA tutorial): metadata and journals, write
@@ -201,14 +202,16 @@ impl Workload {
         if settings.parameters.contains_key(ZONE_SHIFT.name) {
             return Err(Unsuitable(format!(
                 "parameter {} belongs to the composite workload; '{name}' has no LBA zones",
-                ZONE_SHIFT.name
+                ZONE_SHIFT.name,
+                name = excerpt(name)
             )));
         }
         if settings.parameters.contains_key(mix.name) {
             return Err(Unsuitable(format!(
                 "parameter {} belongs to the composite workload; write the mix of '{name}' into \
                  its name, like \"RND 8K RW65\"",
-                mix.name
+                mix.name,
+                name = excerpt(name)
             )));
         }
         let pattern = pattern_of(name).ok_or_else(|| unknown(name))?;
@@ -448,7 +451,8 @@ fn unknown(name: &str) -> Unsuitable {
         ROLES.iter().map(|(role, notation)| format!("{role} ({notation})")).collect();
     Unsuitable(format!(
         "'{name}' is not a workload; write it like \"RND 4K W\" or choose one of: {}, composite",
-        roles.join(", ")
+        roles.join(", "),
+        name = excerpt(name)
     ))
 }
 

@@ -74,7 +74,10 @@ pub fn workload_chapter(composite: &Composite) -> Page {
         .with(Setting::new("workload-source", "Read from", &workload.source, Origin::Chosen))
         .rows(workload.origin.iter().map(found))
         .with(Setting::outcome("Captured I/Os", workload.captured_ios.to_string()))
-        .with(Setting::outcome("Captured bytes", workload.captured_bytes.0.to_string()))
+        .with(Setting::outcome(
+            "Captured bytes",
+            workload.captured_bytes.map(|bytes| bytes.0.to_string()),
+        ))
         .with(Setting::outcome("Captured I/O streams", workload.captured_streams.to_string()))
         .with(Setting::outcome("Capture steps", workload.steps.len().to_string()));
     page(

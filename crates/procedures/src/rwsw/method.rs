@@ -21,8 +21,16 @@ const CADENCE: &str = "ours: the cadence of the PTS's WSAT; that of RWSW PTS cou
 pub const BETWEEN: Parameter = Parameter { source: CADENCE, ..BETWEEN_TIME };
 /// The parameter `measured-minute`.
 pub const MEASURED: Parameter = Parameter { source: CADENCE, ..MEASURED_LAST };
-/// The parameter `least-fills`.
-pub const FILLS: Parameter = Parameter { before_rules: None, ..LEAST_FILLS };
+/// The parameter `least-fills`: of the workload's own writes.
+pub const FILLS: Parameter = Parameter {
+    before_rules: None,
+    quick: Some("0"),
+    meaning: "how many times the user capacity the workload itself must write before a measured \
+              minute counts toward steady state; what preconditioning wrote does not count",
+    source: "our rule: after sequential preconditioning a drive has free blocks that the workload \
+             first uses up, and can look steady until then",
+    ..LEAST_FILLS
+};
 
 /// The parameter `content`.
 pub const CONTENT: Parameter = Parameter {

@@ -3,7 +3,7 @@
 
 use super::composite::Composite;
 use super::ladder::{Ladder, OUTSTANDING};
-use super::method::MEASURED;
+use super::method::{FILLS, MEASURED};
 use crate::ground::Ground;
 use crate::ground::applied::Applied;
 use crate::ground::preconditioning::WIPC_PATTERN;
@@ -100,10 +100,11 @@ impl Regime {
         if self.wipc { vec![WIPC_PATTERN] } else { Vec::new() }
     }
 
-    /// How far the drive must be filled before minutes of these streams count;
-    /// streams that write nothing fill nothing.
+    /// How far the drive must be filled by these streams before minutes of them count: what
+    /// preconditioning wrote in its order says nothing of them. Streams that write nothing
+    /// fill nothing.
     pub fn fill(&self, ground: &Ground, streams: &[IoStream]) -> Result<Fill, Unsuitable> {
-        let chosen = Fill::chosen(&ground.settings, ground.geometry.capacity)?;
+        let chosen = Fill::chosen(&FILLS, &ground.settings, ground.geometry.capacity)?;
         if !streams.iter().any(|stream| stream.op == Op::Write) {
             return Ok(Fill::default());
         }
@@ -111,7 +112,7 @@ impl Regime {
             true => amount(ground.geometry, WIPC_PATTERN.size),
             false => Bytes(0),
         };
-        Ok(Fill { before, ..chosen })
+        Ok(Fill { before, own_writes: true, ..chosen })
     }
 
     /// Conditions, purge and preconditioning.
@@ -158,6 +159,15 @@ impl Regime {
     /// Whether reads find blocks that nothing was written to.
     pub fn reads_unwritten(&self, settings: &Settings, composite: &Composite) -> bool {
         is_purged(settings) && !self.wipc && composite.has(Op::Read)
+    }
+}
+
+/// What profile quick leaves out where nothing must be filled.
+pub fn quick_fill_text(fill: &Fill) -> &'static str {
+    if fill.least > 0.0 {
+        ""
+    } else {
+        "; steady state is judged before the workload has filled the drive once"
     }
 }
 

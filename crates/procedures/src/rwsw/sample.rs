@@ -39,7 +39,7 @@ pub(crate) fn workload() -> AppliedWorkload {
             stream(Op::Write, sequential, 65_536, 2000),
         ],
         captured_ios: 10_007,
-        captured_bytes: Bytes(200_000_000),
+        captured_bytes: Some(Bytes(200_000_000)),
         captured_streams: 5,
         steps: vec![
             step(0, vec![(0, 2000), (1, 1000)], Demand::new(1, 1), paced),

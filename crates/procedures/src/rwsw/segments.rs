@@ -48,7 +48,7 @@ impl Segment {
             name: name.into(),
             iops: mean_of(&|m| m.iops()),
             mb_per_second: mean_of(&|m| m.mb_per_second()),
-            art: mean_of(&|m| m.total().response_mean().map(Nanos::as_millis_f64)),
+            art: mean_of(&|m| m.total().response_mean_ms()),
             tally,
             sensed: Secondary::of(steps),
         }
@@ -95,7 +95,8 @@ pub fn streams_table(composite: &Composite) -> Table {
     let sum = |of: &dyn Fn(&IoStream) -> f64| streams.iter().map(of).sum::<f64>();
     let (all_ios, all_bytes) = (sum(&ios), sum(&bytes));
     let captured = composite.workload.captured_ios as f64;
-    let captured_bytes = composite.workload.captured_bytes.0 as f64;
+    // Without them the share prints as a dash.
+    let captured_bytes = composite.workload.captured_bytes.map_or(0.0, |bytes| bytes.0 as f64);
     let percent = |part: f64, of: f64| TableCell::number((of > 0.0).then(|| part / of * 100.0), 2);
     let row = |name: String, ios: f64, bytes: f64| {
         Row::new(

@@ -3,7 +3,7 @@
 use super::results::{Figures, Measured, Results};
 use crate::words::each_once;
 use steadfast_domain::findings::{
-    Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
+    Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
 /// The dimensions that the preset gives its steps.
@@ -17,6 +17,22 @@ pub(super) fn figures(results: &Results<'_>) -> Figures {
     let ios = bars(results, ("atto-bars-iops", "I/O rate", "IOPS"), |m| m.best()?.iops());
     let exhibits = vec![Exhibit::Table(table(results)), Exhibit::Plot(bytes), Exhibit::Plot(ios)];
     ("ATTO Disk Benchmark", exhibits)
+}
+
+/// The highest rate of each direction with the size that gave it: the number that ATTO is read
+/// for.
+pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
+    let peak = |direction: &str| {
+        let of_direction =
+            results.measured.iter().filter(|m| m.dimension(DIRECTION) == Some(direction));
+        let rated = of_direction.filter_map(|measured| {
+            Some((measured.dimension(SIZE)?, measured.best()?.mb_per_second()?))
+        });
+        let (size, rate) = rated.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let id = format!("peak-{}", direction.to_lowercase());
+        Some(KeyFigure::new(&id, format!("{direction}, highest, at {size}"), Some(rate), "MB/s"))
+    };
+    ["Write", "Read"].into_iter().filter_map(peak).collect()
 }
 
 type Value = fn(&Measured<'_>) -> Option<f64>;

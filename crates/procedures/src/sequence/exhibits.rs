@@ -1,9 +1,9 @@
 //! What is reported of a sequence: the tool's own form first, then every step.
 
-use super::figures;
 use super::results::{Attempt, Results};
 use super::setup::{Sequenced, tool_name};
 use super::tables::{all_steps, apart, attempts, direction, loads, preparation};
+use super::{figures, rates};
 use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::pages::page;
@@ -11,7 +11,6 @@ use crate::exhibits::secondary;
 use crate::exhibits::steps::every_step;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
-use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Caveat, CaveatKind, Findings, Record, SequenceStep};
 
 /// Everything that is reported of a run.
@@ -32,14 +31,15 @@ pub(super) fn findings(sequenced: &Sequenced, record: &Record) -> Findings {
         None => summary.push(all.clone()),
     }
     let apart = apart(&results).map(Exhibit::Table);
-    form_pages.push(page("All Steps", std::iter::once(all).chain(apart).collect()));
+    let held = rates::table(&results).map(Exhibit::Table);
+    form_pages.push(page("All Steps", std::iter::once(all).chain(held).chain(apart).collect()));
     let mut chapters = common_chapters(&choices, record);
     chapters.push(what_was_asked(sequenced));
     chapters.push(details(&results));
     Findings {
         id: sequence.tool.clone(),
         ending: ending(record, &results),
-        caveats: caveats(sequenced, record),
+        caveats: caveats(sequenced, record, &results),
         summary,
         form_pages,
         chapters,
@@ -109,26 +109,16 @@ fn header(sequenced: &Sequenced, record: &Record) -> FormHeader {
     let steps = sequenced.steps.len().to_string();
     let test_parameters = vec![
         Setting::new("sequence-steps", "Steps", steps, Origin::Chosen),
-        Setting::new("sequence-range", "Range", common_range(sequenced), Origin::Chosen),
+        Setting::new("sequence-range", "Range", sequenced.common_range(), Origin::Chosen),
         choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
     ];
     let form = Form { test: name, subtitle: &sequence.title, set_up, test_parameters };
     disclosure::form_header(form, &choices, record)
 }
 
-/// The bytes that every step touches, where they are the same.
-fn common_range(sequenced: &Sequenced) -> String {
-    let all = sequenced.steps.iter().flat_map(|planned| &planned.stimuli);
-    let mut ranges = all.map(|stimulus| stimulus.active_range);
-    let first = ranges.next().unwrap_or(ActiveRange::new(Default::default(), Default::default()));
-    match ranges.all(|range| range == first) {
-        true => format!("{} from byte {}", first.length.binary(), first.start.0),
-        false => "each step's own".to_owned(),
-    }
-}
-
-fn caveats(sequenced: &Sequenced, record: &Record) -> Vec<Caveat> {
+fn caveats(sequenced: &Sequenced, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    caveats.extend(rates::missed(results));
     let not_steady = match sequenced.sequence.purges() {
         true => {
             "The drive is purged and preconditioned as the test has it, and no steady state is \

@@ -5,6 +5,7 @@ use super::{atto, crystaldiskmark, iometer, viking};
 use crate::presets::viking::TOOL;
 use steadfast_domain::Sequence;
 use steadfast_domain::findings::{Exhibit, KeyFigure};
+use steadfast_domain::load_words::pace_text;
 
 /// What a tool's users look for first; nothing where the tool has no form of its own. The
 /// first exhibit stands in the summary, too.
@@ -22,12 +23,23 @@ pub(super) fn of(sequence: &Sequence, results: &Results<'_>) -> Option<Figures> 
 /// as its best attempt had it.
 pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> {
     const STEPS: usize = 8;
-    if sequence.tool == TOOL {
-        return viking::key(results);
+    match sequence.tool.as_str() {
+        TOOL => return viking::key(results),
+        "atto" => return atto::key(results),
+        _ => {}
     }
     let figure = |(number, measured): (usize, &Measured<'_>)| {
         let rate = measured.best().and_then(Attempt::mb_per_second);
-        KeyFigure::new(&format!("step-{number}-rate"), &measured.step.label, rate, "MB/s")
+        let load = &measured.step.load;
+        // A rate that was asked for is not what the drive can do.
+        let pace = pace_text(load.pace, &load.streams);
+        let pace = pace.map(|pace| format!(", held to {pace}")).unwrap_or_default();
+        let best = match measured.step.attempts() {
+            1 => String::new(),
+            all => format!(", best of {all}"),
+        };
+        let label = format!("{}{pace}{best}", measured.step.label);
+        KeyFigure::new(&format!("step-{number}-rate"), label, rate, "MB/s")
     };
     (1..).zip(results.measured.iter().take(STEPS)).map(figure).collect()
 }

@@ -15,6 +15,7 @@ mod crystaldiskmark;
 mod exhibits;
 mod figures;
 mod iometer;
+mod rates;
 mod results;
 #[cfg(test)]
 pub(crate) mod sample;

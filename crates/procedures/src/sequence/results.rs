@@ -121,6 +121,6 @@ impl Attempt {
     }
     /// The mean response time in milliseconds.
     pub fn mean_ms(&self) -> Option<f64> {
-        self.total.response_mean().map(Nanos::as_millis_f64)
+        self.total.response_mean_ms()
     }
 }

@@ -1,15 +1,16 @@
 //! A sequence as it is set up on a device: which steps it has there, and their places.
 
 use crate::ground::Ground;
+use crate::ground::applied::{BLOCK_SIZE, alignment_name};
 use crate::ground::asked::Asked;
-use crate::ground::choices::Choices;
+use crate::ground::choices::{Choices, OwnLoads};
 use crate::ground::method::Method;
 use crate::ground::stretch::{CHECKPOINT, NO_END, conduct_in_parts};
 use crate::pts::method;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::sequence::{StepRole, Unfit};
 use steadfast_domain::step::mix64;
-use steadfast_domain::stimulus::{DataPattern, Until};
+use steadfast_domain::stimulus::{DataPattern, Order, Until};
 use steadfast_domain::{
     Bench, Demand, Halt, Load, Nanos, Place, Profile, Sequence, SequenceLoad, SequenceStep,
     Settings, Step, Stimulus,
@@ -173,11 +174,67 @@ impl Sequenced {
         Choices {
             covered: Vec::new(),
             demands: self.demands(),
-            alignment: None,
+            alignment: self.common_alignment(),
+            step_text: Some(self.common_time()),
+            preconditioning_text: Some(self.preparation()),
+            own_loads: Some(OwnLoads { by: self.deciding(), range: self.common_range() }),
             ending: "when its last step is complete".into(),
             measured_phases: phases.collect(),
             gap_effect,
             ..self.ground.choices()
+        }
+    }
+}
+
+impl Sequenced {
+    /// Who decides the loads.
+    fn deciding(&self) -> &'static str {
+        if self.sequence.source.is_some() { "by the file" } else { "by the preset" }
+    }
+
+    /// The loads of the steps that measure.
+    fn measured_loads(&self) -> impl Iterator<Item = &Stimulus> {
+        let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
+        measured.flat_map(|planned| &planned.stimuli)
+    }
+
+    /// The time that every measured load takes, where it is the same.
+    fn common_time(&self) -> String {
+        let mut limits = self.measured_loads().map(|stimulus| stimulus.until);
+        let first = limits.next().unwrap_or_default();
+        match first.time.filter(|_| (first.bytes, first.ios) == (None, None)) {
+            Some(time) if limits.all(|until| until == first) => time.to_string(),
+            _ => "each step's own".to_owned(),
+        }
+    }
+
+    /// The bytes that every step touches, where they are the same.
+    pub(super) fn common_range(&self) -> String {
+        let mut ranges = self.steps.iter().flat_map(|p| &p.stimuli).map(|s| s.active_range);
+        match ranges.next() {
+            Some(first) if ranges.all(|range| range == first) => {
+                format!("{} from byte {}", first.length.binary(), first.start.0)
+            }
+            _ => "each step's own".to_owned(),
+        }
+    }
+
+    /// The alignment of every random stream, where it is the same.
+    fn common_alignment(&self) -> Option<String> {
+        let streams = self.measured_loads().flat_map(|stimulus| &stimulus.streams);
+        let random: Vec<_> = streams.filter(|stream| stream.order == Order::Random).collect();
+        if random.iter().all(|stream| stream.alignment() == stream.size) {
+            return Some(BLOCK_SIZE.to_owned());
+        }
+        let first = random.first()?.alignment();
+        random.iter().all(|stream| stream.alignment() == first).then(|| alignment_name(Some(first)))
+    }
+
+    fn preparation(&self) -> String {
+        if self.steps.iter().any(|planned| planned.step.role == StepRole::Prepare) {
+            "the sequence's own steps".to_owned()
+        } else {
+            "none".to_owned()
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::results::{Attempt, Measured, Results};
 use super::setup::{Planned, Sequenced};
 use steadfast_domain::findings::{Cell, Column, Row, Table};
-use steadfast_domain::{Nanos, SequenceLoad, Stimulus, Tally};
+use steadfast_domain::{Nanos, SequenceLoad, Stimulus, Tally, load_words};
 
 /// The percentiles of the tables by direction, in percent, with the ids of their columns.
 const PERCENTILES: [(f64, &str); 8] = [
@@ -191,11 +191,20 @@ pub(super) fn loads(sequenced: &Sequenced) -> Table {
         })
     });
     Table::new("sequence-loads", "What was applied", "Step")
-        .columns(["I/O streams", "Demand", "Range", "Until"])
+        .columns([
+            "I/O streams",
+            "Demand",
+            "Pace",
+            "Range",
+            "Alignment",
+            "Zones",
+            "Content",
+            "Until",
+        ])
         .rows(rows)
 }
 
-fn load_cells(planned: &Planned, stimulus: &Stimulus) -> [Cell; 4] {
+fn load_cells(planned: &Planned, stimulus: &Stimulus) -> [Cell; 8] {
     let all: u64 = stimulus.streams.iter().map(|s| u64::from(s.weight)).sum();
     let share = |weight: u32| format!("{:.1}", f64::from(weight) * 100.0 / all.max(1) as f64);
     let streams: Vec<String> = match stimulus.streams.as_slice() {
@@ -203,10 +212,18 @@ fn load_cells(planned: &Planned, stimulus: &Stimulus) -> [Cell; 4] {
         many => many.iter().map(|s| format!("{s} {} %", share(s.weight))).collect(),
     };
     let range = stimulus.active_range;
+    let said = |text: Option<String>, otherwise: &str| {
+        Cell::text(text.unwrap_or_else(|| otherwise.to_owned()))
+    };
+    let own = &stimulus.streams;
     [
         Cell::text(streams.join(", ")),
         Cell::text(stimulus.demand.to_string()),
+        said(load_words::pace_text(stimulus.pace, own), "as fast as possible"),
         Cell::text(format!("{} from byte {}", range.length.binary(), range.start.0)),
+        said(load_words::alignment_text(own), "sequential"),
+        said(load_words::zones_text(&stimulus.zones, own), "whole range"),
+        said(load_words::content_text(&stimulus.data_pattern, own), "nothing written"),
         Cell::text(end(planned, stimulus)),
     ]
 }

@@ -6,7 +6,8 @@ use crate::catalogue::asked;
 use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Bytes, EndState, Entry, Findings, Procedure, Settings, caveats};
+use steadfast_domain::stimulus::{Pace, Zone};
+use steadfast_domain::{Bytes, EndState, Entry, Findings, Nanos, Procedure, Settings, caveats};
 
 fn settings() -> Settings {
     Settings { sequence: Some(Box::new(sequence())), ..Settings::new(NAME, 7) }
@@ -145,4 +146,92 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     assert_eq!(steadfast_domain::record::version_for(&settings), 3);
     settings.sequence = Some(Box::new(super::sample::sequence()));
     assert_eq!(steadfast_domain::record::version_for(&settings), 2);
+}
+
+/// The last step is held to 1,000 IOPS, by `pace`, with 512-byte alignment, and gets `iops`.
+fn paced(pace: Pace, iops: f64) -> Findings {
+    let mut settings = settings();
+    let load = &mut settings.sequence.as_mut().unwrap().steps[2].load;
+    load.pace = pace;
+    load.streams[0].alignment = Some(Bytes(512));
+    load.zones = vec![
+        Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
+        Zone { weight: 50, from_ppm: 50_000, to_ppm: 1_000_000 },
+    ];
+    let sequenced = made(&settings, GEOMETRY).unwrap();
+    let mut bench = scripted(|_| iops);
+    sequenced.conduct(&mut bench).unwrap();
+    sequenced.study(&record(&settings, bench.entries))
+}
+
+#[test]
+fn a_rate_that_was_held_or_missed_is_said() {
+    let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
+    let is_missed =
+        |findings: &Findings| findings.caveats.iter().any(|c| c.id == caveats::RATE_MISSED);
+    let held = paced(fixed, 995.0);
+    assert_eq!(value(&held, "sequence-rates", "writes", "asked"), 1000.0);
+    assert_eq!(value(&held, "sequence-rates", "writes", "iops"), 995.0);
+    assert_eq!(table(&held, "sequence-rates").rows.len(), 1, "the others are not paced");
+    assert!(!is_missed(&held));
+    let missed = paced(fixed, 926.0);
+    let said = missed.caveats.iter().find(|c| c.id == caveats::RATE_MISSED).unwrap();
+    assert!(said.text.contains("writes 926.0 of 1,000.0 IOPS"), "{}", said.text);
+    // 12 I/Os of 15 in 150 s are within chance.
+    assert!(!is_missed(&paced(Pace::Poisson { ios: 1, per: Nanos::from_secs(10) }, 0.08)));
+    assert!(is_missed(&paced(Pace::Poisson { ios: 1000, per: Nanos::SECOND }, 926.0)));
+    let burst = paced(Pace::Burst { ios: 4, delay: Nanos::from_millis(100) }, 40.0);
+    assert!(!is_missed(&burst) && table(&burst, "sequence-rates").rows.len() == 1);
+    let label = &held.front.figures[1].label;
+    assert_eq!(label, "writes, held to 1,000 IOPS, evenly");
+}
+
+#[test]
+fn pace_alignment_zones_and_content_are_reported() {
+    let findings = paced(Pace::Fixed { ios: 100, per: Nanos::from_millis(100) }, 1000.0);
+    let loads = table(&findings, "sequence-loads");
+    let columns: Vec<&str> = loads.columns.iter().map(|column| column.id.as_str()).collect();
+    let cell = |row: usize, column: &str| {
+        let at = columns.iter().position(|id| *id == column).unwrap();
+        match &loads.rows[row].cells[at] {
+            Cell::Text(text) => text.as_str(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((cell(2, "Pace"), cell(2, "Alignment")), ("1,000 IOPS, evenly", "512 B"));
+    assert!(cell(2, "Zones").starts_with("50 % of the I/Os in 0 to 5 % of the range"));
+    assert_eq!((cell(2, "Content"), cell(1, "Content")), ("random-unique", "nothing written"));
+    assert_eq!((cell(1, "Pace"), cell(1, "Zones")), ("as fast as possible", "whole range"));
+}
+
+/// Nothing of profile and class decides here, and no step has the profile's minute.
+#[test]
+fn settings_are_those_of_the_file() {
+    let (_, findings) = conducted(Vec::new());
+    let rows: Vec<_> = findings
+        .chapters
+        .iter()
+        .flat_map(|page| &page.exhibits)
+        .filter_map(|exhibit| match exhibit {
+            Exhibit::Facts(facts) if facts.title == "Every setting" => Some(&facts.rows),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let row = |id: &str| rows.iter().find(|row| row.id == id);
+    assert!(row("class").is_none() && row("profile").is_none() && row("rounds-max").is_none());
+    let value = |id: &str| row(id).unwrap().value.clone().unwrap();
+    assert_eq!(value("step-time"), "each step's own", "5 s and 150 s");
+    assert_eq!(value("active-range"), "each step's own");
+    let remark = serde_json::to_string(row("demand").unwrap()).unwrap();
+    assert!(remark.contains("(by the preset)"), "{remark}");
+    let page_one = &findings.front.conditions;
+    assert!(
+        page_one[..4].iter().all(|row| row.id != "class" && row.value.is_some()),
+        "{page_one:?}"
+    );
+    let mut one = settings();
+    one.sequence.as_mut().unwrap().steps.truncate(2);
+    let sequenced = made(&one, GEOMETRY).unwrap();
+    assert_eq!(sequenced.choices().step_text.as_deref(), Some("5 s"));
 }

@@ -14,7 +14,9 @@ use crate::parameters::{self, Parameter};
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::{method, throughput};
 use crate::unsuitable::Unsuitable;
+use crate::words::own;
 use steadfast_domain::findings::{Exhibit, Facts, FormHeader, Origin, Page, Setting};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{
     Bench, Demand, Findings, Halt, Nanos, Place, Procedure, Profile, Record, Settings, suggestion,
 };
@@ -109,7 +111,11 @@ fn procedures(settings: &Settings) -> Result<Vec<&'static str>, Unsuitable> {
         let (_, procedure) = found.ok_or_else(|| {
             let names: Vec<&str> = TESTS_OF.iter().map(|(test, _)| *test).collect();
             let all = names.join(", ");
-            Unsuitable(format!("TKperf has no test '{name}'{}; choose among: {all}", meant()))
+            Unsuitable(format!(
+                "TKperf has no test '{name}'{}; choose among: {all}",
+                meant(),
+                name = excerpt(name)
+            ))
         })?;
         if procedures.contains(procedure) {
             return Err(Unsuitable(format!("the test {name} is named twice; name it once")));
@@ -190,6 +196,7 @@ impl TkperfRun {
         Choices {
             demands: vec![asked.demand_or(DEMAND)],
             parameters: &[TESTS],
+            preconditioning_text: Some(own(String::new())),
             ending: disclosure::ending_text(asked.steady_state),
             judged: true,
             rounds_max: Some(asked.rounds_max.unwrap_or(method::ROUNDS_MAX)),

@@ -91,10 +91,9 @@ fn caveats(test: &VerifyWrite, record: &Record, results: &Results<'_>) -> Vec<Ca
 }
 
 fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
-    let count = |value: Option<u64>| value.map(|value| value as f64);
     vec![
-        KeyFigure::new("sectors", "Sectors compared", count(Some(results.sectors)), "sectors"),
-        KeyFigure::new("miscompares", "Miscompares", count(results.miscompares()), "sectors"),
+        KeyFigure::count("sectors", "Sectors compared", results.compared_sectors(), "sectors"),
+        KeyFigure::count("miscompares", "Miscompares", results.miscompares(), "sectors"),
         KeyFigure::new("write-rate", "Written", rate(&results.fill), "MB/s"),
         KeyFigure::new("read-rate", "Read back", rate(&results.read), "MB/s"),
     ]

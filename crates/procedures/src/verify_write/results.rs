@@ -42,6 +42,11 @@ impl<'a> Results<'a> {
         Results { fill: pass(FILL), read, compared, sectors, end }
     }
 
+    /// Sectors that were read back and compared, right or wrong.
+    pub fn compared_sectors(&self) -> Option<u64> {
+        self.compared.as_ref().map(|compared| compared.sectors_right + compared.miscompares)
+    }
+
     /// Sectors that did not hold what was written to them.
     pub fn miscompares(&self) -> Option<u64> {
         self.compared.as_ref().map(|compared| compared.miscompares)

@@ -58,6 +58,7 @@ impl VerifyWrite {
             ending: "when every sector was read back".into(),
             measured_phases: phases_of(record, &[READ_BACK]),
             gap_effect,
+            step_text: Some("none: each pass ends with the active range".into()),
             ..self.ground.choices()
         }
     }

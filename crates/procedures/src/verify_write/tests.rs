@@ -52,6 +52,8 @@ fn all_is_written_then_all_is_read_and_every_step_verifies() {
     }
     assert!(!bench.entries.iter().any(|e| matches!(e, Entry::Purged(_))));
     assert_eq!(findings.end, EndState::Complete);
+    let compared = &findings.front.figures[0];
+    assert_eq!((compared.value, compared.digits), (Some(2_097_152.0), 7), "exact");
     assert!(findings.ending.starts_with("0 miscompares: all 2,097,152 sectors"));
 }
 

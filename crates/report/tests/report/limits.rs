@@ -49,13 +49,13 @@ min = 1
 #[test]
 fn numbers_are_judged() {
     let limits = Limits::parse(DATASHEET).unwrap();
-    let checked = check(&findings(false), &limits);
+    let checked = check(&findings(false), &limits, &[]);
     let passed: Vec<bool> = checked.limits.iter().map(|judged| judged.pass).collect();
     assert_eq!(passed, [true, false, true, true, false]);
     assert!(!checked.pass);
     assert_eq!(
         checked.outcome(),
-        "FAIL: 2 of 5 numbers are outside their limits; 1 of them are missing."
+        "FAIL: 2 of 5 numbers are outside their limits; 1 of them is missing."
     );
     let margin = |at: usize| checked.limits[at].margin_percent.unwrap();
     assert!((margin(0) - (407_395.3 / 400_000.0 - 1.0) * 100.0).abs() < 1e-9);
@@ -80,7 +80,7 @@ fn a_missing_number_fails_with_its_reason() {
         );
         Limits::parse(&text).unwrap()
     };
-    let reason = |limits: &Limits| check(&suite(), limits).limits[0].reason.clone();
+    let reason = |limits: &Limits| check(&suite(), limits, &[]).limits[0].reason.clone();
     assert!(reason(&one("", "iops", "0/100")).unwrap().contains("give its part"));
     assert_eq!(reason(&one("part = 'wsat'\n", "iops", "0/100")), None);
     assert!(reason(&one("part = 'XSR'\n", "iops", "0/100")).unwrap().contains("'Latency'"));
@@ -94,7 +94,8 @@ fn a_missing_number_fails_with_its_reason() {
     if let Exhibit::Table(table) = &mut dashes.summary[0] {
         table.rows[1].cells = vec![Cell::Missing, Cell::text("n/a")];
     }
-    let reason = |column: &str| check(&dashes, &one("", "iops", column)).limits[0].reason.clone();
+    let reason =
+        |column: &str| check(&dashes, &one("", "iops", column), &[]).limits[0].reason.clone();
     assert_eq!(reason("0/100").unwrap(), "not measured");
     assert_eq!(reason("5/95").unwrap(), "the value is not a number: 'n/a'");
     assert_eq!(reason("100/0").unwrap(), "not measured");

@@ -12,6 +12,10 @@ const BUSY: f64 = 0.95;
 /// their median is near 1.
 const SPREAD: f64 = 4.0;
 
+/// Pairs that it takes to call engines different: two noisy runs differ as easily as they
+/// agree.
+const PAIRS_LEAST: usize = 4;
+
 /// What one run of one point gave.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct Reading {
@@ -38,7 +42,7 @@ impl Reading {
         Some(Reading {
             iops: measurement.iops().filter(|iops| *iops > 0.0)?,
             bytes_per_second: measurement.bytes_per_second()?,
-            mean_ns: total.response_sum.0 as f64 / total.ios as f64,
+            mean_ns: total.response_mean_ms()? * 1e6,
             p99_ns: total.percentile(0.99).map(|time| time.0),
             p9999_ns: total.percentile(0.9999).map(|time| time.0),
             cpu_ns_per_io: measurement.cpu_ns_per_io().map(|(user, system)| user + system),
@@ -47,39 +51,12 @@ impl Reading {
     }
 }
 
-/// The medians of several readings, each of those that have the value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Medians {
-    /// I/Os per second.
-    pub iops: Option<f64>,
-    /// Bytes per second.
-    pub bytes_per_second: Option<f64>,
-    /// Mean response time.
-    pub mean_ns: Option<f64>,
-    /// 99 % response time.
-    pub p99_ns: Option<f64>,
-    /// 99.99 % response time.
-    pub p9999_ns: Option<f64>,
-    /// Processor time for each I/O.
-    pub cpu_ns_per_io: Option<f64>,
-    /// How busy the busiest thread was, of 1.
-    pub busiest_thread: Option<f64>,
-}
-
-impl Medians {
-    /// Those of some readings.
-    pub fn of(readings: &[Reading]) -> Medians {
-        let of = |value: fn(&Reading) -> Option<f64>| median(readings.iter().filter_map(value));
-        Medians {
-            iops: of(|r| Some(r.iops)),
-            bytes_per_second: of(|r| Some(r.bytes_per_second)),
-            mean_ns: of(|r| Some(r.mean_ns)),
-            p99_ns: of(|r| r.p99_ns.map(|ns| ns as f64)),
-            p9999_ns: of(|r| r.p9999_ns.map(|ns| ns as f64)),
-            cpu_ns_per_io: of(|r| r.cpu_ns_per_io),
-            busiest_thread: of(|r| r.busiest_thread),
-        }
-    }
+/// The run of median IOPS: all its numbers are of one run, so that they fit one another. Of
+/// an even number of runs it is the slower of the two in the middle.
+pub fn median_run(readings: &[Reading]) -> Option<&Reading> {
+    let mut sorted: Vec<&Reading> = readings.iter().collect();
+    sorted.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
 /// A point's runs, and what they say.
@@ -103,10 +80,13 @@ pub struct Comparison {
 pub enum Judgement {
     /// The median ratio is within the bound.
     Agree,
-    /// It is not, and every pair lies on the same side of 1.
+    /// It is not, in at least four pairs; the IOPS of the two engines do not overlap, and the
+    /// pairs differ from one another by less than their median is off.
     Differ,
-    /// The pairs lie on both sides of 1, far apart or with their median off.
+    /// The pairs say too different things.
     Unsteady,
+    /// The median ratio is off, but there are too few pairs to call it a difference.
+    TooFew,
     /// A load thread used a processor all the time.
     CpuBound,
 }
@@ -138,17 +118,37 @@ impl Comparison {
 
 /// Judges ratios, in ascending order, by a bound of their median's distance from 1.
 fn judge(ratios: &[f64], readings: [&[Reading]; 2], bound: f64) -> Judgement {
-    let is_busy =
-        |readings: &[Reading]| Medians::of(readings).busiest_thread.is_some_and(|b| b >= BUSY);
     let (lowest, highest) = ends(ratios);
+    let (off, spread) = (off(middle(ratios)), highest - lowest);
     let same_side = lowest > 1.0 || highest < 1.0;
-    match off(middle(ratios)) {
-        _ if !same_side && highest - lowest > SPREAD * bound => Judgement::Unsteady,
-        off if off <= bound => Judgement::Agree,
-        _ if readings.into_iter().any(is_busy) => Judgement::CpuBound,
-        _ if same_side => Judgement::Differ,
-        _ => Judgement::Unsteady,
+    if !same_side && spread > SPREAD * bound {
+        Judgement::Unsteady
+    } else if off <= bound {
+        Judgement::Agree
+    } else if readings.into_iter().any(is_busy) {
+        Judgement::CpuBound
+    } else if ratios.len() < PAIRS_LEAST {
+        Judgement::TooFew
+    } else if are_apart(readings) && spread <= off {
+        Judgement::Differ
+    } else {
+        Judgement::Unsteady
     }
+}
+
+/// Whether the busiest threads of an engine's runs mostly never waited for the device.
+fn is_busy(readings: &[Reading]) -> bool {
+    median(readings.iter().filter_map(|reading| reading.busiest_thread)).is_some_and(|b| b >= BUSY)
+}
+
+/// Whether every run of one engine had more IOPS than every run of the other.
+fn are_apart([ours, theirs]: [&[Reading]; 2]) -> bool {
+    let above = |upper: &[Reading], lower: &[Reading]| {
+        let least = upper.iter().map(|reading| reading.iops).min_by(f64::total_cmp);
+        let most = lower.iter().map(|reading| reading.iops).max_by(f64::total_cmp);
+        least.zip(most).is_some_and(|(least, most)| least > most)
+    };
+    above(ours, theirs) || above(theirs, ours)
 }
 
 /// Whether the engines were shown to agree: at one point at least, and nowhere was
@@ -210,7 +210,14 @@ mod tests {
     fn a_point_is_judged_by_its_pairs() {
         let of = |pairs: &[(f64, f64)], busy| compared(pairs, busy).judgement;
         assert_eq!(of(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Agree);
-        assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.2), Judgement::Differ);
+        let four = [(1100.0, 1000.0), (1120.0, 1000.0), (1110.0, 1010.0), (1130.0, 1005.0)];
+        assert_eq!(of(&four, 0.2), Judgement::Differ);
+        assert_eq!(of(&four[..3], 0.2), Judgement::TooFew, "never of fewer than four pairs");
+        assert_eq!(of(&[(141.0, 1000.0), (2810.0, 1000.0)], 0.2), Judgement::Unsteady);
+        let overlapping = [(1100.0, 1000.0), (1300.0, 1150.0), (1120.0, 1000.0), (1110.0, 1000.0)];
+        assert_eq!(of(&overlapping, 0.2), Judgement::Unsteady, "the ranges overlap");
+        let far = [(1170.0, 1000.0), (4450.0, 1000.0), (2000.0, 1000.0), (3000.0, 1000.0)];
+        assert_eq!(of(&far, 0.2), Judgement::Unsteady, "1.17 to 4.45 is noise");
         assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.99), Judgement::CpuBound);
         assert_eq!(of(&[(1130.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Unsteady);
         assert_eq!(of(&[(1500.0, 1000.0), (510.0, 1000.0)], 0.2), Judgement::Unsteady);
@@ -226,12 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn a_median_is_of_the_values_that_are_there() {
+    fn a_line_is_of_one_run() {
         let readings = [reading(1000.0, 0.1), reading(3000.0, 0.3), reading(2000.0, 0.2)];
-        let medians = Medians::of(&readings);
-        assert_eq!((medians.iops, medians.busiest_thread), (Some(2000.0), Some(0.2)));
-        assert_eq!(Medians::of(&readings[..2]).iops, Some(2000.0));
-        assert_eq!((medians.p99_ns, medians.p9999_ns), (Some(1e6), None));
+        let line = median_run(&readings).unwrap();
+        assert_eq!((line.iops, line.mean_ns, line.busiest_thread), (2000.0, 5e5, Some(0.2)));
+        let of_two = median_run(&readings[..2]).unwrap();
+        assert_eq!((of_two.iops, of_two.mean_ns), (1000.0, 1e6), "no mean of two runs");
+        assert!(median_run(&[]).is_none());
         let compared = compared(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2);
         assert_eq!((compared.ratio(), compared.spread()), (1.0, (0.99, 1.01)));
     }

@@ -4,7 +4,7 @@
 mod judging;
 mod point;
 
-pub use judging::{Comparison, Judgement, Medians, Reading, agree};
+pub use judging::{Comparison, Judgement, Reading, agree, median_run};
 pub use point::Point;
 
 use crate::host_changes::HostChanges;

@@ -23,6 +23,7 @@ fn run_settings() -> RunSettings {
             discard: true,
             write_cache: None,
             link: None,
+            zoned: None,
             in_use: Vec::new(),
         },
         settings: Settings::new("iops", 7),
@@ -36,6 +37,7 @@ fn opened() -> Entry {
         device: Box::new(run_settings().device),
         host: Box::default(),
         proof: None,
+        directory: None,
     }
 }
 

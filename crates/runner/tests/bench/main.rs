@@ -71,6 +71,7 @@ fn device() -> Device {
         discard: true,
         write_cache: None,
         link: None,
+        zoned: None,
         in_use: Vec::new(),
     }
 }

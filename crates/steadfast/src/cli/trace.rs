@@ -546,9 +546,13 @@ pub struct ImportArguments {
     /// Columns of any CSV file, counted from 1, with their units (s, ms, us, ns, 100ns,
     /// bytes, KiB, sectors): time=2:us,op=3,offset=5:sectors,bytes=4
     /// [,response=6:us][,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes];
-    /// op=3:0=write;1=read maps the values of column 3 to operations
+    /// op=3:0=write;1=read maps the values of column 3 to operations; time=2:us:unix has the time
+    /// of a clock; completed=2:us in place of time is the time of completion
     #[arg(long, value_name = "COLUMNS", conflicts_with = "format")]
     pub csv: Option<String>,
+    /// When the trace began, in UTC (2026-11-21 06:16:17), if its times do not tell
+    #[arg(long, value_name = "DATE")]
+    pub began: Option<Moment>,
     /// The trace file to write
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,

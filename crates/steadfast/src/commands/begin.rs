@@ -115,8 +115,9 @@ impl<'a> Beginning<'a> {
         foreseen: &[Device],
         at: usize,
     ) -> anyhow::Result<Intent<'a>> {
-        let is_target = |name: &String| foreseen.iter().any(|device| name == device.confirmation());
+        let is_target = |name: &String| foreseen.iter().any(|device| names(name, device));
         let others = self.yes_destroy.iter().filter(|name| !is_target(name));
+        refuse_ambiguous(self.yes_destroy, foreseen)?;
         // Of several hosts, the device alone is given up, once on each.
         if settings.hosts.is_none() {
             settings.also_destroyed = others.cloned().collect();
@@ -220,12 +221,48 @@ impl Intent<'_> {
 /// What the user said of this device, among all that they named; where it is the only one,
 /// whatever they said.
 pub fn confirmation(given: &[String], named: &Named, alone: bool) -> Option<String> {
-    let fits = |text: &&String| match named {
-        Named::Simulated(_) => true,
-        Named::Real(device) => names(text, device),
+    let device = match named {
+        Named::Simulated(_) => return given.first().cloned(),
+        Named::Real(device) => device,
     };
+    if given.iter().any(|typed| names_fully(typed, device)) {
+        return Some(device.confirmation().to_owned());
+    }
     // What was said of another target is no mistake about this one.
-    given.iter().find(fits).or(given.first().filter(|_| alone)).cloned()
+    let of_it = given.iter().find(|typed| names(typed, device));
+    of_it.or(given.first().filter(|_| alone)).cloned()
+}
+
+/// Refuses a name that was given for fewer targets than it names: each confirms one.
+pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<()> {
+    for typed in given {
+        let is_meant = |device: &&Device| {
+            let otherwise = given.iter().any(|other| other != typed && names_fully(other, device));
+            !device.is_simulated() && names(typed, device) && !otherwise
+        };
+        let meant: Vec<&Device> = devices.iter().filter(is_meant).collect();
+        let times = given.iter().filter(|other| *other == typed).count();
+        if meant.len() > times {
+            let full: Vec<String> = meant
+                .iter()
+                .map(|device| match (&device.transport, &device.serial) {
+                    (Transport::File, _) => device.name.clone(),
+                    (_, Some(serial)) => format!("{serial}@{}", device.path),
+                    _ => device.name.clone(),
+                })
+                .map(|name| format!("--yes-destroy '{name}'"))
+                .collect();
+            return Err(misuse(format!(
+                "'{typed}' names {} targets and was given {} to confirm {}; no target was written \
+                 to. Confirm each by a name of its own: {}",
+                meant.len(),
+                if times == 1 { "once".to_owned() } else { format!("{times} times") },
+                if meant.len() == 2 { "both" } else { "all of them" },
+                full.join(" ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl Armed {
@@ -242,13 +279,21 @@ pub fn reading(settings: &Settings) -> Option<&Sequence> {
 }
 
 /// Whether a user names this device by a text.
-fn names(typed: &str, device: &Device) -> bool {
+pub fn names(typed: &str, device: &Device) -> bool {
     let typed = typed.trim();
-    let is_file_name = || {
-        let name = Path::new(device.confirmation()).file_name();
-        device.transport == Transport::File && name.is_some_and(|name| name == typed)
-    };
-    typed == device.confirmation() || is_file_name()
+    let confirmation = device.confirmation();
+    if device.transport == Transport::File {
+        let is_its_name = Path::new(confirmation).file_name().is_some_and(|name| name == typed);
+        return is_its_name || names_fully(typed, device);
+    }
+    // With the path of its node where another device has the same serial number.
+    typed.strip_prefix(confirmation).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+}
+
+/// Whether a text is a file's whole path, or its path as the target was named.
+fn names_fully(typed: &str, device: &Device) -> bool {
+    let typed = typed.trim();
+    device.transport == Transport::File && (typed == device.name || typed == device.path)
 }
 
 /// `iops-<of>-<UTC time>`.

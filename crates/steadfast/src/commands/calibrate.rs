@@ -14,7 +14,7 @@ use steadfast_host::{Consent, Roots};
 use steadfast_report::text_table;
 use steadfast_runner::calibrate::{
     self, Arena, Calibrated, Calibration, CalibrationEvent, Comparison, Contender, Judgement,
-    Medians, Point, Reading,
+    Point, Reading, median_run,
 };
 use steadfast_runner::{HostChanges, Rig};
 
@@ -170,7 +170,7 @@ fn print(
     terminal::print(&format!("{head}\n  {}\n  {}\n", engines[0], engines[1]))?;
     terminal::print(&numbers(comparisons))?;
     terminal::print(&format!(
-        "\nMedians of the repeats. Ratio: IOPS of uring / fio per pair, median (lowest to highest). \
+        "\nEach line is the run of median IOPS. Ratio: IOPS of uring / fio per pair, median (lowest to highest). \
          CPU: busiest thread.\n\n{verdict}"
     ))
 }
@@ -191,6 +191,7 @@ fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
         Judgement::Agree => "",
         Judgement::Differ => "DIFFER",
         Judgement::Unsteady => "unsteady",
+        Judgement::TooFew => "too few",
         Judgement::CpuBound => "CPU-bound",
     };
     [
@@ -204,17 +205,19 @@ fn engine_row(point: &str, engine: Contender, readings: &[Reading], last: &str) 
         value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
     };
     let ms = |ns: Option<f64>| number(ns.map(|ns| ns / 1e6), 4);
-    let medians = Medians::of(readings);
-    let busy = medians.busiest_thread.map_or("–".to_owned(), |b| format!("{:.0} %", b * 100.0));
+    let run = median_run(readings);
+    let busiest = run.and_then(|run| run.busiest_thread);
+    let busy = busiest.map_or("–".to_owned(), |b| format!("{:.0} %", b * 100.0));
+    let percentile = |of: fn(&Reading) -> Option<u64>| run.and_then(of).map(|ns| ns as f64);
     [
         point.to_owned(),
         engine.to_string(),
-        number(medians.iops, 1),
-        number(medians.bytes_per_second.map(|bytes| bytes / 1e6), 2),
-        ms(medians.mean_ns),
-        ms(medians.p99_ns),
-        ms(medians.p9999_ns),
-        number(medians.cpu_ns_per_io, 0),
+        number(run.map(|run| run.iops), 1),
+        number(run.map(|run| run.bytes_per_second / 1e6), 2),
+        ms(run.map(|run| run.mean_ns)),
+        ms(percentile(|run| run.p99_ns)),
+        ms(percentile(|run| run.p9999_ns)),
+        number(run.and_then(|run| run.cpu_ns_per_io), 0),
         busy,
         last.to_owned(),
     ]
@@ -246,6 +249,10 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
         (
             Judgement::Unsteady,
             "The device is too unsteady to compare; use more --repeats or a longer --time, at",
+        ),
+        (
+            Judgement::TooFew,
+            "Too few pairs of runs to tell a difference from noise; use --repeats 4 or more, at",
         ),
         (
             Judgement::CpuBound,
@@ -286,17 +293,17 @@ mod tests {
 
     #[test]
     fn the_verdict_names_every_point_that_does_not_agree() {
-        let text = verdict(&[compared(&[(1010.0, 1000.0)]), compared(&[(1200.0, 1000.0)])], 5.0);
+        let text = verdict(&[compared(&[(1010.0, 1000.0)]), compared(&[(1200.0, 1000.0); 4])], 5.0);
         assert!(text.contains("agree within 1.0 % at 1 of 2 points"), "{text}");
         assert!(text.contains("DIFFER at RND 4K R T1Q32 (+20.0 %)"), "{text}");
     }
 
     #[test]
-    fn the_table_has_medians_and_the_spread() {
+    fn the_table_has_the_median_run_and_the_spread() {
         let table = numbers(&[compared(&[(1010.0, 1000.0), (990.0, 1000.0)])]);
         let lines: Vec<&str> = table.lines().collect();
         assert!(lines[1].starts_with("RND 4K R T1Q32  uring"), "{table}");
-        assert!(lines[1].contains("1000.0") && lines[1].ends_with("1.000 (0.990 to 1.010)"));
+        assert!(lines[1].contains("990.0") && lines[1].ends_with("1.000 (0.990 to 1.010)"));
         assert!(lines[1].contains("20 %") && lines[2].contains(" – "), "{table}");
         let column = |line: &str, text| line.split(text).next().unwrap().chars().count();
         assert_eq!(column(lines[0], "ratio"), column(lines[1], "1.000 ("), "{table}");

@@ -1,12 +1,11 @@
-//! `steadfast check`: a run's numbers against a datasheet's.
+//! `steadfast check`: a run's numbers against a datasheet's, where they count.
 
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
-use crate::{output, terminal};
+use crate::{output, regular, terminal};
 use anyhow::Context;
 use serde::Serialize;
-use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
 use steadfast_report::{Checked, Limit, Limits, Names, Printed};
@@ -26,7 +25,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
     let Some(limits) = limits else {
         return list(arguments, &findings);
     };
-    let checked = steadfast_report::check(&findings, &limits);
+    let checked = steadfast_report::check(&findings, &limits, &arguments.allow);
     if let Some(shelf) = shelf {
         for file in write(&shelf, &checked.report(&findings))? {
             terminal::tell(&format!("Written: {}", file.display()));
@@ -41,9 +40,11 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Limits> {
-    let text = fs::read_to_string(file)
+    let bytes = regular::foreign(file)
         .with_context(|| format!("the limits {} cannot be read", file.display()))?;
-    Limits::parse(&text).with_context(|| format!("the limits {}", file.display()))
+    let text = std::str::from_utf8(&bytes)
+        .with_context(|| format!("the limits {} are no UTF-8 text", file.display()))?;
+    Limits::parse(text).with_context(|| format!("the limits {}", file.display()))
 }
 
 /// The targets of the suite that was run.

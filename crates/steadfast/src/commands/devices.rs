@@ -52,7 +52,10 @@ fn cells(device: &Device) -> Vec<String> {
         known(&device.serial),
         known(&device.firmware),
         device.capacity.to_string(),
-        device.transport.to_string(),
+        match device.zoned {
+            Some(zoned) => format!("{}, {zoned}", device.transport),
+            None => device.transport.to_string(),
+        },
         format!("{}/{}", device.logical_sector, device.physical_sector),
         in_use,
     ]

@@ -145,7 +145,7 @@ fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow
     settings.data_pattern = arguments.data_pattern.clone().unwrap_or_default();
     settings.hosts = arguments.hosts.list()?.map(Box::new);
     settings.hold_c_states = arguments.hold_c_states;
-    settings.command = std::env::args().collect::<Vec<_>>().join(" ");
+    settings.command = crate::cli::command_line();
     settings.meta = meta(&arguments.meta)?;
     settings.sequence = Some(Box::new(sequence.with_distinct_labels()));
     Ok(settings)

@@ -11,9 +11,9 @@ use crate::{remarks, terminal};
 use anyhow::Context;
 use serde::Serialize;
 use std::path::Path;
-use steadfast_domain::measurement::{HostPart, Stalling};
+use steadfast_domain::measurement::{HostPart, Stalling, mean};
 use steadfast_domain::settings::HostList;
-use steadfast_domain::{Demand, Device, IoStream, Measurement, Nanos, Op, Step, Tally};
+use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step, Tally};
 use steadfast_engine::{Prepared, Stop};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
@@ -29,6 +29,8 @@ struct Answer<'a> {
     measurement: &'a Measurement,
     iops: Option<f64>,
     bytes_per_second: Option<f64>,
+    /// I/Os that the device saw meanwhile and that were not of this command.
+    foreign_ios: Vec<ForeignIo>,
 }
 
 /// The schema of the JSON output.
@@ -61,7 +63,7 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let list = arguments.hosts.list()?;
     match &list {
         Some(_) => hosts::check_engine(arguments.engine)?,
-        None => refuse_same(arguments, &asked)?,
+        None => refuse_unclear(arguments, &asked)?,
     }
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
@@ -102,7 +104,8 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
             terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))?;
         }
     }
-    Ok(ExitState::Done)
+    let states = arguments.target.iter().zip(&done).map(|(target, done)| done.state(target));
+    Ok(states.fold(ExitState::Done, worse))
 }
 
 /// A target that was measured.
@@ -122,12 +125,45 @@ impl Done {
             measurement,
             iops: measurement.iops(),
             bytes_per_second: measurement.bytes_per_second(),
+            foreign_ios: measurement.foreign_ios(&self.step),
+        }
+    }
+
+    /// How it ended: too many failed I/Os leave no number to rely on.
+    fn state(&self, target: &str) -> ExitState {
+        let measurement = &self.measurement;
+        let failed = measurement.fault_count;
+        let flushed = measurement.direction(Op::Flush).ios;
+        let issued = failed + measurement.total().ios + flushed;
+        if failed * FAILED_SHARE >= issued && failed > 0 {
+            terminal::complain(&format!(
+                "steadfast: {target}: {failed} of {issued} I/Os failed; see the kernel log (dmesg) \
+                 and the drive's error log (smartctl -x)"
+            ));
+            return ExitState::Failed;
+        }
+        match &measurement.verification {
+            Some(verification) if verification.miscompares > 0 => ExitState::NotGood,
+            _ => ExitState::Done,
         }
     }
 }
 
-/// Refuses a device that is named twice, and what is missing where nothing is created.
-fn refuse_same(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
+/// A measurement fails if one of so many I/Os does (our choice).
+const FAILED_SHARE: u64 = 100;
+
+/// The worse of two ends.
+fn worse(one: ExitState, other: ExitState) -> ExitState {
+    match (one, other) {
+        (ExitState::Failed, _) | (_, ExitState::Failed) => ExitState::Failed,
+        (ExitState::NotGood, _) | (_, ExitState::NotGood) => ExitState::NotGood,
+        _ => ExitState::Done,
+    }
+}
+
+/// Refuses a device that is named twice, a confirmation that names several, and what is missing
+/// where nothing is created.
+fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<()> {
     let foresee = |target: &String| {
         if !asked.alters() {
             target::find_to_read(target, arguments.size, &asked.name)?;
@@ -137,7 +173,8 @@ fn refuse_same(arguments: &MeasureArguments, asked: &Single) -> anyhow::Result<(
     let devices = arguments.target.iter().map(foresee).collect::<anyhow::Result<Vec<_>>>()?;
     let targets: Vec<&str> = arguments.target.iter().map(String::as_str).collect();
     devices.iter().try_for_each(|device| check_engine(arguments.engine, device))?;
-    several::refuse_same(&targets, &devices)
+    several::refuse_same(&targets, &devices)?;
+    begin::refuse_ambiguous(&arguments.yes_destroy, &devices)
 }
 
 /// Refuses a device that is named twice, once it is known what each name leads to.
@@ -273,6 +310,7 @@ fn text(target: &str, asked: &Single, answer: &Answer<'_>) -> String {
         lines.push(format!("CPU per I/O: {user:.0} ns user, {system:.0} ns system"));
     }
     lines.extend(course(measurement));
+    lines.extend(foreign(&answer.foreign_ios));
     if measurement.fault_count > 0 {
         lines.push(format!("FAILED I/Os: {}", measurement.fault_count));
     }
@@ -317,7 +355,7 @@ fn by_host(measurement: &Measurement) -> Option<String> {
             true => format!("{:.1}", count / seconds),
             false => "–".to_owned(),
         };
-        let mean = part.response_sum.0.checked_div(part.ios).map(Nanos);
+        let mean = mean(part.response_sum, part.ios);
         [
             part.host.clone(),
             part.ios.to_string(),
@@ -344,14 +382,43 @@ fn course(measurement: &Measurement) -> Vec<String> {
             measurement.elapsed
         ));
     }
+    if let Some(longest) = measurement.silences.iter().map(|silence| silence.lasted).max() {
+        let all = Nanos(measurement.silences.iter().map(|silence| silence.lasted.0).sum());
+        lines.push(format!(
+            "SILENT: the device completed no I/O for {all} although some were outstanding, at \
+             longest for {longest}; see the kernel log (dmesg)"
+        ));
+    }
     if measurement.outstanding > 0 {
         lines.push(format!(
-            "OUTSTANDING: {} I/Os had not completed long after the end; no count includes \
-             them, and the longest response time is longer than shown",
+            "OUTSTANDING: {} I/Os had not completed long after the end; they count with their time \
+             so far, and the longest response time is longer than shown",
             measurement.outstanding
         ));
     }
+    if let Some(share) = measurement.throttled_share().filter(|share| *share > 0.01) {
+        lines.push(format!(
+            "CPU QUOTA: the control group's processor quota stopped steadfast for {:.0} % of a \
+             processor's time; run it in a group without a quota",
+            100.0 * share
+        ));
+    }
     lines
+}
+
+/// What the device saw of others.
+fn foreign(found: &[ForeignIo]) -> Vec<String> {
+    let line = |foreign: &ForeignIo| {
+        let direction = if foreign.op == Op::Read { "reads" } else { "writes" };
+        format!(
+            "FOREIGN I/O: the device saw {direction} of other programs: {} I/Os, {}, {:.2} % of its \
+             bytes; end them and measure again (iotop, fatrace)",
+            foreign.ios,
+            foreign.bytes,
+            100.0 * foreign.share
+        )
+    };
+    found.iter().map(line).collect()
 }
 
 fn tally_row(name: &str, tally: &Tally, seconds: f64) -> [String; 7] {

@@ -11,8 +11,9 @@ use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::{printable, shell_quoted};
 use steadfast_domain::{
     Bytes, Device, Nanos, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
-    Transport,
+    Transport, Zoned, load_words,
 };
+use steadfast_host::Roots;
 use steadfast_runner::forecast::{Outline, Stretch};
 
 /// What a purge is called in an outline.
@@ -111,7 +112,10 @@ impl Answer {
 /// Returns what the user types to confirm that the target may be overwritten.
 fn confirmation(device: &Device) -> Option<String> {
     let exists = device.transport != Transport::File || Path::new(&device.path).exists();
-    (exists && !device.is_simulated()).then(|| device.confirmation().to_owned())
+    if !exists || device.is_simulated() {
+        return None;
+    }
+    steadfast_host::confirmation(device, &Roots::real()).ok()
 }
 
 /// Shows what a run of these settings would do to a device.
@@ -139,8 +143,15 @@ fn head(device: &Device, alters: bool) -> String {
     } else {
         "It would only be read."
     };
+    let zones = match device.zoned {
+        Some(Zoned::HostManaged) if alters => {
+            ", host-managed zones (writes that are not sequential are refused)".to_owned()
+        }
+        Some(zoned) => format!(", {zoned}"),
+        None => String::new(),
+    };
     format!(
-        "{}: {}, {}, logical sector {} B. {effect}",
+        "{}: {}, {}, logical sector {} B{zones}. {effect}",
         device.path,
         printable(device.model.as_deref().unwrap_or("no model name")),
         device.capacity,
@@ -247,8 +258,20 @@ fn load_text(load: &SequenceLoad) -> String {
     .collect();
     let length = load.extent.length.map_or("to the end".to_owned(), amount);
     let ramp = if load.ramp.0 > 0 { format!(", {} unmeasured", load.ramp) } else { String::new() };
+    let pattern = load.data_pattern.as_ref();
+    let more: String = [
+        load_words::pace_text(load.pace, &load.streams).map(|text| format!(", held to {text}")),
+        load_words::alignment_text(&load.streams).map(|text| format!(", aligned to {text}")),
+        load_words::zones_text(&load.zones, &load.streams).map(|text| format!(", {text}")),
+        pattern
+            .and_then(|pattern| load_words::content_text(pattern, &load.streams))
+            .map(|text| format!(", writing {text}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     format!(
-        "{} {}, from {} {length}, until {}{ramp}",
+        "{} {}, from {} {length}, until {}{ramp}{more}",
         streams.join(", "),
         load.demand,
         amount(load.extent.from),

@@ -44,7 +44,7 @@ pub fn journal() -> HostChanges {
 
 /// The journal for one of several devices, by its number.
 pub fn journal_of(number: u64) -> HostChanges {
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let command = crate::cli::command_line();
     // The files of a process are told apart by this moment.
     HostChanges::new(host_changes::directory(), command, wall_clock_unix_ms() + number)
 }

@@ -88,6 +88,7 @@ impl Again {
             (Some(named), _) => arm(arguments, &contents, named, stop)?,
             (None, list) => {
                 let list = list.as_deref().cloned().unwrap_or_default();
+                refuse_other_directory(arguments, &contents)?;
                 arm_on_hosts(arguments, &contents.settings, &list, stop)?
             }
         };
@@ -119,7 +120,7 @@ fn arm(
     let again = recognize(arguments, contents, named)?;
     let consent = match reading(&settings.settings) {
         Some(_) => Consent::Read,
-        None => Consent::Destroy { confirmation: Some(confirmation(named)) },
+        None => Consent::Destroy { confirmation: Some(confirmation(named)?) },
     };
     let keep = [directory.clone()];
     let mover = match settings.engine.as_str() {
@@ -140,6 +141,23 @@ fn arm(
     }
     rig.wish(&wishes);
     Ok(rig)
+}
+
+/// Refuses a run directory that took the place of another, unless the device is confirmed
+/// again.
+fn refuse_other_directory(arguments: &ResumeArguments, contents: &Contents) -> anyhow::Result<()> {
+    let doubts = recognition::directory_doubts(contents, &arguments.run_dir);
+    let is_read = reading(&contents.settings.settings).is_some();
+    if is_read || doubts.is_empty() || !arguments.yes_destroy.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "{}: cannot prove that {} is the device that this run may overwrite: {}. Nothing was done \
+         to it. To overwrite all of it, confirm it for each host: --yes-destroy HOST:SERIAL",
+        shown(&arguments.run_dir),
+        contents.settings.device.path,
+        doubts.join("; ")
+    )
 }
 
 /// A rig on the device that several hosts share, once it is proven or confirmed again.
@@ -198,9 +216,13 @@ fn recognize(
 ) -> anyhow::Result<Recognized> {
     let Named::Real(device) = named else { return Ok(Recognized::Simulated) };
     let now = Box::new(steadfast_host::proof(device, &Roots::real())?);
-    let doubts = recognition::doubts(contents, device, &now)
+    let doubts = recognition::doubts(contents, &arguments.run_dir, device, &now)
         .with_context(|| format!("{}: cannot be examined", device.path))?;
-    let is_it = |typed: &&String| names(typed, device);
+    let expected = what_to_type(device)?;
+    let is_file = device.transport == Transport::File;
+    let is_it = |typed: &&String| {
+        typed.trim() == expected || is_file && typed.trim() == device.confirmation()
+    };
     let others = arguments.yes_destroy.iter().filter(|typed| !is_it(typed)).cloned().collect();
     match (doubts.is_empty(), arguments.yes_destroy.iter().any(|typed| is_it(&typed))) {
         (true, _) if arguments.yes_destroy.is_empty() => Ok(Recognized::Proven(now)),
@@ -208,7 +230,7 @@ fn recognize(
         (true, false) => bail!(
             "{} is named {}, not {}; nothing was done to it",
             device.path,
-            what_to_type(device),
+            expected,
             arguments.yes_destroy.join(", ")
         ),
         (false, false) => bail!(
@@ -218,7 +240,7 @@ fn recognize(
             device.path,
             doubts.join("; "),
             shown(&arguments.run_dir),
-            what_to_type(device)
+            expected
         ),
     }
 }
@@ -235,27 +257,21 @@ fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a user names this device by a text.
-pub fn names(typed: &str, device: &Device) -> bool {
-    let typed = typed.trim();
-    typed == device.confirmation() || typed == what_to_type(device)
-}
-
 /// The shortest text that names a device.
-fn what_to_type(device: &Device) -> String {
-    let path = Path::new(device.confirmation());
-    match (&device.transport, path.file_name()) {
+fn what_to_type(device: &Device) -> anyhow::Result<String> {
+    let path = Path::new(&device.name);
+    Ok(match (&device.transport, path.file_name()) {
         (Transport::File, Some(name)) => name.to_string_lossy().into_owned(),
-        _ => device.confirmation().to_owned(),
-    }
+        _ => steadfast_host::confirmation(device, &Roots::real())?,
+    })
 }
 
 /// What arming asks for: the device was recognized by then.
-fn confirmation(named: &Named) -> String {
-    match named {
+fn confirmation(named: &Named) -> anyhow::Result<String> {
+    Ok(match named {
         Named::Simulated(spec) => spec.name().to_owned(),
-        Named::Real(device) => device.confirmation().to_owned(),
-    }
+        Named::Real(device) => steadfast_host::confirmation(device, &Roots::real())?,
+    })
 }
 
 fn find_again(settings: &RunSettings) -> anyhow::Result<Named> {

@@ -6,7 +6,8 @@ use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use crate::workloads::reference;
 use schemars::Schema;
-use steadfast_domain::{Findings, Record, suggestion};
+use steadfast_domain::{Record, suggestion};
+use steadfast_report::FindingsFile;
 use steadfast_runner::RunSettings;
 use steadfast_runner::ledger::Line;
 
@@ -25,7 +26,7 @@ const DOCUMENTS: [Document; 35] = [
     (
         "findings",
         "findings.json; run, resume, study, compare, replay verify, trace self-test --json",
-        terminal::schema_of_plain::<Findings>,
+        terminal::schema_of_plain::<FindingsFile<'_>>,
     ),
     ("run-targets", "run and resume --json of several targets", several::schema),
     ("devices", "devices --json", devices::schema),

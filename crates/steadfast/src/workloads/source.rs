@@ -130,7 +130,8 @@ impl Opened {
             Source::Representation(text) => text.conditions(),
             Source::Capture(_) | Source::Workload(_) => CaptureConditions::default(),
         };
-        let filter = filtered(&name, arguments, Layers::One, (&conditions, conditions.lasted_ns))?;
+        let filter =
+            filtered(&name, arguments, Layers::One, (&conditions, (0, conditions.lasted_ns)))?;
         let pass = Pass { filter, window: arguments.window, ..Pass::default() };
         let title = title(path, &name);
         Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })

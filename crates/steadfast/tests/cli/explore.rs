@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_domain::io_event::{CapturedDevice, Command, Mark};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
@@ -329,6 +330,66 @@ fn silent_connections_are_closed() {
     // It ends, and was not answered.
     let _ = silent[0].read_to_end(&mut rest);
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
+}
+
+/// A program without the token that asks on 500 connections, again and again, does not delay
+/// the owner, and no refused connection stays open.
+#[test]
+fn strangers_do_not_keep_the_owner_out() {
+    const CONNECTIONS: usize = 500;
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory.path().join("t.parquet"), 503, "x");
+    let explorer = Explorer::ready(directory.path(), &["t.parquet"]);
+    let connect = || TcpStream::connect(("127.0.0.1", explorer.port)).unwrap();
+    let request = format!("GET /0/api/meta HTTP/1.1\r\n{}\r\n", explorer.host());
+    // One of the owner's that stays open throughout.
+    let mut kept = connect();
+    let asks = format!("GET /{}/api/meta HTTP/1.1\r\n{}\r\n", explorer.token, explorer.host());
+    let mut ask_kept = || {
+        kept.write_all(asks.as_bytes()).unwrap();
+        let mut start = [0; 15];
+        kept.read_exact(&mut start).unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200 OK");
+        // The rest of the answer: its length stands in its head.
+        let mut text = Vec::new();
+        let mut byte = [0];
+        while !text.ends_with(b"\r\n\r\n") {
+            kept.read_exact(&mut byte).unwrap();
+            text.push(byte[0]);
+        }
+        let head = String::from_utf8(text).unwrap().to_lowercase();
+        let length = head.split("content-length: ").nth(1).unwrap();
+        let length: usize = length.split('\r').next().unwrap().parse().unwrap();
+        kept.read_exact(&mut vec![0; length]).unwrap();
+    };
+    ask_kept();
+    let ends = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut all: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect()).collect();
+            while !ends.load(Ordering::Relaxed) {
+                for stream in &mut all {
+                    if stream.write_all(request.as_bytes()).is_err() {
+                        *stream = connect();
+                        let _ = stream.write_all(request.as_bytes());
+                    }
+                }
+            }
+        });
+        for _ in 0..20 {
+            let begin = Instant::now();
+            assert_eq!(explorer.get("api/meta").status, 200);
+            let took = begin.elapsed();
+            assert!(took < Duration::from_secs(1), "{took:?}");
+            ask_kept();
+        }
+        ends.store(true, Ordering::Relaxed);
+    });
+    let mut stranger = connect();
+    stranger.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stranger.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("connection: close"), "{answer}");
 }
 
 #[test]

@@ -154,7 +154,8 @@ fn targets_of_a_suite_are_checked() {
         std::fs::write(scratch.path().join(&file), suite(iops)).unwrap();
         let run = ["fiosynth", &file, "--target", "sim:small", "--out", name];
         succeed(scratch.path(), &run);
-        let output = run_in(scratch.path(), &["check", name, "--no-report"]);
+        let output =
+            run_in(scratch.path(), &["check", name, "--no-report", "--allow", "simulated"]);
         assert_eq!(code(&output), expected, "{}", stdout(&output));
     }
     let none = run_in(scratch.path(), &["check", "low/findings.json", "--no-report"]);

@@ -25,7 +25,6 @@ fn runs_are_compared_and_judged() {
     succeed(here, &["compare", "one", "one", "-o", "same.html"]);
     assert!(here.join("same.html").is_file() && !here.join("same").exists());
     long_form(here);
-    of_version_1(here);
     judged(here);
     refused(here);
 }
@@ -51,18 +50,6 @@ fn long_form(here: &Path) {
     assert!(file.starts_with(b"PAR1") && file.ends_with(b"PAR1"), "{} bytes", file.len());
 }
 
-/// A suite as an earlier version wrote it, whose IOPS test had the settings of `one`.
-fn of_version_1(here: &Path) {
-    let old = "../domain/src/old_findings/suite.json";
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join(old);
-    let old = old.to_str().unwrap();
-    let listed = succeed(here, &["check", old, "--list"]);
-    assert!(listed.contains("part = \"IOPS\"") && listed.contains("\"ART ms\""), "{listed}");
-    let compared = |other: &str| succeed(here, &["compare", old, other, "--json"]);
-    let settings_differ = |text: &str| text.contains("\"differences\"") && text.contains("TC 2");
-    assert!(!settings_differ(&compared("one")) && settings_differ(&compared("two")));
-}
-
 fn judged(here: &Path) {
     let listed = succeed(here, &["check", "one", "--list"]);
     assert!(listed.contains("table = \"iops\"") && listed.contains("\"100/0\""), "{listed}");
@@ -72,6 +59,8 @@ fn judged(here: &Path) {
     };
     let check = ["check", "one", "--limits", "limits.toml"];
     limit("4");
+    objected(here);
+    let check = [&check[..], &["--allow", "unsteady,quick,simulated"]].concat();
     let passed = run_in(here, &check);
     assert_eq!(code(&passed), 0, "{}", stderr(&passed));
     assert!(stdout(&passed).contains("PASS"));
@@ -86,6 +75,31 @@ fn judged(here: &Path) {
     assert!(answer["limits"][0]["reason"].as_str().unwrap().contains("no row '5'"));
 }
 
+/// A quick run of a simulated drive is no pass, and says why, until every reason is allowed.
+fn objected(here: &Path) {
+    let check = |allow: &[&str]| {
+        let words = ["check", "one", "--limits", "limits.toml", "--no-report"];
+        run_in(here, &[&words[..], allow].concat())
+    };
+    let refused = check(&[]);
+    let said = stdout(&refused);
+    assert_eq!(code(&refused), 5, "{said}");
+    assert!(said.starts_with("NO PASS: the number is within its limits"), "{said}");
+    for name in ["quick", "simulated"] {
+        assert!(said.lines().any(|line| line.starts_with(&format!("{name} (does not"))), "{said}");
+    }
+    assert_eq!(code(&check(&["--allow", "unsteady,quick"])), 5, "simulated is not allowed");
+    let json = check(&["--json", "--allow", "simulated"]);
+    let answer: serde_json::Value = serde_json::from_str(&stdout(&json)).unwrap();
+    let objections = answer["objections"].as_array().unwrap();
+    let allowed = |name: &str| {
+        let found = objections.iter().find(|objection| objection["name"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {answer}"))["allowed"].as_bool()
+    };
+    assert_eq!((allowed("simulated"), allowed("quick")), (Some(true), Some(false)));
+    assert_eq!(answer["pass"], false);
+}
+
 /// Numbers within their limits are no pass before the run has ended.
 #[test]
 fn a_run_that_has_not_ended_does_not_pass() {
@@ -95,14 +109,17 @@ fn a_run_that_has_not_ended_does_not_pass() {
     run_in(here, &quick);
     let text = "[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1\n";
     std::fs::write(here.join("limits.toml"), text).unwrap();
-    assert_eq!(code(&run_in(here, &["check", "run", "--limits", "limits.toml"])), 0);
+    let allow = ["--allow", "unsteady,quick,simulated"];
+    let check = [&["check", "run", "--limits", "limits.toml"][..], &allow].concat();
+    assert_eq!(code(&run_in(here, &check)), 0);
     let journal = here.join("run/journal.jsonl");
     let whole = std::fs::read_to_string(&journal).unwrap();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     std::fs::write(&journal, lines[..lines.len() - 1].concat()).unwrap();
     succeed(here, &["report", "run", "--format", "json"]);
     for run in ["run", "run/findings.json"] {
-        let output = run_in(here, &["check", run, "--limits", "limits.toml"]);
+        let output =
+            run_in(here, &[&["check", run, "--limits", "limits.toml"][..], &allow].concat());
         let said = stdout(&output);
         assert_eq!(code(&output), 5, "{said}");
         assert!(said.contains("UNFINISHED") && !said.contains("PASS"), "{said}");

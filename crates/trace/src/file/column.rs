@@ -1,22 +1,22 @@
 //! A column chunk that is being read into a batch: decoded here where it is as nearly all
 //! are, by the Parquet library where it is of another encoding or type.
 
-use super::packed::Packed;
+use super::packed::{Packed, PageMemory};
 use super::pages::{Pages, are_decoded_here};
 use super::source::{Held, Source};
 use super::value::command;
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
-use parquet::basic::{Compression, Type as Physical};
+use parquet::basic::Type as Physical;
 use parquet::column::page::PageReader;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::serialized_reader::SerializedPageReader;
 use std::io::{Read, Seek};
 use std::sync::Arc;
 use steadfast_domain::io_event::Command;
+use steadfast_domain::{IoOp, Layer};
 
 /// A column chunk up to this size is read at once.
 const HELD_MAX: u64 = 8 << 20;
@@ -41,25 +41,24 @@ impl OpenColumn {
     pub(super) fn open<R: Read + Seek + Send + 'static>(
         source: &Source<R>,
         held: Option<&Held>,
-        (metadata, rows): (&ColumnChunkMetaData, usize),
+        metadata: &ColumnChunkMetaData,
+        rows: usize,
+        memory: &PageMemory,
         field: Field,
     ) -> Result<Self> {
         let nullable = metadata.column_descr().max_def_level() > 0;
-        let packed = || packed(source, held, metadata, rows);
+        let pages = pages(source, held, metadata, rows, memory)?;
         let reader = match (metadata.column_type(), field.bits()) {
             (Physical::INT64, 64) if are_decoded_here(metadata) => {
-                Reader::Wide(Pages::new(packed()?, nullable))
+                Reader::Wide(Pages::new(pages, nullable))
             }
             (Physical::INT32, 8..=32) if are_decoded_here(metadata) => {
-                Reader::Narrow(Pages::new(packed()?, nullable))
+                Reader::Narrow(Pages::new(pages, nullable))
             }
             (Physical::BYTE_ARRAY, 0) if are_decoded_here(metadata) => {
-                Reader::Names(Pages::new(packed()?, nullable))
+                Reader::Names(Pages::new(pages, nullable))
             }
-            _ => {
-                let pages = pages(source, held, metadata, rows)?;
-                Reader::Library(Box::new(ByLibrary::new(metadata, pages)))
-            }
+            _ => Reader::Library(Box::new(ByLibrary::new(metadata, Box::new(pages)))),
         };
         Ok(OpenColumn { field, reader })
     }
@@ -87,7 +86,7 @@ impl OpenColumn {
             return Err(ParquetError::General(format!("{} rows have no value", rows - values)));
         }
         if let Some(column) = batch.narrow.get(self.field.index().wrapping_sub(WIDE)) {
-            check_width(self.field, &column[before..])?;
+            check_range(self.field, &column[before..])?;
         }
         Ok(absent + rows)
     }
@@ -121,37 +120,21 @@ impl OpenColumn {
     }
 }
 
-/// Refuses numbers of more bits than a batch keeps of them: cut off they would be others.
-fn check_width(field: Field, numbers: &[i32]) -> Result<()> {
-    // What is no operation, or no layer, has a meaning whatever its number.
-    if field.bits() != 16 {
-        return Ok(());
-    }
-    let bits = numbers.iter().fold(0, |all, number| all | number.cast_unsigned());
-    if bits <= u32::from(u16::MAX) {
-        return Ok(());
-    }
-    let largest = numbers.iter().map(|number| number.cast_unsigned()).max().unwrap_or(0);
-    Err(outside(largest.into(), 16))
+/// Refuses numbers that the column cannot hold: of more bits than a batch keeps of them,
+/// and operations and layers that there are not.
+fn check_range(field: Field, numbers: &[i32]) -> Result<()> {
+    let largest = match field {
+        Field::Op => IoOp::ALL.len() as u32 - 1,
+        Field::Layer => Layer::FileSystem as u32,
+        _ if field.bits() == 16 => u32::from(u16::MAX),
+        _ => return Ok(()),
+    };
+    let found = numbers.iter().fold(0, |most, number| number.cast_unsigned().max(most));
+    if found <= largest { Ok(()) } else { Err(outside(found.into(), largest.into())) }
 }
 
-fn outside(number: i64, bits: i8) -> ParquetError {
-    ParquetError::General(format!("the value {number} is not in 0 to {}", (1i64 << bits) - 1))
-}
-
-/// The pages of a chunk that are still to be unpacked, where that is not left to the library.
-fn packed<R: Read + Seek + Send + 'static>(
-    source: &Source<R>,
-    held: Option<&Held>,
-    metadata: &ColumnChunkMetaData,
-    rows: usize,
-) -> Result<Packed> {
-    if !matches!(metadata.compression(), Compression::ZSTD(_)) {
-        return pages(source, held, metadata, rows).map(Packed::unpacked);
-    }
-    let as_it_is = metadata.clone().into_builder();
-    let as_it_is = as_it_is.set_compression(Compression::UNCOMPRESSED).build()?;
-    pages(source, held, &as_it_is, rows).map(Packed::zstd)
+fn outside(number: i64, largest: i64) -> ParquetError {
+    ParquetError::General(format!("the value {number} is not in 0 to {largest}"))
 }
 
 /// The pages of a chunk: in memory, where it was read already or is short.
@@ -160,20 +143,18 @@ fn pages<R: Read + Seek + Send + 'static>(
     held: Option<&Held>,
     metadata: &ColumnChunkMetaData,
     rows: usize,
-) -> Result<Box<dyn PageReader>> {
+    memory: &PageMemory,
+) -> Result<Packed> {
     let (start, length) = metadata.byte_range();
     let held = match held {
         Some(held) => Some(held.clone()),
         None if length <= HELD_MAX => Some(Held::new(source, start, usize::try_from(length)?)?),
         None => None,
     };
-    Ok(match held {
-        Some(held) => Box::new(SerializedPageReader::new(Arc::new(held), metadata, rows, None)?),
-        None => {
-            let shared = Arc::new(source.clone());
-            Box::new(SerializedPageReader::new(shared, metadata, rows, None)?)
-        }
-    })
+    match held {
+        Some(held) => Packed::open(Arc::new(held), metadata, rows, memory.clone()),
+        None => Packed::open(Arc::new(source.clone()), metadata, rows, memory.clone()),
+    }
 }
 
 /// A column chunk that the library decodes.
@@ -207,7 +188,7 @@ impl ByLibrary {
                     number.unwrap_or(0).cast_signed()
                 };
                 let read = converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), narrow);
-                beyond.map_or(read, |number| Err(outside(number, field.bits())))
+                beyond.map_or(read, |number| Err(outside(number, (1 << field.bits()) - 1)))
             }
             ColumnReader::Int32ColumnReader(reader) if index < WIDE => {
                 let wide = |v: &i32| i64::from(v.cast_unsigned());

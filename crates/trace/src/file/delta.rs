@@ -81,6 +81,16 @@ impl Deltas {
         })
     }
 
+    /// Numbers of a page of which none was taken.
+    pub(super) fn len(&self) -> usize {
+        self.left.saturating_add(self.same)
+    }
+
+    /// Where the last miniblock ends, when all numbers were taken.
+    pub(super) fn end(&self) -> Option<usize> {
+        self.at.checked_add(packed_length(self.left_of_miniblock, self.width))
+    }
+
     /// Appends the next numbers.
     pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
         let end = column.len() + count;

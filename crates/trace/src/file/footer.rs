@@ -3,16 +3,17 @@
 
 use super::guard::guarded;
 use super::integrity::Damage;
+use super::packed::{Packed, PageMemory};
 use super::recovery::{self, Recovery};
 use super::source::{Held, Source};
 use super::sums::{self, FoundGroup};
+use super::writer::ROWS_PER_GROUP;
 use crate::error::TraceError;
 use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_START, is_ours};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
-use parquet::file::serialized_reader::SerializedPageReader;
 use serde::de::DeserializeOwned;
 use std::io::{Read, Seek};
 use std::sync::Arc;
@@ -183,17 +184,22 @@ fn column<R: Read + Seek + Send + 'static, T: DataType>(
     let Some(column) = column else {
         return Err(TraceError::damaged("in a row group", format!("column {name} is missing")));
     };
-    let rows = usize::try_from(group.num_rows()).ok().filter(|rows| *rows <= u32::MAX as usize);
-    let rows =
-        rows.ok_or_else(|| TraceError::damaged(&place, "its number of rows is impossible"))?;
+    let rows = usize::try_from(group.num_rows()).ok().filter(|rows| *rows <= ROWS_PER_GROUP);
+    let rows = rows.ok_or_else(|| {
+        let what = format!(
+            "its row group has {} rows; there are at most {ROWS_PER_GROUP}",
+            group.num_rows()
+        );
+        TraceError::damaged(&place, what)
+    })?;
     let (start, length) = guarded(&place, || Ok(column.byte_range()))?;
     if start.checked_add(length).is_none_or(|end| end > source.length()) {
         return Err(TraceError::damaged(place, "it lies outside the file"));
     }
     let values = guarded(&place, || {
         let held = Held::new(source, start, usize::try_from(length)?)?;
-        let pages = Box::new(SerializedPageReader::new(Arc::new(held), column, rows, None)?);
-        let reader = typed(get_column_reader(column.column_descr_ptr(), pages));
+        let pages = Packed::open(Arc::new(held), column, rows, PageMemory::new())?;
+        let reader = typed(get_column_reader(column.column_descr_ptr(), Box::new(pages)));
         let mut reader =
             reader.ok_or_else(|| ParquetError::General("it has another type".into()))?;
         let (mut values, mut levels) = (Vec::new(), Vec::new());

@@ -19,6 +19,7 @@ mod reader;
 mod recovery;
 mod source;
 mod sums;
+mod texts;
 mod unpack;
 mod value;
 mod writer;

@@ -6,10 +6,11 @@
 use super::delta::Deltas;
 use super::dictionary::Dictionary;
 use super::hybrid::{Hybrid, Part};
-use super::packed::Packed;
+use super::packed::{DELTA_VALUES_MAX, Packed};
+use super::texts::Texts;
 use super::value::Value;
 use bytes::Bytes;
-use parquet::basic::Encoding;
+use parquet::basic::{Encoding, Type as Physical};
 use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -17,10 +18,12 @@ use std::iter;
 
 /// Whether a column chunk is only in encodings that are decoded here.
 pub(super) fn are_decoded_here(metadata: &ColumnChunkMetaData) -> bool {
+    let is_text = metadata.column_type() == Physical::BYTE_ARRAY;
     let is_known = |encoding| match encoding {
         // Levels, too, are in one.
         Encoding::RLE | Encoding::PLAIN => true,
         Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => true,
+        Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => is_text,
         other => other == Encoding::DELTA_BINARY_PACKED,
     };
     metadata.encodings().all(is_known)
@@ -48,6 +51,7 @@ enum Values {
     Plain(Bytes),
     InDictionary(Box<Hybrid>),
     Deltas(Box<Deltas>),
+    Texts(Box<Texts>),
 }
 
 impl<T: Value> Pages<T> {
@@ -102,6 +106,7 @@ impl<T: Value> Pages<T> {
     /// is one.
     fn find_page(&mut self) -> Result<bool> {
         while self.page.as_ref().is_none_or(|page| page.left == 0) {
+            self.page = None;
             let Some(page) = self.packed.next_page()? else { return Ok(false) };
             match page {
                 page if page.num_values() == 0 => {}
@@ -141,7 +146,7 @@ impl OpenPage {
             true => Some(Box::new(Hybrid::open(levels, 1)?)),
             false => None,
         };
-        let values = Values::open::<T>(values, page.encoding())?;
+        let values = Values::open::<T>(values, page.encoding(), page.num_values() as usize)?;
         Ok(OpenPage { left: page.num_values() as usize, levels, values })
     }
 
@@ -191,7 +196,7 @@ fn unexpected(encoding: Encoding) -> ParquetError {
 }
 
 impl Values {
-    fn open<T: Value>(bytes: Bytes, encoding: Encoding) -> Result<Self> {
+    fn open<T: Value>(bytes: Bytes, encoding: Encoding, count: usize) -> Result<Self> {
         let Some(width) = bytes.first() else {
             // Where no row has a value there need not be anything.
             return Ok(Values::Plain(bytes));
@@ -205,6 +210,11 @@ impl Values {
             Encoding::DELTA_BINARY_PACKED if T::IS_NUMBER => {
                 Ok(Values::Deltas(Box::new(Deltas::open(bytes)?)))
             }
+            Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if !T::IS_NUMBER => {
+                let have_prefixes = encoding == Encoding::DELTA_BYTE_ARRAY;
+                let most = count.min(DELTA_VALUES_MAX);
+                Ok(Values::Texts(Box::new(Texts::open(bytes, most, have_prefixes)?)))
+            }
             other => Err(unexpected(other)),
         }
     }
@@ -217,7 +227,7 @@ impl Values {
         value: T,
     ) -> Result<bool> {
         match self {
-            Values::Plain(_) => Ok(false),
+            Values::Plain(_) | Values::Texts(_) => Ok(false),
             Values::InDictionary(places) => match places.same(count)? {
                 Some(place) if dictionary.get(place) == Some(value) => {
                     places.pass_over(count, place)
@@ -239,6 +249,7 @@ impl Values {
             Values::Plain(bytes) => take_plain(bytes, count, column),
             Values::InDictionary(places) => dictionary.take(places, count, column),
             Values::Deltas(deltas) => deltas.take(count, column),
+            Values::Texts(texts) => texts.take(count, column),
         }
     }
 }
@@ -275,7 +286,7 @@ fn put_apart<T: Copy>(column: &mut [T], values: usize, levels: &[u8], absent: T)
 mod tests {
     use super::super::value::command;
     use super::*;
-    use parquet::basic::{Repetition, Type as Physical};
+    use parquet::basic::Repetition;
     use parquet::column::page::{PageMetadata, PageReader};
     use parquet::column::reader::{get_column_reader, get_typed_column_reader};
     use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -298,9 +309,27 @@ mod tests {
         nullable: bool,
     }
 
+    impl Written {
+        /// Whether values of a type can be written so.
+        fn is_for<D: DataType>(&self) -> bool {
+            let is_text = D::get_physical_type() == Physical::BYTE_ARRAY;
+            match self.encoding {
+                Encoding::DELTA_BINARY_PACKED => !is_text,
+                Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => is_text,
+                _ => true,
+            }
+        }
+    }
+
     fn ways() -> Vec<Written> {
         let mut ways = Vec::new();
-        for encoding in [Encoding::PLAIN, Encoding::RLE_DICTIONARY, Encoding::DELTA_BINARY_PACKED] {
+        for encoding in [
+            Encoding::PLAIN,
+            Encoding::RLE_DICTIONARY,
+            Encoding::DELTA_BINARY_PACKED,
+            Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            Encoding::DELTA_BYTE_ARRAY,
+        ] {
             for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
                 for (page_rows, nullable) in [(7, true), (1009, false), (1009, true), (9001, true)]
                 {
@@ -404,9 +433,7 @@ mod tests {
         absent: T,
         convert: impl Fn(&D::T) -> T + Copy,
     ) {
-        let is_text = D::get_physical_type() == Physical::BYTE_ARRAY;
-        let deltas = |way: &Written| way.encoding == Encoding::DELTA_BINARY_PACKED;
-        for (seed, way) in (0..).zip(ways().into_iter().filter(|way| !is_text || !deltas(way))) {
+        for (seed, way) in (0..).zip(ways().into_iter().filter(|way| way.is_for::<D>())) {
             let is_there = |at: usize| {
                 !way.nullable || (at / 500).is_multiple_of(3) || mix64(at as u64) % 9 > 2
             };
@@ -429,15 +456,19 @@ mod tests {
     fn what_is_decoded_is_what_the_library_decodes() {
         check::<Int64Type, i64>(u64::cast_signed, -1, |value| *value);
         check::<Int32Type, i32>(|number| number as i32, 0, |value| *value);
-        let name = |number: u64| ByteArray::from(format!("kworker/{}", number % 99).into_bytes());
+        let name = |number: u64| {
+            ByteArray::from(format!("kworker/{}", number % 99 * 10_000_007).into_bytes())
+        };
         check::<ByteArrayType, Command>(name, Command::default(), |name| command(name.data()));
     }
 
     /// The same value up to a row, then others that are sometimes the same.
     #[test]
     fn what_is_passed_over_is_the_same_and_what_follows_is_not_lost() {
-        for (way, alike) in
-            ways().into_iter().flat_map(|way| [0, 1, 333, 2500, 4001].map(|n| (way, n)))
+        for (way, alike) in ways()
+            .into_iter()
+            .filter(|way| way.is_for::<Int64Type>())
+            .flat_map(|way| [0, 1, 333, 2500, 4001].map(|n| (way, n)))
         {
             let mut values: Vec<Option<i64>> = vec![Some(7); alike];
             values.extend(numbers(3)[alike..].iter().map(|number| Some(number.cast_signed() & 15)));
@@ -496,30 +527,49 @@ mod tests {
         page
     }
 
+    /// Damages the first pages of a column; `whole` is what is in it.
+    fn damage<D: DataType, T: Value + PartialEq>(
+        way: Written,
+        values: &[Option<D::T>],
+        whole: &[T],
+        absent: T,
+    ) {
+        let file = file::<D>(way, values);
+        let pages: VecDeque<Page> = pages_of(&file).collect::<Result<_>>().unwrap();
+        for which in 0..pages.len().min(3) {
+            let bytes = pages[which].buffer();
+            for at in (0..bytes.len()).filter(|at| *at < 40 || at % 97 == 0) {
+                let mut changed = pages.clone();
+                let mut flipped = bytes.to_vec();
+                flipped[at] ^= 1 << (at % 8) | 0x80;
+                changed[which] = with_bytes(&pages[which], flipped);
+                let rows = read(Box::new(Kept(changed)), way.nullable, 1 << 20, absent);
+                assert!(rows.is_err() || rows.unwrap().len() == values.len());
+                let mut cut = pages.clone();
+                cut[which] = with_bytes(&pages[which], bytes[..at].to_vec());
+                let rows = read(Box::new(Kept(cut)), way.nullable, 1 << 20, absent);
+                // What fills up the last block may be missing.
+                let is_right = rows.is_err() || rows.unwrap() == whole;
+                assert!(is_right, "{way:?}, page {which} ends at byte {at}");
+            }
+        }
+    }
+
     #[test]
     fn damaged_pages_are_errors_or_other_values_but_never_panic() {
+        let numbers: Vec<i64> = numbers(3).into_iter().map(u64::cast_signed).collect();
+        let known: Vec<Option<i64>> = numbers.iter().copied().map(Some).collect();
+        let names: Vec<String> =
+            numbers.iter().map(|number| format!("kworker/{}", number % 999)).collect();
+        let texts: Vec<Option<ByteArray>> =
+            names.iter().map(|name| Some(ByteArray::from(name.as_bytes().to_vec()))).collect();
+        let commands: Vec<Command> = names.iter().map(|name| command(name.as_bytes())).collect();
         for way in ways().into_iter().filter(|way| way.page_rows != 7) {
-            let values: Vec<Option<i64>> =
-                numbers(3).into_iter().map(|number| Some(number.cast_signed())).collect();
-            let whole: Vec<i64> = values.iter().flatten().copied().collect();
-            let file = file::<Int64Type>(way, &values);
-            let pages: VecDeque<Page> = pages_of(&file).collect::<Result<_>>().unwrap();
-            for which in 0..pages.len().min(3) {
-                let bytes = pages[which].buffer();
-                for at in (0..bytes.len()).filter(|at| *at < 40 || at % 97 == 0) {
-                    let mut changed = pages.clone();
-                    let mut flipped = bytes.to_vec();
-                    flipped[at] ^= 1 << (at % 8) | 0x80;
-                    changed[which] = with_bytes(&pages[which], flipped);
-                    let rows = read(Box::new(Kept(changed)), way.nullable, 1 << 20, -1i64);
-                    assert!(rows.is_err() || rows.unwrap().len() == values.len());
-                    let mut cut = pages.clone();
-                    cut[which] = with_bytes(&pages[which], bytes[..at].to_vec());
-                    let rows = read(Box::new(Kept(cut)), way.nullable, 1 << 20, -1i64);
-                    // What fills up the last block may be missing.
-                    let is_right = rows.is_err() || rows.unwrap() == whole;
-                    assert!(is_right, "{way:?}, page {which} ends at byte {at}");
-                }
+            if way.is_for::<Int64Type>() {
+                damage::<Int64Type, i64>(way, &known, &numbers, -1);
+            }
+            if way.is_for::<ByteArrayType>() {
+                damage::<ByteArrayType, Command>(way, &texts, &commands, Command::default());
             }
         }
     }

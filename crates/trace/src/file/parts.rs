@@ -3,8 +3,10 @@
 use super::reader::Trace;
 use super::recovery::Recovery;
 use crate::error::TraceError;
+use crate::observed_time::ObservedTime;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::CapturedDevice;
 
 /// A file of a capture.
 pub(crate) trait Part {
@@ -28,6 +30,17 @@ pub(crate) trait Part {
             _ => self.place() == other.place(),
         }
     }
+}
+
+/// The time for which one file of a capture answers: from when it was begun to the end of the
+/// capture at that time, or to the end of its last I/O or step, where that is later.
+pub(crate) fn observed(
+    start: Option<&CaptureConditions>,
+    conditions: &CaptureConditions,
+    last_ns: u64,
+) -> ObservedTime {
+    let begin_ns = start.map_or(0, |start| start.lasted_ns);
+    ObservedTime::new(vec![(begin_ns, conditions.lasted_ns.max(last_ns))])
 }
 
 /// Parts in the capture's order, and the numbers of those between them that are
@@ -94,6 +107,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             damage
         }));
         self.checksums &= next.checksums;
+        self.observed = self.observed.and(&next.observed);
         self.conditions = together(&self.conditions, next.conditions);
         self.recovery = both(self.recovery, next.recovery);
         self.rows += next.rows;
@@ -123,9 +137,16 @@ pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
         && a.began_unix_ns == b.began_unix_ns
         && a.host == b.host
         && a.source == b.source
-        && a.devices == b.devices
+        && begin_alike(&a.devices, &b.devices)
         && a.step_ns == b.step_ns
         && told.is_none_or(|(a, b)| a.capture == b.capture)
+}
+
+/// Whether one list begins with the other: a disk that is replaced during a capture has an entry
+/// of its own from then on.
+fn begin_alike(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
+    let both = a.len().min(b.len());
+    both > 0 && a[..both] == b[..both] || a.is_empty() && b.is_empty()
 }
 
 pub(crate) fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {

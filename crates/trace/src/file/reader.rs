@@ -4,11 +4,14 @@ use super::column::OpenColumn;
 use super::footer::{Footer, footer, footer_or_blocks};
 use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
+use super::packed::PageMemory;
+use super::parts::observed;
 use super::recovery::Recovery;
 use super::source::{Held, Source};
 use super::sums::{FoundGroup, GroupSum};
 use crate::batch::Batch;
 use crate::error::TraceError;
+use crate::observed_time::ObservedTime;
 use crate::schema::{Field, Fields};
 use crate::untold::Untold;
 use parquet::basic::{Compression, Type as Physical};
@@ -39,6 +42,8 @@ pub struct Trace<R> {
     /// Row groups, by their index, that were found damaged when they were read.
     found_damaged: Mutex<BTreeMap<usize, Damage>>,
     pub(super) missing_parts: Vec<u32>,
+    /// The time for which the files answer.
+    pub(super) observed: ObservedTime,
 }
 
 /// A row group and where its columns are.
@@ -94,7 +99,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         let groups = checked?;
         let rows = groups.iter().map(|group| group.rows as u64).sum();
         let conditions = conditions.unwrap_or_else(|| unsaid(&groups, rows));
-        Ok(Trace {
+        let mut trace = Trace {
             sources: vec![source],
             groups,
             conditions,
@@ -105,7 +110,11 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             damaged,
             found_damaged: Mutex::default(),
             missing_parts: Vec::new(),
-        })
+            observed: ObservedTime::default(),
+        };
+        let last_ns = trace.span_ns().map_or(0, |(_, last)| last.saturating_add(1));
+        trace.observed = observed(trace.start.as_ref(), &trace.conditions, last_ns);
+        Ok(trace)
     }
 
     /// How the trace came about.
@@ -128,6 +137,10 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
         damaged.sort();
         let missing_parts = self.missing_parts.clone();
         Integrity { checksums: self.checksums, damaged, missing_parts, left_out: Vec::new() }
+    }
+    /// The time for which it answers: of a file of a rotated capture that of this file.
+    pub fn observed(&self) -> &ObservedTime {
+        &self.observed
     }
     /// Events in it, those in damaged row groups included.
     pub fn rows(&self) -> u64 {
@@ -388,13 +401,14 @@ impl OpenGroup {
             Content::InFile => None,
             Content::Damaged(damage) => return Ok(Err(damage)),
         };
-        let mut columns = Vec::new();
+        let (mut columns, memory) = (Vec::new(), PageMemory::new());
         for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
             let Some(at) = group.columns[field.index()] else { continue };
             let place = format!("in row group {number}, column {}", field.name());
             let metadata = group.metadata.column(at);
-            let open = || OpenColumn::open(source, held.as_ref(), (metadata, group.rows), field);
-            columns.push(guarded(&place, open)?);
+            columns.push(guarded(&place, || {
+                OpenColumn::open(source, held.as_ref(), metadata, group.rows, &memory, field)
+            })?);
         }
         Ok(Ok(OpenGroup { number, left: group.rows, columns }))
     }

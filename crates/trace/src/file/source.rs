@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes read at once where a column is too long to be held whole.
 const BUFFER: usize = 1 << 10;
+/// Longest footer, page or column chunk that is read whole.
+const READ_MAX: usize = 256 << 20;
 
 /// A medium that several column readers share.
 pub(crate) struct Source<R> {
@@ -42,6 +44,10 @@ impl<R: Read + Seek> Source<R> {
     }
 
     fn exactly(&self, start: u64, length: usize) -> Result<Bytes> {
+        if length > READ_MAX {
+            let what = format!("{length} bytes at {start} are more than are read at once");
+            return Err(ParquetError::General(what));
+        }
         let bytes = self.read(start, length)?;
         if bytes.len() == length { Ok(bytes.into()) } else { Err(cut_off(start, length)) }
     }

@@ -12,6 +12,10 @@ pub(super) trait Value: Copy + PartialEq {
     fn wide(_: &mut Vec<Self>) -> Option<&mut Vec<i64>> {
         None
     }
+    /// Of the beginning of a text.
+    fn from_text(_: &[u8]) -> Self {
+        Self::of_number(0)
+    }
     /// As it stands at the beginning of some bytes, and how many of them it takes.
     fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)>;
 }
@@ -44,6 +48,9 @@ impl Value for Command {
     /// A name is no number; none is written as one.
     fn of_number(_: i64) -> Self {
         Command::default()
+    }
+    fn from_text(text: &[u8]) -> Self {
+        command(text)
     }
     fn of_bytes(bytes: &[u8]) -> Option<(Self, usize)> {
         let (length, rest) = bytes.split_first_chunk()?;

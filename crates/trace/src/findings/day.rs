@@ -26,9 +26,8 @@ fn plot(day: &[ProfileFigures]) -> Plot {
     let points = |value: fn(&ProfileFigures) -> Option<f64>| {
         places().map(|(at, interval)| (at, value(interval))).collect()
     };
-    let edges: Vec<_> = places()
-        .map(|(at, interval)| (at, Some(interval.iops_least), Some(interval.iops_most)))
-        .collect();
+    let edges: Vec<_> =
+        places().map(|(at, interval)| (at, interval.iops_least, interval.iops_most)).collect();
     let response = |interval: &ProfileFigures| Some(interval.response_mean_ns? as f64 / 1e6);
     let plot = Plot::new(
         PlotKind::Lines,

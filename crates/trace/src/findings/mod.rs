@@ -57,15 +57,13 @@ fn plots() -> [&'static str; 1] {
 /// Rates and response times of the whole capture.
 fn figures(study: &Study) -> Vec<KeyFigure> {
     let total = study.totals.streams.total();
-    let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
-    let seconds = Nanos(lasted).as_secs_f64();
-    let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
     let responses = total.responses.figures();
     let ms = |ns: Option<u64>| ns.map(|ns| Nanos(ns).as_millis_f64());
     let megabytes = Bytes(total.amount()).as_mb();
+    let observed = &study.totals.observed;
     let mut figures = vec![
-        KeyFigure::new("iops", "Mean rate", rate(total.ios as f64), "IOPS"),
-        KeyFigure::new("rate", "Mean throughput", rate(megabytes), "MB/s"),
+        KeyFigure::new("iops", "Mean rate", observed.per_second(total.ios as f64), "IOPS"),
+        KeyFigure::new("rate", "Mean throughput", observed.per_second(megabytes), "MB/s"),
         KeyFigure::new("mean", "Mean response time", ms(responses.mean_ns), "ms"),
     ];
     if study.tells_percentiles() {
@@ -394,6 +392,10 @@ fn capture_facts(study: &Study) -> Facts {
         .rows(names(conditions))
         .with(Setting::outcome("I/Os", grouped(total.ios)))
         .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
+        .with(Setting::outcome(
+            "Observed time",
+            Nanos(study.totals.observed.total_ns()).to_string(),
+        ))
         .with(Setting::outcome(between, Nanos(lasted).to_string()))
         .with(Setting::outcome("I/O streams", grouped(study.totals.streams.len() as u64)))
         .rows(processes.map(|count| Setting::outcome("Processes", count)))

@@ -4,7 +4,7 @@
 use crate::compare::device_name;
 use crate::content::ContentTold;
 use crate::hits::HitMap;
-use crate::listened::Listened;
+use crate::observed_time::ObservedTime;
 use crate::series::{Cell, SeriesOverTime};
 use crate::shape::DEPTH_CLASSES;
 use crate::shape_figures::{depth_name, response_classes};
@@ -30,7 +30,7 @@ struct Timeline {
     seconds: f64,
     axis: Axis,
     width_ns: u64,
-    listened: Listened,
+    observed: ObservedTime,
 }
 
 impl Timeline {
@@ -47,7 +47,7 @@ impl Timeline {
             seconds: width_ns as f64 / 1e9,
             axis: axis_from(study, origin.saturating_mul(width_ns), last_ns),
             width_ns,
-            listened: study.totals.listened(),
+            observed: study.totals.observed.clone(),
         }
     }
     fn axis(&self) -> Axis {
@@ -62,9 +62,9 @@ impl Timeline {
         let begin = |step: u64| (step - self.origin) as f64 * self.seconds;
         (self.first..=self.last).map(|step| (begin(step), value(step))).collect()
     }
-    /// Something of a step, per second of its time that the filter lets pass.
-    fn per_second(&self, step: u64, sum: f64) -> f64 {
-        sum / (self.listened.of_step(step, self.width_ns) as f64 / 1e9)
+    /// Something of a step, per second of its observed time.
+    fn per_second(&self, step: u64, sum: f64) -> Option<f64> {
+        self.observed.per_second_of_step(step, self.width_ns, sum)
     }
     fn middle(&self, step: u64) -> f64 {
         ((step - self.origin) as f64 + 0.5) * self.seconds
@@ -135,7 +135,7 @@ fn line(
     Series::new(name, Stroke::Measured, points)
 }
 
-/// A rate: 0 in a step without an I/O, because the capture listened to it.
+/// A rate: 0 in a step without an I/O that was observed, missing in one that was not.
 fn rate(
     clock: &Timeline,
     steps: &BTreeMap<u64, CaptureStep>,
@@ -143,7 +143,7 @@ fn rate(
     value: impl Fn(&CaptureStep) -> f64,
 ) -> Series {
     let rate = |step| clock.per_second(step, steps.get(&step).map_or(0.0, &value));
-    let points = clock.points(|step| Some(rate(step)));
+    let points = clock.points(rate);
     Series::new(name, Stroke::Measured, points)
 }
 
@@ -157,13 +157,13 @@ fn stack(
     clock: &Timeline,
     series: &SeriesOverTime,
     names: &[String],
-    value: impl Fn(u64, &Cell) -> f64,
+    value: impl Fn(u64, &Cell) -> Option<f64>,
 ) -> Plot {
     let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
     let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
     names.enumerate().fold(plot, |plot, (at, name)| {
-        let cell = |step: u64| series.steps().get(&step).and_then(|cells| cells.get(at));
-        let points = clock.points(|step| Some(cell(step).map_or(0.0, |cell| value(step, cell))));
+        let cell = |step: u64| series.steps().get(&step)?.get(at).copied();
+        let points = clock.points(|step| value(step, &cell(step).unwrap_or_default()));
         plot.with(Series::new(name, Stroke::Measured, points))
     })
 }
@@ -182,8 +182,8 @@ pub(super) fn distribution(study: &Study) -> Plot {
     let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
         .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
     let measure = |_, cell: &Cell| match study.totals.options.by {
-        By::Count => cell.ios as f64,
-        By::Bytes => cell.bytes as f64,
+        By::Count => Some(cell.ios as f64),
+        By::Bytes => Some(cell.bytes as f64),
     };
     let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), measure);
     let places = clock.last - clock.first + 1;
@@ -382,10 +382,11 @@ pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
         Axis::new("IOPS", Scale::Linear),
     );
     plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
-    let listened = study.totals.listened();
-    let per_second =
-        |step: u64, ios: u64| ios as f64 / (listened.of_step(step, window.width_ns) as f64 / 1e9);
-    let iops = points(&|step, found| Some(per_second(step, found.ios())), Some(0.0));
+    let observed = &study.totals.observed;
+    let iops = points(
+        &|step, found| observed.per_second_of_step(step, window.width_ns, found.ios() as f64),
+        Some(0.0),
+    );
     let slowest = points(&|_, found| response_ms(found.response_max()), None);
     plot.with(Series::new("IOPS", Stroke::Measured, iops))
         .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
@@ -443,7 +444,7 @@ pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plo
     Some((0..=last).fold(plot, |plot, class| {
         let rate = |step: u64| {
             let ios = depths.get(&step).map_or(0, |counts| counts[class]);
-            Some(clock.per_second(step, ios as f64))
+            clock.per_second(step, ios as f64)
         };
         let name = format!("QD {}", depth_name(class));
         plot.with(Series::new(name, Stroke::Measured, clock.points(rate)))

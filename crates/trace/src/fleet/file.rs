@@ -96,8 +96,8 @@ pub struct Member {
     /// Which of its I/Os were folded; `None` where all were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// The time that the filter let pass, in nanoseconds from the capture's beginning;
-    /// `None` where that was all of it.
+    /// The time that was observed and that the filter let pass, in nanoseconds from the
+    /// capture's beginning; `None` where that was the whole capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spans_ns: Option<Vec<(u64, u64)>>,
     /// What the pass over it saw.

@@ -68,7 +68,7 @@ pub fn fold<R: Read + Seek + Send + 'static>(
         conditions: content.conditions(conditions),
         paths: if options.files { conditions.files.to_vec() } else { Vec::new() },
         filter: pass.filter.told(conditions),
-        spans_ns: spans_of(captured, pass),
+        spans_ns: spans_of(captured, pass, conditions.lasted_ns),
         account,
         integrity: captured.integrity(),
         recovery: captured.recovery().cloned(),
@@ -79,14 +79,18 @@ pub fn fold<R: Read + Seek + Send + 'static>(
     Ok(Folded { member, block })
 }
 
-/// The time of a capture that a filter lets pass, where that is not all of it.
+/// The time that was observed and that a filter lets pass, where that is not the whole capture.
 fn spans_of<R: Read + Seek + Send + 'static>(
     captured: &Captured<R>,
     pass: &Pass,
+    lasted_ns: u64,
 ) -> Option<Vec<(u64, u64)>> {
-    let ends = captured.listened().into_values().flatten().map(|(_, end)| end);
-    let observed = || captured.observed(&pass.filter, ends.max().unwrap_or(0));
-    (!pass.filter.spans_ns.is_empty()).then(observed)
+    let observed = captured.observed(&pass.filter);
+    let is_whole = pass.filter.spans_ns.is_empty()
+        && observed.first_ns().is_none_or(|first| first == 0)
+        && observed.spans_ns().len() <= 1
+        && observed.end_ns().unwrap_or(0) >= lasted_ns;
+    (!is_whole).then(|| observed.spans_ns().to_vec())
 }
 
 /// What tells a file from every other, whatever it is called.

@@ -4,8 +4,8 @@
 use crate::columns::{self, Column, Print};
 use crate::compare::host_name;
 use crate::error::TraceError;
-use crate::filter::Filter;
 use crate::groups::{Facet, GROUPS_MAX, GroupTally, Groups};
+use crate::observed_time::ObservedTime;
 use crate::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::io_event::flags;
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp};
 
 /// From this modified z-score on a host stands apart (Iglewicz and Hoaglin, How to Detect
@@ -86,7 +87,7 @@ impl FromStr for HostRank {
         let found = HostRank::ALL.into_iter().find(|rank| rank.to_string() == text);
         found.ok_or_else(|| {
             let names = HostRank::ALL.map(|rank| rank.to_string()).join(", ");
-            TraceError::Unsuitable(format!("'{text}' is not one of: {names}"))
+            TraceError::Unsuitable(format!("'{text}' is not one of: {names}", text = excerpt(text)))
         })
     }
 }
@@ -124,18 +125,16 @@ impl Hosts {
     }
 
     /// The hosts, the largest by a figure first; those that do not have it last. Rates are
-    /// per second of the time in which a host was listened to and a filter let I/Os pass.
+    /// per second of the observed time of a host ([`crate::Captured::observed_by_host`]).
     pub fn listing(
         &self,
         rank: HostRank,
-        filter: &Filter,
         conditions: &CaptureConditions,
-        listened: &BTreeMap<String, Vec<(u64, u64)>>,
+        observed: &BTreeMap<String, ObservedTime>,
     ) -> Vec<HostFigures> {
         let of_host = |(host, done): (u16, Done)| {
             let host = host_name(conditions, host);
-            let spans = listened.get(&host).map_or(&[][..], Vec::as_slice);
-            let observed_ns = spans.iter().map(|span| seen(filter, *span)).sum();
+            let observed_ns = observed.get(&host).map_or(0, ObservedTime::total_ns);
             HostFigures::of(host, done, conditions, observed_ns)
         };
         let mut hosts: Vec<HostFigures> = self.done().into_iter().map(of_host).collect();
@@ -158,13 +157,6 @@ struct Done {
     all: GroupTally,
     /// Sequential reads and writes.
     sequential: u64,
-}
-
-/// How much of a span a filter of time lets pass.
-fn seen(filter: &Filter, (from, to): (u64, u64)) -> u64 {
-    let spans = filter.spans_until(to);
-    let parts = spans.iter().map(|span| span.1.min(to).saturating_sub(span.0.max(from)));
-    parts.fold(0, u64::saturating_add)
 }
 
 /// How far each value lies from the median, by the median of these distances (the modified
@@ -200,7 +192,7 @@ pub struct HostFigures {
     pub host: String,
     /// Its devices in the captures.
     pub devices: u64,
-    /// The time in which it was listened to, in nanoseconds.
+    /// The observed time, in nanoseconds.
     pub observed_ns: u64,
     /// What it adds up to.
     pub tally: GroupTally,
@@ -239,7 +231,7 @@ impl HostFigures {
         of(IoOp::Read).saturating_add(of(IoOp::Write))
     }
     fn rate(&self, amount: u64) -> Option<f64> {
-        (self.observed_ns > 0).then(|| amount as f64 * 1e9 / self.observed_ns as f64)
+        (self.observed_ns > 1).then(|| amount as f64 * 1e9 / self.observed_ns as f64)
     }
     fn share(&self, part: u64) -> Option<f64> {
         (self.moving() > 0).then(|| part as f64 / self.moving() as f64)

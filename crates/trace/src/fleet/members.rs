@@ -6,7 +6,9 @@ use crate::cells::{BusyInStep, Cell, Cells, Told};
 use crate::crew::Crew;
 use crate::error::TraceError;
 use crate::file::{Integrity, LeftOut, Recovery, Trace};
+use crate::filter::Filter;
 use crate::fold::{Fold, FoldCells};
+use crate::observed_time::{ObservedTime, StepGrid, refuse_without_step};
 use crate::pass::{Pass, PassAccount};
 use crate::place::Place;
 use crate::side_by_side;
@@ -89,17 +91,34 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
         self.conditions().lasted_ns.max(end)
     }
 
-    /// The parts of its time that count, from its beginning: of a fold of a part of the
-    /// time only that part.
-    fn listened(&self) -> Vec<(u64, u64)> {
-        let end = self.lasted_ns();
-        let spans = match self {
-            Of::Folded(file, number) => file.contents().captures[*number].spans_ns.as_ref(),
-            _ => None,
+    /// The time for which it answers, from its beginning: of a fold of a part of the time only
+    /// that part.
+    fn observed(&self) -> ObservedTime {
+        match self {
+            Of::Ios(trace) => trace.observed().clone(),
+            Of::Sums(file) => file.observed().clone(),
+            Of::Folded(file, number) => match &file.contents().captures[*number].spans_ns {
+                Some(spans_ns) => ObservedTime::new(spans_ns.clone()),
+                None => ObservedTime::new(vec![(0, self.lasted_ns())]),
+            },
+        }
+    }
+
+    /// Its steps on the common axis; `None` of single I/Os. Those of a fold lie on the grid of
+    /// the clock.
+    fn step_grid(&self, place: &Place) -> Option<StepGrid> {
+        let phase_ns = match self {
+            Of::Ios(_) => return None,
+            Of::Sums(_) => 0,
+            Of::Folded(file, _) => {
+                let began = self.conditions().began_unix_ns.unwrap_or(0);
+                began % file.contents().options.step_ns
+            }
         };
-        let Some(spans) = spans else { return vec![(0, end)] };
-        let spans = spans.iter().map(|(from, to)| (*from, *to.min(&end)));
-        spans.filter(|(from, to)| from < to).collect()
+        let step_ns = self.step_ns()?;
+        // A multiple of the width more keeps the grid and avoids what is below 0.
+        let origin_ns = place.shift_ns.saturating_add(step_ns).saturating_sub(phase_ns) % step_ns;
+        Some(StepGrid { step_ns, origin_ns })
     }
 
     /// By what captures are put in order.
@@ -221,21 +240,39 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
         ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
-    /// The time in which each host was listened to, on the common axis; no two parts of a
-    /// host's time overlap.
-    pub(crate) fn listened(&self) -> BTreeMap<String, Vec<(u64, u64)>> {
-        let mut spans: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
+    /// The time that was observed of each host and that a filter lets pass, on the common axis.
+    pub(crate) fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
+        let mut hosts: BTreeMap<String, ObservedTime> = BTreeMap::new();
         for (member, place) in &self.members {
-            let placed = |at: u64| place.shift_ns.saturating_add(at);
-            let parts = member.listened().into_iter().map(|(from, to)| (placed(from), placed(to)));
-            spans.entry(host_of(member.conditions())).or_default().extend(parts);
+            let observed = member.observed().shifted(place.shift_ns);
+            let observed = observed.passing(&filter.spans_ns, member.step_grid(place));
+            let host = hosts.entry(host_of(member.conditions())).or_default();
+            *host = std::mem::take(host).and(&observed);
         }
-        spans.into_iter().map(|(host, spans)| (host, joined(spans))).collect()
+        hosts
     }
 
-    /// The time in which any host was listened to.
-    pub(crate) fn listened_by_any(&self) -> Vec<(u64, u64)> {
-        joined(self.listened().into_values().flatten().collect())
+    /// Files of rotated captures that come before the first one of each.
+    pub(crate) fn earlier_parts(&self) -> u64 {
+        self.members.iter().map(|(member, _)| member.conditions().earlier_parts()).sum()
+    }
+
+    /// Where the first capture begins on the common axis.
+    pub(crate) fn begin_ns(&self) -> u64 {
+        self.members.iter().map(|(_, place)| place.shift_ns).min().unwrap_or(0)
+    }
+
+    /// The steps of those captures of which sums were kept, on the common axis; `None` where
+    /// there are none, or where no one grid holds the steps of all.
+    pub(crate) fn step_grid(&self) -> Option<StepGrid> {
+        let grids = self.members.iter().filter_map(|(member, place)| member.step_grid(place));
+        let mut grids: Vec<StepGrid> = grids.collect();
+        let widest = grids.iter().copied().max_by_key(|grid| grid.step_ns)?;
+        grids.retain(|grid| {
+            let apart_ns = widest.origin_ns.abs_diff(grid.origin_ns);
+            !widest.step_ns.is_multiple_of(grid.step_ns) || !apart_ns.is_multiple_of(grid.step_ns)
+        });
+        grids.is_empty().then_some(widest)
     }
 
     /// Goes over all of them, one after the other.
@@ -255,6 +292,11 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
             if !pass.filter.keeps_any_of(&place.devices) {
                 continue;
             }
+            let observed = member.observed().shifted(place.shift_ns);
+            if let Some(grid) = member.step_grid(place) {
+                let span = observed.span_without_step(&pass.filter.spans_ns, grid);
+                refuse_without_step(span, grid.step_ns)?;
+            }
             account.merge(&match member {
                 Of::Ios(trace) => match crew {
                     Some(crew) => {
@@ -264,7 +306,8 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
                 },
                 Of::Sums(file) => pass.run_sums(file, Some(place), folds)?,
                 Of::Folded(file, number) => {
-                    let folded = InFile { file, number: *number, place };
+                    let first_ns = observed.first_ns().unwrap_or(0);
+                    let folded = InFile { file, number: *number, place, first_ns };
                     folded.run(pass, folds, &mut totals)?
                 }
             });
@@ -273,24 +316,13 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
     }
 }
 
-/// The parts of a host's time, joined where they overlap.
-fn joined(mut spans: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
-    spans.sort_unstable();
-    let mut joined: Vec<(u64, u64)> = Vec::new();
-    for (from, to) in spans {
-        match joined.last_mut() {
-            Some(last) if from <= last.1 => last.1 = last.1.max(to),
-            _ => joined.push((from, to)),
-        }
-    }
-    joined
-}
-
 /// One capture in a fold file.
 struct InFile<'f, R> {
     file: &'f FoldFile<R>,
     number: usize,
     place: &'f Place,
+    /// First observed moment on the common axis.
+    first_ns: u64,
 }
 
 impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
@@ -326,7 +358,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
             self.number,
             |mut cells| {
                 cells.iter_mut().for_each(|cell| self.place_cell(cell, base_ns));
-                cells.retain(|cell| pass.filter.keeps_cell(cell));
+                cells.retain(|cell| pass.filter.keeps_cell(cell, self.first_ns));
                 for cell in &cells {
                     totals.see(cell)?;
                     found.kept = found.kept.saturating_add(cell.ios);
@@ -344,7 +376,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
             part.device = self.place.device(part.device);
             totals.see_busy(part)?;
         }
-        busy.retain(|part| pass.filter.keeps_busy(part));
+        busy.retain(|part| pass.filter.keeps_busy(part, self.first_ns));
         show(&[], &busy)?;
         Ok(found)
     }

@@ -2,9 +2,10 @@
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
-use super::lines::{Lines, shown};
+use super::lines::Lines;
 use super::pairs::{Action, Pairs, Step, remarks};
 use steadfast_domain::io_event::{Command, flags};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
 /// Sectors of blkparse are the kernel's.
@@ -79,7 +80,7 @@ impl Reading {
         if words.len() < 6 || !device(words[0]) {
             return Err(Problem::Line(format!(
                 "expected device, processor, sequence, seconds, process, action, found '{}'",
-                shown(line.trim())
+                excerpt(line.trim())
             )));
         }
         let step = self.step(line, &words).map_err(Problem::Line)?;
@@ -107,7 +108,7 @@ impl Reading {
             _ => return Ok(None),
         };
         let time_ns = nanoseconds(words[3]).ok_or_else(|| {
-            format!("expected seconds with a fraction, found '{}'", shown(words[3]))
+            format!("expected seconds with a fraction, found '{}'", excerpt(words[3]))
         })?;
         let what = Subject::of(action, words)?;
         let inside = bracketed(line);
@@ -151,7 +152,7 @@ impl Reading {
 }
 
 fn number(word: &str, what: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("expected {what}, found '{}'", shown(word)))
+    word.parse().map_err(|_| format!("expected {what}, found '{}'", excerpt(word)))
 }
 
 /// What stands in the brackets at the end: a command name, which may have

@@ -3,10 +3,11 @@
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
-use super::lines::{Lines, shown};
+use super::lines::Lines;
 use std::ops::Range;
 use std::str::FromStr;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
 /// What a number counts.
@@ -69,7 +70,8 @@ impl FromStr for Unit {
             "KiB" => Ok(Unit::Kibibytes),
             "sectors" => Ok(Unit::Sectors),
             other => Err(format!(
-                "unknown unit '{other}'; choose one of: s, ms, us, ns, 100ns, bytes, KiB, sectors"
+                "unknown unit '{other}'; choose one of: s, ms, us, ns, 100ns, bytes, KiB, sectors",
+                other = excerpt(other)
             )),
         }
     }
@@ -84,6 +86,26 @@ pub struct Column {
     pub unit: Unit,
 }
 
+/// What the absolute times of a trace count from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Epoch {
+    /// 1970-01-01, UTC.
+    Unix,
+    /// 1601-01-01, UTC: Windows file time.
+    FileTime,
+}
+
+impl Epoch {
+    /// Nanoseconds since 1970 of a time; `None` of one before.
+    fn unix_ns(self, time_ns: u64) -> Option<u64> {
+        match self {
+            Epoch::Unix => Some(time_ns),
+            // 369 years with 89 leap days.
+            Epoch::FileTime => time_ns.checked_sub((369 * 365 + 89) * 86_400 * 1_000_000_000),
+        }
+    }
+}
+
 /// Which columns hold what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnPlan {
@@ -91,8 +113,12 @@ pub struct ColumnPlan {
     pub name: String,
     /// Between columns.
     pub separator: u8,
-    /// When it was issued.
+    /// When it was issued, or completed.
     pub time: Column,
+    /// Whether that is the time of its completion: its issue is earlier by its response time.
+    pub is_completion: bool,
+    /// What the times count from, where they are those of a clock.
+    pub epoch: Option<Epoch>,
     /// What it did: a name, a number, or a SCSI operation code.
     pub op: usize,
     /// What the values of that column mean, where the plan says it: these and no
@@ -117,6 +143,9 @@ pub struct ColumnPlan {
     pub header: Option<bool>,
 }
 
+/// I/Os whose times are compared to find the beginning of a trace in the order of completion.
+const WAITING_MAX: usize = 1 << 16;
+
 /// The first column in units of 100 ns.
 const FILE_TIME: Column = Column { number: 1, unit: Unit::Ticks };
 
@@ -126,6 +155,8 @@ impl ColumnPlan {
             name: name.to_owned(),
             separator: b',',
             time,
+            is_completion: false,
+            epoch: None,
             op,
             operations: Vec::new(),
             offset,
@@ -146,6 +177,7 @@ impl ColumnPlan {
         ColumnPlan {
             response: Some(Column { number: 7, unit: Unit::Ticks }),
             device: vec![2, 3],
+            epoch: Some(Epoch::FileTime),
             ..ColumnPlan::published("MSR Cambridge CSV", FILE_TIME, 4, bytes(5), bytes(6))
         }
     }
@@ -156,6 +188,7 @@ impl ColumnPlan {
         let time = Column { number: 5, unit: Unit::Microseconds };
         ColumnPlan {
             device: vec![1],
+            epoch: Some(Epoch::Unix),
             ..ColumnPlan::published("Alibaba block trace CSV", time, 2, bytes(3), bytes(4))
         }
     }
@@ -167,12 +200,14 @@ impl ColumnPlan {
         let time = Column { number: 1, unit: Unit::Seconds };
         ColumnPlan {
             device: vec![5],
+            epoch: Some(Epoch::Unix),
             ..ColumnPlan::published("Tencent block trace CSV", time, 4, sectors(2), sectors(3))
         }
     }
 
-    /// `time=2:us,op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
-    /// [,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes]`.
+    /// `time=2:us[:unix],op=3[:0=write;1=read],offset=5:sectors,bytes=4[,response=6:us]
+    /// [,device=1][,pid=7][,command=8][,separator=tab][,skip=3][,header=yes]`; `completed=2:us` in
+    /// place of `time` where the column is the time of completion.
     ///
     /// # Errors
     /// Where a name, a column or a unit is not understood, or one is missing.
@@ -180,14 +215,25 @@ impl ColumnPlan {
         let mut plan = ColumnPlan::published("CSV", FILE_TIME, 0, FILE_TIME, FILE_TIME);
         let mut given = Vec::new();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let (name, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("'{part}' is not of the form NAME=COLUMN[:UNIT]"))?;
+            let (name, value) = part.split_once('=').ok_or_else(|| {
+                format!("'{part}' is not of the form NAME=COLUMN[:UNIT]", part = excerpt(part))
+            })?;
             given.push(name.to_owned());
             plan.set(name, value)?;
         }
+        let is_given = |wanted: &str| given.iter().any(|name| name == wanted);
+        if is_given("time") && is_given("completed") {
+            let what = "time (of issue) and completed are both given; give one of them";
+            return Err(what.into());
+        }
+        if plan.is_completion && plan.response.is_none() {
+            let what = "completed needs the response time, which gives the time of issue: add \
+                response=NUMBER:UNIT";
+            return Err(what.into());
+        }
         for needed in ["time", "op", "offset", "bytes"] {
-            if !given.iter().any(|name| name == needed) {
+            let is_there = is_given(needed) || needed == "time" && plan.is_completion;
+            if !is_there {
                 return Err(format!("the column of {needed} is missing: add {needed}=NUMBER"));
             }
         }
@@ -196,7 +242,11 @@ impl ColumnPlan {
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "time" => self.time = time_column(value, Unit::Seconds)?,
+            "time" => (self.time, self.epoch) = clock_column(value)?,
+            "completed" => {
+                self.is_completion = true;
+                (self.time, self.epoch) = clock_column(value)?;
+            }
             "offset" => self.offset = size_column(value)?,
             "bytes" => self.bytes = size_column(value)?,
             "response" => self.response = Some(time_column(value, Unit::Microseconds)?),
@@ -206,20 +256,28 @@ impl ColumnPlan {
             "command" => self.command = Some(place(value)?),
             "separator" => self.separator = separator(value)?,
             "skip" => {
-                let lines = || format!("'{value}' is not a number of lines to skip");
+                let lines = || {
+                    format!("'{value}' is not a number of lines to skip", value = excerpt(value))
+                };
                 self.skip = value.parse().map_err(|_| lines())?;
             }
             "header" => {
                 self.header = match value {
                     "yes" => Some(true),
                     "no" => Some(false),
-                    other => return Err(format!("header is yes or no, not '{other}'")),
+                    other => {
+                        return Err(format!(
+                            "header is yes or no, not '{other}'",
+                            other = excerpt(other)
+                        ));
+                    }
                 }
             }
             other => {
                 return Err(format!(
-                    "unknown column '{other}'; choose among: time, op, offset, bytes, response, \
-                     device, pid, command, separator, skip, header"
+                    "unknown column '{other}'; choose among: time, completed, op, offset, bytes, \
+                     response, device, pid, command, separator, skip, header",
+                    other = excerpt(other)
                 ));
             }
         }
@@ -233,9 +291,10 @@ fn separator(text: &str) -> Result<u8, String> {
         "space" => Ok(b' '),
         "semicolon" => Ok(b';'),
         "comma" => Ok(b','),
-        other => {
-            Err(format!("unknown separator '{other}'; choose one of: comma, tab, space, semicolon"))
-        }
+        other => Err(format!(
+            "unknown separator '{other}'; choose one of: comma, tab, space, semicolon",
+            other = excerpt(other)
+        )),
     }
 }
 
@@ -245,12 +304,12 @@ fn operation_column(text: &str) -> Result<(usize, Vec<(String, IoOp)>), String> 
         return Ok((place(text)?, Vec::new()));
     };
     let meaning = |part: &str| {
-        let (value, name) = part
-            .split_once('=')
-            .ok_or_else(|| format!("'{part}' is not of the form VALUE=OPERATION"))?;
+        let (value, name) = part.split_once('=').ok_or_else(|| {
+            format!("'{part}' is not of the form VALUE=OPERATION", part = excerpt(part))
+        })?;
         let op = IoOp::ALL.into_iter().find(|op| op.to_string() == name).ok_or_else(|| {
             let names = IoOp::ALL.map(|op| op.to_string()).join(", ");
-            format!("unknown operation '{name}'; choose one of: {names}")
+            format!("unknown operation '{name}'; choose one of: {names}", name = excerpt(name))
         })?;
         Ok((value.to_owned(), op))
     };
@@ -260,7 +319,10 @@ fn operation_column(text: &str) -> Result<(usize, Vec<(String, IoOp)>), String> 
 
 fn place(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err(format!("'{text}' is not a column number; columns count from 1")),
+        Ok(0) | Err(_) => Err(format!(
+            "'{text}' is not a column number; columns count from 1",
+            text = excerpt(text)
+        )),
         Ok(number) => Ok(number),
     }
 }
@@ -277,14 +339,31 @@ fn time_column(text: &str, default: Unit) -> Result<Column, String> {
     let column = column(text, default)?;
     match column.unit.is_time() {
         true => Ok(column),
-        false => Err(format!("'{text}': a time is counted in s, ms, us, ns or 100ns")),
+        false => Err(format!(
+            "'{text}': a time is counted in s, ms, us, ns or 100ns",
+            text = excerpt(text)
+        )),
     }
+}
+
+/// A time and what it counts from: `2:us`, `2:us:unix`, `1:100ns:filetime`.
+fn clock_column(text: &str) -> Result<(Column, Option<Epoch>), String> {
+    let (column, epoch) = match text.rsplit_once(':') {
+        Some((column, "unix")) => (column, Some(Epoch::Unix)),
+        Some((column, "filetime")) => (column, Some(Epoch::FileTime)),
+        _ => (text, None),
+    };
+    let usual = if epoch == Some(Epoch::FileTime) { Unit::Ticks } else { Unit::Seconds };
+    Ok((time_column(column, usual)?, epoch))
 }
 
 fn size_column(text: &str) -> Result<Column, String> {
     let column = column(text, Unit::Bytes)?;
     match column.unit.is_time() {
-        true => Err(format!("'{text}': a place or size is counted in bytes, KiB or sectors")),
+        true => Err(format!(
+            "'{text}': a place or size is counted in bytes, KiB or sectors",
+            text = excerpt(text)
+        )),
         false => Ok(column),
     }
 }
@@ -356,7 +435,13 @@ fn begins_as_number(text: &str) -> bool {
 struct Reading<'p> {
     plan: &'p ColumnPlan,
     devices: Devices,
+    /// The trace's beginning, as the file counts.
     first_ns: Option<u64>,
+    /// I/Os by their times in the file, until the beginning is known: lines in the order of
+    /// completion do not begin with the earliest issue.
+    waiting: Vec<IoEvent>,
+    /// What the first line calls the column of the time.
+    time_header: Option<String>,
     earlier: u64,
     last_ns: u64,
     /// No time so far had a fraction.
@@ -374,6 +459,8 @@ pub(super) fn import(
         plan,
         devices: Devices::default(),
         first_ns: None,
+        waiting: Vec::new(),
+        time_header: None,
         earlier: 0,
         last_ns: 0,
         whole_times: true,
@@ -389,6 +476,7 @@ pub(super) fn import(
         split(line, plan.separator, &mut places);
         let row = Row { line, places: &places };
         if reading.is_header(&row) {
+            reading.see_header(&row).map_err(|what| lines.malformed(what, 0))?;
             reading.imported.passed_over += 1;
             reading.imported.records += 1;
             continue;
@@ -399,8 +487,9 @@ pub(super) fn import(
         };
         reading.imported.records += 1;
         reading.imported.events += 1;
-        sink(&event)?;
+        reading.hand_on(event, sink)?;
     }
+    reading.hand_on_waiting(sink)?;
     Ok(reading.finish())
 }
 
@@ -461,14 +550,14 @@ impl Reading<'_> {
         let value = |column: Column, what: &str| {
             let text = field(column.number, what)?;
             scaled(text, column.unit).ok_or_else(|| {
-                format!("expected {what} in column {}, found '{}'", column.number, shown(text))
+                format!("expected {what} in column {}, found '{}'", column.number, excerpt(text))
             })
         };
         let plan = self.plan;
         let time = value(plan.time, "a time")?;
         let text = field(plan.op, "an operation")?;
         let op = plan.operation(text).ok_or_else(|| {
-            format!("expected an operation in column {}, found '{}'", plan.op, shown(text))
+            format!("expected an operation in column {}, found '{}'", plan.op, excerpt(text))
         })?;
         self.whole_times = self.whole_times && !field(plan.time.number, "a time")?.contains('.');
         let bytes = value(plan.bytes, "a size")?;
@@ -489,8 +578,19 @@ impl Reading<'_> {
         let names: Result<Vec<&str>, String> =
             plan.device.iter().map(|number| field(*number, "a device")).collect();
         let device = self.devices.number(&names?.join(".")).ok_or("more than 65,536 devices")?;
-        let issued_ns = self.since_first(time);
-        self.last_ns = self.last_ns.max(issued_ns);
+        let issued_ns = match (plan.is_completion, response_ns) {
+            (false, _) => time,
+            (true, RESPONSE_UNKNOWN) => {
+                return Err("expected a response time, without which a completion does not tell \
+                            the issue, found none"
+                    .to_owned());
+            }
+            (true, response_ns) => time.checked_sub(response_ns).ok_or_else(|| {
+                format!(
+                    "the response time of {response_ns} ns is longer than the time of completion"
+                )
+            })?,
+        };
         Ok(IoEvent {
             issued_ns,
             response_ns,
@@ -504,7 +604,52 @@ impl Reading<'_> {
         })
     }
 
-    /// Times count from the first line's; the few that are earlier count as it.
+    /// Says which time a column is, and refuses the header of a program whose times are others.
+    fn see_header(&mut self, row: &Row<'_>) -> Result<(), String> {
+        let header = row.get(self.plan.time.number).unwrap_or_default();
+        let has = |name: &str| {
+            (1..=row.places.len()).any(|at| row.get(at).is_some_and(|column| column == name))
+        };
+        if !self.plan.is_completion && has("TIME(s)") && has("LAT(ms)") && has("COMM") {
+            return Err(format!(
+                "this is the header of biosnoop, whose times are those of completions; give \
+                 completed={} in place of time={0}",
+                self.plan.time.number
+            ));
+        }
+        self.time_header = Some(excerpt(header).to_string()).filter(|header| !header.is_empty());
+        Ok(())
+    }
+
+    /// Hands an I/O on, with its time from the beginning.
+    fn hand_on(&mut self, event: IoEvent, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        if self.plan.is_completion && self.first_ns.is_none() {
+            self.waiting.push(event);
+            if self.waiting.len() < WAITING_MAX {
+                return Ok(());
+            }
+            return self.hand_on_waiting(sink);
+        }
+        self.hand_on_placed(event, sink)
+    }
+
+    /// Hands on what waited for the beginning to be known.
+    fn hand_on_waiting(&mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if let Some(first_ns) = waiting.iter().map(|event| event.issued_ns).min() {
+            self.first_ns.get_or_insert(first_ns);
+        }
+        waiting.into_iter().try_for_each(|event| self.hand_on_placed(event, sink))
+    }
+
+    fn hand_on_placed(&mut self, event: IoEvent, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        let issued_ns = self.since_first(event.issued_ns);
+        self.last_ns = self.last_ns.max(issued_ns);
+        Ok(sink(&IoEvent { issued_ns, ..event })?)
+    }
+
+    /// Times count from the first line's, or of completions from the earliest issue; the few that
+    /// are earlier count as it.
     fn since_first(&mut self, time: u64) -> u64 {
         let first = *self.first_ns.get_or_insert(time);
         self.earlier += u64::from(time < first);
@@ -522,6 +667,18 @@ impl Reading<'_> {
                 self.earlier
             ));
         }
+        if let Some(header) = &self.time_header {
+            let what = if self.plan.is_completion { "completion" } else { "issue" };
+            let number = self.plan.time.number;
+            remarks.push(format!(
+                "Column {number}, which the file calls '{header}', was read as the time of {what}."
+            ));
+        }
+        let began_unix_ns =
+            self.plan.epoch.zip(self.first_ns).and_then(|(epoch, first)| epoch.unix_ns(first));
+        if self.plan.epoch.is_some() && began_unix_ns.is_none() {
+            remarks.push("The first time lies before 1970, so it is no clock time.".to_owned());
+        }
         let coarse = matches!(self.plan.time.unit, Unit::Seconds | Unit::Milliseconds);
         let rounded_times = coarse && self.whole_times;
         if rounded_times && self.plan.response.is_some() {
@@ -536,6 +693,7 @@ impl Reading<'_> {
             layers: vec![Layer::Block],
             devices: self.devices.captured(),
             rounded_times,
+            began_unix_ns,
             lasted_ns: self.last_ns,
             remarks,
             ..CaptureConditions::default()

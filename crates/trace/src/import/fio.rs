@@ -3,12 +3,13 @@
 
 use super::devices::Devices;
 use super::input::{ImportError, Imported, Input, Sink};
-use super::lines::{Lines, shown};
+use super::lines::Lines;
 use steadfast_domain::io_event::{Layer, RESPONSE_UNKNOWN};
+use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 
 fn number(word: &str, what: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("expected {what}, found '{}'", shown(word)))
+    word.parse().map_err(|_| format!("expected {what}, found '{}'", excerpt(word)))
 }
 
 fn operation(word: &str) -> Option<IoOp> {
@@ -37,9 +38,11 @@ pub(super) fn import_iolog(input: Input<'_>, sink: &mut Sink<'_>) -> Result<Impo
         Some("fio version 2 iolog") => false,
         Some("fio version 3 iolog") => true,
         other => {
-            let found = shown(other.unwrap_or("nothing"));
-            let what =
-                format!("expected 'fio version 2 iolog' or 'fio version 3 iolog', found '{found}'");
+            let found = excerpt(other.unwrap_or("nothing"));
+            let what = format!(
+                "expected 'fio version 2 iolog' or 'fio version 3 iolog', found '{found}'",
+                found = excerpt(&found)
+            );
             return Err(lines.malformed(what, 0));
         }
     };
@@ -74,7 +77,7 @@ impl Iolog {
         }
         let file = words.next().ok_or("expected a file name, found nothing")?;
         let action =
-            words.next().ok_or_else(|| format!("expected an action after '{}'", shown(file)))?;
+            words.next().ok_or_else(|| format!("expected an action after '{}'", excerpt(file)))?;
         if matches!(action, "add" | "open" | "close") {
             self.devices.number(file).ok_or("more than 65,536 files")?;
             return Ok(None);
@@ -85,8 +88,11 @@ impl Iolog {
             return Ok(None);
         }
         let op = operation(action).ok_or_else(|| {
-            let found = shown(action);
-            format!("expected read, write, trim, sync, datasync or wait, found '{found}'")
+            let found = excerpt(action);
+            format!(
+                "expected read, write, trim, sync, datasync or wait, found '{found}'",
+                found = excerpt(&found)
+            )
         })?;
         let offset = number(words.next().unwrap_or("0"), "an offset in bytes")?;
         let length = number(words.next().unwrap_or("0"), "a length in bytes")?;
@@ -165,7 +171,7 @@ fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
         return Err(format!(
             "expected time, latency, direction, block size, offset and priority, found '{}'; \
              write the log with log_offset=1 (fio 3.18 or later) and without log_avg_msec",
-            shown(line)
+            excerpt(line)
         ));
     }
     let completed_ns = number(fields[0], "a time in milliseconds")?.saturating_mul(1_000_000);
@@ -174,11 +180,11 @@ fn latency_line(line: &str, device: u16) -> Result<IoEvent, String> {
         "0" => IoOp::Read,
         "1" => IoOp::Write,
         "2" => IoOp::Discard,
-        other => return Err(format!("expected direction 0, 1 or 2, found '{}'", shown(other))),
+        other => return Err(format!("expected direction 0, 1 or 2, found '{}'", excerpt(other))),
     };
     let offset = match fields[4].strip_prefix("0x") {
         Some(hex) => u64::from_str_radix(hex, 16)
-            .map_err(|_| format!("expected an offset in bytes, found '{}'", shown(fields[4])))?,
+            .map_err(|_| format!("expected an offset in bytes, found '{}'", excerpt(fields[4])))?,
         None => number(fields[4], "an offset in bytes")?,
     };
     let bytes = number(fields[3], "a block size in bytes")?;

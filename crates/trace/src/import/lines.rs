@@ -7,9 +7,6 @@ use std::io::{BufRead, BufReader, Read};
 /// No format has longer lines.
 const LONGEST: usize = 1 << 16;
 
-/// What a message shows of a line at most.
-const SHOWN: usize = 80;
-
 /// An input, line by line.
 pub(super) struct Lines<'r> {
     name: String,
@@ -83,13 +80,4 @@ impl<'r> Lines<'r> {
             read,
         }
     }
-}
-
-/// A word of the input for a message, cut where it is long.
-pub(super) fn shown(text: &str) -> String {
-    let mut cut: String = text.chars().take(SHOWN).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    cut
 }

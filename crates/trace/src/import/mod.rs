@@ -14,7 +14,7 @@ mod input;
 mod lines;
 mod pairs;
 
-pub use columns::{Column, ColumnPlan, Unit};
+pub use columns::{Column, ColumnPlan, Epoch, Unit};
 pub use input::{ImportError, Imported, Input, Sink};
 
 /// A trace format of another tool.

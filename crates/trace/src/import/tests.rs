@@ -234,17 +234,24 @@ fn published_csv_traces_and_any_other() {
     let msr = "128166372003061629,usr,0,Read,7014609920,24576,41286\n\
                128166372016382155,usr,0,Write,1317441536,8192,1963\n";
     let (result, events) = run(&Format::Columns(ColumnPlan::msr_cambridge()), vec![input(msr)]);
-    assert_eq!(result.unwrap().conditions.devices[0].name, "usr.0");
+    let conditions = result.unwrap().conditions;
+    assert_eq!(conditions.devices[0].name, "usr.0");
+    // 2007-02-22 17:00:00.3061629 UTC.
+    assert_eq!(conditions.began_unix_ns, Some(1_172_163_600_306_162_900));
     assert_eq!((events[0].issued_ns, events[0].response_ns), (0, 4_128_600));
     assert_eq!((events[1].issued_ns, events[1].bytes), (1_332_052_600, 8_192));
     let alibaba =
         "419,W,8792731648,16384,1577808144360767\n725,R,59110326272,360448,1577808144360813\n";
     let (result, events) = run(&Format::Columns(ColumnPlan::alibaba()), vec![input(alibaba)]);
-    assert_eq!(result.unwrap().events, 2);
+    let found = result.unwrap();
+    assert_eq!(found.events, 2);
+    assert_eq!(found.conditions.began_unix_ns, Some(1_577_808_144_360_767_000));
     assert_eq!((events[1].op, events[1].issued_ns, events[1].device), (IoOp::Read, 46_000, 1));
     let tencent = "1538323200,12910952,128,0,1063\n1538323201,6338688,8,1,1627\n";
     let (result, events) = run(&Format::Columns(ColumnPlan::tencent()), vec![input(tencent)]);
-    assert_eq!(result.unwrap().events, 2);
+    let found = result.unwrap();
+    assert_eq!(found.events, 2);
+    assert_eq!(found.conditions.began_unix_ns, Some(1_538_323_200_000_000_000));
     assert_eq!((events[0].offset, events[0].bytes), (12_910_952 * 512, 65_536));
     let plan = ColumnPlan::parse("time=2:us,op=3,offset=5:sectors,bytes=4,separator=tab").unwrap();
     let tabs = "n\ttime\tcommand\tsize\tlba\n1\t10.5\t0x2a\t4096\t8\n2\t12.25\t28\t512\t9\n";
@@ -252,6 +259,44 @@ fn published_csv_traces_and_any_other() {
     assert_eq!(result.unwrap().passed_over, 1);
     assert_eq!((events[0].op, events[0].offset), (IoOp::Write, 4_096));
     assert_eq!((events[1].op, events[1].issued_ns), (IoOp::Read, 1_750));
+}
+
+/// biosnoop prints an I/O when it completes; the second line was issued before the first.
+#[test]
+fn times_of_completion_give_the_times_of_issue() {
+    let text = "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n\
+                10.000500 dd 7 vda R 8 4096 0.25\n\
+                10.000600 dd 7 vda W 16 512 0.5\n\
+                10.002000 dd 7 vda R 24 4096 1.0\n";
+    let columns = "completed=1:s:unix,response=8:ms,op=5,offset=6:sectors,bytes=7,command=2,pid=3,\
+                   separator=space";
+    let plan = ColumnPlan::parse(columns).unwrap();
+    let (result, events) = run(&Format::Columns(plan), vec![input(text)]);
+    let conditions = result.unwrap().conditions;
+    assert_eq!(conditions.began_unix_ns, Some(10_000_100_000));
+    assert!(conditions.remarks[0].contains("'TIME(s)', was read as the time of completion"));
+    let times: Vec<(u64, u64)> = events.iter().map(|io| (io.issued_ns, io.response_ns)).collect();
+    assert_eq!(times, [(150_000, 250_000), (0, 500_000), (900_000, 1_000_000)]);
+
+    let as_issue = columns.replace("completed", "time");
+    let plan = ColumnPlan::parse(&as_issue).unwrap();
+    let (result, _) = run(&Format::Columns(plan), vec![input(text)]);
+    let refusal = result.unwrap_err().to_string();
+    assert!(refusal.contains("completed=1 in place of time=1"), "{refusal}");
+    for (wrong, what) in [
+        ("completed=1,op=2,offset=3,bytes=4", "response=NUMBER:UNIT"),
+        ("completed=1,time=1,response=5,op=2,offset=3,bytes=4", "give one of them"),
+        ("time=1:bytes:unix,op=2,offset=3,bytes=4", "a time is counted in"),
+    ] {
+        let refusal = ColumnPlan::parse(wrong).unwrap_err();
+        assert!(refusal.contains(what), "{refusal}");
+    }
+    let plan = ColumnPlan::parse("completed=1:us,response=2:us,op=3,offset=4,bytes=5").unwrap();
+    for (text, what) in [("5,,R,0,512\n", "found none"), ("5,6,R,0,512\n", "longer than")] {
+        let (result, events) = run(&Format::Columns(plan.clone()), vec![input(text)]);
+        let refusal = result.unwrap_err().to_string();
+        assert!(refusal.contains(what) && events.is_empty(), "{refusal}");
+    }
 }
 
 /// A trace by a simulator's grammar says with digits what was done, and not with

@@ -125,8 +125,8 @@ impl Distances {
     }
 }
 
-/// An access in the order of all: at one moment that of the lower address comes first, and
-/// of one block a read.
+/// An access in the order of all. Each I/O has a time of its own; of its blocks that of the
+/// lower address comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Touch {
     at: Moment,

@@ -14,6 +14,7 @@ mod spans;
 
 use self::distances::Distances;
 use self::followed::{Access, Followed};
+use self::spans::Spans;
 use crate::columns::{self, Column, Print};
 use crate::error::TraceError;
 use crate::file::{Field, Fields};
@@ -35,6 +36,11 @@ pub const BLOCKS_MIN: u64 = 1000;
 /// Followed blocks that a cache must hold for a sample to tell its misses: of `n` of them a fall
 /// of the curve stands within `3 / sqrt(n)` of its cache size, here 30 %.
 pub const HELD_MIN: f64 = 100.0;
+/// Blocks beyond which I/Os may have no more than [`MEAN_MAX`] each on average: 128 GiB. What
+/// an I/O takes here grows with its size, so a short file of huge I/Os would take hours.
+const HUGE_FROM: u64 = 1 << 25;
+/// Blocks of an I/O on average: 16 MiB. A block device takes less at once.
+const MEAN_MAX: u64 = 1 << 12;
 /// Accesses that a part gathers before it hands them over.
 const GATHERED: usize = 1 << 12;
 
@@ -49,6 +55,10 @@ pub struct Locality {
     limit: Option<u64>,
     reads: u64,
     writes: u64,
+    /// I/Os that read or wrote.
+    ios: u64,
+    /// First and last issue time.
+    span_ns: Option<(u64, u64)>,
 }
 
 impl Locality {
@@ -63,7 +73,27 @@ impl Locality {
     }
 
     fn of(device: u16, sample: Arc<Mutex<Followed>>) -> Self {
-        Locality { device, sample, gathered: Vec::new(), limit: None, reads: 0, writes: 0 }
+        Locality {
+            device,
+            sample,
+            gathered: Vec::new(),
+            limit: None,
+            reads: 0,
+            writes: 0,
+            ios: 0,
+            span_ns: None,
+        }
+    }
+
+    /// Whether the I/Os so far are so large that following their blocks takes too long.
+    fn is_too_large(&self) -> bool {
+        let blocks = self.reads.saturating_add(self.writes);
+        blocks > HUGE_FROM && blocks / MEAN_MAX > self.ios
+    }
+
+    fn see_time(&mut self, at_ns: u64) {
+        let (first, last) = self.span_ns.unwrap_or((at_ns, at_ns));
+        self.span_ns = Some((first.min(at_ns), last.max(at_ns)));
     }
 
     #[inline]
@@ -97,6 +127,16 @@ impl Locality {
         let found = Distances::of(&sample, rate);
         let is_drawn = sample.limit().is_none() || found.blocks >= BLOCKS_MIN;
         let curve = if is_drawn { found.curve(self.reads, self.writes) } else { Vec::new() };
+        // The order of a trace without times is known; how long anything took is not.
+        let has_times = self.span_ns.is_some_and(|(first, last)| first < last);
+        let times = |spans: &Spans| {
+            let figures = spans.figures();
+            if has_times {
+                figures
+            } else {
+                ResponseFigures { count: figures.count, ..ResponseFigures::default() }
+            }
+        };
         let point = |(blocks, misses, read_misses): (u64, f64, Option<f64>)| CachePoint {
             bytes: blocks.saturating_mul(BLOCK),
             misses,
@@ -115,8 +155,8 @@ impl Locality {
             overwritten: (found.writes > 0)
                 .then(|| found.overwrite.count() as f64 / found.writes as f64),
             curve: curve.into_iter().map(point).collect(),
-            reuse: found.reuse.figures(),
-            overwrite: found.overwrite.figures(),
+            reuse: times(&found.reuse),
+            overwrite: times(&found.overwrite),
         }
     }
 }
@@ -142,18 +182,35 @@ impl Fold for Locality {
             Field::Offset,
             Field::Bytes,
         ])
+        .and(Fields::ORDER)
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let issued = rows.batch.wide(Field::Issued);
+        if !rows.kept.is_empty() {
+            let (first, last) = (0, rows.batch.len() - 1);
+            self.see_time(rows.batch.issued_ns(first));
+            self.see_time(rows.batch.issued_ns(last));
+        }
         Moving::of(rows, self.device).each(|row, moved| {
             let Some(moved) = moved else { return };
             let is_write = moved.op == IoOp::Write;
             let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
             let touched = last - first + 1;
             *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
-            let access = issued.at(row).saturating_mul(2) | u64::from(is_write);
+            self.ios += 1;
+            if self.is_too_large() {
+                return;
+            }
+            let access = rows.order_ns[row].saturating_mul(2) | u64::from(is_write);
             (first..=last).for_each(|number| self.touch(number, access));
         });
+        if self.is_too_large() {
+            let mean = (self.reads + self.writes) / self.ios.max(1) * BLOCK;
+            return Err(TraceError::Unsuitable(format!(
+                "its I/Os have {} MiB on average, and their blocks of 4 KiB are too many to be \
+                 followed; choose a shorter time with --from and --to",
+                mean >> 20
+            )));
+        }
         Ok(())
     }
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
@@ -165,6 +222,11 @@ impl Fold for Locality {
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
+        self.ios = self.ios.saturating_add(other.ios);
+        if let Some((first, last)) = other.span_ns {
+            self.see_time(first);
+            self.see_time(last);
+        }
         other.hand_over();
         self.hand_over();
         if !Arc::ptr_eq(&self.sample, &other.sample) {
@@ -328,10 +390,39 @@ mod tests {
             kept: &vec![true; ios.len()],
             after: &[],
             stretch: 0,
+            order_ns: &order_ns(ios),
             place: None,
         };
         fold.take(&rows).unwrap();
         fold
+    }
+
+    /// Their issue times, each later than the one before.
+    fn order_ns(ios: &[IoEvent]) -> Vec<u64> {
+        let mut earliest = 0;
+        let times = ios.iter().map(|io| {
+            let at = io.issued_ns.max(earliest);
+            earliest = at + 1;
+            at
+        });
+        times.collect()
+    }
+
+    #[test]
+    fn a_cyclic_scan_in_one_moment_misses_in_every_smaller_cache() {
+        let scan =
+            |at: u64| IoEvent { offset: at % 1000 * BLOCK, bytes: 4096, ..IoEvent::default() };
+        let ios: Vec<IoEvent> = (0..10_000).map(scan).collect();
+        let found = folded(&ios, BYTES_MAX);
+        assert!(found.is_exact());
+        for point in &found.curve {
+            let misses = if point.bytes >= 1000 * BLOCK { 0.1 } else { 1.0 };
+            assert!((point.misses - misses).abs() < 1e-12, "{point:?}");
+        }
+        assert_eq!(
+            (found.reuse.count, found.reuse.mean_ns, found.reuse.max_ns),
+            (9000, None, None)
+        );
     }
 
     fn folded(ios: &[IoEvent], bytes: usize) -> LocalityFigures {
@@ -476,6 +567,29 @@ mod tests {
         let alone = folded(&alone, 4 << 20);
         assert_eq!((alone.blocks, alone.left_out), (0, 1));
         assert!(alone.lacks_curve().is_some());
+    }
+
+    /// 300 I/Os of nearly 4 GiB would take half a minute, and 300,000 hours.
+    #[test]
+    fn huge_ios_are_refused_before_their_blocks_are_followed() {
+        let one = |at: u64| IoEvent { issued_ns: at, bytes: u32::MAX - 4095, ..IoEvent::default() };
+        let few: Vec<IoEvent> = (0..3).map(one).collect();
+        assert_eq!(folded(&few, 1 << 16).accesses, 3 * ((1 << 20) - 1));
+        let many: Vec<IoEvent> = (0..300).map(one).collect();
+        let batch = Batch::of(&many);
+        let rows = Rows {
+            batch: &batch,
+            sequential: &vec![false; many.len()],
+            depth: &vec![1; many.len()],
+            busy: &vec![(0, 0); many.len()],
+            kept: &vec![true; many.len()],
+            order_ns: &order_ns(&many),
+            after: &[],
+            stretch: 0,
+            place: None,
+        };
+        let refused = Locality::keeping(1 << 16, 0).take(&rows);
+        assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
     }
 
     #[test]

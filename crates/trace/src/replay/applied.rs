@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    AppliedWorkload, Bytes, CaptureConditions, Caveat, Demand, IoStream, Layer, Nanos,
+    AppliedWorkload, CaptureConditions, Caveat, Demand, IoStream, Layer, Nanos,
 };
 
 /// Where a workload comes from, and what its steps do not tell.
@@ -116,7 +116,7 @@ fn applied(
         remarks: caveats.iter().map(sentence).chain(rounding).collect(),
         streams,
         captured_ios: workload.total_count,
-        captured_bytes: Bytes(workload.total_amount),
+        captured_bytes: workload.total_bytes(),
         captured_streams: workload.total_streams as u64,
         demand,
         data_pattern,
@@ -166,6 +166,7 @@ mod tests {
     use super::super::steps::StepSource;
     use super::*;
     use crate::replay_representation::ReplayRepresentation;
+    use steadfast_domain::Bytes;
     use steadfast_domain::stimulus::{Op, Pace};
 
     type NoFile = std::io::Cursor<Vec<u8>>;
@@ -191,7 +192,7 @@ mod tests {
         let weights: Vec<_> = applied.streams.iter().map(|s| (s.op, s.weight)).collect();
         assert_eq!(weights, [(Op::Write, 987), (Op::Write, 60)], "not divided by 3");
         assert_eq!((applied.applied_ios(), applied.captured_ios), (1047, 2033));
-        assert_eq!(applied.captured_bytes, Bytes(9_192_960 + 4_341_248));
+        assert_eq!(applied.captured_bytes, Some(Bytes(9_192_960 + 4_341_248)));
         let [first, second] = &applied.steps[..] else { panic!("{:?}", applied.steps) };
         assert_eq!(first.streams, [(0, 587), (1, 60)]);
         assert_eq!(first.pace, Pace::Fixed { ios: 1233, per: Nanos::from_secs(300) });
@@ -204,6 +205,29 @@ mod tests {
             "{:?}",
             applied.remarks
         );
+    }
+
+    /// A file that lists 100 of 130 I/Os knows the bytes of all only where they are more than
+    /// those of the listed ones.
+    #[test]
+    fn the_bytes_of_a_capture_of_which_a_part_is_listed_may_be_unknown() {
+        let captured = |bytes: u64, choice: &StepChoice| {
+            let text = format!(
+                "format = \"steadfast workload 1\"\nname = \"w\"\n\
+                 data_pattern = \"random-unique\"\nremarks = []\n\n[captured]\n\
+                 by = \"count\"\nthreshold = \"2%\"\nstreams = 3\nios = 130\n\
+                 bytes = {bytes}\n\n[[stream]]\nstream = \"RND 4K W\"\nios = 60\n\n\
+                 [[stream]]\nstream = \"RND 8K R\"\nios = 40\n"
+            );
+            let file = WorkloadFile::read(&text).unwrap();
+            cumulative(&file, choice, Provenance::default()).unwrap().captured_bytes
+        };
+        let listed = 60 * 4096 + 40 * 8192;
+        let all = StepChoice::default();
+        assert_eq!(captured(listed, &all), None);
+        assert_eq!(captured(listed + 512, &all), Some(Bytes(listed + 512)));
+        let one = StepChoice { threshold: "40%".parse().unwrap(), ..StepChoice::default() };
+        assert_eq!(captured(listed, &one), None, "of some of the listed streams too");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod chosen;
 mod due;
 mod error;
 mod flight;
+mod fua;
 pub mod granules;
 mod lacking;
 pub mod map;

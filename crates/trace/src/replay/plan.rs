@@ -15,4 +15,6 @@ pub(super) struct ReplayPlan {
     pub(super) slack_ns: u64,
     /// The capture's times are coarser than what lies between two I/Os.
     pub(super) rounded_times: bool,
+    /// The capture holds the flushes that make the forced unit access of its writes.
+    pub(super) fua_is_flushed: bool,
 }

@@ -140,7 +140,8 @@ impl<R: Read + Seek + Send + 'static> Player<R> {
         self.landed.moved += u64::from(landing.moved);
         let due = Nanos(captured.due_ns.saturating_sub(self.plan.origin_ns));
         let place = (Bytes(landing.offset), Bytes(landing.size));
-        let mut io = DueIo { fua: captured.fua, ..DueIo::new(due, captured.op, place.0, place.1) };
+        let fua = captured.fua && !self.plan.fua_is_flushed;
+        let mut io = DueIo { fua, ..DueIo::new(due, captured.op, place.0, place.1) };
         if !self.plan.rounded_times {
             io.think = self.think(&captured);
             io.outstanding = self.outstanding.with(captured.due_ns, captured.completed_ns);

@@ -161,7 +161,7 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
     }
 
     fn left_out_caveats(&self) -> Vec<Caveat> {
-        let Survey { account, left_out, flush_before, .. } = &self.survey;
+        let Survey { account, left_out, flush_before, fua: fua_captured, .. } = &self.survey;
         let (leave_out, counts) = (self.plan.options.leave_out, self.summary.counts);
         let mut caveats = Vec::new();
         let mut say = |is: bool, kind, id, text: String| {
@@ -181,6 +181,12 @@ impl<R: Read + Seek + Send + 'static> TraceScript<R> {
         }
         let text = format!("{flush_before} writes asked for a flush before them; none is played.");
         say(*flush_before > 0, CaveatKind::Deviation, ids::REPLAY_PREFLUSH, text);
+        let text = format!(
+            "{} writes had forced unit access, which the captured device made by a flush after each. \
+             They are played as plain writes, because these flushes are in the capture.",
+            fua_captured.writes
+        );
+        say(fua_captured.are_captured(), CaveatKind::Deviation, ids::REPLAY_FUA_FLUSHED, text);
         let text = format!("{} flushes are not played, as asked.", counts.flushes);
         let is = leave_out.flushes && counts.flushes > 0;
         say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FLUSHES, text);

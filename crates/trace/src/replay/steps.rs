@@ -11,7 +11,7 @@ use super::ReplayError;
 use super::lacking::lacking;
 use crate::captured::{Answer, steps_over};
 use crate::error::TraceError;
-use crate::listened::Listened;
+use crate::observed_time::ObservedTime;
 use crate::replay_representation::ReplayRepresentation;
 use crate::series::{SeriesOf, SeriesOverTime};
 use crate::steps::{CaptureStep, STEPS_MAX};
@@ -160,11 +160,12 @@ impl NativeSteps {
         found.chosen(choice)
     }
 
-    /// I/Os and bytes of the capture that no step plays as what they were.
-    pub fn left_out(&self) -> (u64, Bytes) {
+    /// I/Os and bytes of the capture that no step plays as what they were; the bytes are
+    /// `None` where those of the whole capture are not known.
+    pub fn left_out(&self) -> (u64, Option<Bytes>) {
         let (ios, bytes) = self.workload.selected();
-        let (all_ios, all_bytes) = (self.workload.total_count, self.workload.total_amount);
-        (all_ios.saturating_sub(ios), Bytes(all_bytes.saturating_sub(bytes)))
+        let left_bytes = self.workload.total_bytes().map(|all| Bytes(all.0.saturating_sub(bytes)));
+        (self.workload.total_count.saturating_sub(ios), left_bytes)
     }
 
     /// The composite of a step, each stream weighing exactly its I/Os.
@@ -226,8 +227,9 @@ impl NativeSteps {
     fn disclose(&mut self) {
         let (ios, bytes) = self.left_out();
         if ios > 0 {
+            let amount = bytes.map_or("an unknown amount".to_owned(), |bytes| bytes.to_string());
             let text = format!(
-                "{ios} of {} I/Os ({bytes}) belong to streams that are not replayed; the chosen \
+                "{ios} of {} I/Os ({amount}) belong to streams that are not replayed; the chosen \
                  ones represent them, normalized from counts.",
                 self.workload.total_count
             );
@@ -283,26 +285,26 @@ fn of_capture<R: Read + Seek + Send + 'static>(
     let mut steps = steps_over(pass, span_ns, width_ns);
     let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
     captured.run(pass, &mut [&mut steps, &mut series])?;
-    let listened = Listened::of(&pass.filter.spans_ns, conditions);
-    let steps = joined(&steps.finish()?, &series, &keys, (width_ns, &listened));
+    let observed = captured.observed(&pass.filter);
+    let steps = joined(&steps.finish()?, &series, &keys, (width_ns, &observed));
     Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
 }
 
-/// The totals of steps with the I/Os of each stream in them. A step that a filter of time
-/// cuts lasts as long as the part that passes.
+/// The totals of steps with the I/Os of each stream in them. A step lasts as long as it
+/// was observed.
 fn joined(
     steps: &BTreeMap<u64, CaptureStep>,
     series: &SeriesOverTime,
     keys: &[StreamKey],
-    (width_ns, listened): (u64, &Listened),
+    (width_ns, observed): (u64, &ObservedTime),
 ) -> Vec<StepToReplay> {
     let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
     let joined = with_ios.map(|(number, step)| {
         let cells = series.steps().get(number);
         let ios = cells.into_iter().flatten().map(|cell| cell.ios);
-        let lasted_ns = listened.of_step(*number, width_ns);
+        let lasted_ns = observed.length_of_step(*number, width_ns);
         StepToReplay {
-            began: Nanos(listened.begin_of_step(*number, width_ns)),
+            began: Nanos(observed.begin_of_step(*number, width_ns)),
             lasted: Nanos(lasted_ns),
             streams: keys.iter().copied().zip(ios).collect(),
             ios: Some(step.ios()),
@@ -374,6 +376,11 @@ fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, 
     let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
     workload.streams.retain(|stream| passes(filter, &stream.key()));
     workload.total_streams = whole.total_streams.max(workload.total_streams);
+    // A file that lists some of the I/Os and no byte beyond theirs knows nothing of the others.
+    let (listed_ios, listed_bytes) = whole.selected();
+    if listed_ios < whole.total_count && listed_bytes == whole.total_amount {
+        workload.total_amount = 0;
+    }
     Ok(workload)
 }
 
@@ -573,7 +580,7 @@ mod tests {
             (step.demand(), step.began, step.left_out()),
             (Demand::new(1, 8), Nanos::ZERO, None)
         );
-        assert_eq!(native.left_out(), (20, Bytes(81_920)));
+        assert_eq!(native.left_out(), (20, Some(Bytes(81_920))));
         let without = WorkloadFile { steps: Vec::new(), ..file };
         let refusal = steps_of(&StepSource::Workload(&without), "0%").unwrap_err().to_string();
         assert!(refusal.contains("'shop'") && refusal.contains("--native"), "{refusal}");

@@ -2,6 +2,7 @@
 
 use super::ReplayError;
 use super::chosen::{Chosen, FIELDS, chosen};
+use super::fua::FuaFlushes;
 use super::granules::Granules;
 use super::map::{AddressMap, MapRule, Reached};
 use super::options::{IssueAt, LeftOut, ScriptOptions};
@@ -26,6 +27,8 @@ pub(super) struct Survey {
     pub(super) left_out: LeftOut,
     /// Writes that asked for a flush before them.
     pub(super) flush_before: u64,
+    /// Writes with forced unit access.
+    pub(super) fua: FuaFlushes,
     pub(super) layers: BTreeSet<Layer>,
     devices: BTreeSet<u16>,
     /// Playable I/Os but flushes.
@@ -73,6 +76,12 @@ impl Survey {
             }
         };
         self.flush_before += u64::from(io.op == Op::Write && set & flags::PREFLUSH != 0);
+        if io.fua {
+            self.fua.write(io.completed_ns);
+        }
+        if io.op == Op::Flush {
+            self.fua.flush(io.due_ns);
+        }
         self.ios += 1;
         self.see_time(io.due_ns, batch.queued_ns(row));
         if io.op == Op::Flush { Ok(()) } else { self.see_place(&io, options) }
@@ -162,6 +171,7 @@ impl Survey {
             origin_ns: options.origin_ns.unwrap_or(first_ns).min(first_ns),
             slack_ns,
             rounded_times: conditions.rounded_times,
+            fua_is_flushed: self.fua.are_captured(),
         })
     }
 }

@@ -63,7 +63,11 @@ const COLUMNS: [Column; 14] = [
         name: "sequential",
         get: |row| u64::from(row.sequential),
         set: |row, value| {
-            row.sequential = value != 0;
+            row.sequential = match value {
+                0 => false,
+                1 => true,
+                _ => return None,
+            };
             Some(())
         },
     },

@@ -2,8 +2,9 @@
 
 use super::{COLUMNS, Column, HISTOGRAM, LAYER};
 use crate::error::TraceError;
-use crate::file::parts::{Part, both, in_order, none_named, together};
+use crate::file::parts::{Part, both, in_order, none_named, observed, together};
 use crate::file::{Footer, Integrity, Recovery, Source, text_column, wide_column};
+use crate::observed_time::ObservedTime;
 use crate::widths::WIDTH_NS;
 use parquet::data_type::ByteArray;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
@@ -20,6 +21,7 @@ pub(crate) struct StepFile<R> {
     recovery: Option<Recovery>,
     integrity: Integrity,
     step_ns: u64,
+    observed: ObservedTime,
 }
 
 impl<R: Read + Seek + Send + 'static> StepFile<R> {
@@ -50,7 +52,12 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
             }
         }
         let files = vec![(source, intact)];
-        Ok(StepFile { files, conditions, start, recovery, integrity, step_ns })
+        let none = ObservedTime::default();
+        let mut file =
+            StepFile { files, conditions, start, recovery, integrity, step_ns, observed: none };
+        let last_ns = if file.conditions.lasted_ns == 0 { file.end_of_steps()? } else { 0 };
+        file.observed = observed(file.start.as_ref(), &file.conditions, last_ns);
+        Ok(file)
     }
 
     /// Puts the files of one capture together, in whatever order they are given.
@@ -72,6 +79,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         }));
         self.integrity.checksums &= next.integrity.checksums;
         self.files.extend(next.files);
+        self.observed = self.observed.and(&next.observed);
         self.conditions = together(&self.conditions, next.conditions);
         self.recovery = both(self.recovery, next.recovery);
         self
@@ -95,6 +103,22 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
     /// Width of its steps in nanoseconds.
     pub fn step_ns(&self) -> u64 {
         self.step_ns
+    }
+
+    /// The time for which it answers: of a file of a rotated capture that of this file.
+    pub fn observed(&self) -> &ObservedTime {
+        &self.observed
+    }
+
+    /// The end of the last step, where nothing else tells how long the capture lasted.
+    fn end_of_steps(&self) -> Result<u64, TraceError> {
+        let mut end = 0;
+        self.each_group(|streams, _| {
+            let ends = streams.iter().map(|row| (row.step + 1).saturating_mul(self.step_ns));
+            end = ends.fold(end, u64::max);
+            Ok(())
+        })?;
+        Ok(end)
     }
 
     /// Shows the content of every row group.

@@ -140,6 +140,7 @@ impl Parts {
             kept: &kept,
             after: &after,
             stretch: 0,
+            order_ns: &[],
             place: None,
         };
         fold.take(&rows).unwrap();
@@ -314,6 +315,7 @@ fn of_too_many_streams_the_same_are_kept_in_any_order() {
             kept: &kept,
             after: &[],
             stretch: 0,
+            order_ns: &[],
             place: None,
         };
         table.take(&rows).unwrap();

@@ -228,6 +228,30 @@ fn due_times_never_go_back_where_the_order_cannot_be_kept() {
     assert!(said(&script, "replay-order").contains("could not be put in order"));
 }
 
+/// On a device without FUA the kernel flushes after each such write, and the capture has it.
+#[test]
+fn a_flush_that_makes_forced_unit_access_is_not_asked_for_again() {
+    let capture = |with_flushes: bool| -> Vec<IoEvent> {
+        let pair = |n: u64| {
+            let write = IoEvent {
+                flags: flags::FUA | flags::SYNC,
+                response_ns: 400,
+                ..io(n * 1000, IoOp::Write, n * 4096, 4096)
+            };
+            [write, IoEvent { response_ns: 300, ..io(n * 1000 + 410, IoOp::Flush, 0, 0) }]
+        };
+        (0..20).flat_map(pair).filter(|io| with_flushes || io.op != IoOp::Flush).collect()
+    };
+    let script = of_events(&capture(true), &options(LARGE)).unwrap();
+    let ios = played(script.open());
+    let flushes = ios.iter().filter(|io| io.op == Op::Flush).count();
+    assert_eq!((ios.len(), flushes, ios.iter().filter(|io| io.fua).count()), (40, 20, 0));
+    assert!(said(&script, "replay-fua-flushed").starts_with("20 writes"));
+    let script = of_events(&capture(false), &options(LARGE)).unwrap();
+    assert!(played(script.open()).iter().all(|io| io.fua));
+    assert_eq!(said(&script, "replay-fua-flushed"), "");
+}
+
 #[test]
 fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     let mut events: Vec<IoEvent> =
@@ -562,9 +586,9 @@ fn rates_and_busy_time_of_a_cut_step_are_of_what_passes() {
         (step.begin_ns, step.count, step.iops, step.bytes_per_second, step.utilisation)
     };
     assert_eq!(figures.len(), 2);
-    assert_eq!(told(0), (0, 2, 4.0, 16_384.0, Some(0.4)));
+    assert_eq!(told(0), (0, 2, Some(4.0), Some(16_384.0), Some(0.4)));
     // The writes last beyond the filter's end: only the time up to it counts.
-    assert_eq!(told(1), (2 * SECOND, 3, 12.0, 98_304.0, Some(1.0)));
+    assert_eq!(told(1), (2 * SECOND, 3, Some(12.0), Some(98_304.0), Some(1.0)));
 }
 
 #[test]
@@ -573,11 +597,11 @@ fn streams_below_the_threshold_are_left_out_of_steps_with_their_count() {
     let threshold = "50%".parse().unwrap();
     let choice = StepChoice { step_ns: Some(SECOND), threshold, ..StepChoice::default() };
     let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
-    assert_eq!((native.steps.len(), native.left_out()), (1, (3, Bytes(24_576))));
+    assert_eq!((native.steps.len(), native.left_out()), (1, (3, Some(Bytes(24_576)))));
     let by_bytes = StepChoice { by: By::Bytes, ..choice.clone() };
     let native = NativeSteps::of(&StepSource::Capture(&trace), &by_bytes).unwrap();
     assert_eq!(native.workload.streams[0].key(), key("RND 8K W"));
-    assert_eq!(native.left_out(), (4, Bytes(16_384)));
+    assert_eq!(native.left_out(), (4, Some(Bytes(16_384))));
     let text = &native.caveats.iter().find(|c| c.id == "replay-streams-left-out").unwrap().text;
     assert!(text.starts_with("4 of 7 I/Os"), "{text}");
     let none = Filter::default().between(Some(90 * SECOND), None);

@@ -12,6 +12,7 @@ use steadfast_trace::day_profile::DayProfile;
 use steadfast_trace::group_figures::GroupFigures;
 use steadfast_trace::groups::{Facet, Groups};
 use steadfast_trace::locality::Locality;
+use steadfast_trace::observed_time::ObservedTime;
 use steadfast_trace::{By, Captured, Filter, Fold, Pass, Study, StudyOptions, findings};
 
 const HOUR: u64 = 3600 * SECOND;
@@ -85,7 +86,7 @@ fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
     let found = findings(&study, "test");
     let mut profile = DayProfile::new(clock, HOUR).unwrap();
     captured.run(&Pass::default(), &mut [&mut profile]).unwrap();
-    let wanted = profile.listing(&[(0, 61 * HOUR)]);
+    let wanted = profile.listing(&ObservedTime::new(vec![(0, 61 * HOUR)]));
     let table = table(&found, "day-profile").unwrap();
     assert_eq!(table.rows.len(), 24);
     assert_eq!(column(table, "IOPS"), wanted.iter().map(|one| one.iops).collect::<Vec<f64>>());
@@ -95,7 +96,7 @@ fn a_capture_of_more_than_a_day_has_a_profile_of_it() {
     let drawn = &plot(&found, "time-of-day").unwrap().series;
     assert_eq!(drawn[1].points[7], (7.5, Some(wanted[7].iops)));
     let band = &drawn[0];
-    assert_eq!(band.upper[7], Some(wanted[7].iops_most));
+    assert_eq!(band.upper[7], wanted[7].iops_most);
     // Neither a clock that is not known nor a capture of a day and a bit has one.
     assert!(Study::of(&captured, &options(None)).unwrap().day.is_none());
     let (short, clock) = days(35);

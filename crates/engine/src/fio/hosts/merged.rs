@@ -5,7 +5,7 @@ use super::super::counts::Counts;
 use super::super::running::WHOLE;
 use super::client::Done;
 use std::collections::BTreeMap;
-use steadfast_domain::measurement::{HostPart, Interval, Unmeasured};
+use steadfast_domain::measurement::{HostPart, Interval, Silence, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Stimulus};
 
 /// One host's part of a step, and when it began.
@@ -42,11 +42,13 @@ pub(super) fn merge(
         all.join(&host.total());
     }
     let (elapsed, late) = span(&measured);
+    let intervals = intervals(&measured);
     let mut measurement = Measurement {
         elapsed,
         streams: all.stream_tallies(stimulus, ops),
         unmeasured: unmeasured(&measured, ops),
-        intervals: intervals(&measured),
+        silences: Silence::from_intervals(stimulus.pace, &intervals),
+        intervals,
         cpu: Some(all.cpu()),
         fault_count: all.faults,
         hosts: measured.iter().zip(late).map(|(host, late)| host.part(late)).collect(),

@@ -20,6 +20,8 @@ pub struct Side {
     pub bytes: u64,
     /// All response times added up, in nanoseconds.
     pub response_sum_ns: u64,
+    /// Response times in that sum.
+    pub responses: u64,
     /// The longest of them.
     pub response_max_ns: u64,
     /// I/Os that failed.
@@ -146,11 +148,12 @@ impl Values {
 
     fn response_times(&mut self, read: &Side, write: &Side) {
         let ms = |ns: f64| ns / 1e6;
-        let mean = |sum: u64, ios: u64| if ios == 0 { 0.0 } else { ms(sum as f64 / ios as f64) };
-        let both = mean(read.response_sum_ns + write.response_sum_ns, read.ios + write.ios);
+        let mean = |sum: u64, n: u64| if n == 0 { 0.0 } else { ms(sum as f64 / n as f64) };
+        let responses = read.responses + write.responses;
+        let both = mean(read.response_sum_ns + write.response_sum_ns, responses);
         self.set("Average Response Time", both);
-        self.set("Average Read Response Time", mean(read.response_sum_ns, read.ios));
-        self.set("Average Write Response Time", mean(write.response_sum_ns, write.ios));
+        self.set("Average Read Response Time", mean(read.response_sum_ns, read.responses));
+        self.set("Average Write Response Time", mean(write.response_sum_ns, write.responses));
         // A transaction of a disk is one I/O.
         self.set("Average Transaction Time", both);
         self.set("Average Connection Time", 0.0);

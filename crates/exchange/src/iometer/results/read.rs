@@ -7,6 +7,7 @@ use crate::iometer::config::{AccessLine, AccessSpec, Assignment, Line, TestType}
 use crate::iometer::version::Version;
 use crate::misread::Misread;
 use std::collections::BTreeMap;
+use steadfast_domain::text::excerpt;
 
 /// The runs in a file of results, in order.
 ///
@@ -55,7 +56,7 @@ impl<'a> Reader<'a> {
             } else {
                 return Err(Misread::at(
                     line,
-                    format!("'{text}' is not part of Iometer's results"),
+                    format!("'{text}' is not part of Iometer's results", text = excerpt(text)),
                 ));
             }
         }
@@ -106,8 +107,9 @@ impl<'a> Reader<'a> {
 
     fn version(&mut self) -> Result<(), Misread> {
         let (line, text) = self.value("the version")?;
-        let version = Version::parse(text)
-            .ok_or_else(|| Misread::at(line, format!("'{text}' is not a version of Iometer")))?;
+        let version = Version::parse(text).ok_or_else(|| {
+            Misread::at(line, format!("'{text}' is not a version of Iometer", text = excerpt(text)))
+        })?;
         self.run(line)?.version = version;
         Ok(())
     }
@@ -131,7 +133,10 @@ impl<'a> Reader<'a> {
                 return Ok(specs);
             }
             if !is(text, "Access specification name,default assignment") {
-                let what = format!("'{text}' stands among the access specifications");
+                let what = format!(
+                    "'{text}' stands among the access specifications",
+                    text = excerpt(text)
+                );
                 return Err(Misread::at(line, what));
             }
             specs.push(self.spec()?);
@@ -142,8 +147,12 @@ impl<'a> Reader<'a> {
     fn spec(&mut self) -> Result<AccessSpec, Misread> {
         let (line, text) = self.value("the access specification")?;
         let (name, assignment) = text.rsplit_once(',').unwrap_or((text, "0"));
-        let assignment = Assignment::parse(assignment.trim())
-            .ok_or_else(|| Misread::at(line, format!("'{assignment}' is not an assignment")))?;
+        let assignment = Assignment::parse(assignment.trim()).ok_or_else(|| {
+            Misread::at(
+                line,
+                format!("'{assignment}' is not an assignment", assignment = excerpt(assignment)),
+            )
+        })?;
         let mut lines = Vec::new();
         let columns = self.next().filter(|(_, text)| text.to_lowercase().starts_with("'size"));
         columns.ok_or_else(|| Misread::at(line, "the columns of the sizes are missing"))?;
@@ -176,12 +185,17 @@ impl<'a> Reader<'a> {
 /// Rows of sizes in results lack the last columns in some builds.
 fn size_row(line: u64, text: &str) -> Result<AccessLine, Misread> {
     let numbers = text.trim_end_matches(',').split(',').map(|part| part.trim().parse::<u64>());
-    let numbers: Vec<u64> = numbers
-        .collect::<Result<_, _>>()
-        .map_err(|_| Misread::at(line, format!("'{text}' is not a row of sizes")))?;
+    let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().map_err(|_| {
+        Misread::at(line, format!("'{text}' is not a row of sizes", text = excerpt(text)))
+    })?;
     let at = |place: usize| numbers.get(place).copied().unwrap_or(0);
     let percent = |place: usize| {
-        let wrong = || Misread::at(line, format!("'{text}' has a share of more than 100 %"));
+        let wrong = || {
+            Misread::at(
+                line,
+                format!("'{text}' has a share of more than 100 %", text = excerpt(text)),
+            )
+        };
         u8::try_from(at(place)).ok().filter(|percent| *percent <= 100).ok_or_else(wrong)
     };
     Ok(AccessLine {
@@ -217,7 +231,14 @@ fn row(line: u64, text: &str, columns: &[String]) -> Result<Row, Misread> {
         } else if !cell.is_empty() {
             let number = cell.parse::<f64>().ok().filter(|number| number.is_finite());
             let number = number.ok_or_else(|| {
-                Misread::at(line, format!("'{cell}' in column '{column}' is not a number"))
+                Misread::at(
+                    line,
+                    format!(
+                        "'{cell}' in column '{column}' is not a number",
+                        cell = excerpt(cell),
+                        column = excerpt(column)
+                    ),
+                )
             })?;
             row.values.insert(column.clone(), number);
         }

@@ -11,6 +11,7 @@ fn figures() -> Figures {
         ios,
         bytes: ios * 512,
         response_sum_ns: ios * 691_960,
+        responses: ios,
         response_max_ns: 7_495_195,
         errors: 0,
     };

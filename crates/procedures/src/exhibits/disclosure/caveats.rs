@@ -4,10 +4,12 @@ use crate::exhibits::checks;
 use crate::ground::choices::Choices;
 use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::parameters;
+use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Caveat, CaveatKind, Class, Note, Op, Profile, Purge, Record, Transport, caveats as ids,
+    Bytes, Caveat, CaveatKind, Class, ForeignIo, Nanos, Note, Op, Profile, Purge, Record,
+    Transport, caveats as ids,
 };
 
 /// Every caveat of a PTS run.
@@ -20,6 +22,8 @@ pub fn caveats(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
     caveats.extend(of_gaps(choices, record));
     caveats.extend(of_faults(record));
     caveats.extend(of_kernel_counts(record));
+    caveats.extend(of_silences(record));
+    caveats.extend(of_quotas(record));
     caveats.extend(of_the_processor(choices, record));
     caveats.extend(checks::caveats(record));
     caveats.extend(of_unverified_rules(choices));
@@ -215,7 +219,10 @@ fn of_the_conditions(record: &Record) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = got
         .unmet
         .iter()
-        .map(|text| Caveat::new(CaveatKind::Deviation, ids::CONDITION_UNMET, text.clone(), ""))
+        .map(|text| {
+            let text = format!("Wanted but not done: {text}");
+            Caveat::new(CaveatKind::Deviation, ids::CONDITION_UNMET, text, "")
+        })
         .collect();
     let last = record.conditions_last().map_or(got, |(got, _)| got);
     // A cache that could not be set is among what is unmet: whoever sets conditions reads
@@ -239,10 +246,17 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
         .filter_map(|(step, outcome)| {
             let gap = outcome.gap_before.as_ref()?;
             let effect = (choices.gap_effect)(step);
+            // The step that the interruption broke off is not in the record.
+            let lost = if step.load.streams().any(|stream| stream.op == Op::Write) {
+                " Bytes written after the last finished step are in no count."
+            } else {
+                ""
+            };
+            let (length, place, cause) = (gap.length(), &step.place, &gap.cause);
             Some(Caveat::new(
                 CaveatKind::Deviation,
                 ids::GAP,
-                format!("Gap of {} before {}: {}. {effect}", gap.length(), step.place, gap.cause),
+                format!("Gap of {length} before {place}: {cause}. {effect}{lost}"),
                 "The standard allows no gaps; repeat the run if the numbers matter.",
             ))
         })
@@ -301,18 +315,14 @@ fn operation(op: Op) -> &'static str {
 
 /// The kernel's own counts must be what was issued: no merges, equal bytes.
 fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
-    let mut merged = 0;
-    let mut split = 0;
-    for (_, outcome) in record.steps() {
-        let Some(kernel) = outcome.measurement.kernel else { continue };
-        merged += u64::from(kernel.read_merges + kernel.write_merges > 0);
-        let ours: u64 = outcome.measurement.streams.iter().map(|s| s.tally.ios).sum();
-        let mean = outcome.measurement.bytes().0.checked_div(ours).unwrap_or(0);
-        let moved = kernel.read_bytes.0 + kernel.write_bytes.0;
-        let theirs = moved.checked_div(kernel.reads + kernel.writes).unwrap_or(0);
-        split += u64::from(mean > 0 && theirs > 0 && theirs * 10 < mean * 9);
-    }
-    let mut caveats = Vec::new();
+    let merges = |kernel: KernelCounters| kernel.read_merges + kernel.write_merges;
+    let merged = record
+        .steps()
+        .filter(|(_, outcome)| outcome.measurement.kernel.is_some_and(|k| merges(k) > 0))
+        .count();
+    let split = record.steps().filter(|(step, outcome)| outcome.measurement.is_split(step)).count();
+    let mut caveats: Vec<Caveat> =
+        [Op::Read, Op::Write].into_iter().filter_map(|op| foreign_ios(record, op)).collect();
     if merged > 0 {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
@@ -333,6 +343,103 @@ fn of_kernel_counts(record: &Record) -> Vec<Caveat> {
         ));
     }
     caveats
+}
+
+/// From this share of a step's bytes on, somebody else's I/Os are more than a remark (our
+/// choice).
+const FOREIGN_SHARE: f64 = 0.01;
+
+/// Smaller shares of foreign I/O, such as of a program that looks for partitions, are left to
+/// the journal (our choice).
+const FOREIGN_NOTICED: f64 = 0.0001;
+
+/// I/Os of one direction that steps did not do and the device saw.
+fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
+    let found: Vec<(&str, ForeignIo)> = record
+        .steps()
+        .flat_map(|(step, outcome)| {
+            let foreign = outcome.measurement.foreign_ios(step).into_iter();
+            foreign.map(|foreign| (step.place.label.as_str(), foreign))
+        })
+        .filter(|(_, foreign)| foreign.op == op && foreign.share >= FOREIGN_NOTICED)
+        .collect();
+    let (label, worst) = *found.iter().max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
+    let (ios, bytes) = found.iter().fold((0u64, 0u64), |sum, (_, foreign)| {
+        (sum.0.saturating_add(foreign.ios), sum.1.saturating_add(foreign.bytes.0))
+    });
+    let kind = match worst.share >= FOREIGN_SHARE {
+        true => CaveatKind::Deviation,
+        false => CaveatKind::Remark,
+    };
+    let direction = if op == Op::Read { "reads" } else { "writes" };
+    let steps = match found.len() {
+        1 => "1 step".to_owned(),
+        steps => format!("{steps} steps"),
+    };
+    Some(Caveat::new(
+        kind,
+        ids::FOREIGN_IO,
+        format!(
+            "In {steps} the device saw {direction} that were not the steps': {ios} I/Os, {}. Most \
+             in {label}: {} I/Os, {:.2} % of the device's bytes.",
+            Bytes(bytes),
+            worst.ios,
+            100.0 * worst.share
+        ),
+        "Another program used the device: find it (iotop, fatrace), end it and run again.",
+    ))
+}
+
+/// Times in which the device completed nothing, and I/Os that were not waited for.
+fn of_silences(record: &Record) -> Option<Caveat> {
+    let silent: Vec<(&str, Nanos, Nanos)> = record
+        .steps()
+        .filter_map(|(step, outcome)| {
+            let silences = &outcome.measurement.silences;
+            let longest = silences.iter().map(|silence| silence.lasted).max()?;
+            let all = Nanos(silences.iter().map(|silence| silence.lasted.0).sum());
+            Some((step.place.label.as_str(), longest, all))
+        })
+        .collect();
+    let (label, longest, _) = *silent.iter().max_by_key(|(_, longest, _)| *longest)?;
+    let all = Nanos(silent.iter().map(|(_, _, all)| all.0).sum());
+    Some(Caveat::new(
+        CaveatKind::Deviation,
+        ids::DEVICE_SILENT,
+        format!(
+            "In {} steps the device completed no I/O for a second or more although some were \
+             outstanding: {all} in all, the longest {longest} in {label}.",
+            silent.len()
+        ),
+        "Check the kernel log and the drive's error log; rates include these times.",
+    ))
+}
+
+/// Below this share of a step's time, what a quota takes is not seen in its numbers (our
+/// choice, as for stalls).
+const THROTTLED_SHARE: f64 = 0.01;
+
+/// Steps in which a processor quota stopped the program.
+fn of_quotas(record: &Record) -> Option<Caveat> {
+    let throttled: Vec<(&str, f64)> = record
+        .steps()
+        .filter_map(|(step, outcome)| {
+            let share = outcome.measurement.throttled_share()?;
+            (share > THROTTLED_SHARE).then_some((step.place.label.as_str(), share))
+        })
+        .collect();
+    let (label, share) = *throttled.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(Caveat::new(
+        CaveatKind::Deviation,
+        ids::CGROUP_THROTTLED,
+        format!(
+            "In {} steps a processor quota of the program's control group stopped it, at most for \
+             {:.0} % of a processor's time in {label}: the quota, not the device, may be the limit.",
+            throttled.len(),
+            100.0 * share
+        ),
+        "Run steadfast in a control group without a processor quota (cpu.max, cpu.cfs_quota_us).",
+    ))
 }
 
 /// Above this part of a processor per thread, the host may be what is measured
@@ -419,4 +526,81 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
         );
     }
     caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::scripted::record;
+    use steadfast_domain::measurement::{CpuThrottling, Silence, StreamTally};
+    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::{
+        Demand, Entry, IoStream, Measurement, Order, Outcome, Place, Settings, Step, Stimulus,
+        Tally,
+    };
+
+    /// A step of 1,000 writes of 4 KiB that the kernel counted so.
+    fn measured(kernel: KernelCounters) -> Measurement {
+        let bytes = Bytes(4_096_000);
+        let tally = Tally { ios: 1000, bytes, ..Tally::default() };
+        Measurement {
+            elapsed: Nanos::from_secs(10),
+            complete: true,
+            streams: vec![StreamTally { op: Op::Write, tally }],
+            kernel: Some(kernel),
+            ..Measurement::default()
+        }
+    }
+
+    fn of(measurement: Measurement) -> Record {
+        let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
+        let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
+        let until = Until::time(Nanos::from_secs(10));
+        let stimulus = Stimulus::new(streams, range, Demand::new(1, 1), until);
+        let step = Step::alone(Place::new("rounds", 1, 1, "RND 4K W"), stimulus);
+        let outcome = Outcome { measurement, gap_before: None };
+        let entry = Entry::Applied { step: Box::new(step), outcome: Box::new(outcome) };
+        record(&Settings::new("iops", 1), vec![entry])
+    }
+
+    fn ids(caveats: impl IntoIterator<Item = Caveat>) -> Vec<(String, CaveatKind)> {
+        caveats.into_iter().map(|caveat| (caveat.id.clone(), caveat.kind)).collect()
+    }
+
+    #[test]
+    fn foreign_ios_are_a_caveat_by_their_share_and_no_split() {
+        let own = KernelCounters {
+            writes: 1000,
+            write_bytes: Bytes(4_096_000),
+            ..KernelCounters::default()
+        };
+        let reads = |ios: u64| KernelCounters { reads: ios, read_bytes: Bytes(ios * 512), ..own };
+        let found = |kernel| ids(of_kernel_counts(&of(measured(kernel))));
+        let foreign = |kind| vec![("foreign-io".to_owned(), kind)];
+        assert_eq!(found(own), []);
+        assert_eq!(found(reads(8_000)), foreign(CaveatKind::Deviation));
+        assert_eq!(found(reads(8)), foreign(CaveatKind::Remark));
+        let split = KernelCounters { writes: 2000, ..own };
+        assert_eq!(found(split), [("split".to_owned(), CaveatKind::Remark)]);
+        let text = &of_kernel_counts(&of(measured(reads(8_000))))[0].text;
+        assert!(text.contains("8000 I/Os") && text.contains("50.00 %"), "{text}");
+    }
+
+    #[test]
+    fn silences_and_quotas_have_a_caveat() {
+        let calm = measured(KernelCounters::default());
+        assert_eq!(ids(of_silences(&of(calm.clone()))), []);
+        let silence = Silence { at: Nanos::SECOND, lasted: Nanos::from_secs(3) };
+        let silent = Measurement { silences: vec![silence], ..calm.clone() };
+        let expected = [("device-silent".to_owned(), CaveatKind::Deviation)];
+        assert_eq!(ids(of_silences(&of(silent))), expected);
+        let throttled = |millis| {
+            let mut measurement = calm.clone();
+            let time = Nanos::from_millis(millis);
+            measurement.sensed.cpu_throttling = Some(CpuThrottling { periods: 1, time });
+            ids(of_quotas(&of(measurement)))
+        };
+        assert_eq!(throttled(100), []);
+        assert_eq!(throttled(101), [("cgroup-throttled".to_owned(), CaveatKind::Deviation)]);
+    }
 }

@@ -53,6 +53,9 @@ fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
 fn method_rows(choices: &Choices<'_>) -> Rows {
     let s = choices.settings;
     let document = format!(" ({})", choices.method.lesser.unwrap_or(choices.method.document));
+    if choices.own_loads.is_some() {
+        return Vec::new();
+    }
     let profile = said(s, "--profile", s.profile == Profile::default());
     let class = said(s, "--class", s.class == Class::default());
     vec![
@@ -62,42 +65,57 @@ fn method_rows(choices: &Choices<'_>) -> Rows {
 }
 
 /// With its origin said after the value.
-fn told(setting: Setting) -> Setting {
-    let origin = match setting.origin {
-        Origin::Chosen => " (chosen)",
-        Origin::Profile | Origin::Default | Origin::Found => " (by profile and class)",
+fn told(choices: &Choices<'_>, setting: Setting) -> Setting {
+    let origin = match (&choices.own_loads, setting.origin) {
+        (Some(own), _) => own.by,
+        (None, Origin::Chosen) => "chosen",
+        (None, Origin::Profile | Origin::Default | Origin::Found) => "by profile and class",
     };
-    setting.remark(origin)
+    setting.remark(format!(" ({origin})"))
 }
 
 fn load_rows(choices: &Choices<'_>) -> Rows {
     let demand = match choices.demands.as_slice() {
         [] => choices.demand_row("Demand", own(String::new())),
-        demands => told(choices.demand_row("Demand", demands_text(demands))),
+        demands => told(choices, choices.demand_row("Demand", demands_text(demands))),
     };
-    let range = match choices.covered.is_empty() {
-        true => choices.range_row("Active range", own(String::new())),
-        false => told(choices.range_row("Active range", choices.of_covered("; ", covered_text))),
+    let range = match (&choices.own_loads, choices.covered.is_empty()) {
+        (Some(loads), _) => told(choices, choices.range_row("Active range", loads.range.clone())),
+        (None, true) => choices.range_row("Active range", own(String::new())),
+        (None, false) => {
+            told(choices, choices.range_row("Active range", choices.of_covered("; ", covered_text)))
+        }
     };
-    vec![demand, told(choices.step_row("Step time")), range]
+    let step = choices.step_row("Step time");
+    let is_common = choices.step_text.is_none() || choices.own_loads.is_some();
+    vec![demand, if is_common { told(choices, step) } else { step }, range]
 }
 
 fn rounds_rows(choices: &Choices<'_>) -> Rows {
     let s = choices.settings;
-    let most = choices.rounds_max.map(|n| n.to_string());
-    let most = Setting::new("rounds-max", "Maximum rounds", most, given(s.rounds_max.is_some()));
+    let most = choices.rounds_max.map(|most| {
+        let origin = given(s.rounds_max.is_some());
+        told(choices, Setting::new("rounds-max", "Maximum rounds", most.to_string(), origin))
+    });
     let end = said(s, "--steady-state", s.steady_state == SteadyStateMethod::default());
-    let criteria = choices.judged.then(|| criteria_text(&choices.method.criteria));
-    vec![
-        told(most),
+    let criteria = if choices.judged {
+        criteria_text(&choices.method.criteria)
+    } else {
+        "not judged".to_owned()
+    };
+    let rest = [
         Setting::new("end-of-rounds", "End of rounds", &choices.ending, end),
         Setting::new("criteria", "Steady state", criteria, Origin::Profile),
-    ]
+    ];
+    most.into_iter().chain(rest).collect()
 }
 
 fn alignment_row(choices: &Choices<'_>) -> Setting {
     let text = choices.alignment.as_deref().map(alignment_text);
-    let origin = ALIGNMENT.origin(choices.settings);
+    let (text, origin) = match &choices.own_loads {
+        Some(_) => (text.or(Some("each step's own".to_owned())), Origin::Chosen),
+        None => (text, ALIGNMENT.origin(choices.settings)),
+    };
     Setting::new("alignment", "Alignment of offsets", text, origin)
 }
 
@@ -156,7 +174,8 @@ fn wipc_text(choices: &Choices<'_>) -> String {
         let bytes = preconditioning::amount(choices.geometry, pattern.size).0;
         format!("{pattern}, {WIPC_DEMAND}, {} bytes", number(bytes as f64, 0))
     };
-    choices.preconditioning.iter().map(each).collect::<Vec<_>>().join("; ")
+    let all: Vec<String> = choices.preconditioning.iter().map(each).collect();
+    choices.preconditioning_or((!all.is_empty()).then(|| all.join("; ")))
 }
 
 /// The facts of the device, as TKperf lists them and more.
@@ -242,7 +261,7 @@ fn purge_rows(purge: &Purge) -> Rows {
     let blank = purge.blank.map(|b| format!("{}{read}", if b { "yes" } else { "NO" }));
     let mut rows = vec![
         Setting::outcome("Purge", purge.method.to_string()),
-        Setting::outcome("Purge duration", purge.took.to_string()).named("Purge took"),
+        Setting::outcome("Purge duration", purge.took.taken()).named("Purge took"),
         Setting::outcome("Blank on read-back", blank),
     ];
     rows.extend(purge.failed.as_ref().map(|why| Setting::outcome("Purge FAILED", why)));

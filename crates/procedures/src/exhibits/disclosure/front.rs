@@ -4,7 +4,7 @@
 use super::facts::demands_text;
 use super::form::preconditioning_amount;
 use crate::ground::choices::Choices;
-use crate::words::number;
+use crate::words::{number, own};
 use steadfast_domain::findings::{Front, Origin, Setting};
 use steadfast_domain::{Device, Record};
 
@@ -43,14 +43,22 @@ fn condition_rows(choices: &Choices<'_>, record: &Record) -> Vec<Setting> {
     let patterns: Vec<String> = choices.preconditioning.iter().map(|p| p.to_string()).collect();
     let preconditioning =
         preconditioning_amount(choices).map(|amount| format!("{} {amount}", patterns.join(", ")));
-    let range = choices.of_covered(", ", |covered| format!("{} %", covered.percent));
+    let range = match &choices.own_loads {
+        Some(loads) => loads.range.clone(),
+        None => own(choices.of_covered(", ", |covered| format!("{} %", covered.percent))),
+    };
     let class = format!("{}, profile {}", settings.class, settings.profile);
-    vec![
-        Setting::method("class", "Class", class, Origin::Profile),
+    let class = Setting::method("class", "Class", class, Origin::Profile);
+    // Without a step nothing can be said of what came before it.
+    let has_begun = record.steps().next().is_some();
+    let purge = purge.or(has_begun.then(|| "none".to_owned()));
+    let rest = [
         Setting::outcome("Purge", purge),
-        Setting::outcome("Preconditioning", preconditioning),
-        choices.demand_row("Demand", demands_text(&choices.demands)),
+        Setting::outcome("Preconditioning", choices.preconditioning_or(preconditioning)),
+        choices.demand_row("Demand", own(demands_text(&choices.demands))),
         choices.range_row("Active range", range),
         Setting::outcome("Write cache, read back", cache.map(|c| c.to_string())),
-    ]
+    ];
+    let class = choices.own_loads.is_none().then_some(class);
+    class.into_iter().chain(rest).collect()
 }

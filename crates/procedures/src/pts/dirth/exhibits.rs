@@ -7,6 +7,7 @@ use super::results::{Histogram, Results, minutes};
 use super::setup::{Dirth, LOOPS, PRE_WRITE_TIME};
 use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::loops::{general_chapter, tracking_table};
 use crate::exhibits::pages::{page, rounds_axis};
 use crate::exhibits::response::{
@@ -165,6 +166,7 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     }
     if let Some(selection) = &results.selection {
         caveats.extend(selection_caveats(selection, dirth.art_ceiling));
+        caveats.extend(not_held(results));
     }
     caveats.extend(disclosure::caveats(&dirth.choices(record), record));
     caveats.extend(dirth.workload.caveats());
@@ -184,6 +186,12 @@ fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
         let iops = histogram.measurement.and_then(|m| m.iops());
         [
             KeyFigure::new(&format!("{id}-iops"), format!("{role} at {demand}"), iops, "IOPS"),
+            KeyFigure::new(
+                &format!("{id}-matrix-iops"),
+                format!("{role}, in the matrix"),
+                histogram.chosen.cell.iops,
+                "IOPS",
+            ),
             KeyFigure::new(
                 &format!("{id}-five-nines"),
                 format!("{role}, 99.999 %"),
@@ -764,7 +772,7 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
                 number(histogram.chosen.demand.outstanding() as f64, 0)
             ),
             iops: measurement.iops(),
-            art: tally.response_mean().map(Nanos::as_millis_f64),
+            art: tally.response_mean_ms(),
             tally,
             sensed: Secondary::of(&[measurement]),
         })
@@ -778,6 +786,21 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
 }
 
 /// What must be said of a choice.
+/// Points whose histogram has another rate than the matrix that they were chosen from.
+fn not_held(results: &Results<'_>) -> Option<Caveat> {
+    let rate = |histogram: &Histogram<'_>| {
+        let chosen = &histogram.chosen;
+        Some(ChosenRate {
+            point: chosen.role.name(),
+            demand: chosen.demand,
+            swept: chosen.cell.iops?,
+            held: histogram.measurement?.iops()?,
+        })
+    };
+    let rates: Vec<ChosenRate> = results.histograms.iter().filter_map(rate).collect();
+    held::caveat(&rates, "Run it again with more writes before the rounds (--set pre-write=TIME).")
+}
+
 fn selection_caveats(selection: &points::Selection, ceiling: Nanos) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     if selection.above_ceiling {

@@ -18,6 +18,7 @@ mod points;
 mod results;
 mod setup;
 
+pub(crate) use points::most;
 pub use setup::{COMPOSITE_PARAMETERS, Dirth, PARAMETERS};
 
 use crate::ground::attempts::attempt_phase;

@@ -14,6 +14,10 @@ use steadfast_domain::{Demand, Nanos};
 /// our choice.
 pub const LOWEST_POINTS: usize = 3;
 
+/// IOPS that differ by no more than this share of the most are equal: steps of an unchanged
+/// drive differ by as much from run to run. Our choice.
+pub(crate) const EQUAL_WITHIN: f64 = 0.02;
+
 /// Which of the three points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -136,31 +140,63 @@ fn lowest(mut all: Vec<Candidate>) -> Vec<Candidate> {
     all
 }
 
-/// Most IOPS; of equals the one with fewer outstanding I/Os.
+/// Most IOPS; of those that are equal within [`EQUAL_WITHIN`] the one with the fewest
+/// outstanding I/Os, so that noise does not choose.
 fn highest(candidates: &[Candidate]) -> Option<Candidate> {
-    candidates.iter().copied().max_by(|a, b| {
-        a.iops.total_cmp(&b.iops).then(b.demand.outstanding().cmp(&a.demand.outstanding()))
-    })
+    let rated = candidates.iter().map(|c| (c.demand, c.iops));
+    let demand = most(rated)?;
+    candidates.iter().copied().find(|c| c.demand == demand)
 }
 
-/// Nearest to the middle of the candidates' IOPS; of equals the one with fewer
-/// outstanding I/Os.
+/// The demand with most IOPS; of those that are equal within [`EQUAL_WITHIN`] the one with
+/// the fewest outstanding I/Os, and of these the one with the fewest threads.
+pub(crate) fn most(rated: impl Iterator<Item = (Demand, f64)> + Clone) -> Option<Demand> {
+    let most = rated.clone().map(|(_, iops)| iops).max_by(f64::total_cmp)?;
+    rated
+        .filter(|(_, iops)| *iops >= most * (1.0 - EQUAL_WITHIN))
+        .map(|(demand, _)| demand)
+        .min_by_key(effort)
+}
+
+/// What orders equal demands: outstanding I/Os, then threads.
+fn effort(demand: &Demand) -> (u64, u32) {
+    (demand.outstanding(), demand.threads)
+}
+
+/// Nearest to the middle of the candidates' IOPS; of those that are as near within
+/// [`EQUAL_WITHIN`] of that middle the one with the fewest outstanding I/Os, then threads.
 fn middle(candidates: &[Candidate]) -> Option<Candidate> {
     let most = candidates.iter().map(|c| c.iops).fold(f64::NEG_INFINITY, f64::max);
     let fewest = candidates.iter().map(|c| c.iops).fold(f64::INFINITY, f64::min);
     let wanted = f64::midpoint(most, fewest);
-    candidates.iter().copied().min_by(|a, b| {
-        let distance = |c: &Candidate| (c.iops - wanted).abs();
-        distance(a)
-            .total_cmp(&distance(b))
-            .then(a.demand.outstanding().cmp(&b.demand.outstanding()))
-    })
+    let distance = |c: &Candidate| (c.iops - wanted).abs();
+    let nearest = candidates.iter().map(distance).min_by(f64::total_cmp)?;
+    let equal = nearest + wanted * EQUAL_WITHIN;
+    let near = candidates.iter().copied().filter(|c| distance(c) <= equal);
+    near.min_by_key(|c| effort(&c.demand))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pts::method::TWENTY_TEN;
+
+    /// A drive that is saturated by one outstanding I/O: noise of 1 % must not choose.
+    #[test]
+    fn demands_that_are_equal_within_the_noise_are_the_lowest_of_them() {
+        let flat = |noise: [f64; 9]| {
+            let rounds = [round(noise.map(|off| (10_000.0 * (1.0 + off), 1000)))];
+            demands(&select(&matrix(), &rounds, CEILING).unwrap())
+        };
+        let one = flat([0.01, -0.004, 0.0, 0.003, 0.0, -0.01, 0.002, 0.006, -0.008]);
+        let other = flat([-0.01, 0.004, 0.01, 0.0, -0.002, 0.005, 0.0, -0.006, 0.008]);
+        assert_eq!((&one[0], &one), (&"T1Q1".to_owned(), &other));
+        let demand = |threads, depth| Demand::new(threads, depth);
+        let rated = [(demand(4, 2), 990.0), (demand(2, 4), 985.0), (demand(4, 4), 1000.0)];
+        assert_eq!(most(rated.into_iter()), Some(demand(2, 4)), "of equal ones fewer threads");
+        let apart = [(demand(1, 1), 970.0), (demand(4, 4), 1000.0)];
+        assert_eq!(most(apart.into_iter()), Some(demand(4, 4)), "3 % is no noise");
+    }
 
     /// A 3 x 3 matrix: T4Q4, T4Q2, T4Q1, T2Q4, ... T1Q1.
     fn matrix() -> Matrix {

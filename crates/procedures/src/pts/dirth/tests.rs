@@ -120,12 +120,12 @@ fn points_are_chosen_noted_and_measured_at_their_demand() {
         })
         .collect();
     // Below 5 ms: up to 31 outstanding, so 24 is the most (T6Q4 and T4Q6 are
-    // equal); the middle of 2400 and 100 is 1250: 12 is nearest.
+    // equal); the middle of 2400 and 100 is 1250: 12 is nearest (T6Q2 and T2Q6).
     assert_eq!(
         chosen,
         [
             "MaxIOPS T4Q6 (2400.0 IOPS, ART 3.750 ms)",
-            "MidIOPS T6Q2 (1200.0 IOPS, ART 1.875 ms)",
+            "MidIOPS T2Q6 (1200.0 IOPS, ART 1.875 ms)",
             "MinIOPS T1Q1 (100.0 IOPS, ART 1.000 ms)"
         ]
     );

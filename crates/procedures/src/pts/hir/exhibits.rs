@@ -18,7 +18,7 @@ use steadfast_domain::findings::{
     Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Metric, Origin, Page, Plot, PlotKind,
     Row, Scale, Series, Setting, Stroke, Table,
 };
-use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Nanos, Record, Tally};
+use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Record, Tally};
 
 /// Everything that is reported of a run.
 pub fn findings(hir: &Hir, record: &Record, results: &Results<'_>) -> Findings {
@@ -310,7 +310,7 @@ fn chapters(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Page> {
         .map(|(wait, (name, tally))| SecondaryPoint {
             name: name.clone(),
             iops: wait.accesses.iops(),
-            art: tally.response_mean().map(Nanos::as_millis_f64),
+            art: tally.response_mean_ms(),
             tally,
             sensed: wait.accesses.secondary(),
         })

@@ -77,7 +77,7 @@ impl Hir {
         let load =
             BetweenRounds::endless(&ground, (PRECONDITIONING, label), (&workload, demand), cycle);
         let preconditioning = BetweenRounds {
-            fill: Fill::chosen(settings, ground.geometry.capacity)?,
+            fill: Fill::chosen(&LEAST_FILLS, settings, ground.geometry.capacity)?,
             cycles_max: ground.rounds_max(PRECONDITIONING, true, ground.method.rounds_max),
             ..load
         };

@@ -145,5 +145,5 @@ pub(super) fn average_response(measurement: &Measurement) -> Option<f64> {
         let each = measurement.elapsed.0.checked_div(total.ios)?;
         return Some(Nanos(each).as_millis_f64());
     }
-    total.response_mean().map(Nanos::as_millis_f64)
+    total.response_mean_ms()
 }

@@ -2,14 +2,14 @@
 //! bytes and fills, response times, confidence levels), those of 1.1 (linear and
 //! logarithmic), and TKperf's two.
 
-use super::results::{End, Minute, Results};
+use super::results::{End, Minute, Results, Stretch};
 use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
 use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
 use crate::exhibits::response::{
-    Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
+    FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
 use crate::exhibits::secondary;
 use crate::exhibits::seconds::{self, Second};
@@ -26,7 +26,7 @@ use steadfast_domain::findings::{
     PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{
-    Caveat, CaveatKind, Findings, Measurement, Outcome, Profile, Record, Step, Verdict,
+    Caveat, CaveatKind, Findings, Measurement, Nanos, Outcome, Profile, Record, Step, Verdict,
 };
 
 /// Minutes over which the end of a saturation is averaged for the summary: our
@@ -239,32 +239,64 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
     }
 }
 
-/// Fresh, sustained, and what the one is of the other.
+/// The late rate of page one: which steps it is of, and what may be said of it.
+struct LateRate {
+    /// The beginning of its figures' ids: figures of different kinds are never compared.
+    id: &'static str,
+    /// What follows the workload's name.
+    label: String,
+    /// What its share of the fresh rate is called.
+    share: String,
+    stretch: Stretch,
+}
+
+/// Chooses the rate that is shown against that of the fresh drive. Only a steady window is
+/// "sustained": without one it is the histogram run, which follows the saturation at once;
+/// without that, the last steps, which were not steady.
+fn late_rate(wsat: &Wsat, results: &Results<'_>) -> Option<LateRate> {
+    let window = wsat.between().and_then(|between| results.steady_window(between));
+    if let Some(stretch) = window {
+        let (label, share) = ("sustained".to_owned(), "Sustained share of fresh".to_owned());
+        return Some(LateRate { id: "sustained", label, share, stretch });
+    }
+    if let (Some(histogram), Some(time)) = (results.histogram, wsat.histogram_time) {
+        let label = format!("{time} after the saturation");
+        let share = format!("Share of fresh, {time} after");
+        let stretch = Stretch::of_measurement(histogram);
+        return Some(LateRate { id: "after", label, share, stretch });
+    }
+    // Of so few steps the first is one, and a mean with it is of two states.
+    let (count, of) = match results.minutes.len() {
+        0 | 1 => return None,
+        few if few <= LAST_MINUTES => (1, "last step".to_owned()),
+        _ => (LAST_MINUTES, format!("mean of the last {LAST_MINUTES} steps")),
+    };
+    let label = format!("{of}, not steady");
+    let share = format!("Share of fresh, {label}");
+    Some(LateRate { id: "last", label, share, stretch: results.last_steps(count)? })
+}
+
+/// Fresh rate, late rate, and what the one is of the other; response times from the steps of
+/// the late rate.
 fn figures(wsat: &Wsat, results: &Results<'_>) -> Vec<KeyFigure> {
-    let fresh = results.minutes.first().and_then(|minute| minute.iops);
-    let track = results.verdict.as_ref().and_then(|verdict| verdict.tracks.first());
-    let several = results.minutes.len() > LAST_MINUTES;
-    let sustained = track.map(|track| track.average);
-    let sustained = sustained.or_else(|| results.last_minutes(LAST_MINUTES).filter(|_| several));
-    let share = sustained.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(s, f)| s / f * 100.0);
-    let last = results.minutes.last();
-    // A run too short for a sustained rate shows at least how far it fell.
-    let fallen = last.filter(|_| sustained.is_none() && results.minutes.len() > 1);
     let name = &wsat.workload;
-    vec![
-        KeyFigure::new("fresh-iops", format!("{name}, first step"), fresh, "IOPS"),
-        KeyFigure::new("sustained-iops", format!("{name}, sustained"), sustained, "IOPS"),
-        KeyFigure::new(
-            "last-iops",
-            format!("{name}, last step"),
-            fallen.and_then(|minute| minute.iops),
-            "IOPS",
-        ),
-        KeyFigure::new("sustained-share", "Sustained share of fresh", share, "%"),
-        KeyFigure::new("sustained-mean", "Mean, last step", last.and_then(|m| m.art), "ms"),
-        KeyFigure::new("five-nines", "99.999 %, last step", last.and_then(|m| m.five_nines), "ms")
+    let fresh = results.minutes.first().and_then(|minute| minute.iops);
+    let mut figures =
+        vec![KeyFigure::new("fresh-iops", format!("{name}, first step"), fresh, "IOPS")];
+    let Some(LateRate { id, label, share, stretch }) = late_rate(wsat, results) else {
+        return figures;
+    };
+    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+    let part = stretch.iops.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(l, f)| l / f * 100.0);
+    let (mean, tail) = (stretch.tally.response_mean(), stretch.tally.percentile(FIVE_NINES));
+    figures.extend([
+        KeyFigure::new(&format!("{id}-iops"), format!("{name}, {label}"), stretch.iops, "IOPS"),
+        KeyFigure::new(&format!("{id}-share"), share, part, "%"),
+        KeyFigure::new(&format!("{id}-mean"), format!("Mean, {label}"), ms(mean), "ms"),
+        KeyFigure::new(&format!("{id}-five-nines"), format!("99.999 %, {label}"), ms(tail), "ms")
             .of_buckets(),
-    ]
+    ]);
+    figures
 }
 
 /// First step, last step and histogram run in long form.
@@ -326,12 +358,32 @@ fn summary_table(results: &Results<'_>) -> Table {
     }
     // Of fewer steps the first is one, and a mean with it is of two states.
     if results.minutes.len() > LAST_MINUTES {
-        let last = results.last_minutes(LAST_MINUTES);
+        let last = results.last_steps(LAST_MINUTES).and_then(|stretch| stretch.iops);
         rows.push(mean(&format!("Mean of the last {LAST_MINUTES} steps"), last));
     }
+    rows.extend(results.histogram.map(histogram_row));
     let columns =
         ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "At min", "Written GB", "Drive fills"];
     Table::new("wsat-summary", "Write saturation", "").columns(columns).rows(rows)
+}
+
+/// The run after the saturation, which is no minute of it.
+fn histogram_row(measurement: &Measurement) -> Row {
+    let tally = measurement.total();
+    let ms = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 3);
+    Row::new(
+        "Histogram run, after the saturation",
+        [
+            TableCell::number(measurement.iops(), 1),
+            TableCell::number(measurement.mb_per_second(), 1),
+            ms(tally.response_mean()),
+            ms(tally.percentile(FIVE_NINES)),
+            ms(tally.response_longest()),
+            TableCell::text(""),
+            TableCell::text(""),
+            TableCell::text(""),
+        ],
+    )
 }
 
 /// What a plot is drawn against.
@@ -609,7 +661,7 @@ fn measured_chapter(between: &BetweenRounds, results: &Results<'_>) -> Page {
 }
 
 fn mean_iops(results: &Results<'_>) -> Option<f64> {
-    results.last_minutes(results.minutes.len())
+    results.last_steps(results.minutes.len())?.iops
 }
 
 fn saturation_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {

@@ -3,10 +3,10 @@
 use super::setup::{HISTOGRAM, PHASE, Saturation, Wsat};
 use crate::exhibits::response::FIVE_NINES;
 use crate::ground::attempts::last_attempt;
-use crate::ground::secondary::{Secondary, mean};
-use crate::pts::between::{minutes, steps_of};
+use crate::ground::secondary::Secondary;
+use crate::pts::between::{BetweenRounds, minutes, steps_of};
 use steadfast_domain::step::SHORTFALL_MAX;
-use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
+use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
 /// Everything that the exhibits are made of.
 pub struct Results<'a> {
@@ -66,6 +66,33 @@ pub struct Minute {
     pub gap: bool,
 }
 
+/// Several steps as one: rate and response times of all of their I/Os.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stretch {
+    /// Reads and writes per second of measured time.
+    pub iops: Option<f64>,
+    /// Every read and write.
+    pub tally: Tally,
+}
+
+impl Stretch {
+    /// Merges steps; `None` without any.
+    fn merged(steps: &[&Measurement]) -> Option<Stretch> {
+        let mut tally = Tally::default();
+        let mut elapsed = Nanos::ZERO;
+        for step in steps {
+            tally.merge(&step.total());
+            elapsed += step.elapsed;
+        }
+        let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
+        (!steps.is_empty()).then_some(Stretch { iops, tally })
+    }
+    /// One measurement as a stretch.
+    pub fn of_measurement(measurement: &Measurement) -> Stretch {
+        Stretch { iops: measurement.iops(), tally: measurement.total() }
+    }
+}
+
 impl<'a> Results<'a> {
     /// The results of a record.
     pub fn of(wsat: &Wsat, record: &'a Record) -> Self {
@@ -80,10 +107,32 @@ impl<'a> Results<'a> {
         Results { minutes: minute_by_minute(wsat, &steps), steps, verdict, end, histogram }
     }
 
-    /// Mean IOPS of the last `count` whole minutes.
-    pub fn last_minutes(&self, count: usize) -> Option<f64> {
-        let from = self.minutes.len().saturating_sub(count);
-        mean(self.minutes[from..].iter().map(|minute| minute.iops))
+    /// Merges the last `count` minutes: every I/O counts once, so a shorter last step has
+    /// the weight of its time. `None` without steps.
+    pub fn last_steps(&self, count: usize) -> Option<Stretch> {
+        let measured: Vec<&Measurement> = self
+            .steps
+            .iter()
+            .map(|(_, outcome)| &outcome.measurement)
+            .filter(|measurement| measurement.elapsed.0 > 0)
+            .collect();
+        Stretch::merged(&measured[measured.len().saturating_sub(count)..])
+    }
+
+    /// Merges the measured minutes of the steady window; `None` where no window is steady,
+    /// or the drive was still fresh in it.
+    pub fn steady_window(&self, between: &BetweenRounds) -> Option<Stretch> {
+        let verdict = self.verdict.as_ref().filter(|verdict| verdict.steady)?;
+        let (first, last) = verdict.window.filter(|_| verdict.reservation.is_none())?;
+        let measured: Vec<&Measurement> = self
+            .steps
+            .iter()
+            .filter(|(step, _)| {
+                (first..=last).contains(&step.place.round) && between.is_measured(step.place.point)
+            })
+            .map(|(_, outcome)| &outcome.measurement)
+            .collect();
+        Stretch::merged(&measured)
     }
 
     /// What was sensed over the saturation.
@@ -117,8 +166,8 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> E
 }
 
 fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
-    let capacity = wsat.ground.geometry.capacity.as_gb();
-    let (mut time, mut bytes) = (Nanos::ZERO, 0.0);
+    let capacity = wsat.ground.geometry.capacity;
+    let (mut time, mut bytes) = (Nanos::ZERO, Bytes(0));
     // A limit in bytes that is reached at a cut leaves a last step of no length.
     let steps = steps.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);
     steps
@@ -127,15 +176,15 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
             let total: Tally = measurement.total();
             let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
-            bytes += measurement.written().as_gb();
+            bytes.0 += measurement.written().0;
             Minute {
                 round: step.place.round,
                 time: minutes(time),
-                written_gb: bytes,
-                fills: bytes / capacity,
+                written_gb: bytes.as_gb(),
+                fills: bytes.0 as f64 / capacity.0 as f64,
                 iops: measurement.iops(),
                 mb_per_second: measurement.mb_per_second(),
-                art: ms(total.response_mean()),
+                art: total.response_mean_ms(),
                 five_nines: ms(total.percentile(FIVE_NINES)),
                 mrt: ms(total.response_longest()),
                 amplification: measurement.write_amplification,

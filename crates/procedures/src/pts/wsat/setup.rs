@@ -247,11 +247,18 @@ impl Wsat {
         format!("at the first of: {}", limits.join("; "))
     }
 
+    /// What limits it by bytes, in words that fit the fills that are printed with them: a mix
+    /// ends at bytes of reads and writes, and its writes are only expected.
     pub(super) fn fills_text(&self) -> String {
-        match self.ground.settings.steady_state {
-            SteadyStateMethod::Bytes(bytes) => format!("{bytes} written"),
-            SteadyStateMethod::Fills(fills) => format!("{fills} x user capacity written"),
-            _ => format!("{FILLS} x user capacity written"),
+        let amount = match self.ground.settings.steady_state {
+            SteadyStateMethod::Bytes(bytes) => bytes.to_string(),
+            SteadyStateMethod::Fills(fills) => format!("{fills} x user capacity"),
+            _ => format!("{FILLS} x user capacity"),
+        };
+        if self.workload.read_percent() == 0 {
+            format!("{amount} written")
+        } else {
+            format!("the I/Os expected to write {amount}")
         }
     }
 }
@@ -300,7 +307,7 @@ fn fill(
     geometry: Geometry,
     preconditions: bool,
 ) -> Result<Fill, Unsuitable> {
-    let chosen = Fill::chosen(settings, geometry.capacity)?;
+    let chosen = Fill::chosen(&LEAST_FILLS, settings, geometry.capacity)?;
     if workload.read_percent() == 100 {
         return Ok(Fill::default());
     }

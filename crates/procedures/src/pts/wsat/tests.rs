@@ -421,8 +421,86 @@ fn a_mean_of_fresh_and_last_steps_is_not_shown() {
         };
         table.rows.iter().map(|row| row.head.clone()).collect()
     };
-    assert_eq!(rows("4"), ["First step", "Last step"]);
-    assert_eq!(rows("6"), ["First step", "Last step", "Mean of the last 5 steps"]);
+    let after = "Histogram run, after the saturation";
+    assert_eq!(rows("4"), ["First step", "Last step", after]);
+    assert_eq!(rows("6"), ["First step", "Last step", "Mean of the last 5 steps", after]);
+}
+
+fn figure(findings: &Findings, id: &str) -> Option<f64> {
+    findings.front.figures.iter().find(|figure| figure.id == id)?.value
+}
+
+/// A drive that loses 100 IOPS a minute until its histogram, which has 700.
+fn falling(step: &Step) -> f64 {
+    match step.place.phase.as_str() {
+        HISTOGRAM => 700.0,
+        _ => 2000.0 - 100.0 * f64::from(step.place.point),
+    }
+}
+
+#[test]
+fn without_a_steady_window_page_one_has_the_histogram_and_nothing_sustained() {
+    for time in ["4min", "9min"] {
+        let wsat = test(|s| s.steady_state = format!("time:{time}").parse().unwrap());
+        let mut bench = scripted(falling);
+        bench.response =
+            |step| Some(Nanos::from_millis(if step.place.phase == HISTOGRAM { 9 } else { 2 }));
+        wsat.conduct(&mut bench).unwrap();
+        let findings = wsat.study(&record(&wsat.ground.settings, bench.entries));
+        assert_eq!(figure(&findings, "fresh-iops"), Some(1900.0));
+        assert_eq!(figure(&findings, "after-iops"), Some(700.0), "{time}");
+        assert_eq!(figure(&findings, "after-mean"), Some(9.0), "of the same run");
+        let share = figure(&findings, "after-share").unwrap();
+        assert!((share - 700.0 / 19.0).abs() < 1e-9);
+        assert_eq!(figure(&findings, "sustained-iops"), None);
+        assert!(!findings.front.figures.iter().any(|f| f.label.contains("ustained")));
+    }
+}
+
+/// 1,600 to 1,300 IOPS for 60 s each and 1,000 for the last 30 s: an own sum.
+#[test]
+fn without_a_histogram_the_last_steps_count_by_their_time_and_are_called_not_steady() {
+    let wsat = test(|s| {
+        s.profile = Profile::Pts11;
+        s.steady_state = "time:510s".parse().unwrap();
+    });
+    let (all, findings) = conducted(&wsat, |step| match step.place.point {
+        9 => 1000.0,
+        point => 2100.0 - 100.0 * f64::from(point),
+    });
+    assert_eq!((all.len(), all[8].cut), (9, Some(Nanos::from_secs(30))));
+    let ios = (1600.0 + 1500.0 + 1400.0 + 1300.0) * 60.0 + 1000.0 * 30.0;
+    assert!((figure(&findings, "last-iops").unwrap() - ios / 270.0).abs() < 1e-9);
+    let label = &findings.front.figures.iter().find(|f| f.id == "last-iops").unwrap().label;
+    assert!(label.contains("last 5 steps, not steady"), "{label}");
+    assert_eq!(figure(&findings, "after-iops"), None);
+}
+
+#[test]
+fn a_steady_window_is_sustained_unless_the_drive_was_still_fresh() {
+    let of = |least: &str| {
+        let wsat = test(|s| {
+            s.steady_state = SteadyStateMethod::Btw;
+            set(s, "least-fills", least);
+        });
+        conducted(&wsat, |step| if step.place.phase == HISTOGRAM { 80.0 } else { 100.0 }).1
+    };
+    assert_eq!(figure(&of("1"), "sustained-iops"), Some(100.0));
+    let fresh = of("0");
+    assert_eq!(figure(&fresh, "sustained-iops"), None, "STILL FRESH");
+    assert_eq!(figure(&fresh, "after-iops"), Some(80.0));
+}
+
+/// The writes of a mix are expected, not counted on: 3.9 fills are no "4 x written".
+#[test]
+fn a_mix_that_ends_by_bytes_does_not_say_that_it_wrote_them() {
+    let wsat = test(|s| {
+        set(s, "workload", "RND 8K RW50");
+        s.steady_state = "fills:2".parse().unwrap();
+    });
+    assert_eq!(wsat.fills_text(), "the I/Os expected to write 2 x user capacity");
+    let writes = test(|s| s.steady_state = "fills:2".parse().unwrap());
+    assert_eq!(writes.fills_text(), "2 x user capacity written");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The exhibits of XSR: the pages of the 2.0 form (throughput, response times,
 //! table of recovery), and those of 1.1 (windows around the switches).
 
-use super::results::{Minute, Recovery, Results, SegmentResult};
+use super::results::{Minute, NEARLY, Recovery, Results, SegmentResult};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
 use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
@@ -34,13 +34,13 @@ pub fn findings(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Findings {
     Findings {
         ending: ending(xsr, record, results),
         caveats,
-        summary: vec![Exhibit::Table(segments_table(results, "xsr-summary"))],
+        summary: vec![Exhibit::Table(segments_table(xsr, results, "xsr-summary"))],
         form_pages: form_pages(xsr, results),
         chapters: chapters(xsr, record, results),
         long_tables: vec![minutes_table(results), every_step(&choices, record)],
         metrics: metrics(results),
         ..frame("XSR", &choices, record, header(xsr, record))
-            .fronted(figures(results), ["tp-all", "recovery"])
+            .fronted(figures(xsr, results), ["tp-all", "recovery"])
     }
 }
 
@@ -52,13 +52,45 @@ fn ending(xsr: &Xsr, record: &Record, results: &Results<'_>) -> String {
     format!("All three segments ran without interruption. {}", recovery_text(xsr, results))
 }
 
+/// When the last segment came close to the level that counts as recovered, which a drive
+/// that is back at its speed passes by chance.
+fn near_text(xsr: &Xsr, results: &Results<'_>) -> String {
+    let time = |recovery| match recovery {
+        Recovery::After(minutes) => format!("after {}", recovery_time(xsr, minutes).2),
+        Recovery::NotYet => "not yet".to_owned(),
+        Recovery::NotMeasured => "not measured".to_owned(),
+    };
+    format!(
+        "{NEARLY} % of the first segment's average: {}. Within the range of the first segment's \
+         own steps: {}.",
+        time(results.nearly),
+        time(results.within_range)
+    )
+}
+
+/// A time of recovery with the resolution that it has: that of a step.
+fn recovery_time(xsr: &Xsr, minutes: f64) -> (f64, &'static str, String) {
+    let step = xsr.ground.minute;
+    let (value, unit) = if step.0.is_multiple_of(60_000_000_000) {
+        (minutes, "min")
+    } else {
+        (minutes * 60.0, "s")
+    };
+    (value, unit, format!("{} {unit} (in steps of {step})", number(value, 0)))
+}
+
+/// Decimals of a minute that steps tell apart.
+fn minute_decimals(xsr: &Xsr) -> u8 {
+    if xsr.ground.minute.0.is_multiple_of(60_000_000_000) { 0 } else { 2 }
+}
+
 fn recovery_text(xsr: &Xsr, results: &Results<'_>) -> String {
     let level = format!("{} % of the first segment's average throughput", xsr.recovery_level);
     match results.recovery {
         Recovery::NotMeasured => "Recovery is not measured yet.".into(),
         Recovery::NotYet => format!("Not recovered yet: the last segment never reached {level}."),
         Recovery::After(minutes) => {
-            format!("Recovered after {} minutes: {level} reached.", number(minutes, 2))
+            format!("Recovered after {}: {level} reached.", recovery_time(xsr, minutes).2)
         }
     }
 }
@@ -106,17 +138,27 @@ fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
 }
 
 /// End-of-segment throughput, peaks and recovery.
-fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
+fn figures(xsr: &Xsr, results: &Results<'_>) -> Vec<KeyFigure> {
     let rate = |(number, segment): (usize, &SegmentResult<'_>)| {
         let id = format!("segment-{}-rate", number + 1);
         KeyFigure::new(&id, name(segment), segment.average(), "MB/s")
     };
     let mut figures: Vec<KeyFigure> = results.segments.iter().enumerate().map(rate).collect();
-    let minutes = match results.recovery {
-        Recovery::After(minutes) => Some(minutes),
-        Recovery::NotYet | Recovery::NotMeasured => None,
-    };
-    figures.push(KeyFigure::new("recovery", "Bandwidth recovery", minutes, "min"));
+    let step = xsr.ground.minute;
+    for (id, label, recovery) in [
+        ("recovery", format!("Bandwidth recovery, in steps of {step}"), results.recovery),
+        ("recovery-nearly", format!("To {NEARLY} % of segment 1"), results.nearly),
+        ("recovery-range", "To the range of segment 1's steps".to_owned(), results.within_range),
+    ] {
+        let (value, unit) = match recovery {
+            Recovery::After(minutes) => {
+                let (value, unit, _) = recovery_time(xsr, minutes);
+                (Some(value), unit)
+            }
+            Recovery::NotYet | Recovery::NotMeasured => (None, "min"),
+        };
+        figures.push(KeyFigure::new(id, label, value, unit).whole());
+    }
     figures
 }
 
@@ -132,7 +174,14 @@ fn metrics(results: &Results<'_>) -> Vec<Metric> {
     results.segments.iter().enumerate().flat_map(of_segment).collect()
 }
 
-fn segments_table(results: &Results<'_>, id: &str) -> Table {
+fn segments_table(xsr: &Xsr, results: &Results<'_>, id: &str) -> Table {
+    let decimals = minute_decimals(xsr);
+    let recovered = |index: usize, recovery: Recovery| match (index, recovery) {
+        (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), decimals),
+        (2, Recovery::NotYet) => TableCell::text("not yet"),
+        (2, Recovery::NotMeasured) => TableCell::Missing,
+        _ => TableCell::text(""),
+    };
     let rows = results.segments.iter().enumerate().map(|(index, segment)| {
         Row::new(
             format!("{} {}", index + 1, name(segment)),
@@ -141,12 +190,9 @@ fn segments_table(results: &Results<'_>, id: &str) -> Table {
                 TableCell::number(segment.end(), 1),
                 TableCell::number(segment.peak_art(), 3),
                 TableCell::number(segment.peak_mrt(), 3),
-                match (index, results.recovery) {
-                    (2, Recovery::After(minutes)) => TableCell::number(Some(minutes), 2),
-                    (2, Recovery::NotYet) => TableCell::text("not yet"),
-                    (2, Recovery::NotMeasured) => TableCell::Missing,
-                    _ => TableCell::text(""),
-                },
+                recovered(index, results.recovery),
+                recovered(index, results.nearly),
+                recovered(index, results.within_range),
             ],
         )
     });
@@ -156,6 +202,8 @@ fn segments_table(results: &Results<'_>, id: &str) -> Table {
         "Peak ART ms",
         "Peak MRT ms",
         "Bandwidth recovery min",
+        "To 95 % min",
+        "To segment 1's range min",
     ];
     Table::new(id, "Segments: throughput, peaks and recovery", "Segment")
         .columns(columns)
@@ -183,8 +231,9 @@ fn form_pages(xsr: &Xsr, results: &Results<'_>) -> Vec<Page> {
             page(
                 "XSR End of Segment TP, Peak ART, Peak MRT, Recovery",
                 vec![
-                    Exhibit::Table(segments_table(results, "segments")),
+                    Exhibit::Table(segments_table(xsr, results, "segments")),
                     Exhibit::Text(recovery_text(xsr, results)),
+                    Exhibit::Text(near_text(xsr, results)),
                 ],
             ),
         ],
@@ -297,7 +346,10 @@ fn recovery_plot(xsr: &Xsr, results: &Results<'_>) -> Option<Plot> {
     let threshold = vec![(0.0, level), (end * unit, level)];
     let mark = recovered.map(|minutes| Marker {
         x: minutes * unit,
-        label: format!("recovered: {} min", number(minutes, 2)),
+        label: {
+            let (value, unit, _) = recovery_time(xsr, minutes);
+            format!("recovered: {} {unit}", number(value, 0))
+        },
     });
     let y = Axis::new("Throughput (MB/s)", Scale::Linear);
     let plot = Plot::new(PlotKind::Lines, "recovery", "XSR Recovery after the switch", time, y)
@@ -357,8 +409,9 @@ fn chapters(xsr: &Xsr, record: &Record, results: &Results<'_>) -> Vec<Page> {
     let mut chapters = common_chapters(&choices, record);
     let mut segments = vec![
         Exhibit::Listing(listing(xsr)),
-        Exhibit::Table(segments_table(results, "segments-chapter")),
+        Exhibit::Table(segments_table(xsr, results, "segments-chapter")),
         Exhibit::Text(recovery_text(xsr, results)),
+        Exhibit::Text(near_text(xsr, results)),
     ];
     segments.extend(recovery_plot(xsr, results).map(Exhibit::Plot));
     let is_11 = xsr.ground.settings.profile == Profile::Pts11;
@@ -427,7 +480,7 @@ fn secondary_chapter(record: &Record, results: &Results<'_>) -> Page {
             SecondaryPoint {
                 name: name.clone(),
                 iops: (time > 0.0).then(|| tally.ios as f64 / time),
-                art: tally.response_mean().map(steadfast_domain::Nanos::as_millis_f64),
+                art: tally.response_mean_ms(),
                 tally,
                 sensed: segment.secondary(),
             }

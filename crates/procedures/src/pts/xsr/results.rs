@@ -4,10 +4,15 @@ use super::setup::{Segment, Xsr};
 use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
 use crate::ground::secondary::{Secondary, mean};
 use crate::pts::between::minutes;
+use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
 
 /// Minutes over which the end of a segment is averaged: our choice.
 const END_MINUTES: usize = 5;
+
+/// Percent of the first segment's average that a drive reaches before it oscillates around
+/// that average: about half of the first segment's own steps are below it. Ours.
+pub const NEARLY: u8 = 95;
 
 /// Everything that the exhibits are made of.
 pub struct Results<'a> {
@@ -15,6 +20,10 @@ pub struct Results<'a> {
     pub segments: Vec<SegmentResult<'a>>,
     /// When the last segment recovered.
     pub recovery: Recovery,
+    /// When it reached [`NEARLY`] of what counts as recovered.
+    pub nearly: Recovery,
+    /// When it came into the range of the first segment's own steps.
+    pub within_range: Recovery,
 }
 
 /// Whether and when the last segment reached the first one's throughput.
@@ -75,8 +84,15 @@ impl<'a> Results<'a> {
                 SegmentResult { segment: segment.clone(), minutes, steps }
             })
             .collect();
-        let recovery = recovery(&segments, f64::from(xsr.recovery_level) / 100.0);
-        Results { segments, recovery }
+        let average = segments.first().and_then(SegmentResult::average);
+        let percent = |level: u8| average.map(|rate| rate * (f64::from(level) / 100.0));
+        let lowest = segments.first().and_then(SegmentResult::lowest);
+        Results {
+            recovery: recovery(&segments, percent(xsr.recovery_level)),
+            nearly: recovery(&segments, percent(NEARLY)),
+            within_range: recovery(&segments, lowest),
+            segments,
+        }
     }
 
     /// The minute at which a segment begins, 0 being the first.
@@ -97,20 +113,21 @@ fn minute(measurement: &Measurement, time: Nanos) -> Minute {
     Minute {
         time: minutes(time),
         mb_per_second: measurement.mb_per_second(),
-        art: ms(total.response_mean()),
+        art: total.response_mean_ms(),
         mrt: ms(total.response_longest()),
     }
 }
 
-fn recovery(segments: &[SegmentResult<'_>], level: f64) -> Recovery {
-    let [first, .., last] = segments else { return Recovery::NotMeasured };
-    let (Some(wanted), false) = (first.average(), last.minutes.is_empty()) else {
+/// When the last segment first had so many MB/s.
+fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> Recovery {
+    let [_, .., last] = segments else { return Recovery::NotMeasured };
+    let (Some(wanted), false) = (wanted, last.minutes.is_empty()) else {
         return Recovery::NotMeasured;
     };
     let mut passed = Nanos::ZERO;
     for ((_, outcome), minute) in last.steps.iter().zip(&last.minutes) {
         passed += outcome.measurement.elapsed;
-        if minute.mb_per_second.is_some_and(|rate| rate >= wanted * level) {
+        if minute.mb_per_second.is_some_and(|rate| rate >= wanted) {
             return Recovery::After(minutes(passed));
         }
     }
@@ -123,6 +140,13 @@ impl SegmentResult<'_> {
         let bytes: u64 = self.steps.iter().map(|(_, o)| o.measurement.bytes().0).sum();
         let time: u64 = self.steps.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
         (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64())
+    }
+
+    /// MB/s of the slowest whole step; a shorter last one is none.
+    fn lowest(&self) -> Option<f64> {
+        let longest = self.steps.iter().map(|(_, o)| o.measurement.elapsed).max()?;
+        let rates = self.steps.iter().filter(|(_, o)| is_whole(o.measurement.elapsed, longest));
+        rates.filter_map(|(_, o)| o.measurement.mb_per_second()).min_by(f64::total_cmp)
     }
 
     /// MB/s over the last minutes.

@@ -59,7 +59,7 @@ fn recovery_is_the_first_minute_at_the_first_segments_average() {
     // 90 + 10 n reaches 500 in minute 41, 250 in minute 16.
     assert_eq!(recovery("100").0, Recovery::After(41.0));
     assert_eq!(recovery("50%").0, Recovery::After(16.0));
-    assert!(recovery("100").1.contains("41.00 minutes"));
+    assert!(recovery("100").1.contains("41 min (in steps of 60 s)"));
 }
 
 #[test]
@@ -71,6 +71,29 @@ fn never_recovered_reads_not_yet() {
     assert!(findings.ending.contains("Not recovered yet"), "{}", findings.ending);
     assert!(serde_json::to_string(&findings.summary).unwrap().contains("not yet"));
     assert!(findings.verdict.is_none());
+}
+
+/// Segment 1 has 100 IOPS and one minute of 90; segment 3 gives 50, 91, 96, 99.9 and then 100.
+#[test]
+fn recovery_is_to_the_minute_and_its_approach_stands_next_to_it() {
+    let xsr = test(|_| ());
+    let mut bench = scripted(|step| match (step.place.phase.as_str(), step.place.point) {
+        ("segment-1", 7) => 90.0,
+        ("segment-3", 1) => 50.0,
+        ("segment-3", 2) => 91.0,
+        ("segment-3", 3) => 96.0,
+        ("segment-3", 4) => 99.9,
+        _ => 100.0,
+    });
+    xsr.conduct(&mut bench).unwrap();
+    let findings = xsr.study(&record(&xsr.ground.settings, bench.entries));
+    let figure = |id: &str| {
+        let found = findings.front.figures.iter().find(|figure| figure.id == id).unwrap();
+        (found.value.unwrap(), found.unit.as_str(), found.digits)
+    };
+    assert_eq!(figure("recovery"), (5.0, "min", 1));
+    assert_eq!(figure("recovery-nearly"), (3.0, "min", 1));
+    assert_eq!(figure("recovery-range"), (2.0, "min", 1));
 }
 
 #[test]

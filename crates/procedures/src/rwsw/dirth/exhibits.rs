@@ -5,6 +5,7 @@
 use super::setup::{DEMAND, Dirth, HISTOGRAM, HISTOGRAM_TIME, best};
 use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
+use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
 use crate::exhibits::response::{
@@ -106,12 +107,16 @@ pub fn findings(dirth: &Dirth, record: &Record) -> Findings {
     }
 }
 
-/// What the chosen demand gave in the sweep.
+/// What the chosen demand gave in its histogram, and next to it the rate in the sweep by which
+/// it was chosen: a rate that was only passed through is no result.
 fn figures(results: &Results<'_>) -> Vec<KeyFigure> {
-    let chosen =
-        results.chosen.and_then(|demand| Some((demand, results.at(demand.outstanding())?)));
-    let segment = chosen.map(|(demand, m)| Segment::of(format!("MaxIOPS at {demand}"), &[m]));
-    segment.iter().flat_map(key_figures).collect()
+    let Some(demand) = results.chosen else { return Vec::new() };
+    let held = results.histogram.map(|m| Segment::of(format!("MaxIOPS at {demand}"), &[m]));
+    let swept = results.at(demand.outstanding()).and_then(Measurement::iops);
+    let label = format!("MaxIOPS at {demand}, in the sweep");
+    let mut figures: Vec<KeyFigure> = held.iter().flat_map(key_figures).collect();
+    figures.push(KeyFigure::new("sweep-iops", label, swept, "IOPS"));
+    figures
 }
 
 fn title(dirth: &Dirth) -> String {
@@ -185,26 +190,16 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
     caveats
 }
 
-/// Rates of the same demand differ by more than this share. The PTS's own limit for the
-/// excursion of a steady variable.
-const HELD_WITHIN: f64 = 0.2;
-
 /// The histogram is of another rate than the one by which its demand was chosen.
 fn not_held(results: &Results<'_>) -> Option<Caveat> {
-    let chosen = results.chosen.and_then(|demand| results.at(demand.outstanding()))?.iops()?;
-    let held = results.histogram?.iops()?;
-    ((held - chosen).abs() > HELD_WITHIN * chosen).then(|| {
-        Caveat::new(
-            CaveatKind::Deviation,
-            ids::MAX_IOPS_NOT_HELD,
-            format!(
-                "The demand was chosen at {chosen:.0} IOPS; during its histogram the drive gave \
-                 {held:.0}. It was not as steady as it was found."
-            ),
-            "Run it again with longer rounds or more fills before it (profile pts-2.0, --set \
-             least-fills).",
-        )
-    })
+    let demand = results.chosen?;
+    let swept = results.at(demand.outstanding())?.iops()?;
+    let rate = ChosenRate { point: "MaxIOPS", demand, swept, held: results.histogram?.iops()? };
+    held::caveat(
+        &[rate],
+        "Run it again with --set least-fills=1 or more, so that the workload itself has filled \
+         the drive before steady state is judged.",
+    )
 }
 
 fn above_ceiling(dirth: &Dirth, results: &Results<'_>) -> Option<Caveat> {
@@ -297,7 +292,7 @@ fn outstanding_page(results: &Results<'_>) -> Page {
          beyond it); MB (10^6 bytes) per second, right.",
     )
     .right(Axis::new("MB/s", Scale::Linear))
-    .with(Series::new("ART", Stroke::Measured, points(&|m| ms(m.total().response_mean()))))
+    .with(Series::new("ART", Stroke::Measured, points(&|m| m.total().response_mean_ms())))
     .with(Series::new(
         "99.999 %",
         Stroke::Measured,

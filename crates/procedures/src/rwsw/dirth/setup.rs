@@ -8,10 +8,11 @@ use crate::ground::choices::Choices;
 use crate::ground::preconditioning;
 use crate::parameters::Parameter;
 use crate::pts::between::{self, BetweenRounds};
+use crate::pts::dirth::most;
 use crate::rwsw::composite::Composite;
 use crate::rwsw::ladder::{Ladder, OUTSTANDING};
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_demand, check_ending};
-use crate::rwsw::regime::{PRECONDITIONING, Regime, STEADY, steady_composite};
+use crate::rwsw::regime::{PRECONDITIONING, Regime, STEADY, quick_fill_text, steady_composite};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::{Demand, Measurement, Nanos, Place, Record, Step};
 
@@ -119,11 +120,12 @@ impl Dirth {
             gap_effect,
             quick: format!(
                 "profile quick runs {} demands in steps of {} instead of 60 s, and {} before a \
-                 histogram of {}.",
+                 histogram of {}{}.",
                 self.ladder.demands.len(),
                 self.ground.minute,
                 self.run_in_time,
-                self.histogram_time
+                self.histogram_time,
+                quick_fill_text(&self.steady.fill)
             ),
             ..self.ground.choices()
         }
@@ -131,8 +133,8 @@ impl Dirth {
 }
 
 /// The demand with most IOPS among those that stay below the ceiling; of all where none
-/// does; of equals the one with fewer outstanding I/Os. Without response times (a
-/// rehearsal) the highest stands for it.
+/// does; of those that are equal within the noise the one with fewest outstanding I/Os.
+/// Without response times (a rehearsal) the highest stands for it.
 pub(super) fn best(ladder: &Ladder, measured: &[&Measurement], ceiling: Nanos) -> Demand {
     let rated: Vec<(Demand, f64, bool)> = ladder
         .demands
@@ -142,9 +144,8 @@ pub(super) fn best(ladder: &Ladder, measured: &[&Measurement], ceiling: Nanos) -
         .collect();
     let is_any_below = rated.iter().any(|(.., below)| *below);
     let candidates = rated.iter().filter(|(.., below)| *below || !is_any_below);
-    let most = candidates
-        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.outstanding().cmp(&a.0.outstanding())));
-    most.map_or(ladder.highest(), |(demand, ..)| *demand)
+    let rated = candidates.map(|(demand, iops, _)| (*demand, *iops));
+    most(rated).unwrap_or(ladder.highest())
 }
 
 /// What a gap did.

@@ -96,3 +96,53 @@ fn demands_of_the_user_have_no_place_in_it() {
     let why = crate::procedure(&settings, GEOMETRY, &[]).err().unwrap().0;
     assert!(why.contains("--set outstanding="), "{why}");
 }
+
+fn figure(findings: &Findings, id: &str) -> Option<f64> {
+    findings.front.figures.iter().find(|figure| figure.id == id)?.value
+}
+
+/// A drive that gives a rate only until the histogram.
+#[test]
+fn a_rate_that_was_only_passed_through_is_no_result() {
+    let settings = settings("rwsw-dirth");
+    let test = made(&settings);
+    let study = |held: f64| {
+        let mut bench = scripted(move |step: &Step| match step.place.phase.as_str() {
+            "max-histogram" => held,
+            _ => saturating(step),
+        });
+        bench.response = |_| Some(Nanos::from_millis(1));
+        test.conduct(&mut bench).unwrap();
+        test.study(&record(&settings, bench.entries))
+    };
+    let lost = study(978.0);
+    assert_eq!(figure(&lost, "iops"), Some(978.0));
+    assert_eq!(figure(&lost, "sweep-iops"), Some(6400.0));
+    let caveat = lost.caveats.iter().find(|c| c.id == "max-iops-not-held").unwrap();
+    assert_eq!(caveat.kind, steadfast_domain::CaveatKind::Invalidates, "a red bar");
+    assert!(caveat.remedy.contains("least-fills=1"), "{}", caveat.remedy);
+    assert!(!study(6300.0).caveats.iter().any(|c| c.id == "max-iops-not-held"));
+}
+
+/// 5,000 writes of 4 KiB and 2,000 of 64 KiB in 10,000 I/Os write 15,155.2 bytes an I/O: at 20
+/// IOPS 1 GiB in 59 min. What preconditioning wrote does not count, so that the window cannot
+/// begin with the first measured minute.
+#[test]
+fn fills_are_those_of_the_workload_itself() {
+    let cycles = |least: Option<&str>, profile| {
+        let mut settings = settings("rwsw-dirth");
+        settings.profile = profile;
+        if let Some(least) = least {
+            settings.parameters.insert("least-fills".into(), least.into());
+        }
+        let mut bench = scripted(|_| 20.0);
+        made(&settings).conduct(&mut bench).unwrap();
+        let all = steps(&bench.entries);
+        all.iter().rfind(|s| s.place.phase == "steady-state").unwrap().place.round
+    };
+    use steadfast_domain::Profile::{Pts20, Quick};
+    assert_eq!(cycles(Some("0"), Pts20), 5);
+    assert_eq!(cycles(None, Pts20), 6, "the first measured minute begins at 0.5 fills");
+    assert_eq!(cycles(Some("2"), Pts20), 8, "1 x the capacity in 59 minutes");
+    assert_eq!(cycles(None, Quick), 5, "quick does not wait");
+}

@@ -59,10 +59,59 @@ fn ending(replay: &Replay, record: &Record, results: &Results<'_>) -> String {
             format!("{} of {} I/Os were played", results.played(), script.counts.total())
         }
     };
-    match record.has_ended() {
-        true => format!("Replay complete: {what}."),
-        false => format!("The run is not finished: {what}."),
+    if !record.has_ended() {
+        return format!("The run is not finished: {what}.");
     }
+    match share_done(replay, results) {
+        Some(share) if share < KEPT_UP => {
+            format!("Replay ended: {what}; {}.", share_text(replay, share))
+        }
+        Some(share) => format!("Replay complete: {what}; {}.", share_text(replay, share)),
+        None => format!("Replay complete: {what}."),
+    }
+}
+
+/// Below this share of the captured I/Os a replay is not that of its capture. Ours.
+const KEPT_UP: f64 = 0.95;
+
+/// I/Os that were done as a share of those that the played steps had in the capture, or of
+/// those of the script that were not left out by choice.
+fn share_done(replay: &Replay, results: &Results<'_>) -> Option<f64> {
+    let asked = match &replay.course {
+        Course::Steps(planned) => planned.iter().map(|step| step.captured_ios(replay)).sum(),
+        Course::Script(script, _) => {
+            script.counts.total().saturating_sub(single_ios::left_out(results)) as f64
+        }
+    };
+    (asked > 0.0).then(|| results.played() as f64 / asked)
+}
+
+/// The share in a sentence. One that is short of a bound is not rounded up to it.
+fn share_text(replay: &Replay, share: f64) -> String {
+    let percent = (share * 1000.0).floor() / 10.0;
+    match &replay.course {
+        Course::Steps(_) => {
+            format!("{percent:.1} % of the captured I/Os of their streams, in the captured time")
+        }
+        Course::Script(..) => format!("{percent:.1} % of those that were to be played"),
+    }
+}
+
+/// A target that did not do the capture's I/Os in the capture's time.
+fn not_kept_up(replay: &Replay, record: &Record, results: &Results<'_>) -> Option<Caveat> {
+    let share = share_done(replay, results).filter(|share| *share < KEPT_UP)?;
+    record.has_ended().then(|| {
+        Caveat::new(
+            CaveatKind::Invalidates,
+            ids::REPLAY_SHARE,
+            format!(
+                "NOT THE WHOLE LOAD: {} were done: the target did not keep up. Its rates and \
+                 response times are those of another load than the capture's.",
+                share_text(replay, share)
+            ),
+            "Replay on a faster target, or a workload of fewer streams (--threshold).",
+        )
+    })
 }
 
 fn header(replay: &Replay, record: &Record) -> FormHeader {
@@ -110,6 +159,7 @@ fn mapping_text(script: &ScriptLoad) -> String {
 
 fn caveats(replay: &Replay, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
+    caveats.extend(not_kept_up(replay, record, results));
     caveats.extend(of_preconditioning(replay, record));
     match &replay.course {
         Course::Steps(_) => caveats.extend(of_the_steps(replay)),
@@ -346,11 +396,25 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
         )
     };
     let mean = mean_response(replay);
+    let workload = &replay.composite.workload;
+    let whole_ios = (workload.captured_ios > 0).then_some(workload.captured_ios as f64);
+    let whole_bytes = workload.captured_bytes.filter(|_| whole_ios.is_some());
     let columns = ["I/Os", "Bytes", "IOPS", "MB/s", "ART ms"];
     let rows = vec![
         replay_row(results),
         captured("Capture, applied streams", applied, applied_bytes, None),
-        captured("Capture, all I/Os", all, all_bytes, mean),
+        captured("Capture, all I/Os of these steps", all, all_bytes, mean),
+        // The time of the steps that are not played is not known.
+        Row::new(
+            "Capture, all I/Os",
+            [
+                TableCell::number(whole_ios, 0),
+                TableCell::number(whole_bytes.map(|bytes| bytes.0 as f64), 0),
+                TableCell::Missing,
+                TableCell::Missing,
+                TableCell::Missing,
+            ],
+        ),
     ];
     Table::new(id, "Replay and capture", "").columns(columns).rows(rows)
 }
@@ -371,7 +435,7 @@ fn figures(results: &Results<'_>) -> [KeyFigure; 4] {
     [
         KeyFigure::new("iops", "Replayed", rate(tally.ios as f64), "IOPS"),
         KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
-        KeyFigure::new("mean", "Mean response time", ms(tally.response_mean()), "ms"),
+        KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
         KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
     ]
 }
@@ -383,7 +447,7 @@ fn replay_row(results: &Results<'_>) -> Row {
         TableCell::number(Some(tally.bytes.0 as f64), 0),
         TableCell::number(rate(tally.ios as f64), 1),
         TableCell::number(rate(tally.bytes.as_mb()), 1),
-        TableCell::number(tally.response_mean().map(Nanos::as_millis_f64), 4),
+        TableCell::number(tally.response_mean_ms(), 4),
     ];
     Row::new("Replay", cells).strong(true)
 }

@@ -97,7 +97,7 @@ fn of_steps(replay: &Replay, planned: &[Planned], steps: &[(&Step, &Outcome)]) -
             at,
             iops: m.iops(),
             mb_per_second: m.mb_per_second(),
-            art: total.response_mean().map(Nanos::as_millis_f64),
+            art: total.response_mean_ms(),
             mrt: total.response_longest().map(Nanos::as_millis_f64),
             outstanding: outstanding(m),
         }
@@ -121,7 +121,7 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
                 ),
                 iops: interval.iops(),
                 mb_per_second: interval.bytes_per_second().map(|rate| rate / 1e6),
-                art: interval.response_mean().map(Nanos::as_millis_f64),
+                art: interval.response_mean_ms(),
                 mrt: longest.map(Nanos::as_millis_f64),
                 outstanding: (length.0 > 0).then(|| sum as f64 / length.0 as f64),
             });

@@ -95,6 +95,17 @@ pub(super) struct Planned {
     pub step: Step,
 }
 
+impl Planned {
+    /// I/Os of the applied streams that the capture had in the time that is played.
+    pub(super) fn captured_ios(&self, replay: &Replay) -> f64 {
+        let captured = &replay.composite.workload.steps[self.index];
+        let ios: u64 = replay.composite.counts_of(captured).iter().map(|(_, ios)| *ios).sum();
+        let time = self.step.load.stimulus().and_then(|stimulus| stimulus.until.time);
+        let part = time.map_or(1.0, |time| time.as_secs_f64() / captured.lasted.as_secs_f64());
+        ios as f64 * part
+    }
+}
+
 /// A replay, ready to be conducted on a device of known geometry.
 #[derive(Debug, Clone)]
 pub struct Replay {
@@ -146,6 +157,7 @@ impl Replay {
             demands: self.demands.clone(),
             rounds_max: self.regime.steady.as_ref().map(|steady| steady.cycles_max),
             ending: "when the capture is played to its end".to_owned(),
+            step_text: Some("each capture step's own".to_owned()),
             judged: self.regime.steady.is_some(),
             preconditioning: self.regime.independent(),
             measured_phases: vec![PHASE.to_owned()],

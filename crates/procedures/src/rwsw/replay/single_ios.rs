@@ -100,12 +100,18 @@ pub(super) fn caveats(script: &ScriptLoad, record: &Record, results: &Results<'_
             format!(
                 "{} times, for {} together, the next I/O was not decoded yet when it was looked \
                  for.",
-                sum.starved, sum.starved_for
+                sum.starved,
+                sum.starved_for.taken()
             ),
             "Keep the trace on a disk that is not under test.",
         ));
     }
     caveats
+}
+
+/// I/Os that were left out by choice.
+pub(super) fn left_out(results: &Results<'_>) -> u64 {
+    Sum::of(results).left_out
 }
 
 /// Response times from submission.

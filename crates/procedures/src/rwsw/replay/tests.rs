@@ -52,7 +52,10 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
         .collect();
     assert_eq!(idled, [Nanos::from_secs(20)], "what was silent between the second and the third");
     let findings = test.study(&record(&settings, bench.entries));
-    assert_eq!(findings.ending, "Replay complete: 3 of 3 capture steps were played.");
+    // 500 IOPS for 3 x 10 s; the steps had 3,000, 4,000 and 3,000 I/Os.
+    assert!(
+        findings.ending.starts_with("Replay complete: 3 of 3 capture steps were played; 150.0 %")
+    );
     let caveat = findings.caveats.iter().find(|c| c.id == "paced-by-rate").unwrap();
     assert!(caveat.text.starts_with("1 of 3 capture steps"), "{}", caveat.text);
     let steadfast_domain::findings::Exhibit::Plot(plot) = &findings.form_pages[3].exhibits[0]
@@ -62,6 +65,37 @@ fn capture_steps_are_played_with_their_counts_demands_times_and_pauses() {
     // 500 I/Os per second of 4 ms each: two outstanding, where the capture had 0.5.
     let first = |at: usize| plot.series[at].points[0];
     assert_eq!((first(0), first(1)), ((5.0, Some(2.0)), (5.0, Some(0.5))));
+}
+
+/// The streams of `workload()` have 10,000 I/Os in 30 s of steps; the whole capture has 10,007.
+#[test]
+fn a_target_that_does_not_keep_up_is_a_warning_with_its_share() {
+    let share = |iops: f64| {
+        let settings = plain("pauses", "skip");
+        let test = made(&settings);
+        let mut bench = scripted(|_| iops);
+        test.conduct(&mut bench).unwrap();
+        let findings = test.study(&record(&settings, bench.entries));
+        let is_warned = findings.caveats.iter().any(|c| c.id == "replay-share");
+        (findings.ending.clone(), is_warned, findings)
+    };
+    let (ending, is_warned, findings) = share(27.0);
+    assert!(ending.starts_with("Replay ended") && ending.contains("8.1 % of"), "{ending}");
+    assert!(is_warned);
+    let Exhibit::Table(table) = &findings.summary[0] else { panic!("no table") };
+    let number = |row: &str| {
+        let row = table.rows.iter().find(|found| found.head == row).unwrap();
+        match row.cells[0] {
+            Cell::Number { value, .. } => value,
+            ref other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(number("Capture, all I/Os"), 10_007.0);
+    assert_eq!(number("Capture, all I/Os of these steps"), 10_003.0);
+    assert_eq!(number("Capture, applied streams"), 10_000.0);
+    let (ending, is_warned, _) = share(316.6);
+    assert!(ending.contains("94.9 %") && is_warned, "not rounded up to the bound: {ending}");
+    assert!(!share(400.0).1);
 }
 
 #[test]
@@ -164,7 +198,12 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     made(&Settings { depth: Some(4), ..settings.clone() });
     assert!(!bench.0[0].continues && bench.0[1..].iter().all(|step| step.continues));
     let findings = test.study(&record(&settings, Vec::new()));
-    assert_eq!(findings.ending, "Replay complete: 0 of 10007 I/Os were played.");
+    assert_eq!(
+        findings.ending,
+        "Replay ended: 0 of 10007 I/Os were played; 0.0 % of those that were to be played."
+    );
+    let share = findings.caveats.iter().find(|c| c.id == "replay-share").unwrap();
+    assert_eq!(share.kind, steadfast_domain::CaveatKind::Invalidates);
     let left = findings.caveats.iter().find(|c| c.id == "replay-left-out").unwrap();
     assert!(left.text.contains("10007 are in no count"), "{}", left.text);
 }

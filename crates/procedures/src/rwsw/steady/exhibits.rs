@@ -19,6 +19,7 @@ use crate::rwsw::segments::{
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, FormHeader, KeyFigure, Origin, Page, Setting};
+use steadfast_domain::steady_state::TrackVerdict;
 use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Outcome, Record, Step, Verdict};
 
 /// A run with its steps and its verdict.
@@ -81,19 +82,48 @@ fn title(test: &SteadyStreams) -> String {
     format!("{} {}", name(test), test.composite)
 }
 
-/// The verdict of the run: every segment must be steady.
+/// The verdict of the run: every segment must be steady, and every segment's evidence is in it.
 fn whole_verdict(judged: &[Judged<'_>]) -> Option<Verdict> {
-    let worst = judged.iter().find(|run| !run.verdict.steady).or(judged.last());
-    worst.map(|run| run.verdict.clone())
+    if let [only] = judged {
+        return Some(only.verdict.clone());
+    }
+    let first = judged.first()?;
+    let same_window = judged.iter().all(|run| run.verdict.window == first.verdict.window);
+    let reservations: Vec<String> = judged
+        .iter()
+        .filter_map(|run| Some(format!("{}: {}", run.run.label, run.verdict.reservation.as_ref()?)))
+        .collect();
+    Some(Verdict {
+        steady: judged.iter().all(|run| run.verdict.steady),
+        window: first.verdict.window.filter(|_| same_window),
+        tracks: judged.iter().flat_map(|run| stream_tracks(run, same_window)).collect(),
+        criteria: first.verdict.criteria,
+        reservation: (!reservations.is_empty()).then(|| reservations.join("; ")),
+    })
 }
 
-/// The rate of each of the first streams; of all of them together what the window gave.
+/// The evidence of one stream among others; with its window where the streams differ in it.
+/// A window that does not count is not steady here, whatever its values are.
+fn stream_tracks(run: &Judged<'_>, same_window: bool) -> Vec<TrackVerdict> {
+    let verdict = &run.verdict;
+    let window = verdict.window.filter(|_| !same_window);
+    let name = match window {
+        Some((first, last)) => format!("{}, steps {first} to {last}", run.run.label),
+        None => run.run.label.clone(),
+    };
+    let judge = |track: &TrackVerdict| TrackVerdict {
+        name: name.clone(),
+        steady: track.steady && verdict.steady,
+        ..track.clone()
+    };
+    verdict.tracks.iter().map(judge).collect()
+}
+
+/// The rate of every stream; of all of them together what the window gave.
 fn figures(test: &SteadyStreams, judged: &[Judged<'_>], segments: &[Segment]) -> Vec<KeyFigure> {
-    const STREAMS: usize = 6;
     match test.kind {
         Kind::Individual => segments
             .iter()
-            .take(STREAMS)
             .map(|s| KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS"))
             .collect(),
         Kind::Multi => judged

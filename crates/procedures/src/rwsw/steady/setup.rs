@@ -10,7 +10,7 @@ use crate::pts::between::{self, BetweenRounds};
 use crate::pts::workload::SEQUENTIAL_DEMAND;
 use crate::rwsw::composite::{Alone, Composite};
 use crate::rwsw::method::{BETWEEN, CONTENT, FILLS, MEASURED, check_ending};
-use crate::rwsw::regime::{PRECONDITIONING, Regime, cycle, steady_composite};
+use crate::rwsw::regime::{PRECONDITIONING, Regime, cycle, quick_fill_text, steady_composite};
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::{Bytes, Demand, IoStream, Step};
 
@@ -85,9 +85,10 @@ impl SteadyStreams {
             measured_phases: self.runs.iter().map(|run| run.phase.clone()).collect(),
             gap_effect,
             quick: format!(
-                "profile quick measures steps of {} instead of 60 s, one in each cycle of {}.",
+                "profile quick measures steps of {} instead of 60 s, one in each cycle of {}{}.",
                 self.ground.minute,
-                self.cycle_text()
+                self.cycle_text(),
+                self.runs.first().map(|run| quick_fill_text(&run.fill)).unwrap_or_default()
             ),
             ..self.ground.choices()
         }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
 use crate::rwsw::sample::settings;
+use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::stimulus::{DataPattern, Op, Order};
 use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings};
 
@@ -54,7 +55,30 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
     assert_eq!(of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
     let findings = test.study(&record(&settings, bench.entries));
     assert_eq!(findings.ending, "Every one of 3 I/O streams reached steady state.");
-    assert!(findings.verdict.unwrap().steady);
+    let verdict = findings.verdict.unwrap();
+    assert!(verdict.steady);
+    let evidence: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
+    let streams = ["RND 4K W T4Q32", "RND 8K R T4Q32", "SEQ 64K W T1Q32"];
+    assert_eq!((verdict.window, &evidence[..]), (Some((1, 5)), &streams[..]));
+    let figures: Vec<&str> = findings.front.figures.iter().map(|f| f.label.as_str()).collect();
+    assert_eq!(figures, streams);
+}
+
+/// The third stream, whose rate doubles until its fourth measured minute.
+#[test]
+fn evidence_of_streams_that_end_at_different_rounds_names_their_windows() {
+    let settings = settings("individual-streams");
+    let test = made(&settings);
+    let mut bench = scripted(|step| match (step.place.phase.as_str(), step.place.round) {
+        ("stream-3", round @ 1..=3) => 1000.0 * f64::from(round),
+        _ => 8000.0,
+    });
+    test.conduct(&mut bench).unwrap();
+    let verdict = test.study(&record(&settings, bench.entries)).verdict.unwrap();
+    assert_eq!((verdict.steady, verdict.window), (true, None));
+    let names: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
+    assert_eq!(names[0], "RND 4K W T4Q32, steps 1 to 5");
+    assert_eq!(names[2], "SEQ 64K W T1Q32, steps 4 to 8");
 }
 
 #[test]
@@ -132,4 +156,20 @@ fn streams_of_no_whole_sectors_are_left_out_and_named() {
     let findings = test.study(&record(&settings, bench.entries));
     let caveat = findings.caveats.iter().find(|c| c.id == "streams-left-out").unwrap();
     assert!(caveat.text.contains("9 I/Os"), "{}", caveat.text);
+}
+
+#[test]
+fn a_share_of_bytes_that_are_not_known_is_missing() {
+    let mut settings = settings("multi-wsat");
+    settings.workload.as_mut().unwrap().captured_bytes = None;
+    let findings = made(&settings).study(&record(&settings, Vec::new()));
+    let mut exhibits = findings.pages().flat_map(|page| &page.exhibits);
+    let table = exhibits.find_map(|exhibit| match exhibit {
+        Exhibit::Table(table) if table.id == "applied-streams" => Some(table),
+        _ => None,
+    });
+    for row in &table.unwrap().rows {
+        assert!(matches!(row.cells[1], Cell::Number { .. }), "{row:?}");
+        assert!(matches!(row.cells[4], Cell::Missing), "{row:?}");
+    }
 }

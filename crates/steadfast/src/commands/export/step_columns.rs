@@ -2,9 +2,10 @@
 
 use super::{Column, count, number, text};
 use std::sync::Arc;
+use steadfast_domain::load_words::{alignment_text, content_text, pace_text, zones_text};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Tally};
+use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Stimulus, Tally};
 use steadfast_trace::table::{Kind, Value};
 
 /// A step of a run and what it did.
@@ -89,6 +90,14 @@ fn notation(step: &Step) -> String {
     }
 }
 
+/// Something of a load in words, empty where it has none of it; of loads that were applied at
+/// once, that of each.
+fn each_load(step: &Step, of: fn(&Stimulus) -> Option<String>) -> String {
+    let stimuli = step.step.load.stimuli();
+    let texts: Vec<String> = stimuli.iter().map(|load| of(load).unwrap_or_default()).collect();
+    if texts.iter().all(String::is_empty) { String::new() } else { texts.join(" | ") }
+}
+
 fn streams(streams: &[IoStream]) -> String {
     if let Some(mix) = mix(streams) {
         return mix.to_string();
@@ -167,6 +176,12 @@ fn where_it_stands() -> Vec<Column<Step>> {
         ("threads", Integer, |s| count(s.demand().map(|d| d.threads.into()))),
         ("queue_depth", Integer, |s| count(s.demand().map(|d| d.depth.into()))),
         ("outstanding", Integer, |s| count(Some(outstanding(s)))),
+        ("pace", Text, |s| text(Some(each_load(s, |l| pace_text(l.pace, &l.streams))))),
+        ("alignment", Text, |s| text(Some(each_load(s, |l| alignment_text(&l.streams))))),
+        ("zones", Text, |s| text(Some(each_load(s, |l| zones_text(&l.zones, &l.streams))))),
+        ("content", Text, |s| {
+            text(Some(each_load(s, |l| content_text(&l.data_pattern, &l.streams))))
+        }),
         ("began", Moment, |s| count(Some(s.measurement().began_unix_ms))),
         ("elapsed_s", Number, |s| number(Some(seconds(s.measurement().elapsed)))),
         ("complete", Flag, |s| Value::Flag(s.measurement().complete)),

@@ -326,6 +326,7 @@ fn side(tally: &Tally, errors: u64) -> Side {
         ios: tally.ios,
         bytes: tally.bytes.0,
         response_sum_ns: tally.response_sum.0,
+        responses: tally.responses(),
         response_max_ns: tally.response_max.0,
         errors,
     }

@@ -191,7 +191,8 @@ pub fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
     if a.is_simulated() || b.is_simulated() {
         return a.is_simulated() && b.is_simulated() && a.name == b.name;
     }
-    if a.transport != Transport::File && a.has_identity() && a.is_same(b) {
+    // A serial number alone may be that of two drives.
+    if a.transport != Transport::File && a.wwid.is_some() && a.is_same(b) {
         return true;
     }
     match (fs::metadata(a_path), fs::metadata(b_path)) {

@@ -9,9 +9,11 @@ mod combined;
 mod group;
 mod threads;
 
-use super::begin::{Armed, Beginning, Ended, Intent, default_directory, plain_name};
+use super::begin::{
+    Armed, Beginning, Ended, Intent, default_directory, names, plain_name, refuse_ambiguous,
+};
 use super::conduct::{state, unfinished, write_report};
-use super::resume::{self, Again};
+use super::resume::Again;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::prometheus::Exporter;
@@ -87,6 +89,7 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
     let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
     let stop = target::stop_on_signals()?;
     let devices = group.devices()?;
+    refuse_ambiguous(&arguments.yes_destroy, &devices)?;
     let mut all = Vec::new();
     for (at, member) in group.members.iter().enumerate() {
         let own = arguments_of(arguments, group, at, &devices);
@@ -122,8 +125,7 @@ fn arguments_of(
     devices: &[Device],
 ) -> ResumeArguments {
     let is_of_another = |typed: &String| {
-        !resume::names(typed, &devices[at])
-            && devices.iter().any(|device| resume::names(typed, device))
+        !names(typed, &devices[at]) && devices.iter().any(|device| names(typed, device))
     };
     let typed = arguments.yes_destroy.iter().filter(|typed| !is_of_another(typed));
     ResumeArguments {

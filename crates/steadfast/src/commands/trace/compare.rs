@@ -17,13 +17,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
+use steadfast_trace::Captured;
 use steadfast_trace::captured::Answer;
 use steadfast_trace::columns::heads;
+use steadfast_trace::compare::host_name;
 use steadfast_trace::compare::{SIDES_MAX, Side, SidesFound};
-use steadfast_trace::delta::{self, Align};
-use steadfast_trace::listened::Listened;
+use steadfast_trace::delta::Align;
+use steadfast_trace::filter::Filter;
 use steadfast_trace::steps::{STEPS_MAX, StepFigures};
-use steadfast_trace::{Captured, Pass};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct CompareContent {
@@ -172,14 +173,14 @@ fn by_clock(all: &[Selected]) -> Option<Vec<i64>> {
 
 /// Whether every capture shares some time with another.
 fn overlap(all: &[Selected]) -> bool {
-    let time = |capture: &Selected| {
-        let (conditions, account) =
-            (capture.conditions(), capture.captured.span_ns(&Pass::default()));
-        (conditions.clone(), conditions.lasted_ns.max(account.map_or(0, |(_, last)| last)))
+    let by_clock = |capture: &Selected| {
+        let observed = capture.captured.observed(&Filter::default());
+        Some(observed.shifted(capture.conditions().began_unix_ns?))
     };
-    let times: Vec<_> = all.iter().map(time).collect();
+    let times: Vec<_> = all.iter().map(by_clock).collect();
     let meets = |a: usize, b: usize| {
-        a != b && delta::overlap([a, b].map(|at| (&times[at].0, times[at].1))).is_some()
+        let both = times[a].as_ref().zip(times[b].as_ref());
+        a != b && both.is_some_and(|(a, b)| a.within(b.spans_ns()).total_ns() > 0)
     };
     (0..times.len()).all(|a| (0..times.len()).any(|b| meets(a, b)))
 }
@@ -192,7 +193,7 @@ fn axis(arguments: &CompareArguments, all: &[Selected], step_ns: u64) -> Axis {
     let time = if is_by_clock { arguments.time } else { TimeAxis::Relative };
     let earliest = all.iter().min_by_key(|capture| capture.conditions().began_unix_ns);
     let conditions = earliest.map(|capture| capture.conditions().clone()).unwrap_or_default();
-    let end = all.iter().map(|capture| capture.conditions().lasted_ns).max().unwrap_or(0);
+    let end = all.iter().map(|capture| capture.captured.end_ns()).max().unwrap_or(0);
     Axis::of(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
 }
 
@@ -215,9 +216,11 @@ impl SideFigures {
     fn of(capture: &Selected, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
         // Busy parts are shares of one device's time: the side's.
         let devices = capture.captured.tells_busy_time(&capture.pass, steps.values()).then_some(1);
-        let listened = Listened::of(&capture.pass.filter.spans_ns, capture.conditions());
+        let mut observed = capture.captured.observed_by_host(&capture.pass.filter);
+        let host = host_name(capture.conditions(), key.device);
+        let observed = observed.remove(&host).unwrap_or_default();
         let figures = steps.iter().map(|(at, step)| {
-            let mut figures = StepFigures::of(*at, step, (width, &listened), devices);
+            let mut figures = StepFigures::of(*at, step, (width, &observed), devices);
             figures.begin_ns = figures.begin_ns.saturating_add_signed(shift);
             figures
         });

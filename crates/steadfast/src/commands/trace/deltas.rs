@@ -12,9 +12,11 @@ use serde::Serialize;
 use steadfast_domain::text::printable;
 use steadfast_domain::{Caveat, Nanos};
 use steadfast_trace::captured::Answer;
-use steadfast_trace::delta::{self, Align, Delta, DeltaSide};
+use steadfast_trace::delta::{self, Align, AlignedCapture, Delta, DeltaSide};
 use steadfast_trace::delta_findings::{Compared, findings};
+use steadfast_trace::filter::Filter;
 use steadfast_trace::groups::{Facet, Groups};
+use steadfast_trace::observed_time::ObservedTime;
 use steadfast_trace::quality::Quality;
 use steadfast_trace::trust::Evidence;
 
@@ -24,7 +26,7 @@ struct DeltasContent<'a> {
     align: String,
     /// The captures, before and after.
     captures: &'a [String; 2],
-    /// The time that was looked at in each.
+    /// The observed time of each.
     observed_ns: [u64; 2],
     total: &'a Delta,
     /// What changed most first.
@@ -43,17 +45,16 @@ pub fn run(
     let names = output::names(&arguments.format);
     let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
     let shelf = shelf.transpose()?;
-    let lasted = lasted(&both)?;
-    let align = align(arguments, &mut both, lasted)?;
+    let align = align(arguments, &mut both)?;
     let mut sides = Vec::new();
     let (mut caveats, mut observed_ns, mut account) = (Vec::new(), [0; 2], None);
     for (at, capture) in both.iter().enumerate() {
         let (groups, evidence) = folded(capture, by)?;
-        let spans = capture.captured.observed(&capture.pass.filter, lasted[at]);
-        observed_ns[at] = spans.iter().map(|(from, to)| to - from).sum();
+        let observed = capture.captured.observed(&capture.pass.filter);
+        observed_ns[at] = observed.total_ns();
         caveats.extend(limits(['A', 'B'][at], &evidence));
         account.get_or_insert(evidence.account);
-        sides.push(DeltaSide::of(&groups, capture.conditions(), observed_ns[at]));
+        sides.push(DeltaSide::of(&groups, capture.conditions(), observed));
     }
     let sides: [DeltaSide; 2] = sides.try_into().ok().context("two captures are compared")?;
     let compared = Compared {
@@ -119,49 +120,81 @@ fn lines(arguments: &CompareArguments, compared: &Compared<'_>) -> String {
     )
 }
 
-/// How long each capture lasted.
-fn lasted(both: &[Selected; 2]) -> anyhow::Result<[u64; 2]> {
-    let [a, b] = both.each_ref().map(|capture| {
-        let known = capture.conditions().lasted_ns;
-        let found = |captured: &steadfast_trace::Captured<_>, _: &_| {
-            captured.span_ns(&steadfast_trace::Pass::default())
-        };
-        if known > 0 { Ok(known) } else { Ok(capture.ask(found)?.1.saturating_add(1)) }
-    });
-    let found: anyhow::Result<[u64; 2]> = a.and_then(|a| Ok([a, b?]));
-    found
-}
-
 /// Narrows both to what is compared.
-fn align(
-    arguments: &CompareArguments,
-    both: &mut [Selected; 2],
-    lasted: [u64; 2],
-) -> anyhow::Result<Align> {
-    let shared = delta::overlap([0, 1].map(|at| (both[at].conditions(), lasted[at])));
-    let align = arguments.align.clone();
-    let align = align.unwrap_or(if shared.is_some() { Align::Clock } else { Align::Start });
+fn align(arguments: &CompareArguments, both: &mut [Selected; 2]) -> anyhow::Result<Align> {
+    let by_clock = aligned_by_clock(both);
+    let shared = by_clock.as_ref().map(delta::shared_time).unwrap_or_default();
+    let align = match &arguments.align {
+        Some(align) => align.clone(),
+        None if overlap_by_clock(both) => Align::Clock,
+        None => Align::Start,
+    };
     match &align {
         Align::Start => {}
         Align::Mark(mark) => {
-            for capture in both.iter_mut() {
-                capture.begin_at_mark(mark)?;
-            }
+            let marks = [both[0].mark(mark)?, both[1].mark(mark)?];
+            let latest_ns = marks[0].max(marks[1]);
+            let captures = [0, 1].map(|at| AlignedCapture {
+                origin_ns: latest_ns - marks[at],
+                observed: observed(&both[at]),
+                grid: both[at].captured.step_grid(),
+            });
+            let span = delta::in_whole_steps(&captures, (latest_ns, u64::MAX));
+            let span = span.ok_or_else(|| no_common_step(both, &align))?;
+            narrow(both, &captures, &[span]);
         }
         Align::Clock => {
-            let shared = shared.ok_or_else(|| {
-                misuse(format!(
+            if !overlap_by_clock(both) {
+                return Err(misuse(format!(
                     "{} and {} do not overlap in time; use --align start, or --align mark:NAME",
                     both[0].name, both[1].name
-                ))
-            })?;
-            for (capture, span) in both.iter_mut().zip(shared) {
-                let filter = std::mem::take(&mut capture.pass.filter);
-                capture.pass.filter = filter.within(&[span]);
+                )));
             }
+            let captures = by_clock.filter(|_| !shared.is_empty());
+            let captures = captures.ok_or_else(|| no_common_step(both, &align))?;
+            narrow(both, &captures, &shared);
         }
     }
     Ok(align)
+}
+
+/// The observed time of a capture that its filter of time lets pass, steps cut.
+fn observed(capture: &Selected) -> ObservedTime {
+    let all = capture.captured.observed(&Filter::default());
+    all.passing(&capture.pass.filter.spans_ns, None)
+}
+
+/// Both on the clock; `None` where one does not tell when it began.
+fn aligned_by_clock(both: &[Selected; 2]) -> Option<[AlignedCapture; 2]> {
+    let [a, b] = both.each_ref().map(|capture| {
+        let grid = capture.captured.step_grid();
+        AlignedCapture::by_clock(capture.conditions(), observed(capture), grid)
+    });
+    a.zip(b).map(<[AlignedCapture; 2]>::from)
+}
+
+/// Whether both observed some moment.
+fn overlap_by_clock(both: &[Selected; 2]) -> bool {
+    aligned_by_clock(both).is_some_and(|captures| {
+        let moments = captures.map(|one| AlignedCapture { grid: None, ..one });
+        !delta::shared_time(&moments).is_empty()
+    })
+}
+
+fn narrow(both: &mut [Selected; 2], captures: &[AlignedCapture; 2], spans: &[(u64, u64)]) {
+    for (capture, aligned) in both.iter_mut().zip(captures) {
+        let own: Vec<(u64, u64)> = spans.iter().map(|span| aligned.own(*span)).collect();
+        let filter = std::mem::take(&mut capture.pass.filter);
+        capture.pass.filter = filter.within(&own);
+    }
+}
+
+fn no_common_step(both: &[Selected; 2], align: &Align) -> anyhow::Error {
+    misuse(format!(
+        "{} and {} have no whole step in common when aligned by {align}; name the trace files \
+         instead of sums, or fold them in narrower steps",
+        both[0].name, both[1].name
+    ))
 }
 
 fn folded(capture: &Selected, by: Facet) -> anyhow::Result<(Groups, Evidence)> {

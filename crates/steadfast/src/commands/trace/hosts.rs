@@ -30,9 +30,8 @@ pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
         let account = captured.run(pass, &mut [found.fold()])?;
         Ok(Answer { found, account })
     })?;
-    let listened = selected.captured.listened();
-    let filter = &selected.pass.filter;
-    let mut hosts = found.listing(arguments.rank, filter, conditions, &listened);
+    let observed = selected.captured.observed_by_host(&selected.pass.filter);
+    let mut hosts = found.listing(arguments.rank, conditions, &observed);
     let (all, apart) = (hosts.len(), hosts.iter().filter(|host| host.is_outlier()).count());
     if arguments.outliers {
         hosts.retain(HostFigures::is_outlier);

@@ -14,6 +14,7 @@ use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::SeenInPart;
 use steadfast_host::NewFile;
 use steadfast_trace::Writer;
+use steadfast_trace::clock::Moment;
 use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
 
 /// Bytes from which a format is recognized.
@@ -37,7 +38,7 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
         ),
     };
     // A part is never left behind as if it were the whole.
-    let imported = write(&output, &format, inputs)?;
+    let imported = write(&output, &format, inputs, began(arguments)?)?;
     output.place()?;
     tell(arguments, &imported)?;
     Ok(ExitState::Done)
@@ -57,6 +58,17 @@ fn format(arguments: &ImportArguments) -> anyhow::Result<Option<Format>> {
         ImportFormat::Alibaba => Format::Columns(ColumnPlan::alibaba()),
         ImportFormat::Tencent => Format::Columns(ColumnPlan::tencent()),
     }))
+}
+
+/// When the trace began, in nanoseconds since 1970, where the user says it.
+fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
+    match &arguments.began {
+        None => Ok(None),
+        Some(Moment::Date(unix_ns)) => Ok(Some(*unix_ns)),
+        Some(other) => Err(misuse(format!(
+            "--began takes a date and a time in UTC, such as '2026-11-21 06:16:17', not '{other}'"
+        ))),
+    }
 }
 
 type Content = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
@@ -84,7 +96,12 @@ fn peek(mut from: Box<dyn Read>, most: usize) -> std::io::Result<(Vec<u8>, Conte
     Ok((beginning.clone(), Cursor::new(beginning).chain(from)))
 }
 
-fn write(output: &NewFile, format: &Format, inputs: Vec<Input<'_>>) -> anyhow::Result<Imported> {
+fn write(
+    output: &NewFile,
+    format: &Format,
+    inputs: Vec<Input<'_>>,
+    began_unix_ns: Option<u64>,
+) -> anyhow::Result<Imported> {
     let cannot = || format!("{} cannot be written", output.path().display());
     let conditions =
         CaptureConditions { software: SOFTWARE.to_owned(), ..CaptureConditions::default() };
@@ -100,6 +117,9 @@ fn write(output: &NewFile, format: &Format, inputs: Vec<Input<'_>>) -> anyhow::R
     })?;
     writer.write(&events)?;
     imported.conditions.software = SOFTWARE.to_owned();
+    if let Some(began_unix_ns) = began_unix_ns {
+        imported.conditions.began_unix_ns = Some(began_unix_ns);
+    }
     let mut sink = writer.finish(imported.conditions.clone()).with_context(cannot)?;
     sink.flush().with_context(cannot)?;
     Ok(imported)

@@ -40,13 +40,9 @@ pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
         captured.span_of(pass, &account)?;
         Ok(Answer { found, account })
     })?;
-    // The capture listened until its end, and before its first I/O.
-    let last = account.span_ns.map_or(0, |(_, last)| last);
-    let end_ns = selected.conditions().lasted_ns.max(last.saturating_add(1));
-    let filter = &selected.pass.filter;
     let content = ProfileContent {
         step_ns,
-        intervals: found.listing(&selected.captured.observed(filter, end_ns)),
+        intervals: found.listing(&selected.captured.observed(&selected.pass.filter)),
     };
     match arguments.json {
         true => selected.print(account, content)?,

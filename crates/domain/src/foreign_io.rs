@@ -1,0 +1,206 @@
+//! I/Os that a device saw during a step and that were not the step's: the kernel's counts
+//! compared with the step's own.
+//!
+//! Bytes decide: a kernel that splits or merges I/Os counts other I/Os than the step, but the
+//! same bytes. Bytes above the step's own are those of somebody else. Only where bytes agree do
+//! the numbers of I/Os say whether some were split.
+
+use crate::kernel_counts::Counted;
+use crate::measurement::Measurement;
+use crate::step::{Load, Step};
+use crate::stimulus::Op;
+use crate::units::Bytes;
+use serde::Serialize;
+
+/// I/Os of one direction that the device saw during a step and that were not the step's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ForeignIo {
+    /// Read or write.
+    pub op: Op,
+    /// I/Os above the step's own. If the kernel splits I/Os of the step, its parts are among
+    /// them.
+    pub ios: u64,
+    /// Bytes above the step's own.
+    pub bytes: Bytes,
+    /// These bytes as a share of all bytes that the device moved during the step, 0 to 1.
+    pub share: f64,
+}
+
+/// In a step that takes over a running load or leaves one running, the load runs on while the
+/// kernel's counters are read: a difference of so many percent of the step's own bytes is
+/// possible without anybody else.
+const CHAINED_PERCENT: u64 = 1;
+
+impl Measurement {
+    /// What the device saw during the step and did not come from it, by direction. Empty if
+    /// the counts agree, or if there are no counts of the kernel.
+    pub fn foreign_ios(&self, step: &Step) -> Vec<ForeignIo> {
+        let Some(kernel) = self.kernel else { return Vec::new() };
+        let moved = kernel.read_bytes.0 + kernel.write_bytes.0;
+        let mut found = Vec::new();
+        for op in [Op::Read, Op::Write] {
+            let (own, seen) = (self.own_counts(op), kernel.direction(op));
+            let allowance = self.allowance(step, own);
+            let bytes = seen.bytes.saturating_sub(own.bytes);
+            if bytes > allowance.bytes {
+                found.push(ForeignIo {
+                    op,
+                    ios: seen.ios.saturating_sub(own.ios),
+                    bytes: Bytes(bytes),
+                    share: bytes as f64 / moved as f64,
+                });
+            }
+        }
+        found
+    }
+
+    /// Whether the kernel split I/Os of the step: in a direction whose bytes agree, it counted
+    /// over a tenth more I/Os.
+    pub fn is_split(&self, step: &Step) -> bool {
+        let Some(kernel) = self.kernel else { return false };
+        [Op::Read, Op::Write].into_iter().any(|op| {
+            let (own, seen) = (self.own_counts(op), kernel.direction(op));
+            let allowance = self.allowance(step, own);
+            let more = seen.ios.saturating_sub(own.ios);
+            own.bytes > 0
+                && seen.bytes.abs_diff(own.bytes) <= allowance.bytes
+                && more > allowance.ios.max(own.ios / 10)
+        })
+    }
+
+    /// I/Os of the step in one direction, in and outside the measured time.
+    fn own_counts(&self, op: Op) -> Counted {
+        let measured = self.direction(op);
+        let outside = self.unmeasured.iter().filter(|part| part.op == op);
+        outside.fold(Counted { ios: measured.ios, bytes: measured.bytes.0 }, |sum, part| Counted {
+            ios: sum.ios + part.ios,
+            bytes: sum.bytes + part.bytes.0,
+        })
+    }
+
+    /// By how much the kernel may differ without anybody else: failed I/Os, I/Os that did not
+    /// come back, and in a step of a chain those of its seams.
+    fn allowance(&self, step: &Step, own: Counted) -> Counted {
+        let is_chained = step.continues || !self.complete;
+        let seams = if is_chained { 2 * outstanding(&step.load) } else { 0 };
+        let ios = self.fault_count + self.outstanding + seams;
+        let percent = if is_chained { CHAINED_PERCENT } else { 0 };
+        Counted {
+            ios: ios + own.ios / 100 * percent,
+            bytes: ios.saturating_mul(largest(&step.load)) + own.bytes / 100 * percent,
+        }
+    }
+}
+
+/// I/Os that a load keeps outstanding at most.
+fn outstanding(load: &Load) -> u64 {
+    match load {
+        Load::Script(script) => script.demand.outstanding(),
+        Load::Stimulus(_) | Load::Together(_) => {
+            load.stimuli().iter().map(|stimulus| stimulus.demand.outstanding()).sum()
+        }
+    }
+}
+
+/// The largest I/O of a load, in bytes.
+fn largest(load: &Load) -> u64 {
+    match load {
+        Load::Script(script) => script.largest.0,
+        Load::Stimulus(_) | Load::Together(_) => {
+            load.streams().map(|stream| stream.size.0).max().unwrap_or(0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::{KernelCounters, StreamTally, Unmeasured};
+    use crate::stimulus::{ActiveRange, Demand, IoStream, Order, Stimulus, Until};
+    use crate::{Nanos, Place, Tally};
+
+    fn step() -> Step {
+        let streams = vec![IoStream::new(Op::Write, Order::Random, Bytes(4096))];
+        let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
+        let until = Until::time(Nanos::SECOND);
+        Step::alone(
+            Place::new("x", 0, 1, ""),
+            Stimulus::new(streams, range, Demand::new(2, 4), until),
+        )
+    }
+
+    /// 1,000 writes of 4 KiB in the measured time, 8 after it, as the kernel counted them.
+    fn measurement() -> Measurement {
+        let bytes = Bytes(1000 * 4096);
+        let tally = Tally { ios: 1000, bytes, ..Tally::default() };
+        let late = Unmeasured { op: Op::Write, ios: 8, bytes: Bytes(8 * 4096) };
+        Measurement {
+            complete: true,
+            streams: vec![StreamTally { op: Op::Write, tally }],
+            unmeasured: vec![late],
+            kernel: Some(KernelCounters {
+                writes: 1008,
+                write_bytes: Bytes(1008 * 4096),
+                ..KernelCounters::default()
+            }),
+            ..Measurement::default()
+        }
+    }
+
+    fn kernel(change: impl FnOnce(&mut KernelCounters)) -> Measurement {
+        let mut measurement = measurement();
+        change(measurement.kernel.as_mut().unwrap());
+        measurement
+    }
+
+    #[test]
+    fn equal_counts_are_nobody_elses_however_they_were_merged_or_split() {
+        let merged = kernel(|k| (k.writes, k.write_merges) = (8, 1000));
+        let split = kernel(|k| k.writes = 2016);
+        for (measurement, is_split) in [(measurement(), false), (merged, false), (split, true)] {
+            assert_eq!(measurement.foreign_ios(&step()), []);
+            assert_eq!(measurement.is_split(&step()), is_split);
+        }
+    }
+
+    #[test]
+    fn foreign_ios_are_named_by_direction_and_are_no_split() {
+        let reads = kernel(|k| (k.reads, k.read_bytes) = (18_328, Bytes(18_328 * 512)));
+        let found = reads.foreign_ios(&step());
+        let share = 18_328.0 * 512.0 / (18_328.0 * 512.0 + 1008.0 * 4096.0);
+        let expected = ForeignIo { op: Op::Read, ios: 18_328, bytes: Bytes(18_328 * 512), share };
+        assert_eq!(found, [expected]);
+        assert!(!reads.is_split(&step()));
+
+        let writes = kernel(|k| {
+            k.writes += 500;
+            k.write_bytes.0 += 500 * 512;
+        });
+        let found = writes.foreign_ios(&step());
+        assert_eq!((found[0].op, found[0].ios, found[0].bytes.0), (Op::Write, 500, 500 * 512));
+        assert!(!writes.is_split(&step()));
+    }
+
+    #[test]
+    fn failed_and_lost_ios_and_the_seams_of_a_chain_are_allowed_for() {
+        let more = |k: &mut KernelCounters| {
+            k.writes += 3;
+            k.write_bytes.0 += 3 * 4096;
+        };
+        let failed = Measurement { fault_count: 3, ..kernel(more) };
+        let lost = Measurement { outstanding: 3, ..kernel(more) };
+        let cut = Measurement { complete: false, ..kernel(more) };
+        for allowed in [failed, lost, cut] {
+            assert_eq!(allowed.foreign_ios(&step()), []);
+        }
+        assert_eq!(kernel(more).foreign_ios(&step()).len(), 1);
+        let far = kernel(|k| k.write_bytes.0 += 100 * 4096);
+        assert_eq!(Measurement { complete: false, ..far }.foreign_ios(&step()).len(), 1);
+    }
+
+    #[test]
+    fn unknown_counts_say_nothing() {
+        let unknown = Measurement { kernel: None, ..measurement() };
+        assert!(unknown.foreign_ios(&step()).is_empty() && !unknown.is_split(&step()));
+    }
+}

@@ -1,0 +1,85 @@
+//! [`KernelCounters`]: what the kernel counted on a device.
+
+use crate::stimulus::Op;
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Reads and writes that the kernel counted on a device (`/proc/diskstats`). Discards and
+/// flushes are in none of them.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct KernelCounters {
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads merged.
+    pub read_merges: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Writes completed.
+    pub writes: u64,
+    /// Writes merged.
+    pub write_merges: u64,
+    /// Bytes written.
+    pub write_bytes: Bytes,
+}
+
+/// I/Os and bytes of one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub ios: u64,
+    pub bytes: u64,
+}
+
+impl KernelCounters {
+    /// What was counted since an earlier reading. The kernel's counters wrap around at the
+    /// width of its `unsigned long`.
+    pub fn since(&self, earlier: &KernelCounters) -> KernelCounters {
+        KernelCounters {
+            reads: self.reads.wrapping_sub(earlier.reads),
+            read_merges: self.read_merges.wrapping_sub(earlier.read_merges),
+            read_bytes: Bytes(self.read_bytes.0.wrapping_sub(earlier.read_bytes.0)),
+            writes: self.writes.wrapping_sub(earlier.writes),
+            write_merges: self.write_merges.wrapping_sub(earlier.write_merges),
+            write_bytes: Bytes(self.write_bytes.0.wrapping_sub(earlier.write_bytes.0)),
+        }
+    }
+
+    /// Adds the counts of another path to the same device.
+    pub fn add(&mut self, other: &KernelCounters) {
+        self.reads = self.reads.wrapping_add(other.reads);
+        self.read_merges = self.read_merges.wrapping_add(other.read_merges);
+        self.read_bytes = Bytes(self.read_bytes.0.wrapping_add(other.read_bytes.0));
+        self.writes = self.writes.wrapping_add(other.writes);
+        self.write_merges = self.write_merges.wrapping_add(other.write_merges);
+        self.write_bytes = Bytes(self.write_bytes.0.wrapping_add(other.write_bytes.0));
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_zero(&self) -> bool {
+        *self == KernelCounters::default()
+    }
+
+    /// One direction, merged I/Os counted as the I/Os that they were.
+    pub(crate) fn direction(&self, op: Op) -> Counted {
+        match op {
+            Op::Read => Counted { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 },
+            Op::Write => {
+                Counted { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
+            }
+            Op::Discard | Op::Flush => Counted::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_wrap_around() {
+        let before = KernelCounters { reads: u64::MAX, ..KernelCounters::default() };
+        let after = KernelCounters { reads: 4, ..KernelCounters::default() };
+        assert_eq!(after.since(&before).reads, 5);
+    }
+}

@@ -1,0 +1,146 @@
+//! What a load's streams, demand and range do not say, in words: its pace, the alignment of
+//! its offsets, its zones and what it writes. Plans, reports and exports say it alike.
+
+use crate::stimulus::{DataPattern, IoStream, Order, Pace, Zone};
+use crate::text::number;
+
+/// I/Os per second that a pace asks for; `None` where it asks for none: as fast as possible,
+/// or in bursts whose length depends on the device.
+pub fn asked_rate(pace: Pace) -> Option<f64> {
+    match pace {
+        Pace::Fixed { ios, per } | Pace::Poisson { ios, per } if per.0 > 0 => {
+            Some(ios as f64 / per.as_secs_f64())
+        }
+        _ => None,
+    }
+}
+
+/// I/Os per second that a load asks for: by its own pace, or by those of all of its streams.
+pub fn asked_rate_of_load(pace: Pace, streams: &[IoStream]) -> Option<f64> {
+    if streams.iter().all(|stream| stream.pace.is_none()) {
+        return asked_rate(pace);
+    }
+    streams.iter().map(|stream| asked_rate(stream.pace.unwrap_or(Pace::Closed))).sum()
+}
+
+/// The pace of a load, and those of streams that have their own; `None` where every I/O
+/// follows as soon as another one completes.
+pub fn pace_text(pace: Pace, streams: &[IoStream]) -> Option<String> {
+    let own = streams.iter().filter_map(|stream| {
+        let text = one_pace(stream.pace?).unwrap_or_else(|| "as fast as possible".to_owned());
+        Some(format!("{stream}: {text}"))
+    });
+    let all: Vec<String> = one_pace(pace).into_iter().chain(own).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn one_pace(pace: Pace) -> Option<String> {
+    let rate = || {
+        let rate = asked_rate(pace).unwrap_or_default();
+        number(rate, if (rate - rate.round()).abs() < 1e-6 { 0 } else { 2 })
+    };
+    match pace {
+        Pace::Closed => None,
+        Pace::Fixed { .. } => Some(format!("{} IOPS, evenly", rate())),
+        Pace::Poisson { .. } => Some(format!("{} IOPS on average, at random", rate())),
+        Pace::Burst { ios, delay } => Some(format!("bursts of {ios} I/Os, {delay} after each")),
+    }
+}
+
+/// What the offsets of random streams are multiples of; `None` without any.
+pub fn alignment_text(streams: &[IoStream]) -> Option<String> {
+    let random: Vec<&IoStream> = streams.iter().filter(|s| s.order == Order::Random).collect();
+    let first = random.first()?.alignment();
+    if random.iter().all(|stream| stream.alignment() == first) {
+        return Some(first.binary());
+    }
+    if random.iter().all(|stream| stream.alignment() == stream.size) {
+        return Some("each transfer's size".to_owned());
+    }
+    let each = random.iter().map(|s| format!("{s}: {}", s.alignment().binary()));
+    Some(each.collect::<Vec<_>>().join(", "))
+}
+
+/// The zones of a load, and those of streams that have their own; `None` where every offset
+/// of the range is equally likely.
+pub fn zones_text(zones: &[Zone], streams: &[IoStream]) -> Option<String> {
+    let own = streams
+        .iter()
+        .filter_map(|stream| Some(format!("{stream}: {}", one_zoning(&stream.zones)?)));
+    let all: Vec<String> = one_zoning(zones).into_iter().chain(own).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn one_zoning(zones: &[Zone]) -> Option<String> {
+    let whole: u64 = zones.iter().map(|zone| u64::from(zone.weight)).sum();
+    let percent = |part: f64| {
+        let text = format!("{part:.4}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    let each = zones.iter().map(|zone| {
+        let share = f64::from(zone.weight) * 100.0 / whole.max(1) as f64;
+        let (from, to) = (f64::from(zone.from_ppm) / 1e4, f64::from(zone.to_ppm) / 1e4);
+        format!(
+            "{} % of the I/Os in {} to {} % of the range",
+            percent(share),
+            percent(from),
+            percent(to)
+        )
+    });
+    (!zones.is_empty()).then(|| each.collect::<Vec<_>>().join(", "))
+}
+
+/// What a load writes; `None` where it writes nothing.
+pub fn content_text(pattern: &DataPattern, streams: &[IoStream]) -> Option<String> {
+    let writes = streams.iter().any(|stream| stream.op == crate::stimulus::Op::Write);
+    writes.then(|| pattern.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stimulus::{Cursor, Op};
+    use crate::units::{Bytes, Nanos};
+
+    fn stream(order: Order, kib: u64) -> IoStream {
+        IoStream::new(Op::Read, order, Bytes::kib(kib))
+    }
+
+    #[test]
+    fn every_pace_is_said_with_its_rate() {
+        let random = [stream(Order::Random, 4)];
+        let said = |pace| (asked_rate_of_load(pace, &random), pace_text(pace, &random));
+        let fixed = Pace::Fixed { ios: 100, per: Nanos::from_millis(100) };
+        assert_eq!(said(fixed), (Some(1000.0), Some("1,000 IOPS, evenly".into())));
+        let slow = Pace::Poisson { ios: 1, per: Nanos::from_secs(8) };
+        let text = "0.12 IOPS on average, at random";
+        assert_eq!(said(slow), (Some(0.125), Some(text.into())));
+        let burst = Pace::Burst { ios: 4, delay: Nanos::from_millis(100) };
+        assert_eq!(said(burst), (None, Some("bursts of 4 I/Os, 100 ms after each".into())));
+        assert_eq!(said(Pace::Closed), (None, None));
+        let own = IoStream { pace: Some(fixed), ..stream(Order::Random, 4) };
+        let both = [own.clone(), own.clone()];
+        assert_eq!(asked_rate_of_load(Pace::Closed, &both), Some(2000.0));
+        let half = [own, stream(Order::Random, 8)];
+        assert_eq!(asked_rate_of_load(Pace::Closed, &half), None, "one has no rate");
+        assert!(pace_text(Pace::Closed, &half).unwrap().starts_with("RND 4K R: 1,000"));
+    }
+
+    #[test]
+    fn alignment_zones_and_content_are_said_where_there_are_any() {
+        let at = |bytes| IoStream { alignment: Some(Bytes(bytes)), ..stream(Order::Random, 4) };
+        assert_eq!(alignment_text(&[at(512)]).unwrap(), "512 B");
+        assert_eq!(alignment_text(&[at(4096)]).unwrap(), "4 KiB");
+        let sizes = [stream(Order::Random, 4), stream(Order::Random, 8)];
+        assert_eq!(alignment_text(&sizes).unwrap(), "each transfer's size");
+        assert_eq!(alignment_text(&[stream(Order::Sequential(Cursor::Own), 4)]), None);
+        let zone = |weight, from_ppm, to_ppm| Zone { weight, from_ppm, to_ppm };
+        let zones = [zone(50, 0, 50_000), zone(30, 50_000, 200_000), zone(20, 200_000, 1_000_000)];
+        let text = zones_text(&zones, &sizes).unwrap();
+        assert!(text.starts_with("50 % of the I/Os in 0 to 5 % of the range, 30 %"), "{text}");
+        assert_eq!(zones_text(&[], &sizes), None);
+        assert_eq!(content_text(&DataPattern::Zero, &sizes), None, "reads only");
+        let writes = [IoStream::new(Op::Write, Order::Random, Bytes::kib(4))];
+        assert_eq!(content_text(&DataPattern::Zero, &writes).unwrap(), "zero");
+    }
+}

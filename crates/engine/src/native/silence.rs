@@ -1,0 +1,80 @@
+//! Noticing that a device completes nothing although I/Os are outstanding.
+
+use std::time::Duration;
+use steadfast_domain::Nanos;
+use steadfast_domain::measurement::Silence;
+
+/// Watches the I/Os that come back. Like the patience with a device, it adds time up from
+/// waits: a program that stood still has not seen a silent device.
+#[derive(Debug, Default)]
+pub(super) struct SilenceWatch {
+    /// The last state of progress that was seen, and for how long since.
+    progress: u64,
+    silent: Duration,
+    /// When the clock was last looked at.
+    now: Nanos,
+    /// Silences by their beginning on the clock.
+    found: Vec<Silence>,
+}
+
+impl SilenceWatch {
+    /// This much time has passed until `now`. `progress` is a number that changes with every
+    /// I/O that comes back; `waits` says that nothing is outstanding.
+    pub(super) fn passed(&mut self, time: Duration, progress: u64, waits: bool, now: Nanos) {
+        if progress != self.progress || waits {
+            self.end();
+            self.progress = progress;
+        } else {
+            self.silent += time;
+        }
+        self.now = now;
+    }
+
+    /// Ends the silence that lasts, with the time so far.
+    pub(super) fn end(&mut self) {
+        let silent = Nanos(u64::try_from(self.silent.as_nanos()).unwrap_or(u64::MAX));
+        self.silent = Duration::ZERO;
+        // Known to within one look: a silence that began and ended between two looks has up
+        // to one look more.
+        if silent >= Silence::SHORTEST {
+            self.found.push(Silence { at: self.now.saturating_sub(silent), lasted: silent });
+        }
+    }
+
+    /// The silences since they were last taken, counted from `begin` on the clock.
+    pub(super) fn take(&mut self, begin: Nanos) -> Vec<Silence> {
+        let mut found = std::mem::take(&mut self.found);
+        for silence in &mut found {
+            silence.at = silence.at.saturating_sub(begin);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_without_a_completion_is_kept_with_its_place() {
+        let mut watch = SilenceWatch::default();
+        let look = Duration::from_millis(50);
+        let mut passed = |from: u64, to: u64, progress: u64, waits: bool| {
+            for at in (from..to).step_by(50) {
+                watch.passed(look, progress, waits, Nanos::from_millis(at + 50));
+            }
+        };
+        passed(0, 500, 1, false);
+        passed(500, 2_000, 2, false);
+        passed(2_000, 5_000, 3, true);
+        passed(5_000, 5_500, 4, false);
+        passed(5_500, 14_500, 5, false);
+        watch.end();
+        let expected = [(550, 1_450), (5_550, 8_950)].map(|(at, lasted)| Silence {
+            at: Nanos::from_millis(at - 100),
+            lasted: Nanos::from_millis(lasted),
+        });
+        assert_eq!(watch.take(Nanos::from_millis(100)), expected);
+        assert_eq!(watch.take(Nanos::ZERO), []);
+    }
+}

@@ -1,0 +1,70 @@
+//! What a zoned device cannot take.
+
+use crate::prepared::Refusal;
+use steadfast_domain::{Device, Load, Op, Order, Stimulus, Zoned};
+
+/// Refuses writes that a device with host-managed zones would fail: those that are not
+/// sequential, and those of several threads, whose cursors stand in the same zones.
+pub(crate) fn check_zones(device: &Device, load: &Load) -> Result<(), Refusal> {
+    if device.zoned != Some(Zoned::HostManaged) {
+        return Ok(());
+    }
+    let refused = match load {
+        Load::Script(script) => script.alters(),
+        Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().any(writes_out_of_order),
+    };
+    if !refused {
+        return Ok(());
+    }
+    Err(Refusal(format!(
+        "{} has host-managed zones, which can only be written in sequence: use sequential writes \
+         at T1Q1 after a reset of its zones (blkzone reset {}), or reads",
+        device.path, device.path
+    )))
+}
+
+fn writes_out_of_order(stimulus: &Stimulus) -> bool {
+    let mut writes = stimulus.streams.iter().filter(|s| s.op == Op::Write && s.weight > 0);
+    let Some(first) = writes.next() else { return false };
+    writes.next().is_some()
+        || !matches!(first.order, Order::Sequential(_))
+        || stimulus.demand.outstanding() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stop;
+    use crate::sim::{SimulatedSsd, drive};
+    use steadfast_domain::notation::AccessPattern;
+    use steadfast_domain::stimulus::{ActiveRange, Until};
+    use steadfast_domain::{Bytes, Demand};
+
+    #[test]
+    fn only_reads_and_one_sequential_writer_are_let_through() {
+        let mut device =
+            SimulatedSsd::new(drive("small").unwrap(), 1, Stop::default()).device().clone();
+        let load = |pattern: &str, demand: &str| {
+            let pattern: AccessPattern = pattern.parse().unwrap();
+            let range = ActiveRange::new(Bytes(0), Bytes::mib(1));
+            let demand: Demand = demand.parse().unwrap();
+            Load::Stimulus(Stimulus::new(pattern.streams(), range, demand, Until::ios(1)))
+        };
+        for (pattern, demand, zoned, passes) in [
+            ("RND 4K W", "T1Q1", None, true),
+            ("RND 4K W", "T1Q1", Some(Zoned::HostAware), true),
+            ("RND 4K W", "T1Q1", Some(Zoned::HostManaged), false),
+            ("RND 4K RW65", "T1Q1", Some(Zoned::HostManaged), false),
+            ("SEQ 128K W", "T1Q32", Some(Zoned::HostManaged), false),
+            ("SEQ 128K W", "T1Q1", Some(Zoned::HostManaged), true),
+            ("RND 4K R", "T4Q32", Some(Zoned::HostManaged), true),
+        ] {
+            device.zoned = zoned;
+            assert_eq!(
+                check_zones(&device, &load(pattern, demand)).is_ok(),
+                passes,
+                "{pattern} {demand}"
+            );
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! I/Os by who or what they belong to: files, cgroups and threads, as far as they were captured.
+
+use crate::query::Query;
+use crate::refusal::Refusal;
+use crate::selection::Selection;
+use serde::Serialize;
+use steadfast_domain::Layer;
+use steadfast_trace::By;
+use steadfast_trace::group_figures::GroupFigures;
+use steadfast_trace::groups::{Facet, Groups};
+
+/// Groups that are given, at most.
+const LIMIT: u64 = 200;
+const LIMIT_MAX: u64 = 10_000;
+
+/// As `steadfast trace groups --json`.
+#[derive(Serialize)]
+pub struct GroupsAnswer {
+    by: String,
+    groups: Vec<GroupFigures>,
+    groups_in_all: usize,
+    unlisted_count: u64,
+}
+
+/// Answers `groups`.
+pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, Refusal> {
+    let facet = facet(query)?;
+    let limit = query.within("limit", LIMIT, LIMIT_MAX)? as usize;
+    let conditions = selection.capture.conditions();
+    let mut groups = Groups::by(&[facet]).with_hosts(conditions);
+    selection.fold(selection.window_ns, &mut groups)?;
+    let mut listed = groups.listing(By::Count, conditions);
+    let groups_in_all = listed.len();
+    listed.truncate(limit);
+    let unlisted_count = groups.unlisted().total();
+    Ok(GroupsAnswer { by: facet.to_string(), groups: listed, groups_in_all, unlisted_count })
+}
+
+/// What the I/Os are grouped by.
+fn facet(query: &Query) -> Result<Facet, Refusal> {
+    let wrong = |by: &str| Refusal::bad(format!("'{by}' is no group: file, cgroup or thread"));
+    match query.one("by")? {
+        Some("file") => Ok(Facet::File),
+        Some("cgroup") => Ok(Facet::Cgroup),
+        Some("thread") => Ok(Facet::Thread),
+        Some(other) => Err(wrong(other)),
+        None => Err(wrong("")),
+    }
+}
+
+/// The groups that a capture recorded.
+pub fn recorded(conditions: &steadfast_domain::CaptureConditions) -> Vec<&'static str> {
+    let cgroups = conditions.cgroups.as_ref().is_some_and(|cgroups| !cgroups.is_empty());
+    let all = [
+        (conditions.layers.contains(&Layer::FileSystem), "file"),
+        (cgroups, "cgroup"),
+        (conditions.threads, "thread"),
+    ];
+    all.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect()
+}

@@ -1,0 +1,53 @@
+//! What the control groups of this program limit.
+
+use super::subject::Subject;
+use super::topic::Topic;
+use crate::node::Node;
+use crate::sensors::OwnCgroups;
+use std::collections::BTreeSet;
+use steadfast_domain::Bytes;
+use steadfast_domain::record::Check;
+
+const LIMITS: Topic = Topic("cgroup-limits", "Limits of the control group");
+
+/// Less memory below a group's limit is worth a word.
+const SCARCE: Bytes = Bytes(512 << 20);
+
+pub(super) fn check(subject: &Subject<'_>) -> Check {
+    let Some(groups) = OwnCgroups::of_this_process(subject.roots) else {
+        return LIMITS.unknown("the kernel does not report the control groups of this program");
+    };
+    let numbers: BTreeSet<(u32, u32)> = [&subject.node, &subject.whole]
+        .into_iter()
+        .flatten()
+        .filter_map(Node::device_number)
+        .collect();
+    let of_device: Vec<String> =
+        numbers.into_iter().flat_map(|number| groups.io_limits(number)).collect();
+    if !of_device.is_empty() {
+        return LIMITS.bad(
+            format!("I/O to this device is limited: {}", of_device.join(", ")),
+            "The limit would be measured, not the device: run steadfast in another control group, \
+             or remove the limit.",
+        );
+    }
+    let mut found: Vec<String> = Vec::new();
+    if let Some(processors) = groups.cpu_quota() {
+        found.push(format!("processor time is limited to {processors:.2} processors"));
+    }
+    let weights = groups.io_weights();
+    if !weights.is_empty() {
+        found.push(format!("I/O has a weight: {}", weights.join(", ")));
+    }
+    if let Some((room, limit)) = groups.memory_room().filter(|(room, _)| *room < SCARCE) {
+        found.push(format!("memory is limited to {limit}, of which {room} are left"));
+    }
+    if found.is_empty() {
+        return LIMITS.good("processor time, memory and I/O to this device are not limited");
+    }
+    LIMITS.attention(
+        found.join("; "),
+        "Run steadfast in another control group, or remove the limit; steps in which a processor \
+         quota stopped it get a caveat.",
+    )
+}

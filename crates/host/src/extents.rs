@@ -1,0 +1,404 @@
+//! Which sectors of a device others have, too. Partition tables may lay one partition into
+//! another (isohybrid images, extended partitions), and the tables of device-mapper may lay
+//! two devices over the same sectors. The kernel's exclusive open sees neither.
+
+use crate::error::HostError;
+use crate::node::{Node, parse_device_number};
+use crate::roots::Roots;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+/// A range of sectors of 512 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sectors {
+    first: u64,
+    /// The one behind the last.
+    end: u64,
+}
+
+impl Sectors {
+    /// All that a device may have.
+    const ALL: Sectors = Sectors { first: 0, end: u64::MAX };
+
+    fn new(first: u64, count: u64) -> Self {
+        Sectors { first, end: first.saturating_add(count) }
+    }
+
+    fn overlaps(self, other: Sectors) -> bool {
+        self.first.max(other.first) < self.end.min(other.end)
+    }
+
+    /// The same range, counted from the beginning of the device that a partition is cut from.
+    fn shifted(self, start: u64) -> Self {
+        Sectors { first: self.first.saturating_add(start), end: self.end.saturating_add(start) }
+    }
+}
+
+/// The sectors of a partition on its disk.
+///
+/// # Errors
+/// Where sysfs does not report them.
+pub(crate) fn partition_sectors(part: &Node) -> Result<Sectors, HostError> {
+    match (part.number("start"), part.number("size")) {
+        (Some(first), Some(count)) => Ok(Sectors::new(first, count)),
+        _ => Err(HostError::Unclear {
+            what: format!("which sectors {} has", part.name),
+            why: format!("{}/start cannot be read", part.directory.display()),
+        }),
+    }
+}
+
+/// Returns true for a partition that holds the table of logical partitions. The kernel gives
+/// it one or two sectors to keep file systems off, and numbers the logical partitions
+/// from 5 on. All of them are lost with it.
+pub(crate) fn is_extended(part: &Node) -> Result<bool, HostError> {
+    let Some(number) = part.partition() else { return Ok(false) };
+    let whole = part.whole();
+    let block: u64 = whole.number("queue/logical_block_size").unwrap_or(512);
+    let most = (block / 512).max(2);
+    let sectors = partition_sectors(part)?;
+    let is_table = number < FIRST_LOGICAL && sectors.end - sectors.first <= most;
+    Ok(is_table && whole.parts()?.iter().any(is_logical))
+}
+
+/// The number of the first logical partition.
+const FIRST_LOGICAL: u32 = 5;
+
+fn is_logical(part: &Node) -> bool {
+    part.partition().is_some_and(|number| number >= FIRST_LOGICAL)
+}
+
+/// Returns the partitions of the same disk that share sectors with a partition, or are lost
+/// with it.
+///
+/// # Errors
+/// Where sysfs does not report which sectors a partition has.
+pub(crate) fn partitions_beside(part: &Node) -> Result<Vec<Node>, HostError> {
+    let own = partition_sectors(part)?;
+    let is_table = is_extended(part)?;
+    let mut found = Vec::new();
+    for other in part.whole().parts()? {
+        if other == *part {
+            continue;
+        }
+        let is_lost = is_table && is_logical(&other) || is_logical(part) && is_extended(&other)?;
+        if is_lost || own.overlaps(partition_sectors(&other)?) {
+            found.push(other);
+        }
+    }
+    Ok(found)
+}
+
+/// Sectors that a device-mapper device has on a device below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MappedPiece {
+    /// Device below, a whole one or a partition.
+    pub on: Node,
+    sectors: Sectors,
+    /// The number of a thin volume, which has its sectors of a pool for itself.
+    volume: Option<u64>,
+}
+
+impl MappedPiece {
+    fn all(on: Node) -> Self {
+        MappedPiece { on, sectors: Sectors::ALL, volume: None }
+    }
+
+    /// Returns true if two pieces have sectors in common.
+    fn overlaps(&self, other: &MappedPiece) -> bool {
+        if self.on != other.on {
+            return false;
+        }
+        match (self.volume, other.volume) {
+            (Some(own), Some(other)) => own == other,
+            _ => self.sectors.overlaps(other.sectors),
+        }
+    }
+
+    /// The piece as one of the disk that the device below is cut from.
+    fn on_whole(&self) -> Result<Option<MappedPiece>, HostError> {
+        let whole = self.on.whole();
+        if whole == self.on {
+            return Ok(None);
+        }
+        let part = partition_sectors(&self.on)?;
+        let sectors = self.sectors.shifted(part.first);
+        let sectors = Sectors { end: sectors.end.min(part.end), ..sectors };
+        Ok(Some(MappedPiece { on: whole, sectors, volume: None }))
+    }
+}
+
+/// The pieces of the devices below that a device is built from: those of its table, where it
+/// is one of device-mapper that is understood, and otherwise all of each device below.
+///
+/// # Errors
+/// Where sysfs cannot be read.
+pub(crate) fn pieces(whole: &Node, roots: &Roots) -> Result<Vec<MappedPiece>, HostError> {
+    let below = whole.slaves()?;
+    if !whole.name.starts_with("dm-") || below.is_empty() {
+        return Ok(below.into_iter().map(MappedPiece::all).collect());
+    }
+    let Some(mut found) = table(whole, roots).ok().and_then(|text| parse_table(&text, roots))
+    else {
+        return Ok(below.into_iter().map(MappedPiece::all).collect());
+    };
+    // What no line of the table names is used for something that is not known here.
+    let unnamed: Vec<Node> =
+        below.into_iter().filter(|node| found.iter().all(|piece| piece.on != *node)).collect();
+    found.extend(unnamed.into_iter().map(MappedPiece::all));
+    Ok(found)
+}
+
+/// Returns the devices, other than `upper`, that share the sectors of its piece: devices built
+/// on the same sectors, and partitions.
+///
+/// # Errors
+/// Where sysfs cannot be read.
+pub(crate) fn beside_piece(
+    piece: &MappedPiece,
+    upper: &Node,
+    roots: &Roots,
+) -> Result<Vec<Node>, HostError> {
+    let mut found = Vec::new();
+    let on_whole = piece.on_whole()?;
+    for piece in std::iter::once(piece).chain(on_whole.as_ref()) {
+        for holder in piece.on.holders()? {
+            let others = pieces(&holder, roots)?;
+            let is_known = others.iter().any(|other| other.on == piece.on);
+            let shares = others.iter().any(|other| other.overlaps(piece));
+            if holder != *upper && (shares || !is_known) {
+                found.push(holder);
+            }
+        }
+    }
+    if let Some(on_whole) = on_whole {
+        for part in on_whole.on.parts()? {
+            if part != piece.on && partition_sectors(&part)?.overlaps(on_whole.sectors) {
+                found.push(part);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Parses a table as `dmsetup table` prints it: `FIRST COUNT KIND PARAMETERS` in each line.
+/// `None` where a line is not understood.
+fn parse_table(text: &str, roots: &Roots) -> Option<Vec<MappedPiece>> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [_, count, kind, parameters @ ..] = fields.as_slice() else { return None };
+        let count: u64 = count.parse().ok()?;
+        match (*kind, parameters) {
+            ("linear", [on, first]) => found.push(parse_piece(on, first, count, roots)?),
+            ("crypt", [_, _, _, on, first, ..]) => {
+                found.push(parse_piece(on, first, count, roots)?);
+            }
+            ("striped", [stripes, _, places @ ..]) => {
+                let stripes: u64 = stripes.parse().ok().filter(|stripes| *stripes > 0)?;
+                for place in places.chunks(2) {
+                    let [on, first] = place else { return None };
+                    found.push(parse_piece(on, first, count.div_ceil(stripes), roots)?);
+                }
+            }
+            ("thin", [pool, volume]) => {
+                let volume = Some(volume.parse().ok()?);
+                found.push(MappedPiece { volume, ..MappedPiece::all(numbered(pool, roots)?) });
+            }
+            ("error" | "zero", _) => {}
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+fn parse_piece(on: &str, first: &str, count: u64, roots: &Roots) -> Option<MappedPiece> {
+    let sectors = Sectors::new(first.parse().ok()?, count);
+    Some(MappedPiece { on: numbered(on, roots)?, sectors, volume: None })
+}
+
+/// The device with the number `MAJOR:MINOR`.
+fn numbered(text: &str, roots: &Roots) -> Option<Node> {
+    let (major, minor) = parse_device_number(text)?;
+    Node::numbered(major, minor, roots)
+}
+
+/// Request to device-mapper: `struct dm_ioctl` of linux/dm-ioctl.h.
+#[repr(C)]
+struct MapperCall {
+    version: [u32; 3],
+    data_size: u32,
+    data_start: u32,
+    target_count: u32,
+    open_count: i32,
+    flags: u32,
+    event: u32,
+    padding: u32,
+    device: u64,
+    name: [u8; 128],
+    uuid: [u8; 129],
+    data: [u8; 7],
+}
+
+/// Request for a table, from linux/dm-ioctl.h.
+const DM_TABLE_STATUS: libc::Ioctl = 0xc138_fd0c_u32 as libc::Ioctl;
+const DM_STATUS_TABLE: u32 = 1 << 4;
+const DM_BUFFER_FULL: u32 = 1 << 8;
+const DM_SECURE_DATA: u32 = 1 << 15;
+/// Length of `struct dm_target_spec` before its parameters.
+const TARGET_LENGTH: usize = 40;
+/// A table that is longer is taken to be unknown.
+const TABLE_MAX: usize = 16 << 20;
+
+/// The table of a device-mapper device, in lines.
+fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
+    if let Some(tables) = &roots.tables {
+        return fs::read_to_string(tables.join(&whole.name));
+    }
+    let (major, minor) =
+        whole.device_number().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    let control = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_CLOEXEC)
+        .open(roots.dev.join("mapper/control"))?;
+    let mut length = 16 << 10;
+    while length <= TABLE_MAX {
+        // In words of eight bytes, as the kernel aligns what it writes.
+        let mut buffer = vec![0u64; length / 8];
+        let call = MapperCall {
+            version: [4, 0, 0],
+            data_size: length as u32,
+            data_start: size_of::<MapperCall>() as u32,
+            target_count: 0,
+            open_count: 0,
+            flags: DM_STATUS_TABLE | DM_SECURE_DATA,
+            event: 0,
+            padding: 0,
+            device: libc::makedev(major, minor),
+            name: [0; 128],
+            uuid: [0; 129],
+            data: [0; 7],
+        };
+        let at = buffer.as_mut_ptr().cast::<MapperCall>();
+        // SAFETY: the buffer is longer than a call and aligned for it, and lives through the
+        // request, which writes no more than `data_size` bytes of it.
+        let call = unsafe {
+            at.write(call);
+            if libc::ioctl(control.as_raw_fd(), DM_TABLE_STATUS, at) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            at.read()
+        };
+        if call.flags & DM_BUFFER_FULL == 0 {
+            let bytes: Vec<u8> = buffer.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let told = bytes.get(call.data_start as usize..).unwrap_or_default();
+            return read_targets(told, call.target_count)
+                .ok_or_else(|| io::Error::other("the answer of device-mapper is not understood"));
+        }
+        length *= 4;
+    }
+    Err(io::Error::other("the table is too long"))
+}
+
+/// Puts what follows a call, a chain of `struct dm_target_spec`, in lines.
+fn read_targets(bytes: &[u8], count: u32) -> Option<String> {
+    let mut lines = String::new();
+    let mut at = 0usize;
+    for _ in 0..count {
+        let head = bytes.get(at..at + TARGET_LENGTH)?;
+        let number = |from: usize| Some(u64::from_ne_bytes(head[from..from + 8].try_into().ok()?));
+        let next = u32::from_ne_bytes(head[20..24].try_into().ok()?) as usize;
+        let parameters = text_until_zero(bytes.get(at + TARGET_LENGTH..)?)?;
+        let kind = text_until_zero(&head[24..])?;
+        lines.push_str(&format!("{} {} {kind} {parameters}\n", number(0)?, number(8)?));
+        at = next;
+    }
+    Some(lines)
+}
+
+fn text_until_zero(bytes: &[u8]) -> Option<&str> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    std::str::from_utf8(&bytes[..end]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+
+    #[test]
+    fn a_call_has_the_size_that_the_kernel_expects() {
+        assert_eq!(size_of::<MapperCall>(), 312);
+    }
+
+    #[test]
+    fn ranges_that_touch_do_not_overlap() {
+        let own = Sectors::new(100, 50);
+        let with = |first, count| own.overlaps(Sectors::new(first, count));
+        assert!(with(0, 101) && with(149, 1) && with(120, 1) && with(0, u64::MAX));
+        assert!(!with(0, 100) && !with(150, 9) && !with(120, 0));
+    }
+
+    /// The chain of targets as the kernel lays it out.
+    #[test]
+    fn targets_are_read_from_the_answer_of_the_kernel() {
+        let mut bytes = Vec::new();
+        for (first, count, next, kind, parameters) in
+            [(0u64, 8u64, 64u32, "linear", "8:2 2048"), (8, 9, 128, "striped", "1 8 8:3 0")]
+        {
+            let start = bytes.len();
+            bytes.extend(first.to_ne_bytes());
+            bytes.extend(count.to_ne_bytes());
+            bytes.extend(0i32.to_ne_bytes());
+            bytes.extend(next.to_ne_bytes());
+            bytes.extend(kind.bytes());
+            bytes.resize(start + TARGET_LENGTH, 0);
+            bytes.extend(parameters.bytes());
+            bytes.resize(start + 64, 0);
+        }
+        let lines = "0 8 linear 8:2 2048\n8 9 striped 1 8 8:3 0\n";
+        assert_eq!(read_targets(&bytes, 2).as_deref(), Some(lines));
+        assert_eq!(read_targets(&bytes, 3), None);
+        assert_eq!(read_targets(&bytes[..100], 2), None);
+    }
+
+    #[test]
+    fn only_a_table_that_is_understood_says_which_sectors() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 10_000);
+        let part = machine.partition(&disk, "sda1", "8:1", 5000);
+        let upper = machine.block("virtual/block/dm-0", "252:0", 500);
+        machine.stack(&upper, &part);
+        let pieces_of = |table: &str| {
+            machine.write("tables/dm-0", table);
+            pieces(&upper, &machine.roots).unwrap()
+        };
+        let piece = |first, count| {
+            let sectors = Sectors::new(first, count);
+            MappedPiece { on: part.clone(), sectors, volume: None }
+        };
+        assert_eq!(pieces_of("0 500 linear 8:1 2048\n"), [piece(2048, 500)]);
+        assert_eq!(
+            pieces_of("0 500 crypt aes-xts :64:logon:x 0 8:1 4096 1 x\n"),
+            [piece(4096, 500)]
+        );
+        let volume = MappedPiece { volume: Some(7), ..MappedPiece::all(part.clone()) };
+        assert_eq!(pieces_of("0 500 thin 8:1 7\n"), [volume]);
+        let two = [piece(0, 250), piece(300, 250)];
+        assert_eq!(pieces_of("0 500 striped 2 8 8:1 0 8:1 300\n"), two);
+        for unknown in ["0 500 mirror core 1 64 1 8:1 0\n", "0 500 linear 8:1\n", "", "0 1 error\n"]
+        {
+            assert_eq!(pieces_of(unknown), [MappedPiece::all(part.clone())], "{unknown}");
+        }
+        // A device that the table does not name is not left out.
+        let mut expected = vec![piece(2048, 500)];
+        machine.stack(&upper, &disk);
+        expected.push(MappedPiece::all(disk.clone()));
+        assert_eq!(pieces_of("0 500 linear 8:1 2048\n"), expected);
+        fs::remove_file(machine.path("tables/dm-0")).unwrap();
+        assert_eq!(pieces(&upper, &machine.roots).unwrap().len(), 2);
+    }
+}

@@ -1,0 +1,336 @@
+//! Files of strangers that ask for more memory or time than a machine has: each is answered
+//! within 1 GiB of address space and 10 s of processor time.
+
+use super::scratch::{code, refuse, run_in, stderr, steadfast, succeed};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::sync::Arc;
+
+const MEMORY: u64 = 1 << 30;
+const SECONDS: u64 = 10;
+/// Bytes of a long name.
+const LONG: usize = 10 << 20;
+
+/// Runs the program within the limits.
+#[track_caller]
+fn bounded(here: &Path, arguments: &[&str]) -> Output {
+    let mut command = steadfast();
+    command.current_dir(here).args(arguments).env("XDG_CACHE_HOME", here.join("cache"));
+    let limit = |rlim: u64| libc::rlimit { rlim_cur: rlim, rlim_max: rlim };
+    let set = move || {
+        // SAFETY: setrlimit is safe to call between fork and exec, and both limits live on
+        // the stack during the calls.
+        let failed = unsafe {
+            libc::setrlimit(libc::RLIMIT_AS, &limit(MEMORY))
+                | libc::setrlimit(libc::RLIMIT_CPU, &limit(SECONDS))
+        };
+        if failed == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: the closure only calls setrlimit.
+    unsafe { command.pre_exec(set) };
+    let output = command.output().unwrap();
+    let said = stderr(&output);
+    let start: String = said.chars().take(2000).collect();
+    assert_eq!(output.status.signal(), None, "{arguments:?}: {start}");
+    assert!(!said.contains("panicked"), "{arguments:?}: {start}");
+    output
+}
+
+/// Runs the program within the limits; it must refuse in few words.
+#[track_caller]
+fn bounded_refusal(here: &Path, arguments: &[&str]) -> String {
+    let output = bounded(here, arguments);
+    let said = stderr(&output);
+    let start: String = said.chars().take(2000).collect();
+    assert!(matches!(code(&output), 1 | 2), "{arguments:?}: {:?} {start}", output.status);
+    assert!(said.len() < 16_384, "{arguments:?} says {} bytes: {start}", said.len());
+    let longest = said.split(|c: char| c != 'x').map(str::len).max();
+    assert!(longest <= Some(80), "{arguments:?} quotes {longest:?} characters");
+    said
+}
+
+/// Bytes of a job file, a suite and so on, in which `@` is a name of 10 MB.
+fn with_long_name(text: &str) -> String {
+    text.replace('@', &"x".repeat(LONG))
+}
+
+#[test]
+fn long_names_are_refused_in_few_words() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let target = ["--target", "sim:small"];
+    let plan: &[&str] = &["--plan", "--target", "sim:small"];
+    let import = &["-o", "out.parquet", "--csv", "time=1,op=2,offset=3,bytes=4"];
+    let files: [(&[&str], &str, &str, &[&str]); 19] = [
+        (&["fio"], "a.fio", "[a]\nrw=read\nfilename=/dev/x\n@=1\n", plan),
+        (&["fio"], "b.fio", "[a]\nrw=@\nfilename=/dev/x\n", plan),
+        (&["fio"], "c.fio", "[@]\nrw=nonsense\nfilename=/dev/x\n", plan),
+        (&["fio"], "d.fio", "@", plan),
+        (&["fio"], "e.fio", "[a]\nrw=read\nbs=@\nfilename=/dev/x\n", plan),
+        (&["fiosynth"], "a.json", "{\"def\": [{\"template\": \"@\", \"values\": {}}]}", plan),
+        (&["fiosynth"], "b.json", "{\"@\": 1}", plan),
+        (&["fiosynth"], "c.json", "@", plan),
+        (&["iometer"], "a.icf", "Version 1.1.0\n'@\n", plan),
+        (&["iometer"], "b.icf", "Version @\n", plan),
+        (&["study"], "a", "", &[]),
+        (&["report"], "a.xml", "<root><cmdline>@</cmdline></root>", &["-o", "r"]),
+        (&["report"], "b.xml", "<root><@/></root>", &["-o", "r"]),
+        (&["report"], "a.csv", "'Test Type,Test Description\n@\n", &["-o", "r"]),
+        (&["report"], "a.txt", "@\n", &["-o", "r"]),
+        (&["report"], "f.json", "{\"version\": 2, \"@\": 1}", &["-o", "r"]),
+        (&["trace", "import"], "a.log", "@,R,0,4096\n", import),
+        (&["trace", "import"], "b.log", "fio version 2 iolog\n@ add\n", &["-o", "out.parquet"]),
+        (&["measure", "--workload"], "w.toml", "format = \"@\"\n@ = 1\n", &target),
+    ];
+    for (command, name, text, rest) in files {
+        fs::write(here.join(name), with_long_name(text)).unwrap();
+        bounded_refusal(here, &[command, &[name], rest].concat());
+    }
+    fs::write(here.join("limits.toml"), with_long_name("[[limit]]\n@ = 1\n")).unwrap();
+    bounded_refusal(here, &["check", "f.json", "--limits", "limits.toml"]);
+}
+
+#[test]
+fn endless_loads_are_refused_or_planned_in_little_memory() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let plan = ["--plan", "--target", "sim:small"];
+    let job = |name: &str, options: &str| {
+        let text = format!("[a]\nrw=read\nbs=4k\nfilename=/dev/x\ntime_based\n{options}");
+        fs::write(here.join(name), text).unwrap();
+    };
+    for options in [
+        "runtime=4294967295\nrate_iops=100\n",
+        "runtime=4294967295\n",
+        "runtime=999999999\n",
+        "runtime=60\nramp_time=999999999\n",
+        "runtime=31536001\nrate_iops=100\n",
+    ] {
+        job("a.fio", options);
+        bounded_refusal(here, &[&["fio", "a.fio"][..], &plan].concat());
+    }
+    for options in ["numjobs=4294967295\n", "loops=4294967295\n", "iodepth=4294967295\n"] {
+        job("a.fio", &format!("runtime=60\n{options}"));
+        bounded(here, &[&["fio", "a.fio"][..], &plan].concat());
+    }
+    fs::create_dir(here.join("jobfiles")).unwrap();
+    let template = "[job]\nioengine=${IOENGINE}\ndirect=1\nnorandommap\nrw=randread\nbs=4k\n\
+                    runtime=${TIME}\ntime_based\nfilename=${DEV}\nrate_iops=100\n";
+    fs::write(here.join("jobfiles/read.fio"), template).unwrap();
+    for (time, cycles) in [("1000000000", "1"), ("31000000", "100"), ("60", "1000000000")] {
+        let suite = format!(
+            "{{\"def\": [{{\"template\": \"read.fio\", \"alias\": \"a\", \"values\": {{\"TIME\": \
+             \"{time}\"}}}}], \"run_cycles\": \"{cycles}\", \"scale_by_capacity\": \"N\"}}"
+        );
+        fs::write(here.join("s.json"), suite).unwrap();
+        bounded_refusal(here, &[&["fiosynth", "s.json"][..], &plan].concat());
+    }
+    // An issue time of 292 years.
+    fs::write(here.join("t.csv"), "0,R,0,4096\n9223372036854775808,R,0,4096\n").unwrap();
+    let columns = "time=1:ns,op=2,offset=3,bytes=4";
+    let imported =
+        bounded(here, &["trace", "import", "t.csv", "--csv", columns, "-o", "t.parquet"]);
+    if code(&imported) == 0 {
+        let target = ["--target", "sim:small", "--exact"];
+        let plan = ["plan", "replay-native", "--workload", "t.parquet"];
+        bounded_refusal(here, &[&plan[..], &target].concat());
+        for question in [&["steps", "t.parquet", "--step", "100us"][..], &["locality", "t.parquet"]]
+        {
+            bounded(here, &[&["trace"][..], question].concat());
+        }
+    }
+}
+
+/// A trace of another program: one row group of `rows` rows.
+struct Bomb {
+    rows: usize,
+    compression: Compression,
+    /// Bytes of each command.
+    command: usize,
+    encoding: Encoding,
+    op: i32,
+    queued_ns: i64,
+}
+
+impl Bomb {
+    fn write(&self, file: &Path) {
+        let schema = "message trace { required int64 issued_ns; required int64 response_ns; \
+                      required int64 queued_ns; required int64 offset; required int32 bytes; \
+                      required int32 op; required binary command (UTF8); \
+                      required binary thread (UTF8); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = WriterProperties::builder()
+            .set_compression(self.compression)
+            .set_dictionary_enabled(self.encoding == Encoding::RLE_DICTIONARY)
+            .set_data_page_size_limit(usize::MAX)
+            .set_data_page_row_count_limit(usize::MAX)
+            .set_dictionary_page_size_limit(usize::MAX);
+        let properties = match self.encoding {
+            Encoding::RLE_DICTIONARY => properties,
+            other => properties
+                .set_column_encoding("command".into(), other)
+                .set_column_encoding("thread".into(), other),
+        };
+        let sink = fs::File::create(file).unwrap();
+        let mut writer =
+            SerializedFileWriter::new(sink, schema, Arc::new(properties.build())).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let rows = self.rows as i64;
+        for wide in [
+            (0..rows).collect::<Vec<i64>>(),
+            vec![5; self.rows],
+            vec![self.queued_ns; self.rows],
+            vec![0; self.rows],
+        ] {
+            let mut column = group.next_column().unwrap().unwrap();
+            column.typed::<Int64Type>().write_batch(&wide, None, None).unwrap();
+            column.close().unwrap();
+        }
+        for narrow in [4096, self.op] {
+            let mut column = group.next_column().unwrap().unwrap();
+            let numbers = vec![narrow; self.rows];
+            column.typed::<Int32Type>().write_batch(&numbers, None, None).unwrap();
+            column.close().unwrap();
+        }
+        for _ in 0..2 {
+            let mut column = group.next_column().unwrap().unwrap();
+            let name = ByteArray::from(vec![b'x'; self.command]);
+            for rows in vec![name; self.rows].chunks(1024) {
+                column.typed::<ByteArrayType>().write_batch(rows, None, None).unwrap();
+            }
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+    }
+}
+
+#[test]
+fn short_traces_do_not_take_the_memory() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let zstd = Compression::ZSTD(ZstdLevel::try_new(3).unwrap());
+    let usual = || Bomb {
+        rows: 10_007,
+        compression: zstd,
+        command: 7,
+        encoding: Encoding::PLAIN,
+        op: 0,
+        queued_ns: 0,
+    };
+    let ask = ["trace", "groups", "t.parquet", "--by", "thread"];
+    usual().write(&here.join("t.parquet"));
+    let answer = succeed(here, &ask);
+    assert!(answer.contains("10007"), "{answer}");
+    for encoding in [Encoding::DELTA_LENGTH_BYTE_ARRAY, Encoding::DELTA_BYTE_ARRAY] {
+        Bomb { encoding, ..usual() }.write(&here.join("t.parquet"));
+        assert_eq!(succeed(here, &ask), answer, "{encoding}");
+    }
+    // Pages of 160 MB.
+    for compression in [zstd, Compression::SNAPPY] {
+        Bomb { command: 16_000, compression, ..usual() }.write(&here.join("t.parquet"));
+        let said = bounded_refusal(here, &ask);
+        assert!(said.contains("64 MiB"), "{said}");
+        bounded_refusal(here, &["explore", "t.parquet", "--export", "page.html"]);
+    }
+    // Texts that take no room in the page, each of them 1 MB.
+    let encoding = Encoding::DELTA_BYTE_ARRAY;
+    Bomb { command: 1 << 20, rows: 300, encoding, ..usual() }.write(&here.join("t.parquet"));
+    bounded(here, &ask);
+    // What is none of the format's operations, and queue times beyond 584 years.
+    Bomb { op: 5, ..usual() }.write(&here.join("t.parquet"));
+    let said = bounded_refusal(here, &["trace", "steps", "t.parquet"]);
+    assert!(said.contains("column op"), "{said}");
+    Bomb { queued_ns: -1, ..usual() }.write(&here.join("t.parquet"));
+    let said = bounded_refusal(here, &["trace", "streams", "t.parquet"]);
+    assert!(said.contains("column queued_ns"), "{said}");
+}
+
+/// Whatever bit of a file of findings is flipped: it is refused, or it says the same.
+#[test]
+fn no_flipped_bit_changes_findings_unseen() {
+    const FLIPS: u64 = 1000;
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    succeed(here, &run);
+    let whole = fs::read(here.join("run/findings.json")).unwrap();
+    let said = steadfast_report::parse_findings(&whole).unwrap();
+    let mut refused = 0;
+    for number in 0..FLIPS {
+        let mut flipped = whole.clone();
+        let at = steadfast_domain::step::mix64(number);
+        flipped[at as usize % whole.len()] ^= 1 << ((at >> 32) % 8);
+        match steadfast_report::parse_findings(&flipped) {
+            Err(_) => refused += 1,
+            // Blanks say nothing.
+            Ok(other) => assert!(other == said, "flip {number} changes the findings"),
+        }
+    }
+    assert!(refused > FLIPS * 9 / 10, "{refused}");
+    // The commands go by it, and name the way out; the journal's own directory recomputes.
+    let mut changed: serde_json::Value = serde_json::from_slice(&whole).unwrap();
+    changed["run_unix_ms"][0] = 10_007.into();
+    let changed = changed.to_string();
+    fs::write(here.join("alone.json"), &changed).unwrap();
+    for command in [
+        &["compare", "alone.json", "run", "-o", "both"][..],
+        &["check", "alone.json", "--list"],
+        &["report", "alone.json", "-o", "r"],
+    ] {
+        refuse(here, command, &["alone.json", "SHA-256", "steadfast study"]);
+    }
+    let right = succeed(here, &["check", "run", "--list"]);
+    fs::write(here.join("run/findings.json"), &changed).unwrap();
+    assert_eq!(succeed(here, &["check", "run/findings.json", "--list"]), right);
+    fs::write(here.join("alone.json"), &whole).unwrap();
+    assert_eq!(succeed(here, &["check", "alone.json", "--list"]), right);
+    // Without its digest it is one that anybody could have written.
+    let mut bare: serde_json::Value = serde_json::from_slice(&whole).unwrap();
+    bare.as_object_mut().unwrap().remove("sha256");
+    fs::write(here.join("alone.json"), bare.to_string()).unwrap();
+    refuse(here, &["check", "alone.json", "--list"], &["alone.json", "no SHA-256"]);
+    // What is printed is sealed, too.
+    let printed = succeed(here, &["study", "run", "--json"]);
+    steadfast_report::parse_findings(printed.as_bytes()).unwrap();
+}
+
+#[test]
+fn arguments_that_are_no_utf8_and_a_full_output_are_said() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let odd = OsStr::from_bytes(b"a\xffb");
+    for words in
+        [&["devices"][..], &["study"], &["restore"], &["trace", "steps"], &["measure"], &[]]
+    {
+        let output = steadfast().current_dir(here).args(words).arg(odd).output().unwrap();
+        assert_eq!(code(&output), 2, "{words:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("UTF-8"), "{words:?}: {}", stderr(&output));
+    }
+    for words in [&["--help"][..], &["--version"], &["run", "--help"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = steadfast();
+        let output = command.args(words).stdout(Stdio::from(full)).output().unwrap();
+        assert_eq!(code(&output), 1, "{words:?}");
+        assert!(stderr(&output).contains("standard output"), "{}", stderr(&output));
+    }
+    assert_eq!(code(&run_in(here, &["--help"])), 0);
+}
+
+#[test]
+fn a_transfer_larger_than_the_target_is_refused_with_its_size() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    fs::File::create(here.join("s.bin")).unwrap().set_len(64 << 20).unwrap();
+    let measure = ["measure", "RND 1GiB R", "--target", "s.bin"];
+    refuse(here, &measure, &["does not fit into an active range of 64 MiB"]);
+}

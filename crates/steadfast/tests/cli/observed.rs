@@ -1,0 +1,201 @@
+//! Rates are per second of the time that was observed, whatever command, file, filter or width of
+//! steps: what must come out is known in closed form, because the made capture has an I/O every
+//! 100 ms from its first to its last second, and none in the middle of a second.
+
+use super::made_up::{SECOND, answer};
+use super::scratch::{refuse, succeed};
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+use steadfast_domain::io_event::{CapturePart, CapturedDevice, Mark};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Zone};
+use steadfast_trace::Writer;
+
+/// 2026-11-20 22:04:42.66 UTC: no step of a fold begins with the capture.
+const BEGAN_NS: u64 = 1_795_212_282_660_000_000;
+const LASTED_NS: u64 = 244_420_000_000;
+const PART_NS: u64 = 61 * SECOND;
+const GAP_NS: u64 = SECOND / 10;
+
+fn conditions(lasted_ns: u64, part: u32) -> CaptureConditions {
+    CaptureConditions {
+        software: "test".into(),
+        host: Some("db1".into()),
+        devices: vec![CapturedDevice {
+            name: "sda".into(),
+            capacity: Some(Bytes::gib(1)),
+            ..CapturedDevice::default()
+        }],
+        began_unix_ns: Some(BEGAN_NS),
+        zone: Some(Zone::fixed(0, None)),
+        lasted_ns,
+        marks: vec![
+            Mark { at_ns: 100 * SECOND + 7, name: "backup".into() },
+            Mark { at_ns: 100 * SECOND + 300_000_000, name: "short".into() },
+            Mark { at_ns: 101 * SECOND, name: "end".into() },
+        ],
+        part: Some(CapturePart { capture: "one".into(), first: part, last: part }),
+        ..CaptureConditions::default()
+    }
+}
+
+/// The I/Os of a part of the time; of the fifth minute on there are twice as many.
+fn ios(from_ns: u64, to_ns: u64) -> Vec<IoEvent> {
+    let times = (0..LASTED_NS / GAP_NS).map(|at| at * GAP_NS + GAP_NS / 2);
+    let inside = times.filter(|at| (from_ns..to_ns).contains(at));
+    let one = |at: u64| IoEvent {
+        issued_ns: at,
+        offset: at / GAP_NS * 8192,
+        bytes: 4096,
+        op: if (at / GAP_NS).is_multiple_of(3) { IoOp::Write } else { IoOp::Read },
+        response_ns: 1_000_000 + at % 7919,
+        depth: 1,
+        ..IoEvent::default()
+    };
+    inside.map(one).collect()
+}
+
+fn write(path: &Path, part: u32, (from_ns, to_ns): (u64, u64)) {
+    let start = conditions(from_ns, part);
+    let mut writer = Writer::new(File::create(path).unwrap(), &start).unwrap();
+    writer.write(&ios(from_ns, to_ns)).unwrap();
+    writer.finish(conditions(to_ns, part)).unwrap();
+}
+
+/// One file of all, and the same capture in files of 61 s.
+fn make(place: &Path) -> Vec<String> {
+    write(&place.join("one.parquet"), 1, (0, LASTED_NS));
+    let parts = LASTED_NS.div_ceil(PART_NS);
+    let make = |part: u64| {
+        let name = format!("part{}.parquet", part + 1);
+        let to = ((part + 1) * PART_NS).min(LASTED_NS);
+        write(&place.join(&name), part as u32 + 1, (part * PART_NS, to));
+        name
+    };
+    (0..parts).map(make).collect()
+}
+
+#[track_caller]
+fn near(found: &Value, expected: f64) {
+    let found = found.as_f64().unwrap_or(f64::NAN);
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
+}
+
+#[test]
+fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let parts = make(place);
+    for (number, part) in (0u64..).zip(&parts) {
+        let (from, to) = (number * PART_NS, ((number + 1) * PART_NS).min(LASTED_NS));
+        let (count, ns) = (ios(from, to).len() as f64, (to - from) as f64);
+        let rate = count * 1e9 / ns;
+        let host = &answer(place, &["hosts", part])["hosts"][0];
+        assert_eq!(host["observed_ns"], to - from);
+        near(&host["iops"], rate);
+        let intervals = answer(place, &["profile", part, "--step", "1h"]);
+        let intervals = intervals["intervals"].as_array().unwrap();
+        assert_eq!(intervals.len(), 1, "no silence is made up");
+        assert_eq!(
+            (&intervals[0]["observed_ns"], &intervals[0]["iops_most"]),
+            (&(to - from).into(), &Value::Null)
+        );
+        near(&intervals[0]["iops"], rate);
+        let compared = answer(place, &["compare", part, "one.parquet", "--by", "op"]);
+        assert_eq!(compared["observed_ns"], serde_json::json!([to - from, to - from]), "by clock");
+        let steps = answer(place, &["steps", part, "--step", "50s"]);
+        for step in steps["steps"].as_array().unwrap() {
+            let begin = step["begin_ns"].as_u64().unwrap();
+            let (first, last) = (begin.max(from), (begin + 50 * SECOND).min(to));
+            near(&step["iops"], ios(first, last).len() as f64 * 1e9 / (last - first) as f64);
+        }
+        let limits = answer(place, &["doctor", part])["limits"].to_string();
+        assert_eq!(limits.contains("earlier-parts"), number > 0, "{limits}");
+    }
+    let all: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let host = &answer(place, &[&["hosts"], &all[..]].concat())["hosts"][0];
+    assert_eq!(host["observed_ns"], LASTED_NS);
+    let gap = answer(place, &["hosts", &parts[0], &parts[3], "--accept-damage"]);
+    assert_eq!(gap["hosts"][0]["observed_ns"], 2 * PART_NS, "a missing file is not observed");
+}
+
+#[test]
+fn a_trace_and_its_own_fold_do_not_differ() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let parts = make(place);
+    let all: Vec<&str> = parts.iter().map(String::as_str).collect();
+    for step in ["1s", "10s", "1min"] {
+        succeed(
+            place,
+            &["trace", "fold", "one.parquet", "-o", "one.fold", "--step", step, "--force"],
+        );
+        succeed(
+            place,
+            &[&["trace", "fold"], &all[..], &["-o", "parts.fold", "--step", step, "--force"]]
+                .concat(),
+        );
+        succeed(
+            place,
+            &["trace", "fold", "part3.parquet", "-o", "part3.fold", "--step", step, "--force"],
+        );
+        let pairs = [
+            ("one.parquet", "one.fold"),
+            ("parts.fold", "one.parquet"),
+            ("part3.parquet", "part3.fold"),
+            ("one.fold", "parts.fold"),
+        ];
+        for (a, b) in pairs {
+            let mut aligns = vec!["clock", "start"];
+            if !a.starts_with("part3") {
+                aligns.extend(["mark:backup", "mark:backup+7s", "mark:end"]);
+            }
+            for align in aligns {
+                let found = answer(place, &["compare", a, b, "--by", "op", "--align", align]);
+                assert_eq!(
+                    found["observed_ns"][0], found["observed_ns"][1],
+                    "{a} {b} {align} {step}"
+                );
+                let rows = found["deltas"].as_array().unwrap().iter().chain([&found["total"]]);
+                for row in rows {
+                    for name in ["count", "iops", "bytes_per_second", "response_mean_ns"] {
+                        assert_eq!(
+                            row["a"][name], row["b"][name],
+                            "{a} {b} {align} {step} {name} {row}"
+                        );
+                    }
+                    assert!(row["a"]["count"].as_u64().unwrap() > 0);
+                }
+            }
+        }
+        for file in ["one.fold", "part3.fold"] {
+            let trace = file.replace("fold", "parquet");
+            let rate = |name: &str| answer(place, &["hosts", name])["hosts"][0]["iops"].clone();
+            assert_eq!(rate(file), rate(&trace));
+        }
+    }
+    // The first and the last step of a fold are those parts of it that were observed.
+    let steps = answer(place, &["steps", "one.fold", "--step", "1min"]);
+    let steps = steps["steps"].as_array().unwrap();
+    for step in [&steps[0], &steps[steps.len() - 1]] {
+        near(&step["iops"], 10.0);
+    }
+}
+
+#[test]
+fn what_a_fold_cannot_answer_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    make(place);
+    succeed(place, &["trace", "fold", "one.parquet", "-o", "a.fold", "--step", "10s"]);
+    refuse(
+        place,
+        &["trace", "streams", "a.fold", "--event", "short"],
+        &["steps of 10 s", "none begins"],
+    );
+    // 60 s count from the capture's beginning, not from the full hour: 22:05:42.66 to 22:06:42.66
+    // holds the steps from 22:05:50 to 22:06:50.
+    let found = answer(place, &["streams", "a.fold", "--from", "60s", "--to", "120s"]);
+    let begin = 67_340_000_000;
+    assert_eq!(found["total"]["count"], ios(begin, begin + 60 * SECOND).len());
+}

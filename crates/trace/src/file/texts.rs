@@ -1,0 +1,81 @@
+//! Texts whose lengths stand before them, which Parquet calls `DELTA_LENGTH_BYTE_ARRAY`, and
+//! texts of which only the part is kept that differs from the one before
+//! (`DELTA_BYTE_ARRAY`). DuckDB and Spark write names so in pages of the second version.
+//!
+//! A batch keeps the beginning of a name, so no more than that is put together: a short page
+//! can describe texts of gigabytes.
+
+use super::delta::Deltas;
+use super::value::Value;
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+
+/// Bytes of a text that are kept.
+const KEPT: usize = 15;
+
+/// Texts of a page that are being read.
+pub(super) struct Texts {
+    /// Bytes that each text has in common with the one before; empty where all texts are whole.
+    prefixes: Vec<i32>,
+    /// Bytes that stand in the page for each text.
+    lengths: Vec<i32>,
+    /// The next text.
+    next: usize,
+    bytes: Bytes,
+    at: usize,
+    /// Beginning and length of the text before.
+    before: [u8; KEPT],
+    before_length: usize,
+}
+
+fn damaged() -> ParquetError {
+    ParquetError::General("the lengths of its texts are impossible".into())
+}
+
+impl Texts {
+    /// Opens at most `values` texts of which each is whole, or only differs from the one
+    /// before.
+    pub(super) fn open(bytes: Bytes, values: usize, have_prefixes: bool) -> Result<Self> {
+        let (prefixes, bytes) =
+            if have_prefixes { numbers(bytes, values)? } else { (Vec::new(), bytes) };
+        let (lengths, bytes) = numbers(bytes, values)?;
+        if have_prefixes && prefixes.len() != lengths.len() {
+            return Err(damaged());
+        }
+        let before = [0; KEPT];
+        Ok(Texts { prefixes, lengths, next: 0, bytes, at: 0, before, before_length: 0 })
+    }
+
+    /// Appends the next texts.
+    pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
+        for _ in 0..count {
+            let length = self.lengths.get(self.next).ok_or_else(damaged)?;
+            let prefix = self.prefixes.get(self.next).copied().unwrap_or(0);
+            let length = usize::try_from(*length).map_err(|_| damaged())?;
+            let prefix = usize::try_from(prefix).map_err(|_| damaged())?;
+            let rest = self.bytes.get(self.at..).and_then(|rest| rest.get(..length));
+            let rest = rest.filter(|_| prefix <= self.before_length).ok_or_else(damaged)?;
+            let kept = prefix.min(KEPT);
+            let more = rest.len().min(KEPT - kept);
+            self.before[kept..kept + more].copy_from_slice(&rest[..more]);
+            column.push(T::from_text(&self.before[..kept + more]));
+            self.before_length = prefix + length;
+            self.at += length;
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The numbers at the beginning of a page, at most `most`, and what follows them.
+fn numbers(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
+    let mut deltas = Deltas::open(bytes.clone())?;
+    let count = deltas.len();
+    if count > most {
+        return Err(damaged());
+    }
+    let mut numbers: Vec<i32> = Vec::new();
+    deltas.take(count, &mut numbers)?;
+    let end = deltas.end().filter(|end| *end <= bytes.len()).ok_or_else(damaged)?;
+    Ok((numbers, bytes.slice(end..)))
+}
