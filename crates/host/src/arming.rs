@@ -28,7 +28,7 @@ use crate::occupancy::{Sight, Stack, Use, UseKind};
 use crate::processes::{self, Sought};
 use crate::refusal::Refusal;
 use crate::roots::{Roots, file_name, listed as listed_in};
-use crate::scratch::is_made_here;
+use crate::scratch::{is_made_here, is_new};
 use crate::signatures;
 use crate::target::{self, Access, Target};
 use std::collections::BTreeSet;
@@ -170,7 +170,9 @@ impl Door<'_> {
             mark::standing(target.file()).map_err(|e| HostError::io("examine it", &name, e))?;
         if standing != Standing::Ours {
             refuse_kept_file(&name, &ids, keep)?;
-            require_file_confirmation(&target, &name, &standing, confirmation)?;
+            if standing != Standing::Unmarked || !is_new(id) {
+                require_file_confirmation(&target, &name, &standing, confirmation)?;
+            }
         }
         // Somebody's file stays somebody's, also after it was overwritten once.
         if standing != Standing::Unmarked {

@@ -68,23 +68,42 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
     made
 }
 
-/// The scratch files that this process made, and handles (`O_PATH`) by which their inodes are
-/// given to no other file.
-static MADE_HERE: Mutex<Vec<(FileId, File)>> = Mutex::new(Vec::new());
+/// A scratch file that this process made.
+struct MadeFile {
+    id: FileId,
+    /// Keeps the inode from being given to another file (`O_PATH`).
+    _handle: File,
+    /// Whether it has been armed since.
+    is_armed: bool,
+}
+
+static MADE_HERE: Mutex<Vec<MadeFile>> = Mutex::new(Vec::new());
 
 fn remember(file: &File) -> io::Result<()> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let flags = libc::O_PATH | libc::O_CLOEXEC;
     let handle = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let id = FileId::of(&handle.metadata()?);
-    MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner).push((id, handle));
+    let made = MadeFile { id, _handle: handle, is_armed: false };
+    MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner).push(made);
     Ok(())
 }
 
 /// Whether this very process made the file: nobody can have used it before.
 pub(crate) fn is_made_here(id: FileId) -> bool {
     let made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.iter().any(|(file, _)| *file == id)
+    made.iter().any(|file| file.id == id)
+}
+
+/// Whether this very process made the file and arms it for the first time, which this call notes: a
+/// file that cannot keep a mark needs no confirmation then.
+pub(crate) fn is_new(id: FileId) -> bool {
+    let mut made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = made.iter_mut().find(|file| file.id == id && !file.is_armed);
+    found.is_some_and(|file| {
+        file.is_armed = true;
+        true
+    })
 }
 
 /// Gives a scratch file another size. It is armed for that: whatever bars it
