@@ -114,6 +114,8 @@ pub const HOSTS_UNSEEN: &str = "hosts-unseen";
 pub const IOS_FAILED: &str = "ios-failed";
 /// I/Os that a capture saw in part are not in its file.
 pub const IOS_OMITTED: &str = "ios-omitted";
+/// A journal ends with bytes that are no complete line.
+pub const JOURNAL_TORN: &str = "journal-torn";
 /// A Kolmogorov-Smirnov distance is known within bounds only.
 pub const KS_BOUNDED: &str = "ks-bounded";
 /// I/Os of two layers are counted together.

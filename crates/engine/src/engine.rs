@@ -4,7 +4,7 @@ use crate::prepared::{Prepared, Refusal};
 use crate::start::Start;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{Caveat, Halt, Measurement, Nanos, Step};
-use steadfast_host::Target;
+use steadfast_host::{Directory, Target};
 
 /// Waits until a load may begin: the moment, as [`Start::begins`] has it.
 pub type Agree<'a> = &'a mut dyn FnMut() -> Result<Option<Nanos>, Halt>;
@@ -67,6 +67,11 @@ pub trait OnTarget: Engine {
 
     /// What it drives, to be purged or set. Ends a load that still runs.
     fn target_mut(&mut self) -> &mut Target;
+
+    /// From now on, files that the engine keeps go into the directory of a run.
+    fn keep_files_in(&mut self, run: &Directory) {
+        let _ = run;
+    }
 
     /// What a reader of the numbers should know and that came up since this was
     /// last asked.

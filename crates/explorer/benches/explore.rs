@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use steadfast_domain::IoEvent;
 use steadfast_explorer::answers::answer;
+use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{Capture, open_all};
 use steadfast_explorer::query::Query;
 use steadfast_trace::Writer;
@@ -136,10 +137,23 @@ fn written(path: &Path, millions: u64) -> Fallible<()> {
     Ok(())
 }
 
+/// Keeps indexes in a directory.
+struct BenchStore<'a>(&'a Path);
+
+impl IndexStore for BenchStore<'_> {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.0.join(name)).ok()
+    }
+    fn write(&self, name: &str, content: &[u8]) -> std::io::Result<()> {
+        std::fs::create_dir_all(self.0)?;
+        std::fs::write(self.0.join(name), content)
+    }
+}
+
 fn indexed(path: &Path, cache: &Path) -> Fallible<Capture> {
     let capture = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
     let (begin, processor) = (Instant::now(), process_seconds());
-    capture.prepare(Some(cache));
+    capture.prepare(Some(&BenchStore(cache)));
     let (all, processor) = (begin.elapsed(), process_seconds() - processor);
     let index = capture.index()?;
     let took = capture.made().map_or(all, |made| made.took);
@@ -159,7 +173,7 @@ fn indexed(path: &Path, cache: &Path) -> Fallible<Capture> {
     forget_peak_memory();
     let begin = Instant::now();
     let again = open_all(&[path.to_owned()], Some(&crew()))?.remove(0);
-    again.prepare(Some(cache));
+    again.prepare(Some(&BenchStore(cache)));
     let took = begin.elapsed().as_secs_f64();
     println!("  from the cache in {took:.2} s; peak memory {} MB", peak_memory_mb());
     forget_peak_memory();

@@ -1,7 +1,7 @@
 //! A [`Capture`] that is looked at: its files, held open for as long as the explorer
 //! runs, and its index as soon as there is one.
 
-use crate::cache::{self, Identity};
+use crate::cache::{self, Identity, IndexStore};
 use crate::index::{Index, Progress};
 use crate::refusal::Refusal;
 use crate::rows::Lately;
@@ -92,6 +92,10 @@ pub fn open_all(paths: &[PathBuf], crew: Option<&Arc<dyn Crew>>) -> Result<Vec<C
 
 fn open(path: &Path) -> Result<(OpenFile, Captured<File>), Unopened> {
     let cannot = |what: String| Unopened { path: path.to_owned(), what };
+    // A FIFO would be waited for.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(cannot("it is not a regular file".to_owned()));
+    }
     let file = File::open(path).map_err(|error| cannot(format!("it cannot be opened: {error}")))?;
     let broken = |error: std::io::Error| cannot(error.to_string());
     let identity = Identity::of(&file).map_err(broken)?;
@@ -185,12 +189,12 @@ impl Capture {
         self.made.get().copied()
     }
 
-    /// Makes the index, or reads it from a cache directory.
-    pub fn prepare(&self, directory: Option<&Path>) {
+    /// Makes the index, or reads it from a cache.
+    pub fn prepare(&self, store: Option<&dyn IndexStore>) {
         let began = Instant::now();
         let identities: Vec<Identity> = self.files.iter().map(|file| file.identity).collect();
-        let path = directory.map(|directory| cache::path_of(directory, &identities));
-        if let Some(index) = path.as_deref().and_then(cache::read) {
+        let name = cache::name_of(&identities);
+        if let Some(index) = store.and_then(|store| cache::read(store, &name)) {
             self.progress.all.store(1, Ordering::Relaxed);
             self.progress.done.store(1, Ordering::Relaxed);
             let _ = self.made.set(Making { from_cache: true, took: began.elapsed(), bytes: None });
@@ -201,8 +205,8 @@ impl Capture {
         let took = began.elapsed();
         // It answers while it is being written.
         let _ = self.index.set(made.clone());
-        let bytes = match (&made, path) {
-            (Ok(index), Some(path)) => cache::write(&path, index).ok(),
+        let bytes = match (&made, store) {
+            (Ok(index), Some(store)) => cache::write(store, &name, index).ok(),
             _ => None,
         };
         let _ = self.made.set(Making { from_cache: false, took, bytes });

@@ -1,12 +1,12 @@
 //! Everything that is shown: captures and runs, by their numbers.
 
 use crate::answers::{self, CaptureMeta, json};
+use crate::cache::IndexStore;
 use crate::capture::Capture;
 use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::run::{self, RunMeta, RunSource};
 use serde::Serialize;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Something that is looked at.
@@ -46,7 +46,7 @@ struct ItemMeta {
 
 impl Shown {
     /// Makes the indexes of all captures, one after the other.
-    pub fn prepare(&self, cache: Option<&Path>) {
+    pub fn prepare(&self, cache: Option<&dyn IndexStore>) {
         for item in &self.items {
             if let Item::Capture(capture) = item {
                 capture.prepare(cache);

@@ -51,7 +51,10 @@ pub use checkup::{WATCH, examine, throttle_count};
 pub use device_log::{DeviceLogs, LogReading, SelfTest};
 pub use error::HostError;
 pub use facts::{host_facts, random_name};
-pub use files::{Directory, Existing, FileError, NewFile, Readers};
+pub use files::{
+    Directory, Existing, FileError, ForeignPower, NewFile, Readers, open_regular, read_file,
+    read_regular, read_regular_text, sealed_text,
+};
 pub use identity::{confirmation, devices, inspect};
 pub use inhibit::{IdleStateHold, SleepInhibition, hold_idle_states, inhibit_sleep};
 pub use locks::is_locked;

@@ -120,8 +120,8 @@ fn mark_in(directory: &Directory, name: &str, unix_ns: u64) -> Result<Marked, Ma
 fn leave(directory: &Directory, name: &OsStr, line: &str) -> io::Result<bool> {
     let mut file = match directory.open_to_append(name) {
         // It ended this moment.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        opened => opened?,
+        Err(error) if error.is_missing() => return Ok(false),
+        opened => opened.map_err(io::Error::other)?,
     };
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => file.write_all(line.as_bytes()).map(|()| true),

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use steadfast_capture::{Capture, ContentSampler};
 use steadfast_domain::CaptureConditions;
+use steadfast_host::Directory;
 use steadfast_trace::TraceError;
 
 /// A file under way.
@@ -28,10 +29,11 @@ impl OpenFile {
     /// read whatever becomes of it.
     pub(crate) fn create(
         path: PathBuf,
+        directory: &Directory,
         output: &Output,
         conditions: &CaptureConditions,
     ) -> Result<OpenFile, RecordError> {
-        let new = output.begin(&path)?;
+        let new = output.begin(directory, &path)?;
         let file = new.handle()?;
         let written = new.place()?;
         let now = Instant::now();

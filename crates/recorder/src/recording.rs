@@ -9,7 +9,7 @@ use steadfast_capture::{
 };
 use steadfast_domain::io_event::{CapturedDevice, ContentSample, Merging};
 use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos};
-use steadfast_host::{Existing, FileError, NewFile, Readers, Roots};
+use steadfast_host::{Directory, Existing, FileError, NewFile, Readers, Roots};
 
 /// What to record, and into which files.
 #[derive(Debug, Clone)]
@@ -76,8 +76,14 @@ impl Output {
         }
     }
 
-    pub(crate) fn begin(&self, path: &Path) -> Result<NewFile, FileError> {
-        NewFile::create(path, self.existing, self.readers)
+    /// Opens the directory of all files, once for the whole capture.
+    pub(crate) fn open_directory(&self) -> Result<Directory, FileError> {
+        Directory::open(self.path.parent().unwrap_or(Path::new("")))
+    }
+
+    pub(crate) fn begin(&self, directory: &Directory, path: &Path) -> Result<NewFile, FileError> {
+        let name = path.file_name().unwrap_or_default();
+        NewFile::create_in(directory, name, self.existing, self.readers)
     }
 
     /// A name that is taken is no surprise for later, not even of a second file.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use steadfast_capture::{Capture, ContentSampler, Counters};
 use steadfast_domain::io_event::{CapturePart, Mark, Share};
 use steadfast_domain::{CaptureConditions, Nanos};
-use steadfast_host::{FileError, Roots, wall_clock_unix_ms};
+use steadfast_host::{Directory, FileError, Roots, wall_clock_unix_ms};
 
 /// How often completed I/Os are taken at most and at least. Every look takes some
 /// time, whatever it finds.
@@ -36,6 +36,7 @@ pub fn record(
     let devices = recording::find(&recording.devices)?;
     let options = recording.options(&devices);
     recording.check(&options)?;
+    let directory = recording.output.open_directory()?;
     for instance in steadfast_capture::remove_left_behind() {
         progress.tell(&RecordingEvent::Removed { instance: &instance });
     }
@@ -43,7 +44,8 @@ pub fn record(
     let capture = Capture::begin(&options)?;
     let sampler = recording.sampler(&devices)?;
     let watch = DiskWatch::new(devices.iter().map(recording::Found::disk));
-    Session::new(recording, conditions, capture, sampler, watch, progress)?.run(is_stopped)
+    Session::new(recording, directory, conditions, capture, sampler, watch, progress)?
+        .run(is_stopped)
 }
 
 /// How long to wait for the next look, by how full the buffers were: even where
@@ -61,6 +63,8 @@ fn pause(last: Duration, fullness: Option<f64>) -> Duration {
 /// A capture under way.
 struct Session<'a> {
     recording: &'a Recording,
+    /// Where the files go.
+    directory: Directory,
     conditions: CaptureConditions,
     capture: Capture,
     sampler: Option<ContentSampler>,
@@ -80,6 +84,7 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn new(
         recording: &'a Recording,
+        directory: Directory,
         mut conditions: CaptureConditions,
         capture: Capture,
         sampler: Option<ContentSampler>,
@@ -100,6 +105,7 @@ impl<'a> Session<'a> {
         conditions.marks.extend(begun);
         Ok(Session {
             recording,
+            directory,
             conditions,
             capture,
             sampler,
@@ -130,7 +136,7 @@ impl<'a> Session<'a> {
 
     fn open(&self) -> Result<OpenFile, RecordError> {
         let output = &self.recording.output;
-        OpenFile::create(output.part(self.part), output, &self.conditions)
+        OpenFile::create(output.part(self.part), &self.directory, output, &self.conditions)
     }
 
     /// Takes what has completed and writes it, into the next file where this one

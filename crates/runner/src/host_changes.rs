@@ -9,12 +9,14 @@
 //! format is documented in `docs/formats.md`.
 
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
+use steadfast_host::{Directory, Readers, read_file};
 
 /// The version of the files' format.
 const VERSION: u32 = 1;
@@ -24,6 +26,9 @@ const DIRECTORY: &str = "host-changes";
 
 /// Where root keeps state between runs; systemd names another to a service.
 const OF_ROOT: &str = "/var/lib/steadfast";
+
+/// The longest file that is read: a change has some 200 bytes.
+const FILE_MAX: u64 = 64 << 20;
 
 /// The first line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +78,7 @@ pub fn directory() -> io::Result<PathBuf> {
 pub struct HostChanges {
     directory: io::Result<PathBuf>,
     owner: Owner,
-    file: Option<(PathBuf, File)>,
+    file: Option<(Directory, File)>,
     open: Vec<HostChange>,
 }
 
@@ -113,27 +118,33 @@ impl HostChanges {
             let _ = self.write(&Line::Restored(change));
             self.open.pop();
         }
-        if let Some((path, _held)) = self.file.take() {
-            let _ = fs::remove_file(path);
+        if let Some((directory, held)) = self.file.take() {
+            directory.remove_own(&self.name(), &held);
         }
         Ok(())
     }
 
-    fn begin(&self) -> io::Result<(PathBuf, File)> {
+    fn begin(&self) -> io::Result<(Directory, File)> {
         let directory = self.directory.as_ref().map_err(|e| io::Error::other(e.to_string()))?;
-        claim(directory)?;
+        refuse_link(directory)?;
+        // Who can write above it can take the directory away, whatever the umask is.
+        let directory = Directory::make(directory, Readers::Owner).map_err(io::Error::other)?;
+        trust(&directory)?;
         loop {
-            let stamp = self.owner.began_unix_ms;
-            let path = directory.join(format!("{}-{stamp}.jsonl", self.owner.process));
-            let mut file = private().append(true).create_new(true).open(&path)?;
+            let mut file = directory.create(&self.name(), Readers::Owner)?;
             file.lock()?;
             // Until it was locked, it was one that nobody held, and may be gone.
             if file.metadata()?.nlink() > 0 {
                 put(&mut file, &self.owner)?;
-                File::open(directory)?.sync_all()?;
-                return Ok((path, file));
+                directory.sync();
+                return Ok((directory, file));
             }
         }
+    }
+
+    /// The name of its file.
+    fn name(&self) -> OsString {
+        format!("{}-{}.jsonl", self.owner.process, self.owner.began_unix_ms).into()
     }
 
     fn write(&mut self, line: &Line) -> io::Result<()> {
@@ -158,7 +169,8 @@ impl HostChanges {
 /// What a dead process left changed.
 #[derive(Debug)]
 pub struct Leftover {
-    path: PathBuf,
+    directory: Directory,
+    name: OsString,
     file: File,
     /// The process that left it.
     pub owner: Owner,
@@ -182,7 +194,7 @@ impl Leftover {
             all.push((change.clone(), undone));
         }
         if all.iter().all(|(_, undone)| undone.is_ok()) {
-            let _ = fs::remove_file(&self.path);
+            self.directory.remove_own(&self.name, &self.file);
         }
         all
     }
@@ -194,36 +206,38 @@ impl Leftover {
 /// # Errors
 /// Where the directory is there and cannot be read or trusted.
 pub fn left_behind(directory: &Path) -> io::Result<Vec<Leftover>> {
-    match fs::symlink_metadata(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-        Ok(_) => trust(directory)?,
-    }
+    refuse_link(directory)?;
+    let directory = match Directory::open(directory) {
+        Err(error) if error.is_missing() => return Ok(Vec::new()),
+        opened => opened.map_err(io::Error::other)?,
+    };
+    trust(&directory)?;
     let mut all = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        all.extend(left_in(&entry?.path())?);
+    for name in directory.names().map_err(io::Error::other)? {
+        all.extend(left_in(&directory, &name)?);
     }
     all.sort_by_key(|left| left.owner.began_unix_ms);
     Ok(all)
 }
 
-fn left_in(path: &Path) -> io::Result<Option<Leftover>> {
-    if path.extension().is_none_or(|extension| extension != "jsonl") {
+fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<Leftover>> {
+    if Path::new(name).extension().is_none_or(|extension| extension != "jsonl") {
         return Ok(None);
     }
-    let mut file = match private().append(true).open(path) {
+    let file = match directory.open_to_append(name) {
         Ok(file) => file,
         // Its process has just ended.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(error) if error.is_missing() => return Ok(None),
+        Err(error) => return Err(io::Error::other(error)),
     };
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
+    let path = directory.path().join(name);
+    let bytes = read_file(&file, &path, FILE_MAX).map_err(io::Error::other)?;
+    let text = String::from_utf8_lossy(&bytes);
     let (owner, changes) = parse(&text).map_err(|why| {
         io::Error::other(format!(
             "{} is damaged ({why}); check the host settings in it by hand, then remove it",
@@ -231,8 +245,14 @@ fn left_in(path: &Path) -> io::Result<Option<Leftover>> {
         ))
     })?;
     match (owner, changes.is_empty()) {
-        (Some(owner), false) => Ok(Some(Leftover { path: path.to_owned(), file, owner, changes })),
-        _ => fs::remove_file(path).map(|()| None),
+        (Some(owner), false) => {
+            let (directory, name) = (directory.clone(), name.to_owned());
+            Ok(Some(Leftover { directory, name, file, owner, changes }))
+        }
+        _ => {
+            directory.remove_own(name, &file);
+            Ok(None)
+        }
     }
 }
 
@@ -271,43 +291,33 @@ fn put<T: Serialize>(file: &mut File, line: &T) -> io::Result<()> {
     file.sync_data()
 }
 
-/// How a file of this directory is opened: by its owner alone, never through a link.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    options
+fn refuse_link(directory: &Path) -> io::Result<()> {
+    if directory.is_symlink() {
+        return Err(io::Error::other("it is a symbolic link; remove it"));
+    }
+    Ok(())
 }
 
-/// Makes the directory, where it is not there, for this user alone.
-fn claim(directory: &Path) -> io::Result<()> {
-    // What is made above it is for this user alone, too, whatever the umask is:
-    // who can write there can take the directory away.
-    if let Some(parent) = directory.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-    }
-    match DirBuilder::new().mode(0o700).create(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => trust(directory),
-    }
-}
-
-/// Refuses a directory in which somebody else could leave or take files.
-fn trust(directory: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(directory)?;
+/// Refuses a directory in which somebody else could leave or take files, or which he could
+/// exchange for another.
+fn trust(directory: &Directory) -> io::Result<()> {
+    directory.refuse_exchangeable().map_err(io::Error::other)?;
+    let found = directory.metadata().map_err(io::Error::other)?;
     // SAFETY: geteuid has no preconditions and cannot fail.
     let is_own = found.uid() == unsafe { libc::geteuid() };
-    if found.is_dir() && is_own && found.mode() & 0o022 == 0 {
+    if is_own && found.mode() & 0o022 == 0 {
         return Ok(());
     }
     Err(io::Error::other(
-        "it is not a private directory of this user (a link, another owner, or writable by \
-         others); remove it",
+        "it is not a private directory of this user (another owner, or writable by others); \
+         remove it",
     ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{self, OpenOptions};
 
     fn change(setting: &str, before: &str, after: &str) -> HostChange {
         HostChange {
@@ -377,7 +387,7 @@ mod tests {
         let directory = scratch.path().join("host-changes");
         let mut changes = journal(&directory);
         changes.keep(&change("a", "0", "2")).unwrap();
-        let (path, _) = changes.file.as_ref().unwrap();
+        let path = directory.join(changes.name());
         let mut file = OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(b"{\"changed\":{\"setting\":\"b").unwrap();
         killed(changes);

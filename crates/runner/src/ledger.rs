@@ -13,19 +13,27 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Device, Entry, Nanos, Record, Settings};
-use steadfast_host::{Readers, Roots, is_locked};
+use steadfast_host::{Directory, FileError, Readers, Roots, is_locked};
 
 const SETTINGS: &str = "settings.json";
 /// The settings until all of them are on disk.
 const SETTINGS_UNFINISHED: &str = ".settings.json.unfinished";
 const JOURNAL: &str = "journal.jsonl";
+
+/// The longest `settings.json` that is read: it holds a captured workload.
+const SETTINGS_MAX: u64 = 256 << 20;
+/// The longest journal that is read: a step has some 2 kB and an interval of a second less.
+const JOURNAL_MAX: u64 = 2 << 30;
+/// The longest line of a journal: that of a step of a day has 86,400 intervals.
+const LINE_MAX: u64 = 256 << 20;
 
 /// What a line begins with; the digest follows.
 const LINE_HEAD: &str = "{\"chain\":\"";
@@ -88,6 +96,9 @@ impl From<u64> for Moment {
 /// Why a ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
+    /// A file or the directory cannot be made or read.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Reading or writing failed.
     #[error("{path}: {source}")]
     Io {
@@ -195,15 +206,15 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> LedgerError + '_ {
 /// A ledger open for appending.
 #[derive(Debug)]
 pub struct Ledger {
-    directory: PathBuf,
+    directory: Directory,
     settings: File,
     journal: File,
     length: u64,
     chain: String,
     next: u64,
     steps: u64,
-    /// Whether the directory was made for it.
-    made: bool,
+    /// What the directory was made in, if it was made for this ledger.
+    made_in: Option<Directory>,
 }
 
 /// A ledger as it was found.
@@ -232,27 +243,23 @@ impl Ledger {
         directory: &Path,
         settings: &RunSettings,
     ) -> Result<Ledger, LedgerError> {
-        let made = claim(directory)?;
-        let journal = own(directory, made)?;
-        let ledger = begin(directory, journal, settings, made).and_then(|ledger| {
+        let (directory, made_in) = claim(directory, readers)?;
+        let journal = own(&directory, made_in.as_ref())?;
+        let made = made_in.clone();
+        let ledger = begin(&directory, journal, settings, made).and_then(|ledger| {
             ledger.let_in(readers)?;
             Ok(ledger)
         });
         if ledger.is_err() {
-            discard(directory, made);
+            discard(&directory, made_in.as_ref());
         }
         ledger
     }
 
     fn let_in(&self, readers: Readers) -> Result<(), LedgerError> {
-        let directory = File::open(&self.directory).map_err(at(&self.directory))?;
-        let grant = || {
-            readers.grant(&self.settings, false)?;
-            readers.grant(&self.journal, false)?;
-            // A directory that was there is its owner's to open.
-            if self.made { readers.grant(&directory, true) } else { Ok(()) }
-        };
-        grant().map_err(at(&self.directory))
+        let path = self.directory.path();
+        readers.grant(&self.settings, false).map_err(at(path))?;
+        readers.grant(&self.journal, false).map_err(at(path))
     }
 
     /// Opens the ledger of a run to resume it; an incomplete last line is cut off.
@@ -273,88 +280,121 @@ impl Ledger {
         directory: &Path,
         may_go_on: impl FnOnce(&Contents) -> bool,
     ) -> Result<(Ledger, Contents), LedgerError> {
-        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.join(name));
-        let settings = open_settings(directory)?;
-        let mut journal = match OpenOptions::new().read(true).append(true).open(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(LedgerError::NotBegun(directory.to_owned()));
-            }
-            opened => opened.map_err(at(&path))?,
-        };
-        let whole = File::open(directory).map_err(at(directory))?;
-        for (file, path) in [(&whole, directory), (&settings, &settings_path), (&journal, &path)] {
-            refuse_foreign(file, path)?;
+        let directory = Ledger::find(directory)?;
+        directory.refuse_exchangeable()?;
+        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
+        let settings = open_settings(&directory)?;
+        let journal = directory.open_to_append(OsStr::new(JOURNAL));
+        let journal = journal.map_err(|error| match error.is_missing() {
+            true => LedgerError::NotBegun(directory.path().to_owned()),
+            false => error.into(),
+        })?;
+        refuse_foreign(&directory.metadata()?, directory.path())?;
+        for (file, path) in [(&settings, &settings_path), (&journal, &path)] {
+            refuse_foreign(&file.metadata().map_err(at(path))?, path)?;
         }
-        lock(&journal, directory)?;
+        lock(&journal, directory.path())?;
         // What was looked at is what is read, whatever the path leads to by now.
-        let told = read_settings(&settings, &settings_path)?;
-        let mut bytes = Vec::new();
-        journal.read_to_end(&mut bytes).map_err(at(&path))?;
-        let contents = Ledger::understand(told, &bytes, path.clone())?;
+        let decided = read_settings(&settings, &settings_path)?;
+        let contents = Ledger::understand(decided, Some(&journal), &path)?;
         if !may_go_on(&contents) {
-            return Err(LedgerError::NotBegun(directory.to_owned()));
+            return Err(LedgerError::NotBegun(directory.path().to_owned()));
         }
         journal.set_len(contents.length).map_err(at(&path))?;
         let ledger = Ledger {
-            directory: directory.to_owned(),
+            directory,
             settings,
             journal,
             length: contents.length,
             chain: contents.chain.clone(),
             next: contents.lines.len() as u64 + 1,
             steps: contents.lines.iter().filter(|line| is_step(&line.entry)).count() as u64,
-            made: false,
+            made_in: None,
         };
         Ok((ledger, contents))
     }
 
     /// Reads a ledger without taking it.
     pub fn read(directory: &Path) -> Result<Contents, LedgerError> {
-        let told = read_settings(&open_settings(directory)?, &directory.join(SETTINGS))?;
-        let path = directory.join(JOURNAL);
-        let journal = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(at(&path)(e)),
+        Ledger::read_in(&Ledger::find(directory)?)
+    }
+
+    /// Opens the directory of a run.
+    pub fn find(directory: &Path) -> Result<Directory, LedgerError> {
+        Directory::open(directory).map_err(|error| {
+            if error.is_missing() || error.is_no_directory() {
+                LedgerError::NotARun(directory.to_owned())
+            } else {
+                error.into()
+            }
+        })
+    }
+
+    /// Reads the ledger in an open directory without taking it.
+    pub fn read_in(directory: &Directory) -> Result<Contents, LedgerError> {
+        let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
+        let decided = read_settings(&open_settings(directory)?, &settings_path)?;
+        let journal = match directory.open_file(OsStr::new(JOURNAL)) {
+            Err(error) if error.is_missing() => None,
+            opened => Some(opened?),
         };
-        Ledger::understand(told, &journal, path)
+        Ledger::understand(decided, journal.as_ref(), &path)
     }
 
     /// Whether a process works on a run, without disturbing it; `None` where that cannot
     /// be found out.
     pub fn is_held(directory: &Path) -> Option<bool> {
-        is_locked(&Roots::real(), &File::open(directory.join(JOURNAL)).ok()?)
+        let directory = Directory::open(directory).ok()?;
+        is_locked(&Roots::real(), &directory.open_file(OsStr::new(JOURNAL)).ok()?)
     }
 
-    /// Makes sense of settings and of the journal at a path.
+    /// Makes sense of settings and of an open journal, line by line.
     fn understand(
         (settings, text): (RunSettings, String),
-        journal: &[u8],
-        path: PathBuf,
+        journal: Option<&File>,
+        path: &Path,
     ) -> Result<Contents, LedgerError> {
-        let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut chain = hex(&Sha256::digest(text.as_bytes()));
-        let mut lines = Vec::new();
-        for (index, line) in journal[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
-            let edited =
-                |why: String| LedgerError::Edited { path: path.clone(), line: index + 1, why };
-            let (digest, line) = parse_line(line, &chain).map_err(|why| match index {
-                0 => edited(format!("{why}, nor does it match {SETTINGS}")),
-                _ => edited(why),
-            })?;
-            if line.n != lines.len() as u64 + 1 {
-                return Err(edited(format!("it is numbered {}", line.n)));
+        drop(text);
+        let mut contents =
+            Contents { settings, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
+        if let Some(journal) = journal {
+            let too_long =
+                |most: u64| FileError::TooLong { path: path.to_owned(), most: most >> 20 };
+            if journal.metadata().map_err(at(path))?.len() > JOURNAL_MAX {
+                return Err(too_long(JOURNAL_MAX).into());
             }
-            chain = digest;
-            lines.push(line);
+            let mut reader = BufReader::with_capacity(1 << 20, journal.take(JOURNAL_MAX));
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let read = (&mut reader).take(LINE_MAX).read_until(b'\n', &mut line);
+                read.map_err(at(path))?;
+                let number = contents.lines.len() + 1;
+                let edited =
+                    |why: String| LedgerError::Edited { path: path.to_owned(), line: number, why };
+                if !line.ends_with(b"\n") {
+                    if line.len() as u64 == LINE_MAX {
+                        return Err(edited("it is longer than any line that is written".into()));
+                    }
+                    refuse_damaged_end(&line, &chain).map_err(edited)?;
+                    contents.torn = line.len() as u64;
+                    break;
+                }
+                let (digest, parsed) = parse_line(&line, &chain).map_err(|why| match number {
+                    1 => edited(format!("{why}, nor does it match {SETTINGS}")),
+                    _ => edited(why),
+                })?;
+                if parsed.n != number as u64 {
+                    return Err(edited(format!("it is numbered {}", parsed.n)));
+                }
+                chain = digest;
+                contents.length += line.len() as u64;
+                contents.lines.push(parsed);
+            }
         }
-        refuse_damaged_end(&journal[whole..], &chain).map_err(|why| LedgerError::Edited {
-            path,
-            line: lines.len() + 1,
-            why,
-        })?;
-        let torn = (journal.len() - whole) as u64;
-        Ok(Contents { settings, lines, torn, chain, length: whole as u64 })
+        contents.chain = chain;
+        Ok(contents)
     }
 
     /// Adds a line. It is on disk when this returns; where it could not be
@@ -362,7 +402,7 @@ impl Ledger {
     pub fn append(&mut self, now: impl Into<Moment>, entry: &Entry) -> Result<(), LedgerError> {
         self.is_there()?;
         let now = now.into();
-        let path = self.directory.join(JOURNAL);
+        let path = self.directory.path().join(JOURNAL);
         let line = Line { n: self.next, at: now.unix_ms, up: now.up, entry: entry.clone() };
         let (text, digest) = print_line(&line, &self.chain)
             .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
@@ -384,7 +424,7 @@ impl Ledger {
     /// write, and none of it is ever found again.
     pub fn is_there(&self) -> Result<(), LedgerError> {
         for (file, name) in [(&self.settings, SETTINGS), (&self.journal, JOURNAL)] {
-            let path = self.directory.join(name);
+            let path = self.directory.path().join(name);
             if file.metadata().map_err(at(&path))?.nlink() == 0 {
                 return Err(LedgerError::Deleted { path, steps: self.steps });
             }
@@ -395,12 +435,12 @@ impl Ledger {
     /// Takes a ledger away that was created and holds no line yet.
     pub fn withdraw(self) {
         if self.next == 1 {
-            discard(&self.directory, self.made);
+            discard(&self.directory, self.made_in.as_ref());
         }
     }
 
-    /// Where it lies.
-    pub fn directory(&self) -> &Path {
+    /// The run directory, which was opened once for the whole run.
+    pub fn directory(&self) -> &Directory {
         &self.directory
     }
 }
@@ -453,89 +493,78 @@ impl Contents {
     }
 }
 
-/// Makes the directory; one that exists must be empty. Returns whether it was
-/// made.
-fn claim(directory: &Path) -> Result<bool, LedgerError> {
-    let exists = directory.is_dir();
-    if let Some(parent) = directory.parent().filter(|p| !p.as_os_str().is_empty()) {
-        // Who can write there can take the run directory away.
-        let mode = if is_root() { 0o755 } else { 0o777 };
-        DirBuilder::new().recursive(true).mode(mode).create(parent).map_err(at(parent))?;
-    }
-    let mode = if is_root() { 0o700 } else { 0o777 };
-    match DirBuilder::new().mode(mode).create(directory) {
-        Ok(()) => return Ok(true),
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && exists => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-            return Err(LedgerError::taken(directory));
+/// Makes the directory, or takes an empty one. Returns it, and what it was made in if it was.
+fn claim(path: &Path, readers: Readers) -> Result<(Directory, Option<Directory>), LedgerError> {
+    Directory::check_place(path)?;
+    let directory = match (Directory::open(path), path.parent(), path.file_name()) {
+        (Err(error), Some(parent), Some(name)) if error.is_missing() => {
+            let parent = Directory::make(parent, readers)?;
+            let made = parent.make_new(name, readers).map_err(|error| match error {
+                FileError::Exists(_) => LedgerError::taken(path),
+                error => error.into(),
+            })?;
+            made.refuse_exchangeable()?;
+            return Ok((made, Some(parent)));
         }
-        Err(e) => return Err(at(directory)(e)),
+        (Err(error), ..) if error.is_no_directory() => return Err(LedgerError::taken(path)),
+        (opened, ..) => opened?,
+    };
+    if !directory.names()?.is_empty() {
+        return Err(LedgerError::taken(path));
     }
-    let mut entries = fs::read_dir(directory).map_err(at(directory))?;
-    match entries.next() {
-        None => Ok(false),
-        Some(_) => Err(LedgerError::taken(directory)),
-    }
+    refuse_foreign(&directory.metadata()?, path)?;
+    Ok((directory, None))
 }
 
 /// Makes the journal: of two processes that begin a run in one directory at once,
 /// the one that makes it has the directory, and the other leaves it alone.
-fn own(directory: &Path, made: bool) -> Result<File, LedgerError> {
-    let path = directory.join(JOURNAL);
-    new_file().append(true).open(&path).map_err(|error| {
+fn own(directory: &Directory, made_in: Option<&Directory>) -> Result<File, LedgerError> {
+    directory.create(OsStr::new(JOURNAL), Readers::Usual).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
-            return LedgerError::Exists(directory.to_owned());
+            return LedgerError::Exists(directory.path().to_owned());
         }
-        if made {
-            let _ = fs::remove_dir(directory);
+        if let Some(parent) = made_in {
+            parent.remove_made(directory);
         }
-        at(&path)(error)
+        at(&directory.path().join(JOURNAL))(error)
     })
 }
 
 fn begin(
-    directory: &Path,
+    directory: &Directory,
     journal: File,
     settings: &RunSettings,
-    made: bool,
+    made_in: Option<Directory>,
 ) -> Result<Ledger, LedgerError> {
-    lock(&journal, directory)?;
-    let path = directory.join(SETTINGS);
+    lock(&journal, directory.path())?;
+    let path = directory.path().join(SETTINGS);
     let text = serde_json::to_string_pretty(settings)
         .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
-    let settings = put_settings(directory, &text).map_err(at(&path))?;
-    journal.sync_all().map_err(at(&directory.join(JOURNAL)))?;
-    File::open(directory).and_then(|d| d.sync_all()).map_err(at(directory))?;
+    let settings = put_settings(directory, &text, &path)?;
+    journal.sync_all().map_err(at(&directory.path().join(JOURNAL)))?;
+    directory.sync();
     let chain = hex(&Sha256::digest(text.as_bytes()));
-    let directory = directory.to_owned();
-    Ok(Ledger { directory, settings, journal, length: 0, chain, next: 1, steps: 0, made })
+    let directory = directory.clone();
+    Ok(Ledger { directory, settings, journal, length: 0, chain, next: 1, steps: 0, made_in })
 }
 
 /// The settings appear whole or not at all.
-fn put_settings(directory: &Path, text: &str) -> io::Result<File> {
-    let unfinished = directory.join(SETTINGS_UNFINISHED);
-    let mut file = new_file().write(true).open(&unfinished)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&unfinished, directory.join(SETTINGS))?;
+fn put_settings(directory: &Directory, text: &str, path: &Path) -> Result<File, LedgerError> {
+    let unfinished = OsStr::new(SETTINGS_UNFINISHED);
+    let mut file = directory.create(unfinished, Readers::Usual).map_err(at(path))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(at(path))?;
+    directory.rename(unfinished, OsStr::new(SETTINGS))?;
     Ok(file)
-}
-
-/// A file that was not there; as root for root alone.
-fn new_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.create_new(true).mode(if is_root() { 0o600 } else { 0o666 });
-    options
 }
 
 /// Takes away what was begun a moment ago, as far as it can be: the error that
 /// led here is what the user must hear of.
-fn discard(directory: &Path, made: bool) {
+fn discard(directory: &Directory, made_in: Option<&Directory>) {
     for name in [SETTINGS_UNFINISHED, SETTINGS, JOURNAL] {
-        let _ = fs::remove_file(directory.join(name));
+        let _ = directory.remove(OsStr::new(name));
     }
-    if made {
-        let _ = fs::remove_dir(directory);
+    if let Some(parent) = made_in {
+        parent.remove_made(directory);
     }
 }
 
@@ -545,12 +574,11 @@ fn is_root() -> bool {
 }
 
 /// Refuses what somebody else could have written, where root is to obey it.
-fn refuse_foreign(file: &File, path: &Path) -> Result<(), LedgerError> {
+fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
     if !is_root() {
         return Ok(());
     }
-    let metadata = file.metadata().map_err(at(path))?;
-    let why = match (metadata.uid(), metadata.mode() & 0o022) {
+    let why = match (found.uid(), found.mode() & 0o022) {
         (0, 0) => return Ok(()),
         (0, _) => "is writable by users other than root".to_owned(),
         (owner, _) => format!("belongs to user {owner}, not to root"),
@@ -566,19 +594,16 @@ fn lock(journal: &File, directory: &Path) -> Result<(), LedgerError> {
     }
 }
 
-fn open_settings(directory: &Path) -> Result<File, LedgerError> {
-    let path = directory.join(SETTINGS);
-    match File::open(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            Err(LedgerError::NotARun(directory.to_owned()))
-        }
-        opened => opened.map_err(at(&path)),
-    }
+fn open_settings(directory: &Directory) -> Result<File, LedgerError> {
+    directory.open_file(OsStr::new(SETTINGS)).map_err(|error| match error.is_missing() {
+        true => LedgerError::NotARun(directory.path().to_owned()),
+        false => error.into(),
+    })
 }
 
-fn read_settings(mut file: &File, path: &Path) -> Result<(RunSettings, String), LedgerError> {
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(at(path))?;
+fn read_settings(file: &File, path: &Path) -> Result<(RunSettings, String), LedgerError> {
+    let bytes = steadfast_host::read_file(file, path, SETTINGS_MAX)?;
+    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))?;
     let path = path.to_owned();
     let malformed =
         |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };

@@ -13,7 +13,7 @@ use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod, Step,
 };
 use steadfast_engine::{OnTarget, Prepared, Refusal, Start, Stop};
-use steadfast_host::{HostError, PurgeProgress, PurgeWatch, Roots};
+use steadfast_host::{Directory, HostError, PurgeProgress, PurgeWatch, Roots};
 
 pub use steadfast_host::wall_clock_unix_ms;
 
@@ -100,6 +100,9 @@ impl Rig for RealRig {
 
     fn wish(&mut self, wishes: &HostWishes) {
         self.surroundings.wish(wishes);
+    }
+    fn keep_files_in(&mut self, run: &Directory) {
+        self.engine.keep_files_in(run);
     }
     fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
         self.seat = Some(seat);

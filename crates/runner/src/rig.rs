@@ -10,7 +10,7 @@ use steadfast_domain::{
     Step,
 };
 use steadfast_engine::{Prepared, Refusal, Start};
-use steadfast_host::PurgeProgress;
+use steadfast_host::{Directory, PurgeProgress};
 
 /// Called with a change to the host before it is made.
 pub type Journal<'a> = &'a mut dyn FnMut(&HostChange) -> Result<(), Halt>;
@@ -46,6 +46,11 @@ pub trait Rig: Send {
     /// Takes note of what the user wants of the purge, and of the host during the
     /// run. A device in virtual time has no host.
     fn wish(&mut self, wishes: &HostWishes);
+    /// From now on, files that the engine keeps go into the directory of the run. A drive in
+    /// virtual time keeps none.
+    fn keep_files_in(&mut self, run: &Directory) {
+        let _ = run;
+    }
     /// From now on, loads begin together with those of other devices of this host;
     /// `caveat` discloses that they are tested at the same time. A drive in virtual
     /// time shares nothing with anybody, and takes no seat.

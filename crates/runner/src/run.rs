@@ -29,6 +29,7 @@ pub fn conduct(
     software: &str,
     progress: &mut dyn Progress,
 ) -> Result<Ending, Halt> {
+    rig.keep_files_in(ledger.directory());
     let opened = Entry::Opened {
         software: software.to_owned(),
         engine: rig.engine(),
@@ -38,7 +39,7 @@ pub fn conduct(
         directory: if rig.device().is_simulated() {
             None
         } else {
-            steadfast_host::directory_proof(ledger.directory()).map(Box::new)
+            steadfast_host::directory_proof(ledger.directory().path()).map(Box::new)
         },
     };
     if let Err(error) = ledger.append(rig.now(), &opened) {

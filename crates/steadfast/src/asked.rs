@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Device, Settings};
+use steadfast_host::read_regular_text;
 
 /// The program's name and version, as every record and report names it.
 pub const SOFTWARE: &str = concat!("steadfast ", env!("CARGO_PKG_VERSION"));
@@ -95,13 +96,16 @@ fn parameters(chosen: &ProcedureArguments) -> anyhow::Result<BTreeMap<String, St
     Ok(all)
 }
 
+/// The longest file of them.
+const META_MAX: u64 = 16 << 20;
+
 /// What the user knows: `key=value` pairs, and files of such lines; `#` begins a comment line.
 pub fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for item in given {
         let text = match item.contains('=') {
             true => item.clone(),
-            false => std::fs::read_to_string(item).map_err(|e| {
+            false => read_regular_text(Path::new(item), META_MAX).map_err(|e| {
                 misuse(format!("--meta {item} is neither key=value nor a file: {e}"))
             })?,
         };

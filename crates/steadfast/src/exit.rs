@@ -43,7 +43,8 @@ pub const HELP: &str = "Exit codes:
   6  device or host would distort the numbers: ATTENTION or BAD (doctor)
 
 Signals: SIGINT (Ctrl-C), SIGTERM and SIGQUIT end a command cleanly: a run
-halts and can be resumed; a second signal ends it at once. SIGHUP (a lost
+halts and can be resumed; a second signal ends it at once. SIGUSR1, SIGALRM
+and every other signal that can be caught do the same. SIGHUP (a lost
 terminal) ends nothing: the run continues without the terminal.";
 
 /// A mistake on the command line that only shows after it was parsed.

@@ -5,18 +5,45 @@ use crate::cli::Format;
 use crate::regular;
 use crate::terminal;
 use crate::writing::Shelf;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use std::path::{Path, PathBuf};
-use steadfast_domain::Findings;
+use steadfast_domain::{Caveat, CaveatKind, Findings, caveats};
 use steadfast_exchange::{crystaldiskmark, iometer};
+use steadfast_host::{Directory, read_regular};
 use steadfast_report::Printed;
 use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
 
+/// The longest file of findings that is read; those of the quick test have 0.2 MiB.
+const FINDINGS_MAX: u64 = 256 << 20;
+
 /// Recomputes the findings of a run directory.
 pub fn study(directory: &Path) -> anyhow::Result<Findings> {
-    findings(Ledger::read(directory)?)
+    study_in(&Ledger::find(directory)?)
+}
+
+/// Recomputes the findings of an open run directory. An incomplete end of its journal is said
+/// on standard error.
+pub fn study_in(directory: &Directory) -> anyhow::Result<Findings> {
+    let contents = Ledger::read_in(directory)?;
+    if contents.torn > 0 {
+        terminal::complain(&format!("{}: {}", directory.path().display(), torn(&contents)));
+    }
+    findings(contents)
+}
+
+/// What is left out of a journal that ends in an incomplete line.
+fn torn(contents: &Contents) -> String {
+    let after = match contents.lines.len() {
+        0 => "no complete line".to_owned(),
+        lines => format!("line {lines}"),
+    };
+    format!(
+        "The journal ends with {} bytes after {after} that are no complete line. They are left \
+         out: a process ended while it wrote them, or the end of the file was damaged.",
+        contents.torn
+    )
 }
 
 /// Findings of a ledger.
@@ -27,7 +54,13 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
         settings.geometry(),
         &amendments(&contents.lines),
     )?;
-    Ok(procedure.study(&contents.into_record()))
+    let incomplete = (contents.torn > 0).then(|| torn(&contents));
+    let mut findings = procedure.study(&contents.into_record());
+    findings.caveats.extend(incomplete.map(|text| {
+        let remedy = "If the run had ended, restore its journal from a copy; if not, resume it.";
+        Caveat::new(CaveatKind::Remark, caveats::JOURNAL_TORN, text, remedy)
+    }));
+    Ok(findings)
 }
 
 /// Findings of a run directory (recomputed), of a file of findings (recomputed where the journal
@@ -49,11 +82,8 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if let Some(directory) = directory.filter(|directory| directory.join(JOURNAL).is_file()) {
         return study(if directory == Path::new("") { Path::new(".") } else { directory });
     }
-    let bytes = regular::read(run, FINDINGS_MAX)
+    let bytes = read_regular(run, FINDINGS_MAX)
         .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
-    if bytes.len() as u64 > FINDINGS_MAX {
-        bail!("{}: larger than 256 MiB; this is no file of findings", run.display());
-    }
     steadfast_report::parse_findings(&bytes).with_context(|| {
         format!(
             "{} cannot be used; give its run directory, or recreate the file with `steadfast study \
@@ -66,19 +96,13 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
 /// The journal of a run directory.
 const JOURNAL: &str = "journal.jsonl";
 
-/// The longest file of findings that is read.
-const FINDINGS_MAX: u64 = 256 << 20;
-
 /// The longest log of TKperf that is read: a day of write saturation has less than 1 MiB.
 const TKPERF_LOG_MAX: u64 = 256 << 20;
 
 /// Findings of a log of TKperf.
 pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
     let place = || log.display().to_string();
-    let bytes = regular::read(log, TKPERF_LOG_MAX)?;
-    if bytes.len() as u64 > TKPERF_LOG_MAX {
-        bail!("{}: larger than 256 MiB; this is no log of TKperf", place());
-    }
+    let bytes = read_regular(log, TKPERF_LOG_MAX)?;
     let run = steadfast_exchange::tkperf::read(&bytes).with_context(place)?;
     Ok(steadfast_procedures::tkperf::foreign::findings(&run, SOFTWARE))
 }

@@ -2,7 +2,6 @@
 //! anew, whole, at most once a second. docs/formats.md has the list of metrics.
 
 use crate::exit::misuse;
-use crate::regular;
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::bail;
@@ -13,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::{Measurement, Nanos, Op, Place, Procedure, Step};
-use steadfast_host::{Existing, Readers};
+use steadfast_host::{Existing, Readers, read_regular};
 use steadfast_runner::{Event, Forecast, Progress, Rig};
 
 /// How often the file is written at most.
@@ -71,7 +70,7 @@ impl Exporter {
         }
         // What is there and cannot be read is not ours either.
         let is_there = fs::symlink_metadata(path).is_ok();
-        if is_there && !regular::read(path, LONGEST)?.starts_with(BEGINNING.as_bytes()) {
+        if is_there && !read_regular(path, LONGEST)?.starts_with(BEGINNING.as_bytes()) {
             bail!("{shown} exists and contains no metrics of steadfast; give another name");
         }
         let readers = group.map(Readers::of_group).transpose()?.unwrap_or_default();

@@ -14,6 +14,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::SeenInPart;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
+use steadfast_host::open_regular;
 use steadfast_trace::captured::Answer;
 use steadfast_trace::clock::{Calendar, Moment};
 use steadfast_trace::file::{Integrity, Recovery};
@@ -182,7 +183,7 @@ fn say_if_several(name: &str, captured: &Captured<File>) {
 
 /// One file of a capture, opened.
 pub fn open(path: &Path) -> anyhow::Result<Captured<File>> {
-    let file = File::open(path).with_context(|| format!("{} cannot be opened", path.display()))?;
+    let file = open_regular(path)?;
     Captured::open(file).with_context(|| path.display().to_string())
 }
 

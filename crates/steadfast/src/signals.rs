@@ -2,14 +2,29 @@
 //!
 //! A run goes on for hours, often from a terminal that does not. SIGINT, SIGTERM
 //! and SIGQUIT end it well: after what is under way, host settings put back, so
-//! that it can be resumed; a second one ends the process at once. SIGHUP ends
-//! nothing: what is printed afterwards is lost with the terminal, everything
-//! else goes on.
+//! that it can be resumed; a second one ends the process at once. So does every
+//! other signal that would end the process otherwise and that says nothing of a
+//! fault in it (SIGUSR1, SIGALRM, real-time signals, ...): left alone, it would
+//! leave host settings changed. SIGHUP ends nothing: what is printed afterwards is
+//! lost with the terminal, everything else goes on.
 
 use steadfast_engine::Stop;
 
-/// Signals that ask for an end.
-const STOPPING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGQUIT];
+/// Signals that ask for an end, the second time at once.
+const STOPPING: [libc::c_int; 8] = [
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+];
+
+/// Signals that ask for an end, however often they come: the kernel repeats some of them, and
+/// `signal_hook` does not know what others do by default.
+const ASKING: [libc::c_int; 4] = [libc::SIGXCPU, libc::SIGIO, libc::SIGPWR, libc::SIGSTKFLT];
 
 /// For every command, before it does anything: a write past the limit of file
 /// sizes (`ulimit -f`) is an error with a name like any other, not a death.
@@ -17,12 +32,15 @@ pub fn survive_limits() {
     ignore(libc::SIGXFSZ);
 }
 
-/// Requests a stop on Ctrl-C, SIGTERM and Ctrl-\; a second one ends the process
+/// Requests a stop on Ctrl-C, SIGTERM, Ctrl-\ and the like; a second one ends the process
 /// at once. From now on the process outlives its terminal.
 pub fn stop_on_signals() -> anyhow::Result<Stop> {
     let stop = Stop::default();
     for signal in STOPPING {
         signal_hook::flag::register_conditional_default(signal, stop.flag())?;
+        signal_hook::flag::register(signal, stop.flag())?;
+    }
+    for signal in ASKING.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
         signal_hook::flag::register(signal, stop.flag())?;
     }
     // Under nohup the terminal's end is no news, and stays none.

@@ -1,9 +1,9 @@
 //! A tags file: which roles hosts have, one host a line, `HOST ROLE [ROLE ...]`.
 
 use crate::exit::misuse;
-use crate::regular;
 use anyhow::{Context, bail};
 use std::path::Path;
+use steadfast_host::read_regular_text;
 
 /// The longest tags file.
 const BYTES_MAX: u64 = 16 << 20;
@@ -11,11 +11,8 @@ const BYTES_MAX: u64 = 16 << 20;
 /// The hosts that have one of the roles.
 pub fn hosts_of(path: &Path, roles: &[String]) -> anyhow::Result<Vec<String>> {
     let shown = path.display();
-    let bytes = regular::read(path, BYTES_MAX)?;
-    if bytes.len() as u64 > BYTES_MAX {
-        bail!("{shown} is larger than 16 MiB; a tags file has one host a line: HOST ROLE ...");
-    }
-    let text = String::from_utf8(bytes).with_context(|| format!("{shown} is not UTF-8 text"))?;
+    let text = read_regular_text(path, BYTES_MAX)
+        .context("a tags file has one host a line: HOST ROLE ...")?;
     let (mut hosts, mut known) = (Vec::new(), Vec::new());
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();

@@ -2,15 +2,17 @@
 
 use crate::exit::misuse;
 use anyhow::{Context, anyhow, bail};
-use std::os::unix::fs::DirBuilderExt;
+use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use steadfast_domain::settings::{Settings, SimGap};
 use steadfast_domain::{Bytes, Device, suggestion};
 use steadfast_engine::Stop;
 use steadfast_engine::fio::{Fio, FioOptions};
 use steadfast_engine::native::{Native, NativeOptions};
 use steadfast_engine::sim::{DriveSpec, SimulatedSsd, drives};
-use steadfast_host::{Consent, Roots};
+use steadfast_host::{Consent, Directory, Readers, Roots};
 use steadfast_runner::Rig;
 use steadfast_runner::real::{RealRig, wall_clock_unix_ms};
 use steadfast_runner::simulated::SimulatedRig;
@@ -230,23 +232,31 @@ pub fn rig(
 /// one that goes again with this.
 pub struct Kept {
     path: PathBuf,
-    is_ours: bool,
+    /// The directory that goes again. It is locked for as long as the process lives.
+    made: Option<Directory>,
 }
+
+/// Beginning of the names of such directories.
+const KEPT: &str = "steadfast-fio-";
+
+/// Age from which a directory that nobody has locked is what a killed process left.
+const KEPT_MOST: Duration = Duration::from_secs(60);
 
 impl Kept {
     /// `keep` is the user's directory.
     pub fn new(keep: Option<&Path>) -> anyhow::Result<Kept> {
         if let Some(path) = keep {
-            return Ok(Kept { path: path.to_owned(), is_ours: false });
+            return Ok(Kept { path: path.to_owned(), made: None });
         }
-        let stamp = wall_clock_unix_ms();
-        let name = format!("steadfast-fio-{}-{stamp}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .with_context(|| format!("{} cannot be made", path.display()))?;
-        Ok(Kept { path, is_ours: true })
+        let above = std::env::temp_dir();
+        let name = format!("{KEPT}{}-{}", std::process::id(), wall_clock_unix_ms());
+        let path = above.join(&name);
+        Directory::check_place(&path)?;
+        let above = Directory::open(&above)?;
+        remove_left_behind(&above);
+        let made = above.make_new(OsStr::new(&name), Readers::Owner)?;
+        made.try_lock();
+        Ok(Kept { path, made: Some(made) })
     }
 
     /// The directory.
@@ -257,8 +267,25 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if self.is_ours {
+        if self.made.is_some() {
             let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Removes such directories of processes of this user that were killed.
+fn remove_left_behind(above: &Directory) {
+    for name in above.names().unwrap_or_default() {
+        if !name.to_string_lossy().starts_with(KEPT) {
+            continue;
+        }
+        let Ok(left) = above.enter(&name) else { continue };
+        let Ok(found) = left.metadata() else { continue };
+        // SAFETY: geteuid has no preconditions and cannot fail.
+        let is_own = found.uid() == unsafe { libc::geteuid() };
+        let age = found.modified().ok().and_then(|modified| modified.elapsed().ok());
+        if is_own && age.is_some_and(|age| age > KEPT_MOST) && left.try_lock() {
+            let _ = std::fs::remove_dir_all(left.path());
         }
     }
 }

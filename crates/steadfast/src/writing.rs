@@ -59,27 +59,37 @@ impl Text {
 /// The file that tells a run directory from any other.
 const SETTINGS: &str = "settings.json";
 
+/// Who may read what lies next to a file of a directory: whoever may read that file. A link
+/// says nothing about readers.
+pub fn readers_of(directory: &Directory, name: &str) -> Readers {
+    match directory.look(OsStr::new(name)) {
+        Ok(Some(found)) if found.is_file() => Readers::like(&found),
+        _ => Readers::Usual,
+    }
+}
+
 /// A directory that reports go into.
 pub struct Shelf {
     path: PathBuf,
+    /// The directory, once it is open.
+    directory: Option<Directory>,
     rule: Rule,
 }
 
 impl Shelf {
     /// A run's own: in it the names of reports and tables are this program's,
     /// and who may read the settings may read them.
-    pub fn of_run(directory: &Path) -> Shelf {
-        let settings = std::fs::symlink_metadata(directory.join(SETTINGS));
-        let readers = settings.map_or(Readers::Usual, |settings| Readers::like(&settings));
+    pub fn of_run(directory: &Directory) -> Shelf {
+        let readers = readers_of(directory, SETTINGS);
         let rule = Rule { existing: Existing::Overwrite, readers };
-        Shelf { path: directory.to_owned(), rule }
+        Shelf { path: directory.path().to_owned(), directory: Some(directory.clone()), rule }
     }
 
     /// One that the user names, never a run's, for files of these names among
     /// others.
     pub fn named(path: &Path, rule: Rule, names: &[&str]) -> anyhow::Result<Shelf> {
-        match Directory::open(path) {
-            Err(error) if error.is_missing() => {}
+        let directory = match Directory::open(path) {
+            Err(error) if error.is_missing() => None,
             opened => {
                 let directory = opened?;
                 if directory.look(OsStr::new(SETTINGS))?.is_some() {
@@ -91,22 +101,27 @@ impl Shelf {
                 for name in names {
                     directory.is_free(OsStr::new(name), rule.existing)?;
                 }
+                Some(directory)
             }
-        }
-        Ok(Shelf { path: path.to_owned(), rule })
+        };
+        Ok(Shelf { path: path.to_owned(), directory, rule })
     }
 
     /// Writes files, each whole or not at all; none where a name is taken.
     pub fn put(&self, files: &[(String, Vec<u8>)]) -> anyhow::Result<Vec<PathBuf>> {
         let Rule { existing, readers } = self.rule;
-        let directory = Directory::make(&self.path, readers)?;
+        let directory = match &self.directory {
+            Some(directory) => directory.clone(),
+            None => Directory::make(&self.path, readers)?,
+        };
         for (name, _) in files {
             directory.is_free(OsStr::new(name), existing)?;
         }
         let mut written = Vec::new();
         for (name, content) in files {
             let path = self.path.join(name);
-            NewFile::create(&path, existing, readers)?.hold(content)?;
+            let file = NewFile::create_in(&directory, OsStr::new(name), existing, readers)?;
+            file.hold(content)?;
             written.push(path);
         }
         Ok(written)

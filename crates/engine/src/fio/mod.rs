@@ -31,14 +31,13 @@ use expression::{Expression, TargetFacts};
 use process::Process;
 use running::{Means, Running};
 use std::collections::BTreeSet;
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus, caveats,
 };
-use steadfast_host::{Target, find_program};
+use steadfast_host::{Directory, FileError, Readers, Target, find_program};
 use version::{ask, installed};
 
 /// A load that is ended waits this long for its outstanding I/Os.
@@ -56,7 +55,8 @@ pub struct FioOptions {
     /// The program: a name to be found on the path, or a path.
     pub program: PathBuf,
     /// Where job files and answers are kept; made when the first step begins.
-    /// For this engine alone.
+    /// For this engine alone. Of a run ([`OnTarget::keep_files_in`]), only its last name
+    /// counts.
     pub directory: PathBuf,
     /// fio's own engine (`io_uring` or `libaio`). Where absent, the kernel
     /// interface that [`crate::native::Native`] would use on this target.
@@ -104,8 +104,12 @@ pub struct Fio {
     interface: Interface,
     /// `fio-3.33`.
     version: String,
-    /// The number of the next job file; 0 before the directory was looked at.
+    /// The number of the next job file.
     number: u32,
+    /// The directory of the run, if the files are kept in one.
+    run_directory: Option<Directory>,
+    /// Keeps job files and answers; open from the first step on.
+    kept: Option<Directory>,
     running: Option<Running>,
     stranded: Vec<Process>,
     quoted: BTreeSet<String>,
@@ -145,6 +149,8 @@ impl Fio {
             interface,
             version,
             number: 0,
+            run_directory: None,
+            kept: None,
             running: None,
             stranded: Vec::new(),
             quoted: BTreeSet::new(),
@@ -199,12 +205,20 @@ impl Fio {
         refuse_memory(stimulus).map_or(Ok(expression), |why| Err(Refusal(why)))
     }
 
-    /// Makes the directory, and numbers job files on from those in it.
-    fn make_directory(&mut self) -> io::Result<()> {
-        if self.number == 0 {
-            self.number = files::make(&mut self.options.directory)?;
+    /// Opens the directory, once for all steps, and numbers job files on from those in it.
+    fn make_directory(&mut self) -> Result<Directory, FileError> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.clone());
         }
-        Ok(())
+        let kept = match (&self.run_directory, self.options.directory.file_name()) {
+            (Some(run), Some(name)) => files::make_in(run, name)?,
+            _ => Directory::make(&self.options.directory, Readers::Usual)?,
+        };
+        // fio works in it, and overwrites files of its own names.
+        kept.refuse_foreign()?;
+        self.number = files::next_number(&kept)?;
+        self.kept = Some(kept.clone());
+        Ok(kept)
     }
 
     fn refuse_stranded(&mut self) -> Result<(), Halt> {
@@ -246,9 +260,7 @@ impl Fio {
             Handover::New => self.end_load(),
         }
         self.refuse_stranded()?;
-        self.make_directory().map_err(|error| {
-            Halt::Ledger(format!("{}: {error}", self.options.directory.display()))
-        })?;
+        let kept = self.make_directory().map_err(|error| Halt::Ledger(error.to_string()))?;
         // What was to go on, and has been ended since, begins anew.
         let expression = match expression {
             Some(expression) => expression,
@@ -257,14 +269,14 @@ impl Fio {
         if let Some(begins) = start.begins {
             steadfast_host::wait_until(begins);
         }
-        Running::new(expression.going_on_from(start), step, &mut self.means().0)
+        Running::new(expression.going_on_from(start), step, &mut self.means(&kept).0)
     }
 
     /// What a load needs, and what it leaves.
-    fn means(&mut self) -> (Means<'_>, &mut Vec<Process>) {
+    fn means<'e>(&'e mut self, kept: &'e Directory) -> (Means<'e>, &'e mut Vec<Process>) {
         let means = Means {
             program: &self.options.program,
-            directory: &self.options.directory,
+            directory: kept,
             target: &self.target,
             fault_limit: self.options.fault_limit,
             stop: &self.stop,
@@ -308,7 +320,8 @@ impl Engine for Fio {
         let (step, expression) = prepared.into_parts();
         let step = &step;
         let mut running = self.load_for(step, expression, start)?;
-        let (mut means, stranded) = self.means();
+        let kept = self.make_directory().map_err(|error| Halt::Ledger(error.to_string()))?;
+        let (mut means, stranded) = self.means(&kept);
         let result = running.measure(step, &mut means, watch);
         let result = result.and_then(|measurement| unless_void(measurement, step));
         let text = running.text.clone();
@@ -337,6 +350,9 @@ impl OnTarget for Fio {
     }
     fn take_caveats(&mut self) -> Vec<Caveat> {
         std::mem::take(&mut self.caveats)
+    }
+    fn keep_files_in(&mut self, run: &Directory) {
+        self.run_directory = Some(run.clone());
     }
 }
 

@@ -1,14 +1,15 @@
 //! fio as a process: begun with nothing but our handle, asked for its counts,
 //! ended with us.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+use steadfast_host::{Directory, Readers};
 
 /// fio looks for a file of this name in `TMPDIR`, ten times in a tenth of a
 /// second; it removes the file and answers.
@@ -43,15 +44,16 @@ pub(super) enum Heard {
 pub(super) struct Process {
     child: Child,
     said: Receiver<Said>,
-    request: PathBuf,
+    directory: Directory,
 }
 
 /// What a call of fio needs.
 pub(super) struct Call<'c> {
     pub program: &'c Path,
-    pub job_file: &'c Path,
-    /// Where it looks for requests; nobody else's.
-    pub directory: &'c Path,
+    /// The text of the job file.
+    pub job: &'c str,
+    /// Where it works and looks for requests; nobody else's.
+    pub directory: &'c Directory,
     pub target: BorrowedFd<'c>,
     pub writable: bool,
 }
@@ -60,26 +62,29 @@ impl Process {
     /// Begins fio with a job file. The target's handle keeps its number, the
     /// process dies with the thread that began it, and Ctrl-C reaches only us.
     pub(super) fn begin(call: &Call<'_>) -> io::Result<Process> {
-        let request = call.directory.join(REQUEST);
-        make_way(&request)?;
+        make_way(call.directory)?;
+        // fio obeys what it reads, so it reads by descriptor and not by name.
+        let job = steadfast_host::sealed_text(call.job)?;
+        let (job, directory) = (job.as_raw_fd(), call.directory.handle().as_raw_fd());
+        let inherited = [job, directory, call.target.as_raw_fd()];
         let mut command = steadfast_host::command(call.program)?;
         command.args(["--output-format=json+", "--eta=never"]);
         if !call.writable {
             command.arg("--readonly");
         }
         command
-            .arg(call.job_file)
-            .env("TMPDIR", call.directory)
+            .arg(format!("/proc/self/fd/{job}"))
+            .env("TMPDIR", format!("/proc/self/fd/{directory}"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        let target = call.target.as_raw_fd();
         // SAFETY: between fork and exec only system calls are made, on plain
         // integers.
         unsafe {
             command.pre_exec(move || {
-                if libc::fcntl(target, libc::F_SETFD, 0) == -1
+                if inherited.iter().any(|number| libc::fcntl(*number, libc::F_SETFD, 0) == -1)
+                    || libc::fchdir(directory) == -1
                     || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
                 {
                     return Err(io::Error::last_os_error());
@@ -96,12 +101,12 @@ impl Process {
         if let Some(pipe) = child.stderr.take() {
             std::thread::spawn(move || pass_text(pipe, &sender));
         }
-        Ok(Process { child, said, request })
+        Ok(Process { child, said, directory: call.directory.clone() })
     }
 
     /// Asks for the counts so far, unless a request is still open.
     pub(super) fn ask(&self) -> io::Result<()> {
-        match fs::File::create_new(&self.request) {
+        match self.directory.create(OsStr::new(REQUEST), Readers::Usual) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made.map(drop),
         }
@@ -109,7 +114,7 @@ impl Process {
 
     /// Whether a request has not been answered.
     pub(super) fn is_asked(&self) -> bool {
-        self.request.exists()
+        matches!(self.directory.look(OsStr::new(REQUEST)), Ok(Some(_)))
     }
 
     /// Waits for what it says next.
@@ -127,7 +132,7 @@ impl Process {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait()? {
-                let _ = fs::remove_file(&self.request);
+                let _ = self.directory.remove(OsStr::new(REQUEST));
                 return Ok(Some(status));
             }
             if begun.elapsed() > patience {
@@ -168,15 +173,20 @@ impl Process {
 
 /// Removes a request that a dead fio never answered, which is empty. What is not
 /// empty is somebody's, and fio would remove it.
-fn make_way(request: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(request) {
-        Ok(found) if found.is_file() && found.len() == 0 => fs::remove_file(request),
-        Ok(_) => Err(io::Error::new(
+fn make_way(directory: &Directory) -> io::Result<()> {
+    let request = OsStr::new(REQUEST);
+    match directory.look(request).map_err(io::Error::other)? {
+        None => Ok(()),
+        Some(found) if found.is_file() && found.len() == 0 => {
+            directory.remove(request).map_err(io::Error::other)
+        }
+        Some(_) => Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            format!("{} exists, and fio would remove it; move it", request.display()),
+            format!(
+                "{} exists, and fio would remove it; move it",
+                directory.path().join(request).display()
+            ),
         )),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
     }
 }
 
@@ -239,6 +249,7 @@ fn lines(pipe: impl Read) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn said(output: &str) -> Vec<Said> {
         let (sender, receiver) = channel();
@@ -251,12 +262,13 @@ mod tests {
     fn only_a_request_that_was_never_answered_is_removed() {
         let directory = tempfile::tempdir().unwrap();
         let request = directory.path().join(REQUEST);
-        make_way(&request).unwrap();
+        let opened = Directory::open(directory.path()).unwrap();
+        make_way(&opened).unwrap();
         fs::write(&request, "").unwrap();
-        make_way(&request).unwrap();
+        make_way(&opened).unwrap();
         assert!(!request.exists());
         fs::write(&request, "mine").unwrap();
-        let error = make_way(&request).unwrap_err().to_string();
+        let error = make_way(&opened).unwrap_err().to_string();
         assert!(error.contains("fio would remove it"), "{error}");
         assert_eq!(fs::read_to_string(&request).unwrap(), "mine");
     }

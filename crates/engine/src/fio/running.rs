@@ -12,12 +12,13 @@ use super::process::{Call, Heard, Process, Said, ending};
 use crate::handover::Runs;
 use crate::stall::{Late, Watchdog};
 use crate::stop::Stop;
+use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::measurement::{Interval, Silence, Stall, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
-use steadfast_host::{Existing, NewFile, Readers, Target};
+use steadfast_host::{Directory, Existing, NewFile, Readers, Target};
 
 /// How often a waiting accountant looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -49,8 +50,8 @@ const TEXT_LIMIT: usize = 200;
 /// Everything that a call of fio needs of its engine.
 pub(super) struct Means<'e> {
     pub program: &'e Path,
-    /// The absolute path of the directory that keeps jobs and answers.
-    pub directory: &'e Path,
+    /// Keeps jobs and answers.
+    pub directory: &'e Directory,
     pub target: &'e Target,
     pub fault_limit: u64,
     pub stop: &'e Stop,
@@ -160,14 +161,13 @@ impl Running {
         };
         self.name = format!("{:04}-{}", means.number, slug(step));
         *means.number += 1;
-        let job_file = means.directory.join(format!("{}.fio", self.name));
         let target = means.target.fd();
         let filename = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&target));
         let text = self.expression.job_file(&part, &filename, &step.place.to_string());
-        write(&job_file, &text)?;
+        keep(means.directory, &format!("{}.fio", self.name), &text)?;
         let process = Process::begin(&Call {
             program: means.program,
-            job_file: &job_file,
+            job: &text,
             directory: means.directory,
             target,
             writable: means.target.is_writable(),
@@ -461,21 +461,21 @@ impl Running {
         if self.text.is_empty() {
             return Ok(());
         }
-        write(&self.file("txt", step, means), &(self.text.join("\n") + "\n"))
+        keep(means.directory, &self.file("txt", step), &(self.text.join("\n") + "\n"))
     }
 
     fn keep_as(&self, ending: &str, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
         if self.answer.is_empty() {
             return Ok(());
         }
-        write(&self.file(ending, step, means), &self.answer)
+        keep(means.directory, &self.file(ending, step), &self.answer)
     }
 
     /// A file beside the job file, with the number of the call and the place of
     /// the step.
-    fn file(&self, ending: &str, step: &Step, means: &Means<'_>) -> PathBuf {
+    fn file(&self, ending: &str, step: &Step) -> String {
         let number = self.name.split('-').next().unwrap_or_default();
-        means.directory.join(format!("{number}-{}.{ending}", slug(step)))
+        format!("{number}-{}.{ending}", slug(step))
     }
 
     /// An answer that this program does not understand.
@@ -487,7 +487,7 @@ impl Running {
             "{}: fio's answer ({}) is unexpected: {why}. None of it was used; use the engine \
              uring, or another version of fio",
             step.place,
-            self.file("json", step, means).display()
+            means.directory.path().join(self.file("json", step)).display()
         ))
     }
 
@@ -500,7 +500,7 @@ impl Running {
             Some(line) => format!("; its output: '{}'", line.trim_start_matches("stderr: ")),
             None => String::new(),
         };
-        let path: PathBuf = means.directory.join(format!("{}.fio", self.name));
+        let path = means.directory.path().join(format!("{}.fio", self.name));
         Halt::Refused(format!("{}: fio {how} ({}){said}", step.place, path.display()))
     }
 
@@ -551,6 +551,13 @@ impl Meter {
 
 fn lost(error: &io::Error) -> Halt {
     Halt::Refused(format!("waiting for fio failed: {error}"))
+}
+
+/// Keeps a text in the directory. A step that fails after its answer was kept is kept again.
+fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
+    NewFile::create_in(directory, OsStr::new(name), Existing::Overwrite, Readers::Usual)
+        .and_then(|file| file.hold(text.as_bytes()))
+        .map_err(|error| Halt::Ledger(error.to_string()))
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Halt> {

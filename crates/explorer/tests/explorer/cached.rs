@@ -3,13 +3,26 @@
 use super::paths::{IOS, write};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{Capture, open_all};
 use steadfast_explorer::refusal::Refusal;
 
+/// Keeps indexes in a directory, which is made with the first.
+struct TestStore<'a>(&'a Path);
+
+impl IndexStore for TestStore<'_> {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        fs::read(self.0.join(name)).ok()
+    }
+    fn write(&self, name: &str, content: &[u8]) -> std::io::Result<()> {
+        fs::create_dir_all(self.0)?;
+        fs::write(self.0.join(name), content)
+    }
+}
+
 fn opened(path: &Path, cache: &Path) -> Capture {
     let capture = open_all(&[path.to_owned()], None).unwrap().remove(0);
-    capture.prepare(Some(cache));
+    capture.prepare(Some(&TestStore(cache)));
     capture
 }
 
@@ -73,29 +86,6 @@ fn a_file_that_changes_is_no_longer_answered_for() {
     };
     assert_eq!(status, 409);
     assert!(text.contains("was changed"), "{text}");
-}
-
-#[test]
-fn several_explorers_share_one_cache_and_what_a_killed_one_left_goes() {
-    let directory = tempfile::tempdir().unwrap();
-    let (path, cache) = (directory.path().join("t.parquet"), directory.path().join("cache"));
-    write(&path);
-    fs::create_dir(&cache).unwrap();
-    let (old, new) = (cache.join(".index-old"), cache.join(".index-new"));
-    for left in [&old, &new] {
-        fs::write(left, b"half of an index").unwrap();
-    }
-    let long_ago = SystemTime::now() - Duration::from_secs(2 * 86_400);
-    fs::File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
-    let all: Vec<Capture> = std::thread::scope(|scope| {
-        let each: Vec<_> = (0..3).map(|_| scope.spawn(|| opened(&path, &cache))).collect();
-        each.into_iter().map(|one| one.join().unwrap()).collect()
-    });
-    assert!(all.iter().all(|capture| capture.index().unwrap().ios == IOS));
-    assert!(!old.exists() && new.exists());
-    fs::remove_file(&new).unwrap();
-    index_file(&cache);
-    assert!(opened(&path, &cache).made().unwrap().from_cache);
 }
 
 /// The beginning of a trace: its writer was killed, or it was copied in part.

@@ -1,10 +1,10 @@
 //! System calls relative to an open directory.
 
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// A name as the kernel takes it.
 fn name(name: &OsStr) -> io::Result<CString> {
@@ -15,15 +15,98 @@ fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Opens a name in a directory; never inherited by another program.
+/// Opens a name of a directory: what lies in it, and nothing that a link leads to. The
+/// descriptor is not inherited by another program.
 pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result<File> {
-    let path = name(path)?;
-    // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
-    let answer =
-        unsafe { libc::openat(at.as_raw_fd(), path.as_ptr(), flags | libc::O_CLOEXEC, mode) };
-    let file = checked(answer)?;
+    let resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_SYMLINKS | libc::RESOLVE_NO_MAGICLINKS;
+    // SAFETY: all zeros is a valid `open_how`, a struct of numbers.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = (flags | libc::O_CLOEXEC) as u64;
+    how.mode = u64::from(if flags & libc::O_CREAT == 0 { 0 } else { mode });
+    how.resolve = resolve;
+    let text = name(path)?;
+    let size = std::mem::size_of::<libc::open_how>();
+    // SAFETY: `text` ends with NUL, `how` is of this size, and both outlive the call; `at` is open.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_openat2, at.as_raw_fd(), text.as_ptr(), &raw const how, size)
+    };
+    let file = match checked(answer as libc::c_int) {
+        // Kernels before 5.6, and sandboxes that do not know the call. A single name that is
+        // no link leads nowhere else either.
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) && is_single(path) => {
+            let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+            // SAFETY: `text` ends with NUL and outlives the call; `at` is open.
+            checked(unsafe { libc::openat(at.as_raw_fd(), text.as_ptr(), flags, mode) })?
+        }
+        opened => opened?,
+    };
     // SAFETY: the kernel just gave this descriptor to us alone.
     Ok(unsafe { File::from_raw_fd(file) })
+}
+
+/// Opens the directory above one, across mounts.
+pub(super) fn open_above(at: &File) -> io::Result<File> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    // SAFETY: the name ends with NUL; `at` is open.
+    let file = checked(unsafe { libc::openat(at.as_raw_fd(), c"..".as_ptr(), flags) })?;
+    // SAFETY: the kernel just gave this descriptor to us alone.
+    Ok(unsafe { File::from_raw_fd(file) })
+}
+
+/// Opens a directory again, to read its names.
+pub(super) fn reopen_directory(at: &File) -> io::Result<File> {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    // SAFETY: the name ends with NUL; `at` is open.
+    let file = checked(unsafe { libc::openat(at.as_raw_fd(), c".".as_ptr(), flags) })?;
+    // SAFETY: the kernel just gave this descriptor to us alone.
+    Ok(unsafe { File::from_raw_fd(file) })
+}
+
+/// Reads where an open symbolic link leads.
+pub(super) fn read_link(link: &File) -> io::Result<OsString> {
+    let mut text = vec![0u8; libc::PATH_MAX as usize];
+    // SAFETY: the empty name ends with NUL, the buffer is as long as said; `link` is open.
+    let length = unsafe {
+        libc::readlinkat(link.as_raw_fd(), c"".as_ptr(), text.as_mut_ptr().cast(), text.len())
+    };
+    let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+    text.truncate(length);
+    Ok(OsString::from_vec(text))
+}
+
+/// Lists the names in a directory.
+pub(super) fn names(at: &File) -> io::Result<Vec<OsString>> {
+    let listed = reopen_directory(at)?;
+    // SAFETY: the descriptor is open, and the stream takes it over below.
+    let stream = unsafe { libc::fdopendir(listed.as_raw_fd()) };
+    if stream.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    std::mem::forget(listed);
+    let mut names = Vec::new();
+    let ended = loop {
+        // SAFETY: errno is this thread's own; `readdir` reports an error by it alone.
+        unsafe { *libc::__errno_location() = 0 };
+        // SAFETY: the stream is open, and only this thread reads it.
+        let entry = unsafe { libc::readdir(stream) };
+        if entry.is_null() {
+            break io::Error::last_os_error();
+        }
+        // SAFETY: the entry is valid until the next call, and its name ends with NUL.
+        let name = unsafe { CStr::from_ptr((*entry).d_name.as_ptr()) }.to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    };
+    // SAFETY: the stream is open and not used any more.
+    unsafe { libc::closedir(stream) };
+    if ended.raw_os_error() == Some(0) { Ok(names) } else { Err(ended) }
+}
+
+/// Whether a path is one name, which leads to nothing but an entry of the directory.
+fn is_single(path: &OsStr) -> bool {
+    let bytes = path.as_bytes();
+    !bytes.contains(&b'/') && !matches!(bytes, b"" | b"." | b"..")
 }
 
 pub(super) fn make_directory(at: &File, path: &OsStr, mode: u32) -> io::Result<()> {
@@ -36,6 +119,13 @@ pub(super) fn remove(at: &File, path: &OsStr) -> io::Result<()> {
     let path = name(path)?;
     // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
     checked(unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), 0) }).map(drop)
+}
+
+pub(super) fn remove_directory(at: &File, path: &OsStr) -> io::Result<()> {
+    let path = name(path)?;
+    let flags = libc::AT_REMOVEDIR;
+    // SAFETY: `path` ends with NUL and outlives the call; `at` is open.
+    checked(unsafe { libc::unlinkat(at.as_raw_fd(), path.as_ptr(), flags) }).map(drop)
 }
 
 /// Gives a file another name of the same directory; `flags` as of `renameat2`.

@@ -1,66 +1,178 @@
 //! A directory that is open, and what lies in it.
 
 use super::calls;
-use super::error::FileError;
+use super::error::{FileError, kind};
 use super::existing::Existing;
 use super::readers::Readers;
+use super::regular::read_file;
+use super::resolve::{ForeignPower, Resolved, power_over, resolve};
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, FileType, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Opens a directory itself and nothing else.
 const OPEN: i32 = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
 
-/// A directory, whatever becomes of its path.
-#[derive(Debug)]
+/// A directory that was opened once. Everything in it is made, read, renamed and removed
+/// relative to the handle, whatever becomes of the path.
+#[derive(Debug, Clone)]
 pub struct Directory {
-    file: File,
+    file: Arc<File>,
     path: PathBuf,
+    /// Who but this user can exchange it for another.
+    exchangeable: Option<ForeignPower>,
 }
 
 impl Directory {
-    /// Opens one that is there.
+    /// Opens an existing directory.
     ///
     /// # Errors
-    /// Where it is not, or this user may not read it.
+    /// Returns [`FileError::Io`] if it is missing or unreadable, and as root
+    /// [`FileError::Misleading`] if another user decides where the path leads.
     pub fn open(path: &Path) -> Result<Directory, FileError> {
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(place(path));
-        let file = file.map_err(FileError::io("open the directory", path))?;
-        Ok(Directory { file, path: path.to_owned() })
+        let resolved = resolve(place(path)).map_err(|why| FileError::unresolved(path, why))?;
+        let Resolved { file, exchangeable } = resolved;
+        Ok(Directory { file: Arc::new(file), path: path.to_owned(), exchangeable })
     }
 
-    /// Opens one, and makes it and what lies above it where they are missing.
+    /// Opens a directory, and makes it and those above it where they are missing.
     ///
     /// # Errors
-    /// Where it can be neither opened nor made.
+    /// As [`Directory::open`], and if it cannot be made.
     pub fn make(path: &Path, readers: Readers) -> Result<Directory, FileError> {
         let opened = Directory::open(path);
         match (&opened, path.parent(), path.file_name()) {
             (Err(error), Some(parent), Some(name)) if error.is_missing() => {
-                Directory::make(parent, readers)?.make_in(name, readers)
+                let parent = Directory::make(parent, readers)?;
+                match parent.make_new(name, readers) {
+                    // Somebody was quicker.
+                    Err(FileError::Exists(_)) => parent.enter(name),
+                    made => made,
+                }
             }
             _ => opened,
         }
     }
 
-    fn make_in(&self, name: &OsStr, readers: Readers) -> Result<Directory, FileError> {
+    /// Makes a directory under a name that nothing has.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Exists`] if something has the name, [`FileError::Foreign`] if
+    /// another user put something into its place, and [`FileError::Io`] otherwise.
+    pub fn make_new(&self, name: &OsStr, readers: Readers) -> Result<Directory, FileError> {
         let path = self.path.join(name);
         match calls::make_directory(&self.file, name, readers.first_mode(true)) {
-            // Somebody was quicker, and it is theirs.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Directory::open(&path),
-            made => {
-                let granted = made.and_then(|()| {
-                    let file = calls::open(&self.file, name, OPEN, 0)?;
-                    readers.grant(&file, true)?;
-                    Ok(file)
-                });
-                let file = granted.map_err(FileError::io("create the directory", &path))?;
-                Ok(Directory { file, path })
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(FileError::Exists(path));
             }
+            made => made.map_err(FileError::io("create the directory", &path))?,
         }
+        let made = self.enter(name)?;
+        // Another may lie there by now: it is ours only if nobody else could have made it.
+        made.refuse_foreign()?;
+        if !made.names()?.is_empty() {
+            return Err(FileError::Exists(path));
+        }
+        readers.grant(&made.file, true).map_err(FileError::io("create the directory", &path))?;
+        Ok(made)
+    }
+
+    /// Opens a directory in this one.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Io`] if it is missing, a link or no directory.
+    pub fn enter(&self, name: &OsStr) -> Result<Directory, FileError> {
+        let path = self.path.join(name);
+        let failed = || FileError::io("open the directory", &path);
+        let file = calls::open(&self.file, name, OPEN, 0).map_err(failed())?;
+        let exchangeable = match (&self.exchangeable, calls::user()) {
+            (Some(power), _) => Some(power.clone()),
+            (None, 0) => {
+                let owner = file.metadata().map_err(failed())?.uid();
+                power_over(&self.path, &self.metadata()?, owner)
+            }
+            (None, _) => None,
+        };
+        Ok(Directory { file: Arc::new(file), path, exchangeable })
+    }
+
+    /// Refuses, as root, a directory that another user can exchange for another.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Exchangeable`].
+    pub fn refuse_exchangeable(&self) -> Result<(), FileError> {
+        match &self.exchangeable {
+            Some(power) => {
+                Err(FileError::Exchangeable { path: self.path.clone(), power: power.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses, as root, a directory that is another user's or that others can write to.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Foreign`].
+    pub fn refuse_foreign(&self) -> Result<(), FileError> {
+        let found = self.metadata()?;
+        let why = match (calls::user(), found.uid(), found.mode() & 0o022) {
+            (0, 0, 0) | (1.., ..) => return Ok(()),
+            (0, 0, _) => "is writable by users other than root".to_owned(),
+            (0, owner, _) => format!("belongs to user {owner}"),
+        };
+        Err(FileError::Foreign { path: self.path.clone(), why })
+    }
+
+    /// Says beforehand whether root may make a directory of this path and work in it.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Exchangeable`] if another user can exchange it, or what it would be
+    /// made in.
+    pub fn check_place(path: &Path) -> Result<(), FileError> {
+        match (Directory::open(path), path.parent()) {
+            (Err(error), Some(parent)) if error.is_missing() || error.is_no_directory() => {
+                Directory::check_place(parent)?;
+                match Directory::open(parent) {
+                    Ok(above) => above.refuse_foreign_entries(path),
+                    Err(_) => Ok(()),
+                }
+            }
+            (opened, _) => opened?.refuse_exchangeable(),
+        }
+    }
+
+    /// Refuses, as root, to put an entry of ours where another user can exchange it.
+    fn refuse_foreign_entries(&self, path: &Path) -> Result<(), FileError> {
+        if calls::user() != 0 {
+            return Ok(());
+        }
+        match power_over(&self.path, &self.metadata()?, calls::user()) {
+            Some(power) => Err(FileError::Exchangeable { path: path.to_owned(), power }),
+            None => Ok(()),
+        }
+    }
+
+    /// Owner, mode and identity of the directory itself.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Io`] if the system refuses.
+    pub fn metadata(&self) -> Result<Metadata, FileError> {
+        self.file.metadata().map_err(FileError::io("examine the directory", &self.path))
+    }
+
+    /// Locks the directory for as long as it is open; `false` if another process has it locked.
+    pub fn try_lock(&self) -> bool {
+        self.file.try_lock().is_ok()
+    }
+
+    /// The handle, for a program that is to work in the directory.
+    pub fn handle(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 
     /// Directories, one in the other below a place that only root can change,
@@ -69,14 +181,19 @@ impl Directory {
     /// # Errors
     /// Where one is a link, another user's, or was open to others.
     pub fn private(place: &Path, names: &[&str]) -> Result<Directory, FileError> {
-        names.iter().try_fold(Directory::open(place)?, |above, name| {
-            let name = OsStr::new(name);
-            let failed = FileError::io("create the directory", &above.path.join(name));
-            match calls::make_directory(&above.file, name, 0o700) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
-                _ => above.private_in(name),
-            }
-        })
+        names.iter().try_fold(Directory::open(place)?, |above, name| above.private_in(name))
+    }
+
+    /// Makes or opens a directory in this one that only this user can enter.
+    ///
+    /// # Errors
+    /// As [`Directory::private`].
+    pub fn private_in(&self, name: &str) -> Result<Directory, FileError> {
+        let failed = FileError::io("create the directory", &self.path.join(name));
+        match calls::make_directory(&self.file, OsStr::new(name), 0o700) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
+            _ => self.enter_private(OsStr::new(name)),
+        }
     }
 
     /// The same, made by nobody: `None` where it is missing.
@@ -86,7 +203,7 @@ impl Directory {
     pub fn private_if_there(place: &Path, names: &[&str]) -> Result<Option<Directory>, FileError> {
         let mut directory = Directory::open(place)?;
         for name in names {
-            directory = match directory.private_in(OsStr::new(name)) {
+            directory = match directory.enter_private(OsStr::new(name)) {
                 Err(error) if error.is_missing() => return Ok(None),
                 other => other?,
             };
@@ -94,7 +211,7 @@ impl Directory {
         Ok(Some(directory))
     }
 
-    fn private_in(&self, name: &OsStr) -> Result<Directory, FileError> {
+    fn enter_private(&self, name: &OsStr) -> Result<Directory, FileError> {
         let path = self.path.join(name);
         let not_private = |why| FileError::NotPrivate { path: path.clone(), why };
         let file = match calls::open(&self.file, name, OPEN, 0) {
@@ -114,7 +231,7 @@ impl Directory {
         if found.mode() & 0o7777 != 0o700 {
             file.set_permissions(Permissions::from_mode(0o700)).map_err(failed())?;
         }
-        Ok(Directory { file, path })
+        Ok(Directory { file: Arc::new(file), path, exchangeable: self.exchangeable.clone() })
     }
 
     /// Where it was opened.
@@ -151,16 +268,70 @@ impl Directory {
         }
     }
 
+    /// Opens a regular file for reading; never waits.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Unreadable`] if it is anything else, a link included, and
+    /// [`FileError::Io`] if it is missing.
+    pub fn open_file(&self, name: &OsStr) -> Result<File, FileError> {
+        self.open_regular(name, libc::O_RDONLY)
+    }
+
     /// Opens a regular file for reading and appending; never waits.
     ///
     /// # Errors
-    /// Where it is missing, a link, or no regular file.
-    pub fn open_to_append(&self, name: &OsStr) -> io::Result<File> {
-        let flags = libc::O_RDWR | libc::O_APPEND | libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let file = calls::open(&self.file, name, flags, 0)?;
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(io::ErrorKind::InvalidInput.into()),
+    /// As [`Directory::open_file`].
+    pub fn open_to_append(&self, name: &OsStr) -> Result<File, FileError> {
+        self.open_regular(name, libc::O_RDWR | libc::O_APPEND)
+    }
+
+    fn open_regular(&self, name: &OsStr, access: i32) -> Result<File, FileError> {
+        let path = self.path.join(name);
+        if let Some(found) = self.look(name)?.filter(|found| !found.is_file()) {
+            return Err(FileError::Unreadable { path, kind: kind(found.file_type()) });
+        }
+        let flags = access | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let failed = || FileError::io("open it", &path);
+        let file = calls::open(&self.file, name, flags, 0).map_err(failed())?;
+        let found = file.metadata().map_err(failed())?;
+        if !found.is_file() {
+            let kind = kind(found.file_type());
+            return Err(FileError::Unreadable { path: path.clone(), kind });
+        }
+        Ok(file)
+    }
+
+    /// Reads a regular file of at most `most` bytes.
+    ///
+    /// # Errors
+    /// As [`Directory::open_file`], and [`FileError::TooLong`].
+    pub fn read(&self, name: &OsStr, most: u64) -> Result<Vec<u8>, FileError> {
+        read_file(&self.open_file(name)?, &self.path.join(name), most)
+    }
+
+    /// Gives a file of it the name of another, which is gone then.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Io`] if the system refuses.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> Result<(), FileError> {
+        self.rename_over(from, to).map_err(FileError::io("rename it", &self.path.join(from)))
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// Returns [`FileError::Io`] if the system refuses.
+    pub fn remove(&self, name: &OsStr) -> Result<(), FileError> {
+        let failed = FileError::io("remove it", &self.path.join(name));
+        calls::remove(&self.file, name).map_err(failed)
+    }
+
+    /// Removes an empty directory in it if it is the one that is open here.
+    pub fn remove_made(&self, made: &Directory) {
+        let Some(name) = made.path.file_name() else { return };
+        if self.is(name, &made.file) {
+            // One that is not empty stays: what is in it is not ours.
+            let _ = calls::remove_directory(&self.file, name);
         }
     }
 
@@ -198,11 +369,9 @@ impl Directory {
     /// The names in it.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns [`FileError::Io`] if it cannot be read.
     pub fn names(&self) -> Result<Vec<OsString>, FileError> {
-        let failed = || FileError::io("list the directory", &self.path);
-        let entries = std::fs::read_dir(place(&self.path)).map_err(failed())?;
-        entries.map(|entry| Ok(entry.map_err(failed())?.file_name())).collect()
+        calls::names(&self.file).map_err(FileError::io("list the directory", &self.path))
     }
 
     /// Gives a file of it a name that nothing has.
@@ -223,7 +392,7 @@ impl Directory {
     }
 
     /// Keeps new names through a loss of power, where the file system can.
-    pub(super) fn sync(&self) {
+    pub fn sync(&self) {
         let _ = self.file.sync_all();
     }
 }
@@ -240,16 +409,5 @@ pub(super) fn parted(path: &Path) -> Result<(&Path, &OsStr), FileError> {
             Ok((parent, name))
         }
         _ => Err(FileError::io("create a file", path)(io::ErrorKind::IsADirectory.into())),
-    }
-}
-
-fn kind(of: FileType) -> &'static str {
-    match of {
-        of if of.is_symlink() => "a symbolic link",
-        of if of.is_dir() => "a directory",
-        of if of.is_fifo() => "a FIFO",
-        of if of.is_socket() => "a socket",
-        of if of.is_block_device() || of.is_char_device() => "a device",
-        _ => "not a regular file",
     }
 }

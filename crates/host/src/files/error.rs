@@ -1,9 +1,12 @@
-//! Why a file could not be made.
+//! Why a file could not be made or read.
 
+use super::resolve::{ForeignPower, Unresolved};
+use std::fs::FileType;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// A file or directory could not be made as it should be.
+/// A file or directory could not be made, or not be read, as it should be.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// Something has the name already.
@@ -17,6 +20,25 @@ pub enum FileError {
         /// What has it.
         kind: &'static str,
     },
+    /// Something else than a regular file is to be read.
+    #[error("{path} is {kind}; only regular files are read")]
+    Unreadable {
+        /// The name.
+        path: PathBuf,
+        /// What has it.
+        kind: &'static str,
+    },
+    /// A file is longer than any of its kind.
+    #[error("{path} is larger than {most} MiB, which no such file is; nothing of it was read")]
+    TooLong {
+        /// The name.
+        path: PathBuf,
+        /// The bound, in MiB.
+        most: u64,
+    },
+    /// A file is not text.
+    #[error("{0} is not a text file (UTF-8)")]
+    NotText(PathBuf),
     /// The unfinished file is not where it was made.
     #[error(
         "{0} cannot be written: another process removed or replaced its unfinished file; \
@@ -31,11 +53,44 @@ pub enum FileError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A directory that root is to work in, and another user can write to.
+    #[error(
+        "{path} {why}, so another user can exchange the files in it; name a directory that does \
+         not exist yet, or one that only root can write to"
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// Whose it is, or who can write to it.
+        why: String,
+    },
+    /// Another user decides where a path leads.
+    #[error(
+        "{path}: {} {}, so another user decides where this path leads; name the place by a path \
+         without links and '..'", power.place.display(), power.why
+    )]
+    Misleading {
+        /// The path.
+        path: PathBuf,
+        /// Who.
+        power: ForeignPower,
+    },
+    /// Another user can exchange a directory that root would work in.
+    #[error(
+        "{path}: {} {}, so another user can exchange this directory for another; choose one below \
+         directories that only root can change", power.place.display(), power.why
+    )]
+    Exchangeable {
+        /// The directory.
+        path: PathBuf,
+        /// Who.
+        power: ForeignPower,
+    },
     /// An unknown group.
     #[error("there is no group '{0}' on this host; getent group lists them")]
     NoGroup(String),
     /// The system refused a call.
-    #[error("{path}: cannot {action}: {source}{}", advice(.source))]
+    #[error("{path}: cannot {action}: {source}{}", advice(.action, .source))]
     Io {
         /// What was tried.
         action: &'static str,
@@ -52,16 +107,43 @@ impl FileError {
         move |source| FileError::Io { action, path, source }
     }
 
+    pub(super) fn unresolved(path: &Path, why: Unresolved) -> FileError {
+        match why {
+            Unresolved::Io(error) => FileError::io("open the directory", path)(error),
+            Unresolved::Foreign(power) => FileError::Misleading { path: path.to_owned(), power },
+        }
+    }
+
     /// Whether the thing is not there at all.
     pub fn is_missing(&self) -> bool {
         matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
+
+    /// Whether a path that should be a directory is none.
+    pub fn is_no_directory(&self) -> bool {
+        matches!(self, FileError::Io { source, .. } if source.kind() == io::ErrorKind::NotADirectory)
+    }
 }
 
-fn advice(source: &io::Error) -> &'static str {
+fn advice(action: &str, source: &io::Error) -> &'static str {
+    let reads = matches!(action, "open it" | "read it" | "examine it");
     match source.kind() {
+        io::ErrorKind::PermissionDenied if reads => "; run as root, or as its owner",
+        io::ErrorKind::NotFound if reads => "",
         io::ErrorKind::PermissionDenied => "; run as root, or choose a place that you may write to",
         io::ErrorKind::NotFound => "; create its directory first",
         _ => "",
+    }
+}
+
+/// What something is that is no regular file.
+pub(super) fn kind(of: FileType) -> &'static str {
+    match of {
+        of if of.is_symlink() => "a symbolic link",
+        of if of.is_dir() => "a directory",
+        of if of.is_fifo() => "a FIFO",
+        of if of.is_socket() => "a socket",
+        of if of.is_block_device() || of.is_char_device() => "a device",
+        _ => "not a regular file",
     }
 }

@@ -10,6 +10,9 @@ mod error;
 mod existing;
 mod new_file;
 mod readers;
+mod regular;
+mod resolve;
+mod sealed;
 #[cfg(test)]
 mod tests;
 
@@ -18,3 +21,6 @@ pub use error::FileError;
 pub use existing::Existing;
 pub use new_file::NewFile;
 pub use readers::Readers;
+pub use regular::{open_regular, read_file, read_regular, read_regular_text};
+pub use resolve::ForeignPower;
+pub use sealed::sealed_text;

@@ -33,7 +33,7 @@ impl NewFile {
     /// made beside it.
     pub fn create(path: &Path, existing: Existing, readers: Readers) -> Result<NewFile, FileError> {
         let (directory, name) = parted(path)?;
-        NewFile::create_in(Directory::open(directory)?, name, existing, readers)
+        NewFile::create_in(&Directory::open(directory)?, name, existing, readers)
     }
 
     /// Says beforehand what [`NewFile::create`] would refuse for its name.
@@ -50,7 +50,7 @@ impl NewFile {
     /// # Errors
     /// As [`NewFile::create`].
     pub fn create_in(
-        directory: Directory,
+        directory: &Directory,
         name: &OsStr,
         existing: Existing,
         readers: Readers,
@@ -64,6 +64,7 @@ impl NewFile {
             match directory.create(&unfinished, readers) {
                 Ok(file) => {
                     let (name, unfinished) = (name.to_owned(), Some(unfinished));
+                    let directory = directory.clone();
                     return Ok(NewFile { directory, name, unfinished, file, existing });
                 }
                 // Of a process that was killed, or of one that counts its

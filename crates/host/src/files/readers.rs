@@ -15,6 +15,8 @@ pub enum Readers {
     /// another user writes, whoever their umask lets.
     #[default]
     Usual,
+    /// The owner alone.
+    Owner,
     /// The owner, and the members of this group.
     Group(u32),
     /// The same as another file that lies beside it.
@@ -42,9 +44,10 @@ impl Readers {
         found.map(Readers::Group).ok_or_else(unknown)
     }
 
-    /// That of another file.
+    /// That of another file. Writing is its owner's alone: what root writes next to another
+    /// user's file stays root's.
     pub fn like(file: &Metadata) -> Readers {
-        Readers::Like { mode: file.mode() & 0o666, group: file.gid() }
+        Readers::Like { mode: file.mode() & 0o644, group: file.gid() }
     }
 
     /// What a file or directory is made with, before anybody else is let in.
@@ -64,7 +67,7 @@ impl Readers {
     pub fn grant(self, file: &File, is_directory: bool) -> io::Result<()> {
         let (mut mode, group) = match self {
             Readers::Usual if calls::user() != 0 => return Ok(()),
-            Readers::Usual => (0o600, None),
+            Readers::Usual | Readers::Owner => (0o600, None),
             Readers::Group(group) => (0o640, Some(group)),
             Readers::Like { mode, group } => (mode, Some(group)),
         };

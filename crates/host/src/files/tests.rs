@@ -104,7 +104,7 @@ fn a_group_is_let_in_and_nobody_else() {
     let here = tempfile::tempdir().unwrap();
     let own = fs::metadata(here.path()).unwrap().gid();
     let made = Directory::make(&here.path().join("a/b"), Readers::Group(own)).unwrap();
-    NewFile::create_in(made, OsStr::new("x"), Existing::Keep, Readers::Group(own))
+    NewFile::create_in(&made, OsStr::new("x"), Existing::Keep, Readers::Group(own))
         .unwrap()
         .hold(b"")
         .unwrap();

@@ -3,14 +3,18 @@
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
-use crate::{output, regular, terminal};
+use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Findings;
+use steadfast_host::{Directory, read_regular};
 use steadfast_report::{Checked, Limit, Limits, Names, Printed};
 use steadfast_runner::Ledger;
 use steadfast_runner::real::wall_clock_unix_ms;
+
+/// The longest file of limits that is read: a limit has some 100 bytes.
+const LIMITS_MAX: u64 = 16 << 20;
 
 /// Judges every limit, prints the verdicts and writes the report with them.
 pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
@@ -20,8 +24,15 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
         (None, true) => None,
         (None, false) => Some(own(&arguments.run)?),
     };
-    let shelf = shelf(arguments)?;
-    let findings = output::findings_of(&arguments.run)?;
+    let run = match arguments.run.is_dir() {
+        true => Some(Ledger::find(&arguments.run)?),
+        false => None,
+    };
+    let shelf = shelf(arguments, run.as_ref())?;
+    let findings = match &run {
+        Some(directory) => output::study_in(directory)?,
+        None => output::findings_of(&arguments.run)?,
+    };
     let Some(limits) = limits else {
         return list(arguments, &findings);
     };
@@ -40,7 +51,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Limits> {
-    let bytes = regular::foreign(file)
+    let bytes = read_regular(file, LIMITS_MAX)
         .with_context(|| format!("the limits {} cannot be read", file.display()))?;
     let text = std::str::from_utf8(&bytes)
         .with_context(|| format!("the limits {} are no UTF-8 text", file.display()))?;
@@ -110,7 +121,7 @@ fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitS
 
 /// Where the report goes: nowhere, where it was not asked for and the run is a
 /// single file.
-fn shelf(arguments: &CheckArguments) -> anyhow::Result<Option<Shelf>> {
+fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<Option<Shelf>> {
     if arguments.no_report || arguments.list {
         return Ok(None);
     }
@@ -118,7 +129,7 @@ fn shelf(arguments: &CheckArguments) -> anyhow::Result<Option<Shelf>> {
         let rule = Rule::of(&arguments.writing)?;
         return Shelf::named(output, rule, &["check.html", "check.pdf"]).map(Some);
     }
-    Ok(arguments.run.is_dir().then(|| Shelf::of_run(&arguments.run)))
+    Ok(run.map(Shelf::of_run))
 }
 
 fn write(shelf: &Shelf, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {

@@ -10,6 +10,7 @@ use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Findings, Procedure, Settings};
 use steadfast_engine::Stop;
+use steadfast_host::Directory;
 use steadfast_runner::ledger::Line;
 use steadfast_runner::run::{self, Ending};
 use steadfast_runner::{HostWishes, Ledger, Rig};
@@ -55,13 +56,14 @@ impl Conduct<'_> {
         let about = (self.name, self.directory);
         let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
         let mut both = Both(&mut panel, gauge);
+        let directory = ledger.directory().clone();
         let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut both);
         drop(both);
         panel.close();
         if let Some(halted) = unfinished(&ending?, self.directory)? {
             return Ok(halted);
         }
-        let findings = write_report(self.directory)?;
+        let findings = write_report(&directory)?;
         if self.json {
             terminal::print_findings(&findings)?;
         } else {
@@ -97,8 +99,8 @@ pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<Ex
 }
 
 /// Studies a run that has ended, and puts its report into its directory.
-pub fn write_report(directory: &Path) -> anyhow::Result<Findings> {
-    let findings = output::study(directory)?;
+pub fn write_report(directory: &Directory) -> anyhow::Result<Findings> {
+    let findings = output::study_in(directory)?;
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     output::write(&Shelf::of_run(directory), &findings, &formats)?;
     Ok(findings)

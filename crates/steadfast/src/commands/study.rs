@@ -4,11 +4,13 @@ use crate::cli::{Format, StudyArguments};
 use crate::exit::ExitState;
 use crate::writing::Shelf;
 use crate::{output, terminal};
+use steadfast_runner::Ledger;
 
 /// Recomputes the findings, keeps them as `findings.json` and prints them.
 pub fn run(arguments: &StudyArguments) -> anyhow::Result<ExitState> {
-    let findings = output::study(&arguments.run_dir)?;
-    output::write(&Shelf::of_run(&arguments.run_dir), &findings, &[Format::Json])?;
+    let directory = Ledger::find(&arguments.run_dir)?;
+    let findings = output::study_in(&directory)?;
+    output::write(&Shelf::of_run(&directory), &findings, &[Format::Json])?;
     if arguments.json {
         terminal::print_findings(&findings)?;
     } else {

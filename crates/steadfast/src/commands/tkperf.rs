@@ -7,10 +7,11 @@ use crate::cli::{self, Command, Format};
 use crate::commands::{plan, run as whole_run};
 use crate::exit::{ExitState, misuse};
 use crate::writing::{Rule, Shelf};
-use crate::{output, regular, terminal};
+use crate::{output, terminal};
 use clap::ValueEnum;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use steadfast_host::read_regular;
 
 /// The longest description or feature matrix: it is kept in the settings of the run.
 const TEXT_MAX: usize = 64 << 10;
@@ -209,7 +210,7 @@ fn tests(mode: Mode, arguments: &TkperfArguments) -> String {
 /// A text of the user's; refused where it is not one.
 fn text_of(file: &Path) -> anyhow::Result<String> {
     let place = || file.display().to_string();
-    let bytes = regular::read(file, TEXT_MAX as u64)?;
+    let bytes = read_regular(file, TEXT_MAX as u64)?;
     if bytes.len() > TEXT_MAX {
         return Err(misuse(format!("{}: longer than 64 KiB; give a short text", place())));
     }

@@ -13,6 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand};
+use steadfast_host::{open_regular, read_file};
 use steadfast_trace::pass::Pass;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_trace::workload::{Workload, data_pattern_seen};
@@ -172,15 +173,16 @@ impl Opened {
     }
 }
 
+/// The longest workload file that is read: it stands in the settings of a run.
+const WORKLOAD_MAX: u64 = 256 << 20;
+
 /// The text of a workload file, or of a reference workload of that name.
 pub fn text_of(path: &Path) -> anyhow::Result<String> {
     if let Some(text) = reference_named(path) {
         return Ok(text.to_owned());
     }
-    let mut text = String::new();
-    let read = open(path)?.read_to_string(&mut text);
-    read.with_context(|| format!("{} is no workload file", path.display()))?;
-    Ok(text)
+    let bytes = read_file(&open(path)?, path, WORKLOAD_MAX)?;
+    String::from_utf8(bytes).with_context(|| format!("{} is no workload file", path.display()))
 }
 
 fn read_workload(path: &Path) -> anyhow::Result<WorkloadFile> {
@@ -215,11 +217,11 @@ fn open(path: &Path) -> anyhow::Result<File> {
             path.display()
         )));
     }
-    match File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+    match open_regular(path) {
+        Err(error) if error.is_missing() => {
             Err(misuse(reference::missing(&path.display().to_string())))
         }
-        opened => opened.with_context(|| format!("{} cannot be opened", path.display())),
+        opened => Ok(opened?),
     }
 }
 

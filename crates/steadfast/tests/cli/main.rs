@@ -46,6 +46,7 @@ mod scratch;
 mod signals;
 mod simulated;
 mod stalls;
+mod strangers;
 mod targets;
 mod tkperf;
 mod trace;

@@ -162,7 +162,7 @@ fn bad_traces_and_options_are_refused_in_one_line() {
     write(&here.join("t.parquet"));
     std::fs::write(here.join("text"), "not a trace").unwrap();
     refuse(here, &["trace", "streams", "text"], &["text", "not a trace"]);
-    refuse(here, &["trace", "streams", "missing"], &["missing", "cannot be opened"]);
+    refuse(here, &["trace", "streams", "missing"], &["missing", "cannot open it"]);
     refuse(here, &["trace", "streams", "t.parquet", "--event", "lunch"], &["lunch", "backup"]);
     refuse(here, &["trace", "streams", "t.parquet", "--device", "sdz"], &["sdz", "nvme0n1"]);
     refuse(here, &["trace", "steps", "t.parquet", "--step", "1us"], &["100us"]);

@@ -1,6 +1,7 @@
 //! `steadfast explore`: captures and runs in a browser.
 
 mod runs;
+mod store;
 
 use crate::cli::explore::ExploreArguments;
 use crate::exit::{ExitState, misuse};
@@ -15,11 +16,12 @@ use std::thread;
 use std::time::Duration;
 use steadfast_domain::units::Bytes;
 use steadfast_engine::Stop;
-use steadfast_explorer::cache;
+use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{Capture, Making, open_all};
 use steadfast_explorer::export;
 use steadfast_explorer::server::Server;
 use steadfast_explorer::shown::{Item, Shown};
+use store::IndexCache;
 
 /// How often it is looked how far an index is.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,10 +32,13 @@ pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
     let shown = Arc::new(shown(&arguments.paths)?);
     let cache = match arguments.no_cache {
         true => None,
-        false => cache::usual_directory(),
+        false => IndexCache::open().unwrap_or_else(|error| {
+            terminal::complain(&format!("No index is kept: {error}"));
+            None
+        }),
     };
     match &arguments.export {
-        Some(path) => written(arguments, &shown, cache.as_deref(), path),
+        Some(path) => written(arguments, &shown, cache.as_ref(), path),
         None => served(arguments, &shown, cache),
     }
 }
@@ -71,7 +76,7 @@ fn shown(paths: &[PathBuf]) -> anyhow::Result<Shown> {
 fn written(
     arguments: &ExploreArguments,
     shown: &Arc<Shown>,
-    cache: Option<&Path>,
+    cache: Option<&IndexCache>,
     path: &Path,
 ) -> anyhow::Result<ExitState> {
     let file = Rule::of(&arguments.writing)?.begin_text(path)?;
@@ -97,7 +102,7 @@ fn written(
 fn served(
     arguments: &ExploreArguments,
     shown: &Arc<Shown>,
-    cache: Option<PathBuf>,
+    cache: Option<IndexCache>,
 ) -> anyhow::Result<ExitState> {
     let server = Server::bind(arguments.port).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => anyhow::anyhow!(
@@ -119,7 +124,7 @@ fn served(
     }
     let preparing = {
         let (shown, stop) = (Arc::clone(shown), stop.clone());
-        thread::spawn(move || prepare(&shown, cache.as_deref(), &stop))
+        thread::spawn(move || prepare(&shown, cache.as_ref(), &stop))
     };
     let served = server.serve(Arc::clone(shown), {
         let stop = stop.clone();
@@ -133,25 +138,25 @@ fn served(
 }
 
 /// Makes the indexes, and says how far they are.
-fn prepare(shown: &Arc<Shown>, cache: Option<&Path>, stop: &Stop) {
-    let making = {
-        let (shown, cache) = (Arc::clone(shown), cache.map(Path::to_owned));
-        thread::spawn(move || shown.prepare(cache.as_deref()))
-    };
-    while !making.is_finished() {
-        if stop.is_requested() {
-            shown.give_up();
-        }
-        if terminal::is_watched() {
-            let shares = captures(shown).map(|capture| capture.progress.share() * 100.0);
-            let shares: Vec<String> = shares.map(|share| format!("{share:.0} %")).collect();
-            if !shares.is_empty() {
-                terminal::tell_over(&format!("index: {}", shares.join(", ")));
+fn prepare(shown: &Arc<Shown>, cache: Option<&IndexCache>, stop: &Stop) {
+    thread::scope(|scope| {
+        let store = cache.map(|cache| cache as &dyn IndexStore);
+        let making = scope.spawn(move || shown.prepare(store));
+        while !making.is_finished() {
+            if stop.is_requested() {
+                shown.give_up();
             }
+            if terminal::is_watched() {
+                let shares = captures(shown).map(|capture| capture.progress.share() * 100.0);
+                let shares: Vec<String> = shares.map(|share| format!("{share:.0} %")).collect();
+                if !shares.is_empty() {
+                    terminal::tell_over(&format!("index: {}", shares.join(", ")));
+                }
+            }
+            thread::sleep(LOOK);
         }
-        thread::sleep(LOOK);
-    }
-    let _ = making.join();
+        let _ = making.join();
+    });
     if !stop.is_requested() {
         captures(shown).for_each(say_made);
     }

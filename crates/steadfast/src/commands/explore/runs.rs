@@ -41,7 +41,7 @@ impl Run {
     }
 
     fn seen(&self) -> Seen {
-        let found = fs::metadata(self.directory.join(JOURNAL)).ok();
+        let found = fs::symlink_metadata(self.directory.join(JOURNAL)).ok();
         Seen {
             length: found.as_ref().map_or(0, MetadataExt::size),
             modified: found.map_or((0, 0), |found| (found.mtime(), found.mtime_nsec())),
@@ -72,7 +72,11 @@ impl RunSource for Run {
 
 fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
     let place = || directory.display().to_string();
-    let contents = Ledger::read(directory).with_context(place)?;
+    let mut contents = Ledger::read(directory).with_context(place)?;
+    if is_live {
+        // The process may be in the middle of a line.
+        contents.torn = 0;
+    }
     let (device, written_unix_ms) =
         (contents.settings.device.clone(), contents.lines.iter().map(|line| line.at).collect());
     let time_left_s = if is_live { time_left(&contents) } else { None };

@@ -2,19 +2,22 @@
 //! together.
 
 use crate::output;
-use crate::writing::Rule;
+use crate::writing::{Rule, readers_of};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
-use steadfast_host::{Directory, Existing, NewFile, Readers};
+use steadfast_host::{Directory, Existing, NewFile, Readers, read_file};
 use steadfast_runner::{Keeping, Ledger, LedgerError};
 
 /// The file that tells a directory of several runs from any other.
 const FILE: &str = "targets.json";
+
+/// The longest of them that is read: a target has some 100 bytes.
+const FILE_MAX: u64 = 16 << 20;
 
 /// The version of that file.
 const VERSION: u32 = 1;
@@ -55,21 +58,21 @@ impl Group {
 
     /// The runs in a directory, where it is one of several runs.
     pub fn find(place: &Path) -> anyhow::Result<Option<Group>> {
-        let path = place.join(FILE);
-        let mut file = match File::open(&path) {
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                return Ok(None);
-            }
-            opened => opened.with_context(|| path.display().to_string())?,
+        let directory = match Directory::open(place) {
+            Err(error) if error.is_missing() || error.is_no_directory() => return Ok(None),
+            opened => opened?,
         };
+        let file = match directory.open_file(OsStr::new(FILE)) {
+            Err(error) if error.is_missing() => return Ok(None),
+            opened => opened?,
+        };
+        let path = place.join(FILE);
         let at = || path.display().to_string();
+        directory.refuse_exchangeable()?;
         refuse_foreign(&file.metadata().with_context(at)?, &path)?;
-        refuse_foreign(&fs::metadata(place).with_context(at)?, place)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).with_context(at)?;
-        let group: Group = serde_json::from_str(&text).with_context(at)?;
+        refuse_foreign(&directory.metadata()?, place)?;
+        let text = read_file(&file, &path, FILE_MAX)?;
+        let group: Group = serde_json::from_slice(&text).with_context(at)?;
         if group.version != VERSION {
             bail!("{} has version {}; this program reads {VERSION}", at(), group.version);
         }
@@ -84,8 +87,9 @@ impl Group {
     pub fn write(&self, readers: Option<&str>) -> anyhow::Result<()> {
         let readers = readers.map(Readers::of_group).transpose()?.unwrap_or_default();
         let text = serde_json::to_vec_pretty(self)?;
-        Directory::make(&self.place, readers)?;
-        NewFile::create(&self.place.join(FILE), Existing::Keep, readers)?.hold(&text)?;
+        Directory::check_place(&self.place)?;
+        let directory = Directory::make(&self.place, readers)?;
+        NewFile::create_in(&directory, OsStr::new(FILE), Existing::Keep, readers)?.hold(&text)?;
         Ok(())
     }
 
@@ -98,8 +102,8 @@ impl Group {
 
     /// Reports over all runs may be read by who may read the list of them.
     pub fn rule(&self) -> Rule {
-        let list = fs::symlink_metadata(self.place.join(FILE));
-        let readers = list.map_or(Readers::Usual, |list| Readers::like(&list));
+        let directory = Directory::open(&self.place);
+        let readers = directory.map_or(Readers::Usual, |directory| readers_of(&directory, FILE));
         Rule { existing: Existing::Overwrite, readers }
     }
 
@@ -155,6 +159,7 @@ impl Group {
 
 /// Refuses a place that is taken, and says what to do about it.
 pub fn refuse_taken(out: &Path) -> anyhow::Result<()> {
+    Directory::check_place(out)?;
     if out.join(FILE).exists() {
         bail!(LedgerError::Exists(out.to_owned()));
     }

@@ -25,6 +25,7 @@ pub use group::{Group, refuse_taken};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, caveats};
+use steadfast_host::Directory;
 use steadfast_report::text_table;
 use steadfast_runner::run::Ending;
 use steadfast_runner::{Keeping, Ledger};
@@ -241,7 +242,10 @@ impl<'a> Came<'a> {
     ) -> Self {
         let whole = outcome.and_then(|halted| match halted {
             Some(halted) => Ok((halted, None)),
-            None => write_report(&directory).map(|found| (state(&found), Some(found))),
+            None => Directory::open(&directory)
+                .map_err(anyhow::Error::from)
+                .and_then(|directory| write_report(&directory))
+                .map(|found| (state(&found), Some(found))),
         });
         let (state, findings, error) = match whole {
             Ok((state, findings)) => (state, findings, None),

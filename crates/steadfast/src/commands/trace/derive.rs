@@ -10,13 +10,13 @@ use crate::workloads::{self, reference};
 use crate::writing::{Rule, Text};
 use anyhow::{Context, bail};
 use serde::Serialize;
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::Share;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoStream};
+use steadfast_host::open_regular;
 use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
 use steadfast_trace::workload::{Workload, WorkloadStream, data_pattern_seen};
 use steadfast_trace::workload_file::WorkloadStep;
@@ -123,7 +123,7 @@ fn demand_text(file: &WorkloadFile) -> String {
 
 fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
     let cannot = || format!("{} cannot be opened", path.display());
-    let file = File::open(path).with_context(cannot)?;
+    let file = open_regular(path)?;
     let mut head = Vec::new();
     file.take(512).read_to_end(&mut head).with_context(cannot)?;
     Ok(String::from_utf8_lossy(&head).contains(HEADER))
@@ -131,7 +131,7 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
 
 fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
     let path = arguments.selection.file();
-    let file = BufReader::new(File::open(path)?);
+    let file = BufReader::new(open_regular(path)?);
     let (steps, warnings) =
         ReplayRepresentation::read(file).with_context(|| path.display().to_string())?;
     for warning in &warnings {

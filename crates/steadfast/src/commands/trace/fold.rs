@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::text::printable;
-use steadfast_host::NewFile;
+use steadfast_host::{NewFile, open_regular};
 use steadfast_trace::file::{LeftOut, is_same_capture};
 use steadfast_trace::fleet::{FileIdentity, FoldOptions, Folded, Member, Merge, fingerprint, fold};
 
@@ -84,7 +84,7 @@ pub fn merge(arguments: &MergeArguments) -> anyhow::Result<ExitState> {
     let (mut merge, mut twice) = (Merge::default(), Vec::new());
     for path in &arguments.files {
         let shown = path.display();
-        let file = File::open(path).with_context(|| format!("{shown} cannot be opened"))?;
+        let file = open_regular(path)?;
         twice.extend(merge.add_file(file, &shown.to_string()).with_context(|| shown.to_string())?);
     }
     finish(merge, twice, output, (arguments.json, arguments.accept_damage))
@@ -130,7 +130,7 @@ fn look(path: &Path) -> anyhow::Result<Seen> {
         bail!("{shown} is a fold file already; merge fold files with: steadfast trace merge");
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let mut file = File::open(path).with_context(|| format!("{shown} cannot be opened"))?;
+    let mut file = open_regular(path)?;
     let identity = fingerprint(&mut file, &name.unwrap_or_default());
     let identity = identity.with_context(|| format!("{shown} cannot be read"))?;
     Ok(Seen { path: path.to_owned(), identity, conditions: captured.conditions().clone() })

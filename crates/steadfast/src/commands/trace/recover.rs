@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use steadfast_domain::CaptureConditions;
+use steadfast_host::open_regular;
 use steadfast_trace::Captured;
 
 /// Copies what is intact of a capture's files.
@@ -34,9 +35,7 @@ fn from(arguments: &RecoverArguments) -> String {
 
 fn open(arguments: &RecoverArguments, name: &str) -> anyhow::Result<Captured<File>> {
     let open = |path: &PathBuf| {
-        let file = File::open(path);
-        let file = file.with_context(|| format!("{} cannot be opened", path.display()))?;
-        Captured::recover(file).with_context(|| path.display().to_string())
+        Captured::recover(open_regular(path)?).with_context(|| path.display().to_string())
     };
     let parts = arguments.files.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     Captured::together(parts).with_context(|| name.to_owned())

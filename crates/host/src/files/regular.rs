@@ -1,0 +1,64 @@
+//! Reading a regular file of a bounded size, and nothing else: a FIFO would be waited for, a
+//! device may have no end.
+
+use super::error::{FileError, kind};
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Opens a regular file that the user names, for reading; never waits.
+///
+/// # Errors
+/// Returns [`FileError::Unreadable`] if the path leads to anything else, and [`FileError::Io`]
+/// if it cannot be opened.
+pub fn open_regular(path: &Path) -> Result<File, FileError> {
+    let failed = || FileError::io("open it", path);
+    let refuse = |file_type| FileError::Unreadable { path: path.to_owned(), kind: kind(file_type) };
+    // Some devices do something when they are opened.
+    let found = path.metadata().map_err(failed())?;
+    if !found.is_file() {
+        return Err(refuse(found.file_type()));
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = options.open(path).map_err(failed())?;
+    // The path may lead elsewhere by now.
+    let found = file.metadata().map_err(failed())?;
+    if found.is_file() { Ok(file) } else { Err(refuse(found.file_type())) }
+}
+
+/// Reads a regular file that the user names, of at most `most` bytes.
+///
+/// # Errors
+/// As [`open_regular`], and [`FileError::TooLong`].
+pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
+    read_file(&open_regular(path)?, path, most)
+}
+
+/// Reads a regular text file that the user names, of at most `most` bytes.
+///
+/// # Errors
+/// As [`read_regular`], and [`FileError::NotText`].
+pub fn read_regular_text(path: &Path, most: u64) -> Result<String, FileError> {
+    let bytes = read_regular(path, most)?;
+    String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))
+}
+
+/// Reads an open regular file of at most `most` bytes. Its size is looked at first, so that
+/// nothing of one that is too long is read.
+///
+/// # Errors
+/// Returns [`FileError::TooLong`], and [`FileError::Io`] if it cannot be read.
+pub fn read_file(file: &File, path: &Path, most: u64) -> Result<Vec<u8>, FileError> {
+    let failed = || FileError::io("read it", path);
+    let too_long = || FileError::TooLong { path: path.to_owned(), most: most >> 20 };
+    let size = file.metadata().map_err(failed())?.len();
+    if size > most {
+        return Err(too_long());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    // It may grow meanwhile.
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed())?;
+    if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
+}

@@ -1,0 +1,185 @@
+//! How the path of a directory is followed: once, name by name, with a look at everybody who
+//! could make it lead elsewhere.
+//!
+//! As root, a symbolic link counts only where nobody else could have made it, and no step leads
+//! back up from a directory that another user can move. Every other user goes where the kernel
+//! leads: what they may not write stays unwritten anyway.
+
+use super::calls;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+
+/// Links on one path, as many as the kernel follows.
+const LINKS_MAX: u32 = 40;
+
+/// Another user's power over a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForeignPower {
+    /// The directory or link that gives it.
+    pub place: PathBuf,
+    /// Whose it is, or who can write to it.
+    pub why: String,
+}
+
+/// A directory that a path led to.
+pub(super) struct Resolved {
+    pub file: File,
+    /// Who but this user can exchange it for another.
+    pub exchangeable: Option<ForeignPower>,
+}
+
+/// Why a path leads nowhere.
+pub(super) enum Unresolved {
+    /// The system refused a call.
+    Io(io::Error),
+    /// Another user decides where it leads.
+    Foreign(ForeignPower),
+}
+
+impl From<io::Error> for Unresolved {
+    fn from(error: io::Error) -> Self {
+        Unresolved::Io(error)
+    }
+}
+
+/// Opens the directory that a path leads to.
+pub(super) fn resolve(path: &Path) -> Result<Resolved, Unresolved> {
+    if calls::user() != 0 {
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
+        return Ok(Resolved { file, exchangeable: None });
+    }
+    let mut way = if path.is_absolute() { Way::from_root()? } else { Way::from_here()? };
+    let mut left = parts(path);
+    let mut links = 0;
+    while let Some(part) = left.pop_front() {
+        match way.step(&part)? {
+            None => {}
+            Some(link) => {
+                links += 1;
+                if links > LINKS_MAX {
+                    return Err(io::Error::from_raw_os_error(libc::ELOOP).into());
+                }
+                if link.is_absolute() {
+                    way = Way::from_root()?;
+                }
+                for part in parts(&link).into_iter().rev() {
+                    left.push_front(part);
+                }
+            }
+        }
+    }
+    Ok(Resolved { file: calls::reopen_directory(&way.at)?, exchangeable: way.exchangeable })
+}
+
+/// The names of a path, `..` among them.
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let named = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+    });
+    named.collect()
+}
+
+/// A directory that has been reached.
+struct Way {
+    at: File,
+    path: PathBuf,
+    exchangeable: Option<ForeignPower>,
+}
+
+impl Way {
+    fn from_root() -> io::Result<Way> {
+        Ok(Way { at: open_path(Path::new("/"))?, path: PathBuf::from("/"), exchangeable: None })
+    }
+
+    /// The current directory, with a look at every directory above it.
+    fn from_here() -> io::Result<Way> {
+        let at = open_path(Path::new("."))?;
+        let mut path = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        let here = path.clone();
+        let mut exchangeable = None;
+        let mut below = at.metadata()?;
+        let mut directory = at.try_clone()?;
+        loop {
+            directory = calls::open_above(&directory)?;
+            let found = directory.metadata()?;
+            if (found.dev(), found.ino()) == (below.dev(), below.ino()) {
+                return Ok(Way { at, path: here, exchangeable });
+            }
+            path.pop();
+            // The topmost is named: what is below it is its owner's as well.
+            exchangeable = power_over(&path, &found, below.uid()).or(exchangeable);
+            below = found;
+        }
+    }
+
+    /// Goes on by one name; returns where it leads if it is a link.
+    fn step(&mut self, name: &OsStr) -> Result<Option<PathBuf>, Unresolved> {
+        let path = self.path.join(name);
+        if name == ".." {
+            if let Some(power) = self.exchangeable.take() {
+                return Err(Unresolved::Foreign(power));
+            }
+            self.at = calls::open_above(&self.at)?;
+            self.path.pop();
+            return Ok(None);
+        }
+        let next = calls::open(&self.at, name, libc::O_PATH | libc::O_NOFOLLOW, 0)?;
+        let found = next.metadata()?;
+        let here = self.at.metadata()?;
+        let power = power_over(&self.path, &here, found.uid());
+        if found.is_symlink() {
+            let by_owner = (!is_trusted(found.uid()))
+                .then(|| ForeignPower { place: path, why: belongs(found.uid()) });
+            match self.exchangeable.take().or(power).or(by_owner) {
+                Some(power) => return Err(Unresolved::Foreign(power)),
+                None => return Ok(Some(PathBuf::from(calls::read_link(&next)?))),
+            }
+        }
+        if !found.is_dir() {
+            return Err(io::Error::from_raw_os_error(libc::ENOTDIR).into());
+        }
+        self.exchangeable = self.exchangeable.take().or(power);
+        (self.at, self.path) = (next, path);
+        Ok(None)
+    }
+}
+
+/// The power that another user has over an entry of a directory, by the entry's owner.
+pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Option<ForeignPower> {
+    let power = |why: String| Some(ForeignPower { place: path.to_owned(), why });
+    if !is_trusted(directory.uid()) {
+        return power(belongs(directory.uid()));
+    }
+    if directory.mode() & 0o022 == 0 {
+        return None;
+    }
+    if directory.mode() & 0o1000 == 0 {
+        return power("is writable by users other than root".to_owned());
+    }
+    // In a sticky directory, others can neither rename nor remove what is not theirs.
+    if is_trusted(owner) { None } else { power(format!("has an entry that {}", belongs(owner))) }
+}
+
+fn belongs(owner: u32) -> String {
+    format!("belongs to user {owner}")
+}
+
+/// Whether a user may decide where root's files lie: root itself, and whoever called it by
+/// sudo, who could as well have named another place.
+fn is_trusted(user: u32) -> bool {
+    user == 0 || user == calls::user() || Some(user) == caller()
+}
+
+fn caller() -> Option<u32> {
+    std::env::var("SUDO_UID").ok()?.parse().ok()
+}
+
+fn open_path(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(path)
+}

@@ -1,0 +1,138 @@
+//! The user's cache directory, where the explorer keeps indexes.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use steadfast_explorer::cache::{ENDING, IndexStore};
+use steadfast_host::{Directory, Existing, FileError, NewFile, Readers};
+
+/// The directory's name in the user's cache directory.
+const NAME: &str = "steadfast";
+/// Index files that are kept; the oldest beyond these are removed.
+const KEPT: usize = 32;
+/// The longest index that is read: that of 100 million I/Os has 24 MB.
+const INDEX_MAX: u64 = 4 << 30;
+/// Ending of the name of a file that is being written.
+const UNFINISHED: &str = "unfinished";
+/// Age from which an unfinished file is what a killed process left.
+const UNFINISHED_MOST: Duration = Duration::from_secs(86_400);
+
+/// A directory of indexes that only this user can change.
+pub struct IndexCache(Directory);
+
+impl IndexCache {
+    /// Opens the directory, and makes it where it is missing: `$XDG_CACHE_HOME/steadfast` or
+    /// `~/.cache/steadfast`. `None` if the environment names no place for it.
+    ///
+    /// # Errors
+    /// Where another user can change it, or put another in its place: what an index says would
+    /// be his, not the capture's.
+    pub fn open() -> Result<Option<IndexCache>, FileError> {
+        match base() {
+            Some(base) => IndexCache::open_in(&base).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn open_in(base: &Path) -> Result<IndexCache, FileError> {
+        Directory::check_place(&base.join(NAME))?;
+        let base = Directory::make(base, Readers::Usual)?;
+        let directory = Directory::private_in(&base, NAME)?;
+        directory.refuse_exchangeable()?;
+        Ok(IndexCache(directory))
+    }
+
+    /// Removes what killed processes left, and the oldest indexes beyond the number that is
+    /// kept. One that cannot be removed now is removed later.
+    fn tidy(&self) {
+        let mut indexes: Vec<(SystemTime, OsString)> = Vec::new();
+        for name in self.0.names().unwrap_or_default() {
+            let found = self.0.look(&name).ok().flatten().filter(|found| found.is_file());
+            let Some(modified) = found.and_then(|found| found.modified().ok()) else { continue };
+            let age = SystemTime::now().duration_since(modified).unwrap_or_default();
+            match Path::new(&name).extension().and_then(OsStr::to_str) {
+                Some(ENDING) => indexes.push((modified, name)),
+                Some(UNFINISHED) if age > UNFINISHED_MOST => drop(self.0.remove(&name)),
+                _ => {}
+            }
+        }
+        indexes.sort();
+        let beyond = indexes.len().saturating_sub(KEPT);
+        indexes[..beyond].iter().for_each(|(_, name)| drop(self.0.remove(name)));
+    }
+}
+
+impl IndexStore for IndexCache {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.read(OsStr::new(name), INDEX_MAX).ok()
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let new =
+            NewFile::create_in(&self.0, OsStr::new(name), Existing::Overwrite, Readers::Usual);
+        new.and_then(|new| new.hold(content)).map_err(io::Error::other)?;
+        self.tidy();
+        Ok(())
+    }
+}
+
+fn base() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{chown, symlink};
+
+    #[test]
+    fn what_a_killed_process_left_goes_and_only_the_newest_indexes_stay() {
+        let scratch = tempfile::tempdir().unwrap();
+        let cache = IndexCache::open_in(&scratch.path().join("a/b")).unwrap();
+        let place = scratch.path().join("a/b/steadfast");
+        let (old, new) = (place.join(".1.unfinished"), place.join(".2.unfinished"));
+        for left in [&old, &new] {
+            fs::write(left, b"half of an index").unwrap();
+        }
+        let long_ago = SystemTime::now() - Duration::from_secs(2 * 86_400);
+        let opened = fs::File::options().write(true).open(&old).unwrap();
+        opened.set_modified(long_ago).unwrap();
+        for number in 0..KEPT + 3 {
+            cache.write(&format!("{number}.index"), b"whole").unwrap();
+            let at = long_ago + Duration::from_secs(number as u64);
+            let file = fs::File::options().write(true).open(place.join(format!("{number}.index")));
+            file.unwrap().set_modified(at).unwrap();
+        }
+        assert!(!old.exists() && new.exists());
+        assert_eq!(cache.read("2.index"), None);
+        assert_eq!(cache.read("34.index").as_deref(), Some(&b"whole"[..]));
+        assert_eq!(fs::read_dir(&place).unwrap().count(), KEPT + 1);
+    }
+
+    #[test]
+    fn a_cache_of_another_user_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let base = scratch.path().join("base");
+        let outside = scratch.path().join("outside");
+        fs::create_dir_all(&outside).unwrap();
+        fs::create_dir(&base).unwrap();
+        symlink(&outside, base.join(NAME)).unwrap();
+        assert!(IndexCache::open_in(&base).is_err(), "a link");
+        fs::remove_file(base.join(NAME)).unwrap();
+        IndexCache::open_in(&base).unwrap();
+        if fs::metadata(&base).is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0) {
+            chown(base.join(NAME), Some(65_534), None).unwrap();
+            assert!(IndexCache::open_in(&base).is_err(), "another user's");
+            chown(base.join(NAME), Some(0), None).unwrap();
+            chown(&base, Some(65_534), None).unwrap();
+            assert!(IndexCache::open_in(&base).is_err(), "he can exchange it");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    }
+}

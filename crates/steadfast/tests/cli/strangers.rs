@@ -1,0 +1,449 @@
+//! Another user in the way of root: he renames and replaces what lies below his own directory
+//! while root works there. Nothing of his is executed or obeyed, and nothing is written outside.
+//! And files that are no files: nothing waits for them, reads them without end, or goes on.
+
+use super::scratch::{code, is_root, run_in, skip, stderr, steadfast, wait_until};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A user that nothing on this host belongs to.
+const STRANGER: u32 = 64_321;
+
+/// A quick test on a simulated drive.
+const SIMULATED: [&str; 8] =
+    ["run", "iops", "--profile", "quick", "--target", "sim:small", "--out", "his/run"];
+
+/// Job files that `measure` and `calibrate` keep.
+const JOBS: [&str; 7] = [
+    "0001-measure-0-1-rnd-4k-w.fio",
+    "0001-calibrate-1-1-rnd-4k-r-t1q1.fio",
+    "0002-calibrate-1-2-rnd-4k-w-t1q1.fio",
+    "0003-calibrate-1-3-rnd-4k-r-t1q32.fio",
+    "0004-calibrate-1-4-rnd-4k-w-t1q32.fio",
+    "0005-calibrate-1-5-seq-128k-r-t1q32.fio",
+    "0006-calibrate-1-6-seq-128k-w-t1q32.fio",
+];
+
+/// A directory of the stranger's with a thread of his that exchanges what lies in it, and a
+/// directory that his links lead to.
+struct Stranger {
+    scratch: tempfile::TempDir,
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<u32>>,
+}
+
+impl Stranger {
+    fn new() -> Stranger {
+        let scratch = tempfile::tempdir().unwrap();
+        fs::set_permissions(scratch.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        for name in ["his", "outside", "executed"] {
+            fs::create_dir(scratch.path().join(name)).unwrap();
+        }
+        chown(scratch.path().join("his"), Some(STRANGER), None).unwrap();
+        Stranger { scratch, is_over: Arc::default(), thread: None }
+    }
+
+    fn here(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    fn his(&self) -> PathBuf {
+        self.here().join("his")
+    }
+
+    /// Begins to exchange what root makes in the stranger's directory, as the stranger.
+    fn begin(&mut self) {
+        let (here, is_over) = (self.here().to_owned(), Arc::clone(&self.is_over));
+        self.thread = Some(std::thread::spawn(move || {
+            // The raw calls change the credentials of this thread alone.
+            // SAFETY: both calls take numbers only.
+            unsafe {
+                assert_eq!(libc::syscall(libc::SYS_setresgid, STRANGER, STRANGER, STRANGER), 0);
+                assert_eq!(libc::syscall(libc::SYS_setresuid, STRANGER, STRANGER, STRANGER), 0);
+            }
+            let mut exchanged = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                exchanged += exchange(&here, exchanged);
+            }
+            exchanged
+        }));
+    }
+
+    /// Ends the thread; returns how often it exchanged something.
+    fn end(&mut self) -> u32 {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.take().map_or(0, |thread| thread.join().unwrap())
+    }
+
+    /// Fails if the stranger got anything executed, or anything was written outside.
+    #[track_caller]
+    fn judge(&self, what: &str) {
+        for name in ["executed", "outside"] {
+            let found = fs::read_dir(self.here().join(name)).unwrap();
+            let names: Vec<_> = found.map(|entry| entry.unwrap().file_name()).collect();
+            assert!(names.is_empty(), "{what}: {name}: {names:?}");
+        }
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Puts a directory with jobs of the stranger's, or a link that leads outside, in the place of
+/// a directory of root's; then takes it away again, so that root can begin anew.
+fn exchange(here: &Path, round: u32) -> u32 {
+    let his = here.join("his");
+    let mut exchanged = 0;
+    for name in ["run", "kept", "out", "steadfast"] {
+        let (place, mine) = (his.join(name), his.join("mine"));
+        if round.is_multiple_of(2) {
+            let _ = fs::create_dir_all(mine.join("fio"));
+            let _ = fs::set_permissions(&mine, PermissionsExt::from_mode(0o777));
+        } else {
+            let _ = symlink("../outside", &mine);
+        }
+        if fs::rename(&place, his.join(format!("moved-{name}-{round}"))).is_ok() {
+            let _ = fs::rename(&mine, &place);
+            exchanged += 1;
+            let began = Instant::now();
+            while round.is_multiple_of(2) && began.elapsed() < Duration::from_millis(300) {
+                for job in JOBS {
+                    let mark = here.join("executed").join(&job[..4]);
+                    let text = format!(
+                        "[x]\nioengine=null\nsize=4k\nexec_prerun=touch {}\n",
+                        mark.display()
+                    );
+                    for directory in [&place, &place.join("fio")] {
+                        let _ = fs::write(his.join("job"), &text);
+                        let _ = fs::rename(his.join("job"), directory.join(job));
+                    }
+                }
+            }
+            let _ = fs::remove_file(&place);
+            let _ = fs::remove_dir_all(&place);
+        }
+        let _ = fs::remove_file(&mine);
+        let _ = fs::remove_dir_all(&mine);
+    }
+    exchanged
+}
+
+/// Every command that writes, while the stranger exchanges what it writes to. Each may fail;
+/// none may be led astray.
+#[test]
+fn nothing_of_another_user_is_obeyed_while_root_writes() {
+    let test = "nothing_of_another_user_is_obeyed_while_root_writes";
+    if !is_root() {
+        return skip(test, "needs root");
+    }
+    let file = ["--target", "f.bin", "--size", "16MiB"];
+    let measure = ["measure", "RND 4K W", "--time", "300ms", "--engine", "fio"];
+    let calibrate = ["calibrate", "--time", "300ms", "--repeats", "1"];
+    let rows: Vec<(&str, Vec<&str>)> = vec![
+        ("run", SIMULATED.to_vec()),
+        ("run --engine fio", {
+            let run = ["run", "iops", "--profile", "quick", "--step-time", "300ms"];
+            [&run[..], &file, &["--engine", "fio", "--out", "his/run"]].concat()
+        }),
+        ("run below", vec!["run", "iops", "--target", "sim:small", "--out", "his/out/a/b"]),
+        ("measure --engine fio", [&measure[..], &file, &["--keep", "his/kept"]].concat()),
+        ("calibrate", [&calibrate[..], &file, &["--keep", "his/kept"]].concat()),
+        ("resume", vec!["resume", "his/run"]),
+        ("check", vec!["check", "root/run", "--list", "-o", "his/out"]),
+        ("compare", vec!["compare", "root/run", "root/other", "-o", "his/out"]),
+        ("compare, a file", vec!["compare", "root/run", "root/other", "-o", "his/out/c.html"]),
+        (
+            "trace import",
+            vec!["trace", "import", "log", "--format", "fio-iolog", "-o", "his/out/t"],
+        ),
+        ("trace report", vec!["trace", "report", "t.parquet", "-o", "his/out"]),
+        ("explore", vec!["explore", "t.parquet", "--export", "his/out/page.html"]),
+    ];
+    let mut stranger = Stranger::new();
+    let here = stranger.here().to_owned();
+    fs::create_dir(here.join("root")).unwrap();
+    for run in ["root/run", "root/other"] {
+        let mut simulated = SIMULATED;
+        simulated[7] = run;
+        let output = run_in(&here, &simulated);
+        assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    }
+    let log = "fio version 2 iolog\nsdb add\nsdb open\nsdb read 0 4096\nsdb close\n";
+    fs::write(here.join("log"), log).unwrap();
+    let import = ["trace", "import", "log", "--format", "fio-iolog", "-o", "t.parquet"];
+    assert!(run_in(&here, &import).status.success());
+    stranger.begin();
+    for (what, arguments) in rows {
+        for _ in 0..2 {
+            let mut command = steadfast();
+            command.current_dir(&here).args(&arguments).env("XDG_CACHE_HOME", stranger.his());
+            let output = command.output().unwrap();
+            assert!(!stderr(&output).contains("panicked"), "{what}: {}", stderr(&output));
+            stranger.judge(what);
+        }
+    }
+    assert!(stranger.end() > 0, "the stranger exchanged nothing");
+    stranger.judge("the end");
+}
+
+/// A run directory that another user can exchange is neither made nor obeyed by root; below
+/// /tmp, where nobody moves what is another's, it is.
+#[test]
+fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
+    let test = "root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange";
+    if !is_root() {
+        return skip(test, "needs root");
+    }
+    let stranger = Stranger::new();
+    let here = stranger.here();
+    let output = run_in(here, &SIMULATED);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("belongs to user 64321"), "{}", stderr(&output));
+    assert_eq!(fs::read_dir(stranger.his()).unwrap().count(), 0);
+    let mut own = SIMULATED;
+    own[7] = "run";
+    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    fs::rename(here.join("run"), stranger.his().join("run")).unwrap();
+    for command in ["resume", "restore", "unlock"] {
+        let output = run_in(here, &[command, "his/run"]);
+        assert_eq!(code(&output), 1, "{command}: {}", stderr(&output));
+        assert!(stderr(&output).contains("can exchange this directory"), "{}", stderr(&output));
+    }
+    // What only reads it, and writes into it, goes on.
+    for command in ["study", "report"] {
+        let output = run_in(here, &[command, "his/run"]);
+        assert!(output.status.success(), "{command}: {}", stderr(&output));
+    }
+    // His own wish, by sudo.
+    let mut command = steadfast();
+    command.current_dir(here).args(["restore", "his/run"]).env("SUDO_UID", STRANGER.to_string());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    // A link of his on the way, and one of root's.
+    symlink(here.join("outside"), stranger.his().join("link")).unwrap();
+    let output = run_in(here, &["compare", "his/run", "his/run", "--output", "his/link/c.html"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    stranger.judge("compare");
+    symlink("his", here.join("link")).unwrap();
+    let output = run_in(here, &["report", "link/run"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Reports of root next to files of another user have no mode of a link, and nobody else may
+/// write to them.
+#[test]
+fn reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write() {
+    let test = "reports_take_no_mode_from_a_link_and_are_nobody_elses_to_write";
+    if !is_root() {
+        return skip(test, "needs root");
+    }
+    let stranger = Stranger::new();
+    let here = stranger.here();
+    let mut own = SIMULATED;
+    own[7] = "run";
+    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    let settings = here.join("run/settings.json");
+    fs::set_permissions(&settings, PermissionsExt::from_mode(0o666)).unwrap();
+    for report in ["report.html", "report.pdf", "findings.json"] {
+        fs::remove_file(here.join("run").join(report)).unwrap();
+    }
+    assert!(run_in(here, &["report", "run", "--format", "html"]).status.success());
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(mode(&here.join("run/report.html")), 0o644);
+    fs::rename(&settings, here.join("elsewhere")).unwrap();
+    symlink("../elsewhere", &settings).unwrap();
+    let output = run_in(here, &["study", "run"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("settings.json is a symbolic link"), "{}", stderr(&output));
+    assert!(!here.join("run/findings.json").exists());
+}
+
+/// Runs a command that must end by itself within ten seconds; a loaded machine is slow.
+#[track_caller]
+fn ends(here: &Path, arguments: &[&str]) -> Output {
+    let began = Instant::now();
+    let mut command = steadfast();
+    command.current_dir(here).args(arguments);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(30) {
+            let _ = child.kill();
+            panic!("{arguments:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// Something that is no file to read: what a refusal calls it, and how to make it.
+type OddFile = (&'static str, fn(&Path));
+
+fn odd_files() -> [OddFile; 5] {
+    [
+        ("a FIFO", |path| {
+            assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        }),
+        ("a directory", |path| fs::create_dir(path).unwrap()),
+        ("a socket", |path| drop(std::os::unix::net::UnixListener::bind(path).unwrap())),
+        ("a symbolic link", |path| symlink("/dev/zero", path).unwrap()),
+        ("is larger than", |path| {
+            fs::File::create(path).unwrap().set_len(3 << 40).unwrap();
+        }),
+    ]
+}
+
+#[test]
+fn what_is_no_regular_file_of_a_run_is_refused_at_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let mut own = SIMULATED;
+    own[7] = "run";
+    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    let commands: &[&[&str]] = &[
+        &["resume", "run"],
+        &["restore", "run"],
+        &["unlock", "run"],
+        &["study", "run"],
+        &["report", "run"],
+        &["check", "run", "--list"],
+        &["compare", "run", "run"],
+        &["explore", "run", "--no-browser"],
+    ];
+    for name in ["settings.json", "journal.jsonl"] {
+        let (path, kept) = (here.join("run").join(name), here.join(format!("kept-{name}")));
+        fs::rename(&path, &kept).unwrap();
+        for (kind, make) in odd_files() {
+            make(&path);
+            for arguments in commands {
+                let output = ends(here, arguments);
+                let said = stderr(&output);
+                assert!(matches!(code(&output), 1 | 2), "{name} {kind} {arguments:?}: {said}");
+                assert!(said.contains(name) && said.contains(kind), "{arguments:?}: {said}");
+            }
+            if fs::symlink_metadata(&path).unwrap().is_dir() {
+                fs::remove_dir(&path).unwrap();
+            } else {
+                fs::remove_file(&path).unwrap();
+            }
+        }
+        fs::rename(&kept, &path).unwrap();
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_wherever_a_file_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let mut own = SIMULATED;
+    own[7] = "run";
+    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    let rows: &[&[&str]] = &[
+        &["compare", "odd", "run"],
+        &["check", "odd", "--list"],
+        &["check", "run", "--limits", "odd"],
+        &["trace", "report", "odd", "--output", "out"],
+        &["trace", "groups", "odd", "--by", "process"],
+        &["trace", "recover", "odd", "--output", "out.parquet"],
+        &["trace", "fold", "odd", "--output", "out.fold"],
+        &["trace", "merge", "odd", "--output", "out.fold"],
+        &["fio", "odd", "--plan"],
+        &["explore", "odd", "--no-browser", "--no-cache"],
+        &["plan", "iops", "--target", "sim:small", "--meta", "odd"],
+    ];
+    for (kind, make) in odd_files().into_iter().filter(|(kind, _)| *kind != "is larger than") {
+        make(&here.join("odd"));
+        for arguments in rows {
+            let output = ends(here, arguments);
+            let said = stderr(&output);
+            assert!(!output.status.success(), "{kind} {arguments:?}");
+            assert!(output.status.signal().is_none(), "{kind} {arguments:?}: {said}");
+            assert!(!said.contains("panicked"), "{kind} {arguments:?}: {said}");
+        }
+        let odd = here.join("odd");
+        if kind == "a directory" { fs::remove_dir(odd) } else { fs::remove_file(odd) }.unwrap();
+    }
+}
+
+/// Bytes after the last line, and zeros over it, are said by every command that reads them.
+#[test]
+fn bytes_that_are_no_complete_line_are_said() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let mut own = SIMULATED;
+    own[7] = "run";
+    assert!(matches!(code(&run_in(here, &own)), 0 | 3));
+    let journal = here.join("run/journal.jsonl");
+    let whole = fs::read(&journal).unwrap();
+    let last = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    let mut zeros = whole.clone();
+    zeros[last..].fill(0);
+    let torn = whole[..whole.len() - 9].to_vec();
+    let more = [&whole[..], b"{\"chain"].concat();
+    for (what, journal_bytes, bytes) in [
+        ("zeros", &zeros, whole.len() - last),
+        ("torn", &torn, torn.len() - last),
+        ("more", &more, 7),
+    ] {
+        fs::write(&journal, journal_bytes).unwrap();
+        let said = format!("The journal ends with {bytes} bytes");
+        let commands: &[&[&str]] = &[
+            &["study", "run"],
+            &["report", "run", "--format", "json"],
+            &["check", "run", "--list"],
+            &["compare", "run", "run"],
+        ];
+        for arguments in commands {
+            let output = run_in(here, arguments);
+            assert!(stderr(&output).contains(&said), "{what} {arguments:?}: {}", stderr(&output));
+        }
+        let findings = fs::read(here.join("run/findings.json")).unwrap();
+        let findings: serde_json::Value = serde_json::from_slice(&findings).unwrap();
+        let caveats = findings["caveats"].as_array().unwrap();
+        assert!(caveats.iter().any(|caveat| caveat["id"] == "journal-torn"), "{what}");
+    }
+}
+
+/// Every signal that can be caught and would end the process halts a run instead.
+#[test]
+fn no_signal_ends_a_run_without_an_end() {
+    let mut signals = vec![
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+        libc::SIGALRM,
+        libc::SIGVTALRM,
+        libc::SIGPROF,
+        libc::SIGIO,
+        libc::SIGPWR,
+        libc::SIGXCPU,
+        libc::SIGSTKFLT,
+    ];
+    signals.extend([libc::SIGRTMIN(), libc::SIGRTMAX()]);
+    for signal in signals {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut command = steadfast();
+        let run = ["run", "iops", "--profile", "quick", "--step-time", "500ms"];
+        let file = ["--target", "s.bin", "--size", "64MiB", "--out", "run"];
+        command.current_dir(scratch.path()).args(run).args(file);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        wait_until("the run", || {
+            let journal = fs::read_to_string(scratch.path().join("run/journal.jsonl"));
+            journal.is_ok_and(|journal| journal.contains("\"opened\""))
+        });
+        // SAFETY: kill takes any pid and signal; the child is ours and not yet reaped.
+        assert_eq!(unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) }, 0);
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(4), "signal {signal}: {status}");
+    }
+}
