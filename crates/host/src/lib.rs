@@ -23,6 +23,7 @@ mod layers;
 mod locks;
 #[cfg(test)]
 mod machine;
+mod made_here;
 mod mark;
 mod mounts;
 mod node;

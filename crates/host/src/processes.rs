@@ -313,10 +313,9 @@ fn mapped(thread: &Path, sought: &Sought) -> io::Result<Mapped> {
 /// # Errors
 /// Where the kernel's list cannot be read.
 pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
-    let list = roots.proc.join("locks");
-    let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
     let own = std::process::id().to_string();
-    let held = text.lines().filter_map(parse_lock);
+    let lines = lock_lines(roots)?;
+    let held = lines.iter().filter_map(|line| parse_lock(line));
     let foreign = held.filter(|(_, pid, file)| files.contains(file) && *pid != own);
     Ok(foreign
         .map(|(kind, pid, _)| match pid.as_str() {
@@ -331,9 +330,39 @@ pub(crate) fn locks_on(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<St
 /// # Errors
 /// Where the kernel's list cannot be read.
 pub(crate) fn locked_devices(roots: &Roots) -> Result<BTreeSet<u64>, HostError> {
+    let lines = lock_lines(roots)?;
+    Ok(lines.iter().filter_map(|line| parse_lock(line)).map(|(_, _, file)| file.device).collect())
+}
+
+/// Bytes of the kernel's list of locks that one read returns at least: such a list is whole.
+const LOCKS_AT_ONCE: usize = 2048;
+
+/// Looks at a list that changes all the time.
+const LOCKS_LOOKS: usize = 20;
+
+/// Reads the kernel's list of locks, without the numbers of its lines.
+///
+/// The kernel hands a long list out in parts and finds its place again by counting, so that a lock
+/// that ends meanwhile hides another one. A long list is read until two reads in a row show the
+/// same, and every line that any of them showed counts.
+///
+/// # Errors
+/// Where it cannot be read.
+fn lock_lines(roots: &Roots) -> Result<BTreeSet<String>, HostError> {
     let list = roots.proc.join("locks");
-    let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
-    Ok(text.lines().filter_map(parse_lock).map(|(_, _, file)| file.device).collect())
+    let mut lines = BTreeSet::new();
+    let mut before = BTreeSet::new();
+    for _ in 0..LOCKS_LOOKS {
+        let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
+        let without_number = |line: &str| line.split_once(':').map(|(_, rest)| format!(":{rest}"));
+        let now: BTreeSet<String> = text.lines().filter_map(without_number).collect();
+        lines.extend(now.iter().cloned());
+        if text.len() < LOCKS_AT_ONCE || now == before {
+            break;
+        }
+        before = now;
+    }
+    Ok(lines)
 }
 
 /// Parses `1: POSIX  ADVISORY  WRITE 4711 fe:00:12345 0 EOF` (proc_locks(5)).

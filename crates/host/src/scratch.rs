@@ -8,9 +8,9 @@
 
 use crate::anchor::Anchor;
 use crate::arming::{Consent, arm};
-use crate::backing::FileId;
 use crate::error::HostError;
 use crate::identity::inspect;
+use crate::made_here;
 use crate::mark;
 use crate::refusal::Refusal;
 use crate::roots::Roots;
@@ -20,7 +20,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use steadfast_domain::Bytes;
 
 /// Makes a scratch file of this size with all its blocks allocated.
@@ -59,51 +58,13 @@ fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
     let made = allocate(&file, path, size);
     if made.is_ok() {
         let _ = mark::put_on(&file);
-        remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
+        made_here::remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
     } else {
         // It was made a moment ago and nobody has it; an error to remove it
         // changes nothing about what is to be reported.
         let _ = fs::remove_file(path);
     }
     made
-}
-
-/// A scratch file that this process made.
-struct MadeFile {
-    id: FileId,
-    /// Keeps the inode from being given to another file (`O_PATH`).
-    _handle: File,
-    /// Whether it has been armed since.
-    is_armed: bool,
-}
-
-static MADE_HERE: Mutex<Vec<MadeFile>> = Mutex::new(Vec::new());
-
-fn remember(file: &File) -> io::Result<()> {
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let flags = libc::O_PATH | libc::O_CLOEXEC;
-    let handle = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let id = FileId::of(&handle.metadata()?);
-    let made = MadeFile { id, _handle: handle, is_armed: false };
-    MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner).push(made);
-    Ok(())
-}
-
-/// Whether this very process made the file: nobody can have used it before.
-pub(crate) fn is_made_here(id: FileId) -> bool {
-    let made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.iter().any(|file| file.id == id)
-}
-
-/// Whether this very process made the file and arms it for the first time, which this call notes: a
-/// file that cannot keep a mark needs no confirmation then.
-pub(crate) fn is_new(id: FileId) -> bool {
-    let mut made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = made.iter_mut().find(|file| file.id == id && !file.is_armed);
-    found.is_some_and(|file| {
-        file.is_armed = true;
-        true
-    })
 }
 
 /// Gives a scratch file another size. It is armed for that: whatever bars it

@@ -788,7 +788,8 @@ impl Laid {
     }
 
     fn mount_other(&self) {
-        self.write("proc/self/mountinfo", "1 1 8:91 / /other rw - ext4 /dev/other rw\n");
+        let lines = "1 1 0:20 / / rw - tmpfs tmpfs rw\n2 1 8:91 / /other rw - ext4 /dev/other rw\n";
+        self.write("proc/self/mountinfo", lines);
     }
 
     fn own(&self) -> PathBuf {
@@ -915,7 +916,7 @@ fn silent_states() -> Vec<State> {
             l.link("proc/self/ns/pid", "pid:[4026532000]");
         }),
         laid_out("/proc that hides processes", "hidepid", |l| {
-            fs::remove_dir(l.stage.at("proc/1")).unwrap();
+            fs::remove_dir_all(l.stage.at("proc/1")).unwrap();
         }),
         laid_out("swap under another name", "swap", |l| {
             let node = l.stage.second_node(&l.device).unwrap();

@@ -98,7 +98,6 @@ fn an_ordinary_user_with_hidden_processes_overwrites_nothing_of_others() {
         assert_eq!(ended, 0, "hidepid={hidden}: {said}");
         let (ended, said) = measure(hidden, "s.bin");
         assert_eq!(ended, 1, "hidepid={hidden}: {said}");
-        assert!(said.contains("hidepid"), "{said}");
         assert!(fs::read(&file).unwrap().iter().all(|byte| *byte == b'x'));
     }
 }

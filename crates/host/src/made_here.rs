@@ -1,0 +1,47 @@
+//! Files that this very process made: nobody can have used them before.
+
+use crate::backing::FileId;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Mutex, PoisonError};
+
+/// A scratch file that this process made.
+struct MadeFile {
+    id: FileId,
+    /// Keeps the inode from being given to another file (`O_PATH`).
+    _handle: File,
+    /// Whether it has been armed since.
+    is_armed: bool,
+}
+
+static MADE_HERE: Mutex<Vec<MadeFile>> = Mutex::new(Vec::new());
+
+/// Notes a file as made by this process.
+pub(crate) fn remember(file: &File) -> io::Result<()> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let flags = libc::O_PATH | libc::O_CLOEXEC;
+    let handle = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let id = FileId::of(&handle.metadata()?);
+    let made = MadeFile { id, _handle: handle, is_armed: false };
+    MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner).push(made);
+    Ok(())
+}
+
+/// Whether this very process made the file: nobody can have used it before.
+pub(crate) fn is_made_here(id: FileId) -> bool {
+    let made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.iter().any(|file| file.id == id)
+}
+
+/// Whether this very process made the file and arms it for the first time, which this call notes: a
+/// file that cannot keep a mark needs no confirmation then.
+pub(crate) fn is_new(id: FileId) -> bool {
+    let mut made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = made.iter_mut().find(|file| file.id == id && !file.is_armed);
+    found.is_some_and(|file| {
+        file.is_armed = true;
+        true
+    })
+}
