@@ -380,9 +380,12 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             let fault = LocatedFault { op, offset, size, errno: 0, at: now };
             note_fault(self.shared, self.lane, fault, completion.result, account);
         } else if !counting {
-            self.lane.count_late(slot.op, slot.size);
-            let response = self.clock.nanos(now.saturating_sub(slot.began));
-            account.count_outstanding(slot.stream, response);
+            // What was given up was counted then, with its time so far.
+            if !self.lane.has_surrendered() {
+                self.lane.count_late(slot.op, slot.size);
+                let response = self.clock.nanos(now.saturating_sub(slot.began));
+                account.count_outstanding(slot.stream, response);
+            }
         } else {
             let response = self.clock.nanos(now.saturating_sub(slot.began));
             if slot.missing == 0 {
