@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use steadfast_domain::{Bytes, Device};
 use steadfast_host::{Roots, Target, create_scratch, inspect};
@@ -937,6 +937,10 @@ fn silent_states() -> Vec<State> {
 /// Conducts states on many threads; those that fail, with what they said, and
 /// those that could not be built.
 fn conduct(states: Vec<State>) -> (usize, Vec<String>, Vec<String>) {
+    // A loop device that is in use and whose file cannot be followed bars others: states that must
+    // be armed and states that must be refused take turns.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let queue = Mutex::new(states);
     let (failed, skipped) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let held = AtomicU32::new(0);
