@@ -107,7 +107,11 @@ fn a_part_of_a_rotated_capture_has_the_rates_of_its_own_time() {
         for step in steps["steps"].as_array().unwrap() {
             let begin = step["begin_ns"].as_u64().unwrap();
             let (first, last) = (begin.max(from), (begin + 50 * SECOND).min(to));
-            near(&step["iops"], ios(first, last).len() as f64 * 1e9 / (last - first) as f64);
+            if (last - first) * 100 < 50 * SECOND {
+                assert_eq!(step["iops"], Value::Null, "0.42 s of 50 s are too few for a rate");
+            } else {
+                near(&step["iops"], ios(first, last).len() as f64 * 1e9 / (last - first) as f64);
+            }
         }
         let limits = answer(place, &["doctor", part])["limits"].to_string();
         assert_eq!(limits.contains("earlier-parts"), number > 0, "{limits}");
