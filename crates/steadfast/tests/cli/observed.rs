@@ -3,7 +3,7 @@
 //! 100 ms from its first to its last second, and none in the middle of a second.
 
 use super::made_up::{SECOND, answer};
-use super::scratch::{refuse, succeed};
+use super::scratch::{python, refuse, succeed};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -205,4 +205,51 @@ fn what_a_fold_cannot_answer_is_refused() {
     let found = answer(place, &["streams", "a.fold", "--from", "60s", "--to", "120s"]);
     let begin = 67_340_000_000;
     assert_eq!(found["total"]["count"], ios(begin, begin + 60 * SECOND).len());
+}
+
+/// 1,000 I/Os, one every 10 ms, without a word about the capture.
+const OF_ANOTHER_PROGRAM: &str = r#"
+import pyarrow, pyarrow.parquet
+wide = [("issued_ns", 10_000_000), ("offset", 4096)]
+columns = {name: pyarrow.array([at * each for at in range(1000)], pyarrow.int64()) for name, each in wide}
+for name, value in [("bytes", 4096), ("op", 0)]:
+    columns[name] = pyarrow.array([value] * 1000, pyarrow.int32())
+for name, told in [("told.parquet", True), ("untold.parquet", False)]:
+    pyarrow.parquet.write_table(pyarrow.table(columns), name, write_statistics=told)
+"#;
+
+/// A trace whose length nothing tells ends with its last I/O, whether or not its file has
+/// statistics.
+#[test]
+fn a_trace_of_another_program_is_observed_to_its_last_io() {
+    let test = "a_trace_of_another_program_is_observed_to_its_last_io";
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    if python(test, &["pyarrow"], &["-c", OF_ANOTHER_PROGRAM], place).is_none() {
+        return;
+    }
+    for file in ["told.parquet", "untold.parquet"] {
+        let host = &answer(place, &["hosts", file])["hosts"][0];
+        assert_eq!(host["observed_ns"], 9_990_000_001_u64, "{file}");
+        near(&host["iops"], 1e12 / 9_990_000_001.0);
+        let steps = answer(place, &["steps", file, "--step", "5s"]);
+        near(&steps["steps"][0]["iops"], 100.0);
+        near(&steps["steps"][1]["iops"], 500e9 / 4_990_000_001.0);
+    }
+}
+
+/// A whole trace whose writer knew its length before the first I/O is observed from its beginning.
+#[test]
+fn a_length_that_is_known_beforehand_is_no_beginning() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    for part in [None, Some(CapturePart { capture: "one".into(), first: 1, last: 1 })] {
+        let whole = CaptureConditions { part, ..conditions(LASTED_NS, ("one", 1)) };
+        let file = File::create(place.join("t.parquet")).unwrap();
+        let mut writer = Writer::new(file, &whole).unwrap();
+        writer.write(&ios(0, LASTED_NS)).unwrap();
+        writer.finish(whole).unwrap();
+        let host = &answer(place, &["hosts", "t.parquet"])["hosts"][0];
+        assert_eq!(host["observed_ns"], LASTED_NS);
+    }
 }
