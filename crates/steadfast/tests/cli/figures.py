@@ -365,7 +365,8 @@ def profile(ios, width_ns):
         if not days:
             continue
         inside = [io for day in days for io in done.get((day, at), [])]
-        rates = [len(done.get((day, at), [])) * 1e9 / ns for day, ns in days.items()]
+        # A day on which less than half of the interval was recorded is neither its least nor its most.
+        rates = [len(done.get((day, at), [])) * 1e9 / ns for day, ns in days.items() if 2 * ns >= width_ns]
         seconds, moving, answered = sum(days.values()) / 1e9, moved(inside), rules.responses(inside)
         told.append({
             "time": f"{at * width_ns // HOUR:02}:{at * width_ns % HOUR // (60 * 10**9):02}",
@@ -374,8 +375,8 @@ def profile(ios, width_ns):
             "observed_ns": sum(days.values()),
             "count": len(inside),
             "iops": len(inside) / seconds,
-            "iops_least": min(rates),
-            "iops_most": max(rates),
+            "iops_least": min(rates, default=None),
+            "iops_most": max(rates, default=None),
             "bytes_per_second": rules.amount(moving) / seconds,
             "read_share": rules.ratio(len(rules.of_op(inside, 0)), len(moving)),
             "response_mean_ns": rules.mean(answered),

@@ -32,14 +32,19 @@ pub(crate) trait Part {
     }
 }
 
-/// The time for which one file of a capture answers: from when it was begun to the end of the
-/// capture at that time, or to the end of its last I/O or step, where that is later.
+/// The time for which one file of a capture answers: to the end of the capture as this file has
+/// it, or to its last I/O or the end of its last step, where that is later. A later file of a
+/// rotated capture answers from when it was begun, every other file from the capture's beginning:
+/// who makes a whole trace may know its length before its first I/O is written.
 pub(crate) fn observed(
     start: Option<&CaptureConditions>,
     conditions: &CaptureConditions,
     last_ns: u64,
 ) -> ObservedTime {
-    let begin_ns = start.map_or(0, |start| start.lasted_ns);
+    let begin_ns = match start {
+        Some(start) if conditions.earlier_parts() > 0 => start.lasted_ns,
+        _ => 0,
+    };
     ObservedTime::new(vec![(begin_ns, conditions.lasted_ns.max(last_ns))])
 }
 

@@ -27,6 +27,9 @@ use steadfast_domain::io_event::SeenInPart;
 /// A row group that has a checksum is read at once up to this size; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
 
+/// I/Os that are read at once where only their times are asked for.
+const ROWS_AT_ONCE: usize = 1 << 14;
+
 /// A trace, opened: one file, or the files of a capture that was rotated.
 pub struct Trace<R> {
     pub(super) sources: Vec<Source<R>>,
@@ -112,9 +115,26 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             missing_parts: Vec::new(),
             observed: ObservedTime::default(),
         };
-        let last_ns = trace.span_ns().map_or(0, |(_, last)| last.saturating_add(1));
+        let last_ns = match trace.span_ns() {
+            Some((_, last)) => last.saturating_add(1),
+            None if trace.conditions.lasted_ns == 0 => trace.end_of_ios()?,
+            None => 0,
+        };
         trace.observed = observed(trace.start.as_ref(), &trace.conditions, last_ns);
         Ok(trace)
+    }
+
+    /// The end of the last I/O's issue, where nothing else tells how long the trace lasted: every
+    /// I/O is read.
+    fn end_of_ios(&self) -> Result<u64, TraceError> {
+        let mut batches = self.batches(Fields::of(&[Field::Issued]));
+        let (mut batch, mut end) = (Batch::default(), 0);
+        while batches.read(ROWS_AT_ONCE, &mut batch)? > 0 {
+            let ends = (0..batch.len()).map(|row| batch.issued_ns(row).saturating_add(1));
+            end = ends.fold(end, u64::max);
+            batch.clear();
+        }
+        Ok(end)
     }
 
     /// How the trace came about.

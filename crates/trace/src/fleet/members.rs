@@ -82,13 +82,15 @@ impl<R: Read + Seek + Send + 'static> Of<R> {
 
     /// How long it lasted, as far as that is known.
     fn lasted_ns(&self) -> u64 {
-        let last = match self {
-            Of::Ios(trace) => trace.span_ns(),
-            Of::Sums(_) => None,
-            Of::Folded(file, number) => file.contents().captures[*number].account.span_ns,
+        let end = match self {
+            Of::Ios(trace) => trace.observed().end_ns(),
+            Of::Sums(file) => file.observed().end_ns(),
+            Of::Folded(file, number) => {
+                let span_ns = file.contents().captures[*number].account.span_ns;
+                span_ns.map(|(_, last)| last.saturating_add(1))
+            }
         };
-        let end = last.map_or(0, |(_, last)| last.saturating_add(1));
-        self.conditions().lasted_ns.max(end)
+        self.conditions().lasted_ns.max(end.unwrap_or(0))
     }
 
     /// The time for which it answers, from its beginning: of a fold of a part of the time only
