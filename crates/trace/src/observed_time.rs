@@ -1,7 +1,7 @@
 //! [`ObservedTime`]: the time for which a capture answers. Every rate is per second of it.
 
 use crate::error::TraceError;
-use steadfast_domain::Nanos;
+use steadfast_domain::{CaptureConditions, Nanos};
 
 /// A part of a step or interval of which less than one in this many is observed has no rate.
 const OBSERVED_LEAST: u64 = 100;
@@ -49,6 +49,23 @@ impl StepGrid {
 }
 
 impl ObservedTime {
+    /// Returns the time for which one file of a capture answers: to the end of the capture as the
+    /// file has it, or to its last I/O or the end of its last step, where that is later. A later
+    /// file of a rotated capture answers from when it was begun, every other file from the
+    /// capture's beginning: who makes a whole trace may know its length before its first I/O is
+    /// written.
+    pub(crate) fn from_file(
+        start: Option<&CaptureConditions>,
+        conditions: &CaptureConditions,
+        last_ns: u64,
+    ) -> Self {
+        let begin_ns = match start {
+            Some(start) if conditions.earlier_parts() > 0 => start.lasted_ns,
+            _ => 0,
+        };
+        ObservedTime::new(vec![(begin_ns, conditions.lasted_ns.max(last_ns))])
+    }
+
     /// Returns the union of these intervals.
     pub fn new(mut spans_ns: Vec<(u64, u64)>) -> Self {
         spans_ns.retain(|(from, to)| from < to);
@@ -165,13 +182,12 @@ impl ObservedTime {
         first.map_or(number.saturating_mul(width_ns), |(from, _)| from)
     }
 
-    /// Observed nanoseconds of a step, or its width where nothing of it was observed: the I/Os
-    /// of a step that was issued before the recording began lasted at most that long.
+    /// Observed nanoseconds of a step, or its width where too little of it was observed for a
+    /// rate: a trace without a length ends with its last I/O, which may be the first of a step,
+    /// and the I/Os of a step that was issued before the recording began lasted at most that long.
     pub fn length_of_step(&self, number: u64, width_ns: u64) -> u64 {
-        match self.of_step(number, width_ns) {
-            0 => width_ns,
-            observed => observed,
-        }
+        let observed_ns = self.of_step(number, width_ns);
+        if rate_is_known(observed_ns, width_ns) { observed_ns } else { width_ns }
     }
 
     /// Something per second of all observed time; `None` if that is no more than an instant.
@@ -254,7 +270,9 @@ mod tests {
         assert_eq!(some.per_second_of_step(3, 100, 2.0), None);
         assert_eq!(some.length_of_step(3, 100), 100);
         // Half a per cent of a step has no rate; an instant has none either.
-        assert_eq!(observed(&[(0, 1005)]).per_second_of_step(1, 1000, 1.0), None);
+        let short = observed(&[(0, 1005)]);
+        assert_eq!(short.per_second_of_step(1, 1000, 1.0), None);
+        assert_eq!(short.length_of_step(1, 1000), 1000, "no three I/Os in 5 ns");
         assert_eq!(observed(&[(0, 1)]).per_second(1.0), None);
         assert_eq!(observed(&[(0, 2)]).per_second(1.0), Some(5e8));
     }

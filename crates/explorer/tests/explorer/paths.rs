@@ -24,13 +24,21 @@ pub const EVERY_NS: u64 = 50_021;
 /// Sequential and random reads and writes of several processes on two devices; some
 /// complete long after later ones, some never, some sequences cross row groups.
 pub fn write(path: &Path) {
+    write_events(path, (0..IOS).map(event).collect());
+}
+
+/// The same I/Os on one device: addresses of several are in no map together.
+fn write_one_device(path: &Path) {
+    write_events(path, (0..IOS).map(|n| IoEvent { device: 0, ..event(n) }).collect());
+}
+
+fn write_events(path: &Path, mut events: Vec<IoEvent>) {
     let device = |name: &str| CapturedDevice { name: name.into(), ..CapturedDevice::default() };
     let conditions = CaptureConditions {
         devices: vec![device("sda"), device("sdb")],
         lasted_ns: IOS * EVERY_NS,
         ..CaptureConditions::default()
     };
-    let mut events: Vec<IoEvent> = (0..IOS).map(event).collect();
     // As a capture writes them: when they complete.
     let completed = |event: &IoEvent| match event.response_ns {
         RESPONSE_UNKNOWN => event.issued_ns,
@@ -167,7 +175,7 @@ fn cells_of_the_index_are_those_of_the_ios() {
         assert_eq!(ask(&capture, &question), ask(&capture, &(question.clone() + all)), "{kind}");
     }
     // Reads and writes of addresses add up.
-    let heat = |op: &str| ask(&capture, &format!("heat?cells=61&kind=lba&rows=64{op}"));
+    let heat = |op: &str| ask(&capture, &format!("heat?cells=61&kind=lba&rows=64&device=sda{op}"));
     let (both, reads, writes) = (heat(""), heat("&op=read"), heat("&op=write"));
     let count = |heat: &Value, at: usize| heat["counts"][at].as_u64().unwrap();
     for at in 0..both["counts"].as_array().unwrap().len() {
@@ -200,7 +208,6 @@ fn narrow_windows_add_up_to_wide_ones() {
     assert_eq!(page["total"], Value::Null);
     // The index and the I/Os know the same hot ranges.
     assert_eq!(ask(&capture, "hot"), ask(&capture, "hot?op=read&op=write"));
-    assert_eq!(ask(&capture, "hot"), ask(&capture, &format!("hot?{BOTH_DEVICES}")));
 }
 
 /// Columns of a question whose width is the same whether the index or the I/Os tell it.
@@ -250,16 +257,41 @@ fn filtered_windows_of_the_index_are_those_of_the_ios() {
                 assert_eq!(from_index, (true.into(), false.into()), "{question}");
                 assert!(index == ios, "{question}");
             }
-            for what in ["heat?kind=rt&", "heat?kind=qd&", "heat?kind=lba&", "steps?"] {
+            for what in ["heat?kind=rt&", "heat?kind=qd&", "steps?"] {
                 let (index, ios, question) = both(what);
                 assert!(index == ios, "{question}");
             }
-            for what in ["streams?", "processes?", "cumulative?", "hot?", "ios?limit=500&"] {
+            for what in ["streams?", "processes?", "cumulative?", "ios?limit=500&"] {
                 let (index, ios, question) = both(what);
                 assert!(index == ios, "{question}");
             }
             let (index, ios, question) = both("heat?kind=subsecond&rows=50&");
             assert!(index == ios, "{question}");
+        }
+    }
+}
+
+/// Addresses: what the index of one device tells is what its I/Os tell, and several devices are
+/// refused together.
+#[test]
+fn addresses_are_those_of_one_device() {
+    let directory = tempfile::tempdir().unwrap();
+    let paths = ["one.parquet", "two.parquet"].map(|name| directory.path().join(name));
+    write_one_device(&paths[0]);
+    write(&paths[1]);
+    let [one, two] = paths.map(|path| opened(&path, 2));
+    one.prepare(None);
+    two.prepare(None);
+    let end_ns = one.index().unwrap().end_ns;
+    let cells = cells_alike(&one, (0, end_ns));
+    for question in ["heat?kind=lba&", "hot?"] {
+        for filter in ["", "&op=write", "&pid=103"] {
+            let question = format!("{question}from=0&to={end_ns}&cells={cells}{filter}");
+            let index = ask(&one, &question);
+            assert_eq!(index, ask(&one, &format!("{question}&device=sda")), "{question}");
+            let (path, parameters) = question.split_once('?').unwrap();
+            let query = Query::parse(parameters).unwrap();
+            assert!(answer(&two, path, &query).is_err(), "{question}");
         }
     }
 }
@@ -276,7 +308,9 @@ fn any_number_of_threads_makes_the_same_index() {
     several.iter().for_each(|capture| capture.prepare(None));
     let width = alone.index().unwrap().cells.width_ns;
     let narrow = format!("from={}&to={}", width * 501, width * 1009);
-    for question in ["series?by=stream", "series?by=process", "heat?kind=rt", "heat?kind=lba"] {
+    for question in
+        ["series?by=stream", "series?by=process", "heat?kind=rt", "heat?kind=lba&device=sda"]
+    {
         for window in ["cells=97", &narrow, "op=write", "cells=4096"] {
             let mark = if question.contains('?') { "&" } else { "?" };
             let question = format!("{question}{mark}{window}");
@@ -284,7 +318,9 @@ fn any_number_of_threads_makes_the_same_index() {
             several.iter().for_each(|one| assert_eq!(ask(one, &question), wanted, "{question}"));
         }
     }
-    for question in ["hot", "streams", "processes", "heat?kind=qd", "steps", "ios?offset=150000"] {
+    for question in
+        ["hot?device=sdb", "streams", "processes", "heat?kind=qd", "steps", "ios?offset=150000"]
+    {
         let wanted = ask(&alone, question);
         several.iter().for_each(|one| assert_eq!(ask(one, question), wanted, "{question}"));
     }
@@ -298,7 +334,7 @@ fn windows_of_many_ios_are_answered_by_cells() {
     // All I/Os within a tenth of a second of an hour: a cell has 50 ms.
     let conditions =
         CaptureConditions { lasted_ns: 3_600_000_000_000, ..CaptureConditions::default() };
-    let event = |n: u64| IoEvent { issued_ns: n * 331, response_ns: 907, ..event(n) };
+    let event = |n: u64| IoEvent { issued_ns: n * 331, response_ns: 907, device: 0, ..event(n) };
     let events: Vec<IoEvent> = (0..IOS).map(event).collect();
     let mut writer = Writer::new(File::create(&path).unwrap(), &conditions).unwrap();
     writer.write(&events).unwrap();

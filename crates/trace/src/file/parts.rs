@@ -3,7 +3,6 @@
 use super::reader::Trace;
 use super::recovery::Recovery;
 use crate::error::TraceError;
-use crate::observed_time::ObservedTime;
 use std::io::{Read, Seek};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::CapturedDevice;
@@ -30,22 +29,6 @@ pub(crate) trait Part {
             _ => self.place() == other.place(),
         }
     }
-}
-
-/// The time for which one file of a capture answers: to the end of the capture as this file has
-/// it, or to its last I/O or the end of its last step, where that is later. A later file of a
-/// rotated capture answers from when it was begun, every other file from the capture's beginning:
-/// who makes a whole trace may know its length before its first I/O is written.
-pub(crate) fn observed(
-    start: Option<&CaptureConditions>,
-    conditions: &CaptureConditions,
-    last_ns: u64,
-) -> ObservedTime {
-    let begin_ns = match start {
-        Some(start) if conditions.earlier_parts() > 0 => start.lasted_ns,
-        _ => 0,
-    };
-    ObservedTime::new(vec![(begin_ns, conditions.lasted_ns.max(last_ns))])
 }
 
 /// Parts in the capture's order, and the numbers of those between them that are

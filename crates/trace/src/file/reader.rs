@@ -5,7 +5,6 @@ use super::footer::{Footer, footer, footer_or_blocks};
 use super::guard::guarded;
 use super::integrity::{Damage, Integrity};
 use super::packed::PageMemory;
-use super::parts::observed;
 use super::recovery::Recovery;
 use super::source::{Held, Source};
 use super::sums::{FoundGroup, GroupSum};
@@ -120,7 +119,7 @@ impl<R: Read + Seek + Send + 'static> Trace<R> {
             None if trace.conditions.lasted_ns == 0 => trace.end_of_ios()?,
             None => 0,
         };
-        trace.observed = observed(trace.start.as_ref(), &trace.conditions, last_ns);
+        trace.observed = ObservedTime::from_file(trace.start.as_ref(), &trace.conditions, last_ns);
         Ok(trace)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{COLUMNS, Column, HISTOGRAM, LAYER};
 use crate::error::TraceError;
-use crate::file::parts::{Part, both, in_order, none_named, observed, together};
+use crate::file::parts::{Part, both, in_order, none_named, together};
 use crate::file::{Footer, Integrity, Recovery, Source, text_column, wide_column};
 use crate::observed_time::ObservedTime;
 use crate::widths::WIDTH_NS;
@@ -56,7 +56,7 @@ impl<R: Read + Seek + Send + 'static> StepFile<R> {
         let mut file =
             StepFile { files, conditions, start, recovery, integrity, step_ns, observed: none };
         let last_ns = if file.conditions.lasted_ns == 0 { file.end_of_steps()? } else { 0 };
-        file.observed = observed(file.start.as_ref(), &file.conditions, last_ns);
+        file.observed = ObservedTime::from_file(file.start.as_ref(), &file.conditions, last_ns);
         Ok(file)
     }
 

@@ -132,6 +132,8 @@ impl Parts {
             })
             .collect();
         let kept: Vec<bool> = self.part_of.iter().map(|part| chosen(*part)).collect();
+        let order_ns: Vec<u64> =
+            (0..self.batch.len()).map(|row| self.batch.issued_ns(row)).collect();
         let rows = Rows {
             batch: &self.batch,
             sequential: &sequencer.sequential,
@@ -140,7 +142,7 @@ impl Parts {
             kept: &kept,
             after: &after,
             stretch: 0,
-            order_ns: &[],
+            order_ns: &order_ns,
             place: None,
         };
         fold.take(&rows).unwrap();

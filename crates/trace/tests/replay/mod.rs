@@ -500,6 +500,12 @@ fn two_steps() -> Vec<IoEvent> {
     (0..4).map(read).chain((0..3).map(write)).collect()
 }
 
+/// The trace of them, which was recorded for three seconds.
+fn of_two_steps() -> Captured<Memory> {
+    let lasted_ns = 3 * SECOND;
+    opened(&two_steps(), CaptureConditions { lasted_ns, ..CaptureConditions::default() }).into()
+}
+
 fn expect_two_steps(native: &NativeSteps) {
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((first.began, first.lasted), (Nanos::ZERO, Nanos::SECOND));
@@ -556,7 +562,7 @@ fn cut() -> Pass {
 #[test]
 fn a_step_that_a_filter_of_time_cuts_lasts_as_long_as_what_passes() {
     let choice = StepChoice { pass: cut(), step_ns: Some(SECOND), ..StepChoice::default() };
-    let trace = of(&two_steps());
+    let trace = of_two_steps();
     let native = NativeSteps::of(&StepSource::Capture(&trace), &choice).unwrap();
     let [first, second] = &native.steps[..] else { panic!("{:?}", native.steps) };
     assert_eq!((first.began, first.lasted), (Nanos::ZERO, Nanos(SECOND / 2)));
@@ -578,7 +584,7 @@ fn a_step_of_kept_sums_that_passes_as_a_whole_lasts_its_whole_width() {
 
 #[test]
 fn rates_and_busy_time_of_a_cut_step_are_of_what_passes() {
-    let trace = of(&two_steps());
+    let trace = of_two_steps();
     let found = trace.steps(&cut(), Some(SECOND)).unwrap().found;
     let figures: Vec<_> = found.figures(trace.conditions()).collect();
     let told = |at: usize| {
