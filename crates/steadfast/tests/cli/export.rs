@@ -121,7 +121,7 @@ fn metrics_of_a_run_are_as_the_text_format_has_them() {
     let refusals = [
         ("own.prom", "no metrics of steadfast"),
         ("odd.prom", "no metrics of steadfast"),
-        ("dir.prom", "not a regular file"),
+        ("dir.prom", "only regular files are read"),
         ("x.txt", ".prom"),
     ];
     for (name, part) in refusals {

@@ -135,13 +135,21 @@ fn refused(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
     refuse(here, &["compare", "one"], &["give two to seven"]);
     refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
-    refuse(here, &["compare", "one", "bad.toml"], &["bad.toml contains no findings"]);
+    refuse(
+        here,
+        &["compare", "one", "bad.toml"],
+        &["bad.toml cannot be used", "contains no findings"],
+    );
     std::fs::write(here.join("new.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
-    let said = ["new.json has findings of version 3", "steadfast study"];
+    let said = ["new.json cannot be used", "findings are of version 3", "steadfast study"];
     refuse(here, &["compare", "one", "new.json"], &said);
     refuse(here, &["check", "new.json", "--list"], &said);
-    std::fs::write(here.join("cut.json"), "{\"version\": 1, \"title\": \"IOPS\"}").unwrap();
-    refuse(here, &["compare", "one", "cut.json"], &["cut.json contains no findings"]);
+    // Of this version, and cut: its digest went with the rest.
+    std::fs::write(here.join("cut.json"), "{\"version\": 2, \"title\": \"IOPS\"}").unwrap();
+    refuse(here, &["compare", "one", "cut.json"], &["cut.json cannot be used", "no SHA-256"]);
+    std::fs::write(here.join("none.json"), "{\"title\": \"IOPS\"}").unwrap();
+    let said = ["none.json cannot be used", "contains no findings"];
+    refuse(here, &["compare", "one", "none.json"], &said);
     refuse(here, &["compare", "one", "two", "-o", "x.txt"], &[".html, .pdf or .json"]);
     refuse(here, &["compare", "one", "--format", "parquet"], &["-o FILE.parquet"]);
     refuse(here, &["compare", "one", "--format", "csv", "-o", "x.parquet"], &["--format"]);

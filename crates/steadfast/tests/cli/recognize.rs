@@ -274,7 +274,8 @@ fn a_power_command_is_the_same_program_from_every_directory() {
     let mut ledger = Ledger::create(&older, &settings).unwrap();
     contents.lines.iter().for_each(|line| ledger.append(line.at, &line.entry).unwrap());
     drop(ledger);
-    goes_on(&there, &older, &[]);
+    // Its directory is another one, which is asked for.
+    goes_on(&there, &older, &["--yes-destroy", "scratch.bin"]);
     assert!(!there.join("called").exists(), "another program was run");
 }
 

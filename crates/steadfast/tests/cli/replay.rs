@@ -516,5 +516,8 @@ fn a_reference_workload_is_planned_and_run_on_every_test_that_takes_one() {
     let whole = succeed(here, &plan);
     let without = succeed(here, &[&plan[..], &["--purge", "none"]].concat());
     assert!(whole.to_lowercase().contains("purge"), "{whole}");
+    // The command to run it asks for none, and nothing before it does one.
+    let (without, command) = without.split_once("To run it:").unwrap();
     assert!(!without.to_lowercase().contains("purge"), "{without}");
+    assert!(command.contains("--purge none"), "{command}");
 }

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 WINDOW, DATA, SLOPE = 5, 0.20, 0.10
+EQUAL = 0.02
 SHORTFALL_NS = 2_000_000
 BITS = 7
 BUCKETS = 64 << BITS
@@ -41,14 +42,16 @@ TOPS = bucket_tops()
 
 
 class Tally:
-    """Counts and response times of a set of I/Os."""
+    """Counts and response times of a set of I/Os; the response times are also those of
+    the I/Os that were outstanding when the load ended."""
 
     def __init__(self):
-        self.ios = self.bytes = self.sum = self.max = 0
+        self.ios = self.outstanding = self.bytes = self.sum = self.max = 0
         self.counts = np.zeros(BUCKETS, dtype=np.int64)
 
     def add(self, tally):
         self.ios += tally["ios"]
+        self.outstanding += tally.get("outstanding", 0)
         self.bytes += tally["bytes"]
         self.sum += tally["response_sum"]
         self.max = max(self.max, tally["response_max"])
@@ -60,10 +63,13 @@ class Tally:
         return self
 
     def mean_ms(self):
-        return self.sum // self.ios / 1e6 if self.ios else None
+        return self.sum / self.responses() / 1e6 if self.responses() else None
 
     def max_ms(self):
-        return self.max / 1e6 if self.ios else None
+        return self.max / 1e6 if self.responses() else None
+
+    def responses(self):
+        return self.ios + self.outstanding
 
     def percentile_ms(self, fraction):
         total = int(self.counts.sum())
@@ -528,6 +534,10 @@ def outstanding(step):
     return step.load["demand"]["threads"] * step.load["demand"]["depth"]
 
 
+def effort(step):
+    return outstanding(step), step.load["demand"]["threads"]
+
+
 def points_of_dirth(run, steps):
     """The matrix of the last clean round, and the three points chosen from it."""
     for step in steps:
@@ -541,13 +551,13 @@ def points_of_dirth(run, steps):
     candidates = [step for step in steps if step.total().mean_ms() < 5.0]
     if not candidates:
         candidates = sorted(steps, key=lambda s: (s.total().mean_ms(), outstanding(s)))[:3]
+    # Rates within 2 % are equal: the demand with the fewest outstanding I/Os, then threads.
     rates = [step.iops() for step in candidates]
     middle = (max(rates) + min(rates)) / 2
-    chosen = {
-        "max": min(candidates, key=lambda s: (-s.iops(), outstanding(s))),
-        "mid": min(candidates, key=lambda s: (abs(s.iops() - middle), outstanding(s))),
-        "min": steps[-1],
-    }
+    nearest = min(abs(rate - middle) for rate in rates)
+    most = [s for s in candidates if s.iops() >= max(rates) * (1 - EQUAL)]
+    near = [s for s in candidates if abs(s.iops() - middle) <= nearest + middle * EQUAL]
+    chosen = {"max": min(most, key=effort), "mid": min(near, key=effort), "min": steps[-1]}
     for word, step in chosen.items():
         head = f"{word.capitalize()}IOPS"
         phases = [s for s in run.steps if s.phase.partition(" (")[0] == f"{word}-histogram"]

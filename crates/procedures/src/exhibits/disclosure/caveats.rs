@@ -4,7 +4,7 @@ use crate::exhibits::checks;
 use crate::ground::choices::Choices;
 use crate::ground::preconditioning::WIPC_DEMAND;
 use crate::parameters;
-use steadfast_domain::measurement::KernelCounters;
+use steadfast_domain::measurement::{KernelCounters, Measurement, Silence};
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
@@ -392,27 +392,41 @@ fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
 
 /// Times in which the device completed nothing, and I/Os that were not waited for.
 fn of_silences(record: &Record) -> Option<Caveat> {
-    let silent: Vec<(&str, Nanos, Nanos)> = record
+    let silent: Vec<(&str, Nanos, &Measurement)> = record
         .steps()
         .filter_map(|(step, outcome)| {
             let silences = &outcome.measurement.silences;
             let longest = silences.iter().map(|silence| silence.lasted).max()?;
-            let all = Nanos(silences.iter().map(|silence| silence.lasted.0).sum());
-            Some((step.place.label.as_str(), longest, all))
+            Some((step.place.label.as_str(), longest, &outcome.measurement))
         })
         .collect();
     let (label, longest, _) = *silent.iter().max_by_key(|(_, longest, _)| *longest)?;
-    let all = Nanos(silent.iter().map(|(_, _, all)| all.0).sum());
+    let silences = silent.iter().flat_map(|(_, _, measurement)| &measurement.silences);
+    let all = Nanos(silences.map(|silence| silence.lasted.0).sum());
+    let measured =
+        Nanos(silent.iter().map(|(_, _, measurement)| measured_silence(measurement).0).sum());
     Some(Caveat::new(
         CaveatKind::Deviation,
         ids::DEVICE_SILENT,
         format!(
             "In {} steps the device completed no I/O for a second or more although some were \
-             outstanding: {all} in all, the longest {longest} in {label}.",
+             outstanding: {all} in all, {measured} of it in the measured time, the longest \
+             {longest} in {label}.",
             silent.len()
         ),
-        "Check the kernel log and the drive's error log; rates include these times.",
+        "Check the kernel log and the drive's error log; rates include what lies in the measured \
+         time, and response times all of it.",
     ))
+}
+
+/// The part of the silences that lies in the measured time: they may last beyond its end, or
+/// begin after it, while the last I/Os are waited for.
+fn measured_silence(measurement: &Measurement) -> Nanos {
+    let within = |silence: &Silence| {
+        let end = (silence.at + silence.lasted).min(measurement.elapsed);
+        end.saturating_sub(silence.at).0
+    };
+    Nanos(measurement.silences.iter().map(within).sum())
 }
 
 /// Below this share of a step's time, what a quota takes is not seen in its numbers (our
@@ -532,11 +546,10 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
 mod tests {
     use super::*;
     use crate::ground::scripted::record;
-    use steadfast_domain::measurement::{CpuThrottling, Silence, StreamTally};
+    use steadfast_domain::measurement::{CpuThrottling, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{
-        Demand, Entry, IoStream, Measurement, Order, Outcome, Place, Settings, Step, Stimulus,
-        Tally,
+        Demand, Entry, IoStream, Order, Outcome, Place, Settings, Step, Stimulus, Tally,
     };
 
     /// A step of 1,000 writes of 4 KiB that the kernel counted so.
@@ -594,6 +607,15 @@ mod tests {
         let silent = Measurement { silences: vec![silence], ..calm.clone() };
         let expected = [("device-silent".to_owned(), CaveatKind::Deviation)];
         assert_eq!(ids(of_silences(&of(silent))), expected);
+        // Of 10 s: 3 s within, the first of 3 s across the end, nothing of 2 s after it.
+        let silences = [(1, 3), (9, 3), (12, 2)]
+            .map(|(at, lasted)| Silence {
+                at: Nanos::from_secs(at),
+                lasted: Nanos::from_secs(lasted),
+            })
+            .to_vec();
+        let silent = Measurement { silences, ..calm.clone() };
+        assert_eq!(measured_silence(&silent), Nanos::from_secs(4));
         let throttled = |millis| {
             let mut measurement = calm.clone();
             let time = Nanos::from_millis(millis);
