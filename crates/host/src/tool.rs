@@ -40,8 +40,19 @@ pub fn find_program(name: &Path) -> io::Result<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
     };
-    let found = search_path().into_iter().map(|directory| directory.join(name)).find(is_program);
-    found.ok_or_else(|| io::ErrorKind::NotFound.into())
+    let mut found = search_path().into_iter().map(|directory| directory.join(name));
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    found
+        .find(|path| is_program(path) && (!is_root || is_roots_alone(path)))
+        .ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// Whether nobody but root can change or exchange a program, wherever links lead to it.
+fn is_roots_alone(path: &Path) -> bool {
+    let Ok(real) = fs::canonicalize(path) else { return false };
+    let is_roots = real.metadata().is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
+    is_roots && real.parent().is_some_and(|above| roots_alone(above).is_some())
 }
 
 /// A program that is about to be run, which finds others where we do.

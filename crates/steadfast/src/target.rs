@@ -273,16 +273,25 @@ impl Drop for Kept {
     }
 }
 
+/// Whether a name is one that [`Kept::new`] makes: a process and the milliseconds since 1970.
+fn is_kept(name: &OsStr) -> bool {
+    let has_digits = |text: &str, least: usize| {
+        text.len() >= least && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let numbers = name.to_str().and_then(|name| name.strip_prefix(KEPT)?.split_once('-'));
+    numbers.is_some_and(|(process, at)| has_digits(process, 1) && has_digits(at, 13))
+}
+
 /// Removes such directories of processes of this user that were killed.
 fn remove_left_behind(above: &Directory) {
     for name in above.names().unwrap_or_default() {
-        if !name.to_string_lossy().starts_with(KEPT) {
+        if !is_kept(&name) {
             continue;
         }
         let Ok(left) = above.enter(&name) else { continue };
         let Ok(found) = left.metadata() else { continue };
         // SAFETY: geteuid has no preconditions and cannot fail.
-        let is_own = found.uid() == unsafe { libc::geteuid() };
+        let is_own = found.uid() == unsafe { libc::geteuid() } && found.mode() & 0o777 == 0o700;
         let age = found.modified().ok().and_then(|modified| modified.elapsed().ok());
         if is_own && age.is_some_and(|age| age > KEPT_MOST) && left.try_lock() {
             let _ = std::fs::remove_dir_all(left.path());

@@ -8,9 +8,11 @@ use steadfast_host::{Directory, FileError, Readers};
 /// Makes a directory, and says with which number job files go on from those in it. fio is
 /// told the path, and may look at it from elsewhere, so it becomes an absolute one.
 pub(super) fn make(directory: &mut PathBuf) -> io::Result<u32> {
-    Directory::make(directory, Readers::Usual).map_err(io::Error::other)?;
+    let made = Directory::make(directory, Readers::Usual).map_err(io::Error::other)?;
+    // From here on it is named by its path: nobody else may decide what that leads to.
+    made.refuse_exchangeable().and_then(|()| made.refuse_foreign()).map_err(io::Error::other)?;
     *directory = directory.canonicalize()?;
-    Directory::open(directory).and_then(|made| next_number(&made)).map_err(io::Error::other)
+    next_number(&made).map_err(io::Error::other)
 }
 
 /// Makes a directory in that of a run, or opens it if it is there.

@@ -31,9 +31,12 @@ pub(super) fn open(at: &File, path: &OsStr, flags: i32, mode: u32) -> io::Result
         libc::syscall(libc::SYS_openat2, at.as_raw_fd(), text.as_ptr(), &raw const how, size)
     };
     let file = match checked(answer as libc::c_int) {
-        // Kernels before 5.6, and sandboxes that do not know the call. A single name that is
-        // no link leads nowhere else either.
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) && is_single(path) => {
+        // Kernels before 5.6, and sandboxes that do not know the call, of which some answer EPERM.
+        // A single name that is no link leads nowhere else either.
+        Err(error)
+            if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
+                && is_single(path) =>
+        {
             let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
             // SAFETY: `text` ends with NUL and outlives the call; `at` is open.
             checked(unsafe { libc::openat(at.as_raw_fd(), text.as_ptr(), flags, mode) })?

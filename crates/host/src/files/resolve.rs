@@ -136,7 +136,12 @@ impl Way {
         if found.is_symlink() {
             let by_owner = (!is_trusted(found.uid()))
                 .then(|| ForeignPower { place: path, why: belongs(found.uid()) });
-            match self.exchangeable.take().or(power).or(by_owner) {
+            // Also a link of root's in a sticky directory may be one that somebody moved there.
+            let by_place = (here.mode() & 0o022 != 0).then(|| ForeignPower {
+                place: self.path.clone(),
+                why: "is writable by users other than root".to_owned(),
+            });
+            match self.exchangeable.take().or(power).or(by_owner).or(by_place) {
                 Some(power) => return Err(Unresolved::Foreign(power)),
                 None => return Ok(Some(PathBuf::from(calls::read_link(&next)?))),
             }

@@ -12,7 +12,7 @@ umask 077
 export LC_ALL=C
 login=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-store=$place program=
+store=$place program= entered=
 
 say() { printf '%s\n' "$*"; }
 refuse() { say "!$*"; say .; exit 1; }
@@ -20,7 +20,7 @@ refuse() { say "!$*"; say .; exit 1; }
 finish() {
     trap '' HUP INT TERM PIPE
     # The program ends its server itself, unless it was killed.
-    [ ! -s "$place/server" ] || kill -KILL "-$(cat "$place/server")" 2>/dev/null
+    [ -z "$entered" ] || [ ! -s server ] || kill -KILL "-$(cat server)" 2>/dev/null
     cd / && rm -rf "$place" "$store"
 }
 
@@ -31,6 +31,9 @@ runs() {
 
 # Whether nobody but root can change what is at the path $1.
 is_roots() { [ -z "$(find -L "$1" -maxdepth 0 '(' ! -user 0 -o -perm /022 ')' 2>&1)" ]; }
+
+# Whether no other user can exchange an entry of root's in the directory $1.
+is_sticky_or_roots() { is_roots "$1" || { [ -k "$1" ] && [ "$(stat -L -c %u "$1")" = 0 ]; }; }
 
 prints_version() {
     printed=$("$1" --version </dev/null 2>&1 | head -n 1)
@@ -43,6 +46,7 @@ mkdir "$place" 2>/dev/null || refuse "the directory $place cannot be created"
 trap finish EXIT
 trap 'exit 1' HUP INT TERM PIPE
 cd "$place" || refuse "$place cannot be entered"
+entered=1
 say "machine $(uname -m)"
 say .
 
@@ -52,7 +56,7 @@ why="the program here is made for another kind of machine"
 if [ "$length" -gt 0 ]; then
     why="no directory of this host allows programs to be run"
     for directory in "$place" /run /root /var/tmp /dev/shm; do
-        [ "$directory" = "$place" ] || store=$(mktemp -d "$directory/steadfast-XXXXXXXXXX" 2>/dev/null) || continue
+        [ "$directory" = "$place" ] || { is_sticky_or_roots "$directory" && store=$(mktemp -d "$directory/steadfast-XXXXXXXXXX" 2>/dev/null); } || { store=; continue; }
         ! runs "$store" || break
         [ "$store" = "$place" ] || rm -rf "$store"
         store=

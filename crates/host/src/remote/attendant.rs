@@ -106,6 +106,19 @@ pub fn attend_host(
     Ok(())
 }
 
+/// Refuses any directory but one that was made for this command, which removes it at the end.
+fn require_own_place(place: &Path) -> Result<(), String> {
+    let found = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    let is_own = found.uid() == unsafe { libc::geteuid() } && found.mode() & 0o777 == 0o700;
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    if is_own && name.starts_with("steadfast-") {
+        Ok(())
+    } else {
+        Err("only --hosts starts this command, in a directory that it makes".to_owned())
+    }
+}
+
 /// The device that a host was asked about, and what is done with it.
 struct Attendant {
     roots: Roots,
@@ -126,6 +139,7 @@ impl Attendant {
     fn begin(path: &Path) -> Result<Attendant, String> {
         let roots = Roots::real();
         let place = std::env::current_dir().map_err(|error| error.to_string())?;
+        require_own_place(&place)?;
         let device = inspect(path, &roots).map_err(|error| error.to_string())?;
         if device.transport == Transport::File {
             return Err(format!("{} is not a block device on this host", path.display()));

@@ -13,6 +13,7 @@ mod session;
 mod view;
 
 use crate::arming::{Consent, arm};
+use crate::files::Directory;
 use crate::identity::devices;
 use crate::roots::{Roots, read_text};
 use crate::target::Target;
@@ -201,6 +202,7 @@ impl TunnelDirectory {
         // The path of a socket has at most 107 bytes, however long TMPDIR is.
         let path = PathBuf::from(format!("/tmp/steadfast-{}", random_name()?));
         let failed = |error| here(format!("{} cannot be created: {error}", path.display()));
+        Directory::check_place(&path).map_err(|error| here(error.to_string()))?;
         std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
         let removes = "trap '' HUP INT TERM; cat >/dev/null; rm -rf -- \"$1\"";
         let remover = command(Path::new("sh")).and_then(|mut shell| {

@@ -23,6 +23,8 @@ const CHUNK: usize = 1 << 18;
 
 /// How long a host may take to answer: logging in may wait for a name server.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Lines of an answer: far more than any device has.
+const ANSWER_LINES_MAX: usize = 100_000;
 
 /// Time between two signs of life for a host, which ends everything after none for
 /// [`PATIENCE`].
@@ -197,14 +199,31 @@ impl Session {
         let mut begun = Instant::now();
         let mut sent = self.sent.load(Ordering::Relaxed);
         let mut lines = Vec::new();
+        // A refusal is returned with the end of its answer, so that what follows is the answer to
+        // the next question.
+        let mut refusal: Option<String> = None;
         loop {
             match self.answers.recv_timeout(Duration::from_secs(1)) {
-                Ok(line) if line == "." => return Ok(lines),
+                Ok(line) if line == "." => {
+                    return match refusal {
+                        Some(why) => Err(self.error(why)),
+                        None => Ok(lines),
+                    };
+                }
+                Ok(_) if lines.len() >= ANSWER_LINES_MAX => {
+                    self.hang_up();
+                    return Err(self.error("its answer has no end"));
+                }
                 Ok(line) => match line.strip_prefix('!') {
-                    Some(why) => return Err(self.error(why)),
+                    Some(why) => refusal = Some(why.to_owned()),
                     None => lines.push(line),
                 },
-                Err(RecvTimeoutError::Disconnected) => return Err(self.lost("ended")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(match refusal {
+                        Some(why) => self.error(why),
+                        None => self.lost("ended"),
+                    });
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     let now = self.sent.load(Ordering::Relaxed);
                     if now != sent {
@@ -212,11 +231,20 @@ impl Session {
                         begun = Instant::now();
                     }
                     if begun.elapsed() > PATIENCE {
+                        // What it answers later would be taken for the answer to another question.
+                        self.hang_up();
                         let seconds = PATIENCE.as_secs();
                         return Err(self.error(format!("no answer within {seconds} s")));
                     }
                 }
             }
+        }
+    }
+
+    /// Asks nothing more.
+    fn hang_up(&mut self) {
+        if let Ok(mut requests) = self.requests.try_lock() {
+            requests.take();
         }
     }
 

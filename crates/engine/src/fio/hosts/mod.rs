@@ -236,10 +236,9 @@ impl FioHosts {
     fn name_files(&mut self) -> Result<u32, Halt> {
         if self.number == 0 {
             let failed = |why| Halt::Ledger(format!("{}: {why}", self.options.directory.display()));
-            self.number = files::make(&mut self.options.directory.clone()).map_err(failed)?;
-            if let Ok(path) = self.options.directory.canonicalize() {
-                self.options.directory = path;
-            }
+            let mut directory = self.options.directory.clone();
+            self.number = files::make(&mut directory).map_err(failed)?;
+            self.options.directory = directory;
         }
         self.number += 1;
         Ok(self.number - 1)
