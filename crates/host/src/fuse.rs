@@ -33,9 +33,17 @@ pub(crate) fn servers(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<Str
 fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {
     let (mut is_server, mut has_file) = (false, false);
     for table in tables(process)? {
-        for link in fs::read_dir(table)? {
-            // One that was closed meanwhile holds nothing.
-            let Ok(metadata) = fs::metadata(link?.path()) else { continue };
+        // A thread that has ended, and a file that was closed meanwhile, hold nothing.
+        let links = match fs::read_dir(&table) {
+            Err(error) if processes::has_gone(&error) => continue,
+            links => links?,
+        };
+        for link in links {
+            let link = match link {
+                Err(error) if processes::has_gone(&error) => break,
+                link => link?,
+            };
+            let Some(metadata) = processes::stat_link(&link.path())? else { continue };
             let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
             is_server |= metadata.file_type().is_char_device() && number == DEVICE;
             has_file |= metadata.is_file() && files.contains(&FileId::of(&metadata));

@@ -212,7 +212,9 @@ impl Layers {
             // something else covers it.
             let is_top = self.mount_of(&directory).is_some_and(|top| top.root == place.path);
             let is_covered = kind == LayerKind::Upper && is_top;
-            if !is_covered && !places.contains(&place) {
+            // An overlay is no layer of its own: it covers the one that was meant.
+            let is_itself = place.number == mount.number;
+            if !is_covered && !is_itself && !places.contains(&place) {
                 places.push(place);
             }
         }

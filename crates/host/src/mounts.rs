@@ -79,7 +79,7 @@ pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> 
             match seen.contains(&view) {
                 true => Ok(None),
                 false => {
-                    let mounts = read_table(&table, &process.join("root"))?;
+                    let mounts = read_table(&table, &thread.join("root"))?;
                     Ok(Some((view, mounts)))
                 }
             }

@@ -357,8 +357,9 @@ impl<'a> Sight<'a> {
             if nodes.is_empty() && mount.kind == "zfs" {
                 nodes = self.zfs_members()?;
             }
-            // A FUSE server names its source as it likes.
-            if nodes.is_empty() || mount.kind == "fuse" || mount.kind.starts_with("fuse.") {
+            // A FUSE server and whoever mounts an overlay name its source as they like.
+            let is_named_freely = mount.kind == "overlay" || mount.kind == "fuse";
+            if nodes.is_empty() || is_named_freely || mount.kind.starts_with("fuse.") {
                 mounts.extend(self.mounts_below(&mount)?);
             }
             while let Some(node) = nodes.pop() {
@@ -383,7 +384,9 @@ impl<'a> Sight<'a> {
     fn zfs_members(&self) -> Result<Vec<Node>, HostError> {
         let mut found = Vec::new();
         for node in Node::every(self.roots)? {
-            if node.capacity().0 > 0 && zfs_member(&node, self.roots)?.is_some() {
+            // The hidden paths of an NVMe namespace have no node; their head has.
+            let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
+            if node.capacity().0 > 0 && !is_hidden && zfs_member(&node, self.roots)?.is_some() {
                 found.push(node);
             }
         }

@@ -257,7 +257,7 @@ fn has_open(thread: &Path, sought: &Sought, writing: bool) -> io::Result<bool> {
 
 /// What an open file is; `None` where it was closed meanwhile, or lies on a file
 /// system that answers no more, which a device node does not.
-fn stat_link(link: &Path) -> io::Result<Option<Metadata>> {
+pub(crate) fn stat_link(link: &Path) -> io::Result<Option<Metadata>> {
     const DEAD: [i32; 4] = [libc::ESTALE, libc::ENOTCONN, libc::ENXIO, libc::ENODEV];
     match fs::metadata(link) {
         Ok(metadata) => Ok(Some(metadata)),

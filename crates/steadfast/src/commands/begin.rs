@@ -247,7 +247,7 @@ pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<
                 .iter()
                 .map(|device| match (&device.transport, &device.serial) {
                     (Transport::File, _) => device.name.clone(),
-                    (_, Some(serial)) => format!("{serial}@{}", device.path),
+                    (_, Some(serial)) => format!("{serial}@/dev/{}", device.name),
                     _ => device.name.clone(),
                 })
                 .map(|name| format!("--yes-destroy '{name}'"))
@@ -287,7 +287,11 @@ pub fn names(typed: &str, device: &Device) -> bool {
         return is_its_name || names_fully(typed, device);
     }
     // With the path of its node where another device has the same serial number.
-    typed.strip_prefix(confirmation).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+    let is_its_node =
+        |at: &str| at == device.path || at.strip_prefix("/dev/") == Some(device.name.as_str());
+    typed
+        .strip_prefix(confirmation)
+        .is_some_and(|rest| rest.is_empty() || rest.strip_prefix('@').is_some_and(is_its_node))
 }
 
 /// Whether a text is a file's whole path, or its path as the target was named.
