@@ -118,6 +118,8 @@ pub(super) struct Lane {
     stream: AtomicU32,
     /// The thread has counted what was outstanding when it was no longer waited for.
     surrendered: AtomicBool,
+    /// How many I/Os it counted then.
+    given_up: AtomicU32,
     cpu_user: AtomicU64,
     cpu_system: AtomicU64,
     /// The turn at which the processor time was read.
@@ -142,6 +144,7 @@ impl Lane {
             outstanding: AtomicU32::new(0),
             stream: AtomicU32::new(0),
             surrendered: AtomicBool::new(false),
+            given_up: AtomicU32::new(0),
             cpu_user: AtomicU64::new(0),
             cpu_system: AtomicU64::new(0),
             cpu_turn: AtomicU32::new(u32::MAX),
@@ -228,6 +231,7 @@ impl Lane {
     /// The thread has counted what was outstanding: so many I/Os.
     pub(super) fn surrender(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
+        self.given_up.store(outstanding, Ordering::Relaxed);
         self.surrendered.store(true, Ordering::Release);
     }
 
@@ -240,7 +244,12 @@ impl Lane {
     /// A number that changes whenever one of its I/Os completes.
     fn progress(&self) -> u64 {
         let late: u64 = self.late.iter().map(|(ios, _)| ios.load(Ordering::Relaxed)).sum();
-        self.last.load(Ordering::Relaxed).wrapping_add(late)
+        // What was given up is in no other count once it completes.
+        let given_up = match self.has_surrendered() {
+            true => u64::from(self.outstanding.load(Ordering::Relaxed)),
+            false => 0,
+        };
+        self.last.load(Ordering::Relaxed).wrapping_add(late).wrapping_sub(given_up)
     }
 
     /// Tells how many I/Os are outstanding, and the thread's processor time, as
@@ -623,7 +632,7 @@ impl Shared {
         let mut silent = Vec::new();
         for lane in &self.lanes {
             if lane.surrendered.load(Ordering::Acquire) {
-                count += u64::from(lane.outstanding.load(Ordering::Relaxed));
+                count += u64::from(lane.given_up.load(Ordering::Relaxed));
             } else if !lane.ended.load(Ordering::Acquire) {
                 count += 1;
                 let since = now.saturating_sub(lane.looked.load(Ordering::Acquire));
