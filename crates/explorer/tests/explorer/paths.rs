@@ -206,8 +206,6 @@ fn narrow_windows_add_up_to_wide_ones() {
     let page = ask(&capture, &format!("ios?from={from}&to={to}&limit=3&offset=2"));
     assert_eq!(page["rows"][0], listed["rows"][2]);
     assert_eq!(page["total"], Value::Null);
-    // The index and the I/Os know the same hot ranges.
-    assert_eq!(ask(&capture, "hot"), ask(&capture, "hot?op=read&op=write"));
 }
 
 /// Columns of a question whose width is the same whether the index or the I/Os tell it.
