@@ -9,7 +9,7 @@ use crate::error::HostError;
 use crate::roots::{Roots, file_name, read_text};
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -334,17 +334,15 @@ pub(crate) fn locked_devices(roots: &Roots) -> Result<BTreeSet<u64>, HostError> 
     Ok(lines.iter().filter_map(|line| parse_lock(line)).map(|(_, _, file)| file.device).collect())
 }
 
-/// Bytes of the kernel's list of locks that one read returns at least: such a list is whole.
-const LOCKS_AT_ONCE: usize = 2048;
-
 /// Looks at a list that changes all the time.
 const LOCKS_LOOKS: usize = 20;
 
 /// Reads the kernel's list of locks, without the numbers of its lines.
 ///
-/// The kernel hands a long list out in parts and finds its place again by counting, so that a lock
-/// that ends meanwhile hides another one. A long list is read until two reads in a row show the
-/// same, and every line that any of them showed counts.
+/// The kernel hands a list out in as many parts as there are reads, and finds its place again by
+/// counting, so that a lock that ends between two reads hides another one. What comes in one read
+/// is whole. A longer list is read until two looks in a row show the same, and every line that any
+/// of them showed counts.
 ///
 /// # Errors
 /// Where it cannot be read.
@@ -352,17 +350,40 @@ fn lock_lines(roots: &Roots) -> Result<BTreeSet<String>, HostError> {
     let list = roots.proc.join("locks");
     let mut lines = BTreeSet::new();
     let mut before = BTreeSet::new();
+    let mut buffer = vec![0; 1 << 16];
     for _ in 0..LOCKS_LOOKS {
-        let text = fs::read_to_string(&list).map_err(|e| HostError::io("read it", &list, e))?;
-        let without_number = |line: &str| line.split_once(':').map(|(_, rest)| format!(":{rest}"));
-        let now: BTreeSet<String> = text.lines().filter_map(without_number).collect();
+        let (bytes, reads) = read_in_large_parts(&list, &mut buffer)
+            .map_err(|error| HostError::io("read it", &list, error))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let now: BTreeSet<String> = text
+            .lines()
+            .filter_map(|line| line.split_once(':').map(|(_, rest)| format!(":{rest}")))
+            .collect();
         lines.extend(now.iter().cloned());
-        if text.len() < LOCKS_AT_ONCE || now == before {
+        if reads <= 1 || now == before {
             break;
         }
         before = now;
     }
     Ok(lines)
+}
+
+/// Returns what a file holds and how many reads gave something: the usual way of reading asks for
+/// a few bytes first.
+fn read_in_large_parts(path: &Path, buffer: &mut [u8]) -> io::Result<(Vec<u8>, usize)> {
+    let mut file = fs::File::open(path)?;
+    let (mut bytes, mut reads) = (Vec::new(), 0);
+    loop {
+        match file.read(buffer) {
+            Ok(0) => return Ok((bytes, reads)),
+            Ok(length) => {
+                bytes.extend_from_slice(&buffer[..length]);
+                reads += 1;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Parses `1: POSIX  ADVISORY  WRITE 4711 fe:00:12345 0 EOF` (proc_locks(5)).
