@@ -48,14 +48,14 @@ pub(crate) fn open(mount: &File, number: Number) -> io::Result<File> {
         libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), &raw mut handle, flags)
     };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: a descriptor that nobody else has.
+    // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
-/// What tells a file from every other of its file system, also from a later one with its inode:
-/// the handle that the file system makes of it, which holds the generation of the inode.
+/// The file handle that a file system makes of a file. It contains the generation of the inode, so
+/// that it differs from that of a later file with the same inode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FileIdentity {
+pub(crate) struct FileHandle {
     kind: i32,
     bytes: Vec<u8>,
 }
@@ -75,7 +75,7 @@ struct AnyHandle {
 ///
 /// # Errors
 /// Where there is no file, or its file system makes no handles.
-pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
+pub(crate) fn identity(path: &Path) -> io::Result<FileHandle> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut handle =
         AnyHandle { bytes: HANDLE_BYTES_MAX as u32, kind: 0, number: [0; HANDLE_BYTES_MAX] };
@@ -96,14 +96,14 @@ pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
         return Err(io::Error::last_os_error());
     }
     let bytes = handle.number.get(..handle.bytes as usize).unwrap_or_default().to_vec();
-    Ok(FileIdentity { kind: handle.kind, bytes })
+    Ok(FileHandle { kind: handle.kind, bytes })
 }
 
 /// Opens the file of an identity, wherever it lies now, without the right to read it.
 ///
 /// # Errors
 /// Where it is deleted, even if another file has its inode.
-pub(crate) fn open_again(mount: &File, identity: &FileIdentity) -> io::Result<File> {
+pub(crate) fn open_again(mount: &File, identity: &FileHandle) -> io::Result<File> {
     let mut handle = AnyHandle {
         bytes: identity.bytes.len() as u32,
         kind: identity.kind,
@@ -117,7 +117,7 @@ pub(crate) fn open_again(mount: &File, identity: &FileIdentity) -> io::Result<Fi
         libc::syscall(libc::SYS_open_by_handle_at, mount.as_raw_fd(), &raw mut handle, flags)
     };
     let fd = i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(io::Error::last_os_error)?;
-    // SAFETY: a descriptor that nobody else has.
+    // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 

@@ -3,7 +3,7 @@
 //! one of an inode alone (ext4), else among the open files of the process. How many are
 //! looked for at once is bounded; what is not found has no path.
 
-use crate::handles::{self, FileIdentity, Number};
+use crate::handles::{self, FileHandle, Number};
 use crate::options::Options;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -27,8 +27,8 @@ const OPEN_AT_ONCE: usize = 2048;
 const TRIES: u8 = 3;
 /// How often it is seen which file systems are mounted where.
 const MOUNTS: Duration = Duration::from_secs(2);
-/// Births and I/Os are told by two clocks, which are compared this well. Births are those of the
-/// kernel's tick before them.
+/// Uncertainty of the comparison between the clock of birth times and that of I/Os, in nanoseconds.
+/// A birth time is that of the kernel's tick before it.
 const CLOCKS_DIFFER_NS: u64 = 100_000;
 
 /// A file: the device's index, and the inode.
@@ -48,20 +48,20 @@ struct Mount {
 }
 
 /// A file that lies at a path now.
-struct Found {
+struct FileAtPath {
     path: PathBuf,
-    identity: FileIdentity,
+    identity: FileHandle,
     /// When it was made, in nanoseconds from the capture's beginning; 0 if before it.
     born_ns: u64,
 }
 
-/// What is known of an inode.
+/// The state of an inode.
 #[derive(Default)]
 struct InodeState {
-    /// Which of the files that had the inode during the capture its I/Os belong to.
+    /// Number of the present file among those that had the inode during the capture.
     file: u64,
     /// The present file, where it was found.
-    identity: Option<FileIdentity>,
+    identity: Option<FileHandle>,
     path: PathBuf,
     /// When the present file was made; 0 where that is not known.
     born_ns: u64,
@@ -79,16 +79,16 @@ pub(crate) struct Paths {
     systems: Vec<System>,
     inodes: HashMap<Key, InodeState>,
     found: Arc<Vec<FileName>>,
-    /// Files that were told apart, with a path or without.
+    /// Number of distinct files, with a path or without.
     files: u64,
     bytes: usize,
     mounts_read: Option<Instant>,
-    /// The capture's beginning on the clock that births are told by.
+    /// The beginning of the capture, on the clock of birth times.
     began_unix_ns: u64,
 }
 
 impl Paths {
-    /// Of the files of these devices, in a capture that began so many nanoseconds ago.
+    /// Creates the table for the files of these devices; `lasted_ns` is the age of the capture.
     pub(crate) fn of(options: &Options, lasted_ns: u64) -> Self {
         let devices = (0u16..).zip(&options.devices);
         let systems = devices.flat_map(|(device, listened)| {
@@ -205,7 +205,7 @@ impl Paths {
     }
 
     /// Takes a file that was found; `first_ns` is the first I/O on its inode in this look.
-    fn take(&mut self, key: Key, found: Found, first_ns: Option<u64>) {
+    fn take(&mut self, key: Key, found: FileAtPath, first_ns: Option<u64>) {
         let Some(state) = self.inodes.get_mut(&key) else { return };
         let before = [state.first_ns, first_ns.filter(|_| state.file == 0)];
         let earliest = before.into_iter().flatten().min();
@@ -223,8 +223,8 @@ impl Paths {
     }
 
     /// Finds files by their inodes: by handles, and among the open files of processes.
-    fn find(&mut self, wanted: &[Key]) -> Vec<(Key, Found)> {
-        let mut found: BTreeMap<Key, Found> = BTreeMap::new();
+    fn find(&mut self, wanted: &[Key]) -> Vec<(Key, FileAtPath)> {
+        let mut found: BTreeMap<Key, FileAtPath> = BTreeMap::new();
         for key in wanted.iter().take(HANDLES_AT_ONCE) {
             let systems = self.systems.iter().filter(|system| system.device == key.0);
             let paths: Vec<PathBuf> =
@@ -255,7 +255,7 @@ impl Paths {
                 if let (Ok(path), Some(file)) =
                     (fs::read_link(entry.path()), self.at(&entry.path()))
                 {
-                    found.insert(key, Found { path, ..file });
+                    found.insert(key, FileAtPath { path, ..file });
                 }
             }
             if left == 0 {
@@ -266,11 +266,11 @@ impl Paths {
     }
 
     /// The file at a path; `None` where its file system tells neither identity nor birth.
-    fn at(&self, path: &Path) -> Option<Found> {
+    fn at(&self, path: &Path) -> Option<FileAtPath> {
         let identity = handles::identity(path).ok()?;
         let born = unix_ns(fs::metadata(path).ok()?.created().ok()?);
         let born_ns = born.saturating_sub(self.began_unix_ns);
-        Some(Found { path: path.to_owned(), identity, born_ns })
+        Some(FileAtPath { path: path.to_owned(), identity, born_ns })
     }
 
     /// Which file of the devices lies behind a link, if it is one.

@@ -5,7 +5,7 @@
 //! same bytes. Bytes above the step's own are those of somebody else. Only where bytes agree do
 //! the numbers of I/Os say whether some were split.
 
-use crate::kernel_counts::Counted;
+use crate::kernel_counts::DirectionCounts;
 use crate::measurement::Measurement;
 use crate::step::{Load, Step};
 use crate::stimulus::Op;
@@ -69,23 +69,22 @@ impl Measurement {
     }
 
     /// I/Os of the step in one direction, in and outside the measured time.
-    fn own_counts(&self, op: Op) -> Counted {
+    fn own_counts(&self, op: Op) -> DirectionCounts {
         let measured = self.direction(op);
         let outside = self.unmeasured.iter().filter(|part| part.op == op);
-        outside.fold(Counted { ios: measured.ios, bytes: measured.bytes.0 }, |sum, part| Counted {
-            ios: sum.ios + part.ios,
-            bytes: sum.bytes + part.bytes.0,
+        outside.fold(DirectionCounts { ios: measured.ios, bytes: measured.bytes.0 }, |sum, part| {
+            DirectionCounts { ios: sum.ios + part.ios, bytes: sum.bytes + part.bytes.0 }
         })
     }
 
     /// By how much the kernel may differ without anybody else: failed I/Os, I/Os that did not
     /// come back, and in a step of a chain those of its seams.
-    fn allowance(&self, step: &Step, own: Counted) -> Counted {
+    fn allowance(&self, step: &Step, own: DirectionCounts) -> DirectionCounts {
         let is_chained = step.continues || !self.complete;
         let seams = if is_chained { 2 * outstanding(&step.load) } else { 0 };
         let ios = self.fault_count + self.outstanding + seams;
         let percent = if is_chained { CHAINED_PERCENT } else { 0 };
-        Counted {
+        DirectionCounts {
             ios: ios + own.ios / 100 * percent,
             bytes: ios.saturating_mul(largest(&step.load)) + own.bytes / 100 * percent,
         }

@@ -26,13 +26,13 @@ pub struct KernelCounters {
 
 /// I/Os and bytes of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct DirectionCounts {
     pub ios: u64,
     pub bytes: u64,
 }
 
 impl KernelCounters {
-    /// What was counted since an earlier reading. The kernel's counters wrap around at the
+    /// Returns the counts since an earlier reading. The kernel's counters wrap around at the
     /// width of its `unsigned long`.
     pub fn since(&self, earlier: &KernelCounters) -> KernelCounters {
         KernelCounters {
@@ -61,13 +61,15 @@ impl KernelCounters {
     }
 
     /// One direction, merged I/Os counted as the I/Os that they were.
-    pub(crate) fn direction(&self, op: Op) -> Counted {
+    pub(crate) fn direction(&self, op: Op) -> DirectionCounts {
         match op {
-            Op::Read => Counted { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 },
-            Op::Write => {
-                Counted { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
+            Op::Read => {
+                DirectionCounts { ios: self.reads + self.read_merges, bytes: self.read_bytes.0 }
             }
-            Op::Discard | Op::Flush => Counted::default(),
+            Op::Write => {
+                DirectionCounts { ios: self.writes + self.write_merges, bytes: self.write_bytes.0 }
+            }
+            Op::Discard | Op::Flush => DirectionCounts::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One file under several inodes: overlayfs gives a file an inode of its own above those in its
 //! layers, and what uses one of them uses all.
 //!
-//! A file is followed by its [`Place`], which the kernel's mount tables give: the number of its
+//! A file is followed by its [`FilePlace`], which the kernel's mount tables give: the number of its
 //! file system and the path within it. From there it leads down to the layers of an overlay, and
 //! up to each overlay of which its file system holds a layer, until nothing new is found. A file
 //! system that is neither an overlay nor known to keep its files itself (FUSE, a network file
@@ -66,18 +66,18 @@ pub(crate) fn has_no_disk(kind: &str) -> bool {
 /// A file or a directory by the number of its file system, as mountinfo has it, and its path from
 /// the root of the file system.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct FilePlace {
     number: (u32, u32),
     path: PathBuf,
 }
 
-impl Place {
-    fn below(&self, relative: &Path) -> Place {
-        Place { number: self.number, path: join(&self.path, relative) }
+impl FilePlace {
+    fn below(&self, relative: &Path) -> FilePlace {
+        FilePlace { number: self.number, path: join(&self.path, relative) }
     }
 
     /// The path from another place down to this one.
-    fn relative_to(&self, above: &Place) -> Option<&Path> {
+    fn relative_to(&self, above: &FilePlace) -> Option<&Path> {
         let is_same = self.number == above.number;
         is_same.then(|| self.path.strip_prefix(&above.path).ok()).flatten()
     }
@@ -93,14 +93,14 @@ struct Overlay {
     number: (u32, u32),
     point: PathBuf,
     /// Why they are unknown, where they are.
-    layers: Result<Vec<Layer>, String>,
+    layers: Result<Vec<OverlayLayer>, String>,
 }
 
 /// A directory that an overlay joins with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Layer {
+struct OverlayLayer {
     kind: LayerKind,
-    place: Place,
+    place: FilePlace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Layers {
         Ok(found)
     }
 
-    fn layers_of(&self, mount: &Mount) -> Result<Vec<Layer>, String> {
+    fn layers_of(&self, mount: &Mount) -> Result<Vec<OverlayLayer>, String> {
         let mut layers = Vec::new();
         for (kind, path) in layer_paths(&mount.options) {
             let places = self.layer(mount, kind, &path);
@@ -190,7 +190,7 @@ impl Layers {
                 let (path, point) = (path.display(), mount.point.display());
                 return Err(format!("layer {path} of the overlay on {point} cannot be found"));
             }
-            layers.extend(places.into_iter().map(|place| Layer { kind, place }));
+            layers.extend(places.into_iter().map(|place| OverlayLayer { kind, place }));
         }
         if layers.is_empty() {
             return Err(format!("the overlay on {} names no layer", mount.point.display()));
@@ -200,7 +200,7 @@ impl Layers {
 
     /// Every directory that may be meant by the path of a layer: the kernel keeps it as it was
     /// typed, for whoever mounted the overlay.
-    fn layer(&self, mount: &Mount, kind: LayerKind, text: &Path) -> Vec<Place> {
+    fn layer(&self, mount: &Mount, kind: LayerKind, text: &Path) -> Vec<FilePlace> {
         if !text.is_absolute() {
             return Vec::new();
         }
@@ -222,7 +222,7 @@ impl Layers {
     }
 
     /// Where an open file lies; `None` where no mount table shows it.
-    fn place_of(&self, file: &File) -> Option<Place> {
+    fn place_of(&self, file: &File) -> Option<FilePlace> {
         let mount = self.mount_of(file)?;
         let id = FileId::of(&file.metadata().ok()?);
         let name = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
@@ -235,14 +235,17 @@ impl Layers {
             let found = find_below(mount, &relative).ok();
             let metadata = found.and_then(|found| found.metadata().ok());
             if metadata.is_some_and(|metadata| FileId::of(&metadata) == id) {
-                return Some(Place { number: mount.number, path: join(&mount.root, &relative) });
+                return Some(FilePlace {
+                    number: mount.number,
+                    path: join(&mount.root, &relative),
+                });
             }
         }
         None
     }
 
     /// Opens what lies at a place (`O_PATH`); `None` where nothing does.
-    fn find(&self, place: &Place) -> Result<Option<File>, String> {
+    fn find(&self, place: &FilePlace) -> Result<Option<File>, String> {
         let mut why = "it is mounted nowhere".to_owned();
         for mount in self.mounts.iter().filter(|mount| mount.number == place.number) {
             let Ok(relative) = place.path.strip_prefix(&mount.root) else { continue };
@@ -314,12 +317,12 @@ impl Layers {
         Ok(inodes)
     }
 
-    fn overlay_at(&self, place: &Place) -> Option<&Overlay> {
+    fn overlay_at(&self, place: &FilePlace) -> Option<&Overlay> {
         self.overlays.iter().find(|overlay| overlay.number == place.number)
     }
 
     /// Where the file lies in the layers, if its place is in an overlay.
-    fn places_below(&self, place: &Place) -> Result<Vec<Place>, String> {
+    fn places_below(&self, place: &FilePlace) -> Result<Vec<FilePlace>, String> {
         let Some(overlay) = self.overlay_at(place) else { return Ok(Vec::new()) };
         let layers = overlay.layers.as_ref().map_err(Clone::clone)?;
         let relative = place.path.strip_prefix("/").unwrap_or(&place.path).to_owned();
@@ -348,8 +351,8 @@ impl Layers {
     /// upper layer notes that it was copied up from another path.
     fn require_origin(
         &self,
-        merged: &Place,
-        below: &[Place],
+        merged: &FilePlace,
+        below: &[FilePlace],
         metadata: &Metadata,
     ) -> Result<(), String> {
         for place in below {
@@ -364,7 +367,7 @@ impl Layers {
 
     /// The paths that a path of a layer has in those below it, if it or a directory above it was
     /// renamed.
-    fn old_paths(&self, layer: &Place, path: &Path) -> Result<Vec<PathBuf>, String> {
+    fn old_paths(&self, layer: &FilePlace, path: &Path) -> Result<Vec<PathBuf>, String> {
         let mut found = Vec::new();
         for above in path.ancestors().filter(|above| !above.as_os_str().is_empty()) {
             let Some(file) = self.find(&layer.below(above))? else { continue };
@@ -383,14 +386,14 @@ impl Layers {
     /// names.
     fn places_above(
         &self,
-        place: &Place,
+        place: &FilePlace,
         metadata: &Metadata,
-        seen: &BTreeSet<Place>,
-    ) -> Result<Vec<Place>, String> {
+        seen: &BTreeSet<FilePlace>,
+    ) -> Result<Vec<FilePlace>, String> {
         let mut above = Vec::new();
         for overlay in &self.overlays {
             let Ok(layers) = &overlay.layers else { continue };
-            let root = Place { number: overlay.number, path: "/".into() };
+            let root = FilePlace { number: overlay.number, path: "/".into() };
             for layer in layers.iter().filter(|layer| layer.place.number == place.number) {
                 let mut names: Vec<PathBuf> = Vec::new();
                 names.extend(place.relative_to(&layer.place).map(Path::to_owned));
@@ -419,8 +422,8 @@ impl Layers {
     fn require_shown(
         &self,
         overlay: &Overlay,
-        layer: &Layer,
-        merged: &Place,
+        layer: &OverlayLayer,
+        merged: &FilePlace,
         metadata: &Metadata,
     ) -> Result<(), String> {
         let is_shown = match layer.kind {

@@ -1,4 +1,4 @@
-//! Files that this very process made: nobody can have used them before.
+//! Files that this process created, which no other process can have used before.
 
 use crate::backing::FileId;
 use std::fs::{File, OpenOptions};
@@ -29,14 +29,14 @@ pub(crate) fn remember(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this very process made the file: nobody can have used it before.
+/// Returns true if this process created the file.
 pub(crate) fn is_made_here(id: FileId) -> bool {
     let made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
     made.iter().any(|file| file.id == id)
 }
 
-/// Whether this very process made the file and arms it for the first time, which this call notes: a
-/// file that cannot keep a mark needs no confirmation then.
+/// Returns true once for each file that this process created: a file that cannot keep a mark needs
+/// no confirmation when it is armed for the first time.
 pub(crate) fn is_new(id: FileId) -> bool {
     let mut made = MADE_HERE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = made.iter_mut().find(|file| file.id == id && !file.is_armed);

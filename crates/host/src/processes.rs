@@ -490,7 +490,7 @@ mod tests {
         );
         let file = FileId { device: libc::makedev(8, 1), inode: 77 };
         let expected =
-            ["POSIX lock of qemu (process 9)", "OFDLCK lock", "FLOCK lock of qemu (process 9)"];
+            ["FLOCK lock of qemu (process 9)", "OFDLCK lock", "POSIX lock of qemu (process 9)"];
         assert_eq!(locks_on(&[file].into(), &machine.roots).unwrap(), expected);
         fs::remove_file(machine.path("proc/locks")).unwrap();
         assert!(locks_on(&[file].into(), &machine.roots).is_err());

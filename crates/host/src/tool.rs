@@ -48,7 +48,7 @@ pub fn find_program(name: &Path) -> io::Result<PathBuf> {
         .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// Whether nobody but root can change or exchange a program, wherever links lead to it.
+/// Returns true if only root can change or replace the program, links followed.
 fn is_roots_alone(path: &Path) -> bool {
     let Ok(real) = fs::canonicalize(path) else { return false };
     let is_roots = real.metadata().is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);

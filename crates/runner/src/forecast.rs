@@ -42,7 +42,7 @@ pub struct Outline {
     pub worst_time_ns: Nanos,
     /// Bytes of the steps whose time depends on the drive's speed.
     pub unknown_time_bytes: Bytes,
-    /// What the procedure asks of the write cache; `None` where it takes it as it is.
+    /// Write cache setting that the procedure asks for; `None` if it leaves the cache alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCache>,
     /// Demands of the steps of the rounds, or of all steps where there are no rounds: each once, in

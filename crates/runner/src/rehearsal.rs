@@ -64,7 +64,7 @@ impl Planned {
 pub struct Plan {
     /// Every step.
     pub steps: Vec<Planned>,
-    /// What the procedure asks of the write cache; `None` where it takes it as it is.
+    /// Write cache setting that the procedure asks for; `None` if it leaves the cache alone.
     pub write_cache: Option<WriteCache>,
 }
 

@@ -273,7 +273,7 @@ impl Drop for Kept {
     }
 }
 
-/// Whether a name is one that [`Kept::new`] makes: a process and the milliseconds since 1970.
+/// Returns true for names that [`Kept::new`] makes: a process number and milliseconds since 1970.
 fn is_kept(name: &OsStr) -> bool {
     let has_digits = |text: &str, least: usize| {
         text.len() >= least && text.bytes().all(|byte| byte.is_ascii_digit())

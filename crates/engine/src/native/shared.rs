@@ -118,7 +118,7 @@ pub(super) struct Lane {
     stream: AtomicU32,
     /// The thread has counted what was outstanding when it was no longer waited for.
     surrendered: AtomicBool,
-    /// How many I/Os it counted then.
+    /// Number of I/Os that it counted then.
     given_up: AtomicU32,
     cpu_user: AtomicU64,
     cpu_system: AtomicU64,
@@ -228,7 +228,7 @@ impl Lane {
         self.surrendered.load(Ordering::Relaxed)
     }
 
-    /// The thread has counted what was outstanding: so many I/Os.
+    /// Notes that the thread has counted its outstanding I/Os, and their number.
     pub(super) fn surrender(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
         self.given_up.store(outstanding, Ordering::Relaxed);
@@ -245,9 +245,10 @@ impl Lane {
     fn progress(&self) -> u64 {
         let late: u64 = self.late.iter().map(|(ios, _)| ios.load(Ordering::Relaxed)).sum();
         // What was given up is in no other count once it completes.
-        let given_up = match self.has_surrendered() {
-            true => u64::from(self.outstanding.load(Ordering::Relaxed)),
-            false => 0,
+        let given_up = if self.has_surrendered() {
+            u64::from(self.outstanding.load(Ordering::Relaxed))
+        } else {
+            0
         };
         self.last.load(Ordering::Relaxed).wrapping_add(late).wrapping_sub(given_up)
     }

@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Check {
         found.push(format!("I/O has a weight: {}", weights.join(", ")));
     }
     if let Some((room, limit)) = groups.memory_room().filter(|(room, _)| *room < SCARCE) {
-        found.push(format!("memory is limited to {limit}, of which {room} are left"));
+        found.push(format!("memory is limited to {limit}; {room} is free"));
     }
     if found.is_empty() {
         return LIMITS.good("processor time, memory and I/O to this device are not limited");

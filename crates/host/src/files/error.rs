@@ -20,7 +20,7 @@ pub enum FileError {
         /// What has it.
         kind: &'static str,
     },
-    /// Something else than a regular file is to be read.
+    /// The file to be read is not a regular file.
     #[error("{path} is {kind}; only regular files are read")]
     Unreadable {
         /// The name.

@@ -106,13 +106,19 @@ pub fn attend_host(
     Ok(())
 }
 
+/// Length of the random part of the directory's name, as the other side makes it.
+const NAME_LENGTH: usize = 20;
+
 /// Refuses any directory but one that was made for this command, which removes it at the end.
 fn require_own_place(place: &Path) -> Result<(), String> {
     let found = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
     // SAFETY: geteuid has no preconditions and cannot fail.
     let is_own = found.uid() == unsafe { libc::geteuid() } && found.mode() & 0o777 == 0o700;
     let name = place.file_name().unwrap_or_default().to_string_lossy();
-    if is_own && name.starts_with("steadfast-") {
+    let random = name.strip_prefix("steadfast-").unwrap_or_default();
+    let is_made =
+        random.len() == NAME_LENGTH && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_own && is_made {
         Ok(())
     } else {
         Err("only --hosts starts this command, in a directory that it makes".to_owned())

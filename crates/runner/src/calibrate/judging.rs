@@ -219,7 +219,9 @@ mod tests {
         let far = [(1170.0, 1000.0), (4450.0, 1000.0), (2000.0, 1000.0), (3000.0, 1000.0)];
         assert_eq!(of(&far, 0.2), Judgement::Unsteady, "1.17 to 4.45 is noise");
         assert_eq!(of(&[(1100.0, 1000.0), (1120.0, 1000.0)], 0.99), Judgement::CpuBound);
-        assert_eq!(of(&[(1130.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Unsteady);
+        let both_sides = [(1130.0, 1000.0), (990.0, 1000.0), (1125.0, 1000.0), (1000.0, 1000.0)];
+        assert_eq!(of(&both_sides, 0.2), Judgement::Unsteady, "the ranges overlap");
+        assert_eq!(of(&both_sides[..2], 0.2), Judgement::TooFew);
         assert_eq!(of(&[(1500.0, 1000.0), (510.0, 1000.0)], 0.2), Judgement::Unsteady);
     }
 

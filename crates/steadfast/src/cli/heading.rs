@@ -2,11 +2,11 @@
 
 /// The device, and the consent to overwrite it.
 pub const TARGET: &str = "Target";
-/// What `measure` applies.
+/// The load of `measure`.
 pub const LOAD: &str = "Load";
-/// What a procedure does, and how.
+/// Parameters of the procedure.
 pub const METHOD: &str = "Method";
 /// Selection and replay of a capture.
 pub const CAPTURED: &str = "Captured workloads";
-/// What is written and printed.
+/// Files and printed output.
 pub const OUTPUT: &str = "Output";
