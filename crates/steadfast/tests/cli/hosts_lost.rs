@@ -228,8 +228,9 @@ fn a_host_that_hears_nothing_ends_its_server() {
     }
     let program = std::fs::read(env!("CARGO_BIN_EXE_steadfast")).unwrap();
     let scratch = tempfile::tempdir().unwrap();
-    for ending in ["silent", "shell-killed", "program-killed"] {
-        let place = scratch.path().join(ending);
+    for (number, ending) in ["silent", "shell-killed", "program-killed"].into_iter().enumerate() {
+        // As the program names it; it refuses to serve, and to clean up, anywhere else.
+        let place = scratch.path().join(format!("steadfast-{number:020x}"));
         let mut shell = shell(&device, &place).spawn().unwrap();
         let mut requests = shell.stdin.take().unwrap();
         let mut answers =
