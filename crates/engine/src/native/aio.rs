@@ -1,6 +1,6 @@
 //! Linux AIO (`io_submit`): for hosts where io_uring is switched off.
 
-use super::queue::{Carrier, Completion, Queue, Request, Wait};
+use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
 use std::io;
 use std::time::Duration;
 use steadfast_domain::Op;
@@ -38,14 +38,14 @@ pub(super) struct AioQueue {
 }
 
 impl AioQueue {
-    pub(super) fn new(carrier: &Carrier) -> io::Result<AioQueue> {
-        let depth = carrier.depth as usize;
-        let context = context(carrier.depth)?;
+    pub(super) fn new(target: &QueueTarget) -> io::Result<AioQueue> {
+        let depth = target.depth as usize;
+        let context = context(target.depth)?;
         // SAFETY: all-zero is a valid control block.
         let blank: libc::iocb = unsafe { std::mem::zeroed() };
         Ok(AioQueue {
             context,
-            fd: carrier.fd(),
+            fd: target.fd(),
             control_blocks: vec![blank; depth].into(),
             batch: Vec::with_capacity(depth),
             events: vec![AioEvent::default(); depth].into(),

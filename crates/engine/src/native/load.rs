@@ -2,8 +2,8 @@
 //! into pieces.
 
 use super::clock::Clock;
-use super::crew::{Provisions, Score};
-use super::part::{Handles, LoadContext, Part};
+use super::load_threads::{PreparedLoad, ScriptProgress};
+use super::part::{Handles, LoadContext, RunningPart};
 use super::shared::{FAULTS_KEPT, Failure, LocatedFault, Shared, ThreadCpu};
 use super::silence::SilenceWatch;
 use crate::accounting::Meter;
@@ -41,11 +41,11 @@ const PATIENCE: Duration = Duration::from_millis(700);
 /// A load whose threads run.
 pub(super) struct Running {
     /// The loads that run at once; mostly one.
-    parts: Vec<Part>,
+    parts: Vec<RunningPart>,
     clock: Clock,
     load: Load,
     /// What is played, where it is a script.
-    score: Option<Score>,
+    script: Option<ScriptProgress>,
     /// When it was to begin, and how late it did, until a step has told.
     common_start: Option<CommonStart>,
     /// Ticks at which the current step's measurement begins.
@@ -85,7 +85,7 @@ impl Running {
     /// Returns what could not be had, for the engine to say.
     pub(super) fn start(
         load: &Load,
-        made: Vec<(Provisions, Handles)>,
+        made: Vec<(PreparedLoad, Handles)>,
         start: &Start,
         context: &LoadContext<'_>,
         agree: Agree<'_>,
@@ -94,7 +94,7 @@ impl Running {
             parts: Vec::with_capacity(made.len()),
             clock: context.clock,
             load: load.clone(),
-            score: None,
+            script: None,
             common_start: None,
             begin: 0,
             wall: (0, 0),
@@ -119,7 +119,7 @@ impl Running {
 
     fn make_parts(
         &mut self,
-        made: Vec<(Provisions, Handles)>,
+        made: Vec<(PreparedLoad, Handles)>,
         start: &Start,
         context: &LoadContext<'_>,
         notes: &mut Vec<String>,
@@ -129,11 +129,12 @@ impl Running {
             one => vec![one.clone()],
         };
         let at_once = matches!(self.load, Load::Together(_));
-        for (number, (load, (provisions, handles))) in stimuli.iter().zip(made).enumerate() {
+        for (number, (load, (prepared, handles))) in stimuli.iter().zip(made).enumerate() {
             let own = if at_once { start.of_part(number) } else { start.clone() };
-            let (part, score, missing) = Part::start(load, provisions, &own, handles, context)?;
+            let (part, script, missing) =
+                RunningPart::start(load, prepared, &own, handles, context)?;
             self.parts.push(part);
-            self.score = score;
+            self.script = script;
             for note in missing {
                 if !notes.contains(&note) {
                     notes.push(note);
@@ -148,7 +149,7 @@ impl Running {
     fn open(&mut self, begins: Option<Nanos>) -> Result<(), Halt> {
         let clock = self.clock;
         if let Some(agreed) = begins {
-            let waits = self.score.is_none();
+            let waits = self.script.is_none();
             let late = if waits { steadfast_host::wait_until(agreed) } else { Nanos::ZERO };
             self.common_start =
                 Some(CommonStart { agreed, late: Some(late), ..CommonStart::default() });
@@ -157,7 +158,7 @@ impl Running {
         let (now, now_unix_ms) = (clock.ticks(), unix_ms());
         // The threads of a script wait for it themselves: its clock counts nanoseconds.
         let soon = Nanos(now.saturating_add(HEADWAY_NS));
-        let at = self.score.is_some().then(|| begins.unwrap_or(soon).0);
+        let at = self.script.is_some().then(|| begins.unwrap_or(soon).0);
         if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
             return Err(Halt::Refused(format!(
                 "the script was due to begin {} before everything was ready; allow more time",
@@ -174,8 +175,8 @@ impl Running {
         }
         let begin_unix_ms = now_unix_ms + clock.nanos(begin.saturating_sub(now)) / 1_000_000;
         (self.begin, self.turned, self.wall) = (begin, begin, (begin_unix_ms, begin));
-        if let Some(score) = &mut self.score {
-            score.began = begin;
+        if let Some(script) = &mut self.script {
+            script.began = begin;
         }
         Ok(())
     }
@@ -241,7 +242,7 @@ impl Running {
                 break End::Complete;
             }
             self.check_answers(device)?;
-            if self.parts.iter().all(Part::is_done) {
+            if self.parts.iter().all(RunningPart::is_done) {
                 break End::Overdue;
             }
             let now = self.clock.ticks();
@@ -326,7 +327,7 @@ impl Running {
 
     /// Whether the device still answers.
     fn check_answers(&self, device: &str) -> Result<(), Halt> {
-        let Some(silent) = self.parts.iter().find_map(Part::is_lost_for) else {
+        let Some(silent) = self.parts.iter().find_map(RunningPart::is_lost_for) else {
             return Ok(());
         };
         Err(Halt::DeviceGone {
@@ -371,7 +372,7 @@ impl Running {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        let of = |part: &Part| part.shared.state().failure.clone();
+        let of = |part: &RunningPart| part.shared.state().failure.clone();
         let failure = self.parts.iter().find_map(of);
         let error = |errno| io::Error::from_raw_os_error(errno).to_string();
         match failure {
@@ -431,7 +432,7 @@ impl Running {
     /// Closes the interval at this moment.
     fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
         let ticks = self.turn_over(meter);
-        self.score.iter_mut().for_each(Score::mark);
+        self.script.iter_mut().for_each(ScriptProgress::mark);
         let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
         let (begin, end) = (since(self.turned), since(ticks));
         let interval = meter.close_interval([], begin, end, end.saturating_sub(begin).0 < WHOLE_NS);
@@ -443,7 +444,7 @@ impl Running {
     /// ended before, at its last completion.
     fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
         self.turn_over(meter);
-        self.score.iter_mut().for_each(Score::mark);
+        self.script.iter_mut().for_each(ScriptProgress::mark);
         let ended = self.parts.iter().map(|part| part.shared.ended_at()).max();
         let ended = ended.unwrap_or_default().max(self.turned);
         let since = |tick: u64| Nanos(self.clock.nanos(tick.saturating_sub(self.begin)));
@@ -455,7 +456,7 @@ impl Running {
     }
 
     fn join(&mut self) {
-        self.parts.iter_mut().for_each(Part::join);
+        self.parts.iter_mut().for_each(RunningPart::join);
     }
 
     /// The faults since they were last taken: their number and the first ones.
@@ -473,7 +474,7 @@ impl Running {
 
     /// How long each of several parts was measured since the step began.
     fn apart(&self, elapsed: Nanos) -> Vec<LoadPart> {
-        let of = |part: &Part| {
+        let of = |part: &RunningPart| {
             let ended = part.shared.all_ended().then(|| part.shared.ended_at());
             let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(self.begin)));
             let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
@@ -487,7 +488,7 @@ impl Running {
 
     /// Where the sequential cursors stand.
     fn cursors(&self) -> BTreeMap<String, Bytes> {
-        let own = |(number, part): (usize, &Part)| {
+        let own = |(number, part): (usize, &RunningPart)| {
             let prefix = match self.load {
                 Load::Together(_) => cursors_of_part(number),
                 _ => String::new(),
@@ -514,12 +515,12 @@ impl Running {
         let used: Vec<ThreadCpu> =
             cpu.iter().zip(&self.cpu).map(|(now, before)| now.since(*before)).collect();
         let elapsed = meter.elapsed();
-        let (streams, intervals, replay) = match &self.score {
+        let (streams, intervals, replay) = match &self.script {
             None => {
                 let (streams, intervals) = meter.finish();
                 (streams, intervals, None)
             }
-            Some(score) => score.conclude(meter.finish_script(), self.turned),
+            Some(script) => script.conclude(meter.finish_script(), self.turned),
         };
         let mut measurement = Measurement {
             began_unix_ms: self.wall.0 + clock.nanos(begin.saturating_sub(self.wall.1)) / 1_000_000,

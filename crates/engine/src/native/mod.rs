@@ -1,16 +1,17 @@
 //! A real device or file, through io_uring, Linux AIO or plain system calls.
 //!
 //! [`Native`] turns a step into threads that keep T x Q I/Os outstanding
-//! (`crew`, `worker`), or into one that plays a script (`performer`, `ahead`), and
-//! into the accounting of what they did (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`): a raw
-//! io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per I/O
-//! (`threads`).
+//! (`load_threads`, `worker`), or into one that plays a script (`performer`, `ahead`), and
+//! accounts for what they did (`load`, `shared`). The kernel interface is one of three behind
+//! one small boundary (`queue`): a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a
+//! thread per outstanding I/O (`blocking`, `pool`).
 
 mod ahead;
 mod aio;
+mod blocking;
 mod clock;
-mod crew;
 mod load;
+mod load_threads;
 mod memory;
 mod pace;
 mod part;
@@ -23,7 +24,6 @@ mod queue;
 mod ring;
 mod shared;
 mod silence;
-mod threads;
 mod verify;
 mod waking;
 mod worker;
@@ -40,8 +40,8 @@ use crate::start::Start;
 use crate::stop::Stop;
 use crate::zones::check_zones;
 use clock::Clock;
-use crew::{Origin, Provisions, Shape};
 use load::{Running, Stranded};
+use load_threads::{IoSource, PreparedLoad, Sizing};
 use part::{Handles, LoadContext};
 use patience::Patience;
 use pattern::{Content, StampKey};
@@ -180,16 +180,16 @@ impl Native {
     fn begin(
         &mut self,
         load: &Load,
-        provisions: Vec<Provisions>,
+        prepared: Vec<PreparedLoad>,
         start: &Start,
         agree: Agree<'_>,
     ) -> Result<Running, Halt> {
-        self.keep_account_of_sectors(load);
-        let mut backends = provisions.iter().map(|provisions| provisions.backend);
+        self.track_written_sectors(load);
+        let mut backends = prepared.iter().map(|prepared| prepared.backend);
         let other = backends.find(|backend| *backend != self.backend);
-        let mut made = Vec::with_capacity(provisions.len());
-        for provisions in provisions {
-            made.push((provisions, self.handles()?));
+        let mut made = Vec::with_capacity(prepared.len());
+        for prepared in prepared {
+            made.push((prepared, self.handles()?));
         }
         let context = LoadContext {
             block_device: self.is_block_device(),
@@ -226,7 +226,7 @@ impl Native {
 
     /// Begins to remember written sectors with the first load that verifies,
     /// and forgets them when a load changes sectors without stamping them.
-    fn keep_account_of_sectors(&mut self, load: &Load) {
+    fn track_written_sectors(&mut self, load: &Load) {
         let leaves_stamps = match load {
             Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().all(leaves_stamps),
             Load::Script(script) => {
@@ -241,65 +241,68 @@ impl Native {
         }
     }
 
-    fn provide(&mut self, stimulus: &Stimulus) -> Result<Provisions, Refusal> {
+    fn prepare_stimulus(&mut self, stimulus: &Stimulus) -> Result<PreparedLoad, Refusal> {
         let backend = self.backend_for(stimulus.streams.iter().any(|s| s.op == Op::Discard));
-        let shape = Shape::of(stimulus, backend);
+        let sizing = Sizing::of(stimulus, backend);
         let refusal = stimulus
             .fault()
             .or_else(|| self.refuse_place(stimulus))
             .or_else(|| stimulus.streams.iter().find_map(|s| self.refuse_stream(s)))
             .or_else(|| refuse_end(stimulus, self.sector()))
             .or_else(|| refuse_manner(stimulus))
-            .or_else(|| self.refuse_demand(stimulus.demand, shape, backend));
+            .or_else(|| self.refuse_demand(stimulus.demand, sizing, backend));
         if let Some(why) = refusal {
             return Err(Refusal(why));
         }
-        let origin = Origin::Drawn(DrawPlan::new(stimulus)?);
+        let source = IoSource::Drawn(DrawPlan::new(stimulus)?);
         let content = self.resolve(&stimulus.data_pattern)?;
-        Ok(Provisions { origin, content, backend, shape })
+        Ok(PreparedLoad { source, content, backend, sizing })
     }
 
-    fn provide_script(&mut self, script: &ScriptLoad) -> Result<Provisions, Refusal> {
+    fn prepare_script(&mut self, script: &ScriptLoad) -> Result<PreparedLoad, Refusal> {
         // What the target cannot discard is left out, and counted.
         let discards = !self.is_block_device() || self.target.device().discard;
         let backend = self.backend_for(discards && script.plays_discards());
-        let shape = Shape::of_script(script);
+        let sizing = Sizing::of_script(script);
         let refusal = script
             .fault()
             .or_else(|| self.refuse_script(script))
-            .or_else(|| self.refuse_demand(script.demand, shape, backend));
+            .or_else(|| self.refuse_demand(script.demand, sizing, backend));
         if let Some(why) = refusal {
             return Err(Refusal(why));
         }
         let content = self.resolve(&script.data_pattern)?;
         let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
-        Ok(Provisions { origin: Origin::Script { source, discards }, content, backend, shape })
+        Ok(PreparedLoad { source: IoSource::Script { source, discards }, content, backend, sizing })
     }
 
-    fn provide_load(&mut self, load: &Load) -> Result<Vec<Provisions>, Refusal> {
+    fn prepare_load(&mut self, load: &Load) -> Result<Vec<PreparedLoad>, Refusal> {
         match load {
-            Load::Stimulus(stimulus) => Ok(vec![self.provide(stimulus)?]),
-            Load::Script(script) => Ok(vec![self.provide_script(script)?]),
-            Load::Together(stimuli) => self.provide_at_once(stimuli),
+            Load::Stimulus(stimulus) => Ok(vec![self.prepare_stimulus(stimulus)?]),
+            Load::Script(script) => Ok(vec![self.prepare_script(script)?]),
+            Load::Together(stimuli) => self.prepare_together(stimuli),
         }
     }
 
-    fn provide_at_once(&mut self, stimuli: &[Stimulus]) -> Result<Vec<Provisions>, Refusal> {
+    fn prepare_together(&mut self, stimuli: &[Stimulus]) -> Result<Vec<PreparedLoad>, Refusal> {
         if let Some(why) = Load::fault_at_once(stimuli) {
             return Err(Refusal(why));
         }
-        let provisions: Vec<Provisions> =
-            stimuli.iter().map(|stimulus| self.provide(stimulus)).collect::<Result<_, _>>()?;
-        let shapes = || provisions.iter().map(|provisions| provisions.shape);
-        let threads: u64 = shapes().map(|shape| u64::from(shape.threads)).sum();
+        let prepared: Vec<PreparedLoad> = stimuli
+            .iter()
+            .map(|stimulus| self.prepare_stimulus(stimulus))
+            .collect::<Result<_, _>>()?;
+        let sizings = || prepared.iter().map(|prepared| prepared.sizing);
+        let threads: u64 = sizings().map(|sizing| u64::from(sizing.threads)).sum();
         if threads > u64::from(THREADS_LIMIT) {
             return Err(Refusal(format!(
-                "the loads that are applied at once have {threads} threads; at most                  {THREADS_LIMIT} are supported"
+                "the loads that are applied at once have {threads} threads; at most {THREADS_LIMIT} \
+                 are supported"
             )));
         }
         let alignment = self.target.memory_alignment();
         let wanted =
-            shapes().fold(0, |sum: u64, shape| sum.saturating_add(shape.memory(alignment)));
+            sizings().fold(0, |sum: u64, sizing| sum.saturating_add(sizing.memory(alignment)));
         let limit = kernel::transfer_memory_limit();
         if wanted > limit {
             return Err(Refusal(format!(
@@ -309,7 +312,7 @@ impl Native {
                 Bytes(limit)
             )));
         }
-        Ok(provisions)
+        Ok(prepared)
     }
 
     /// Why this target cannot take the I/Os that a script announces.
@@ -396,16 +399,16 @@ impl Native {
             .then(|| format!("'{stream}': one I/O moves at most 1 GiB; choose a smaller size"))
     }
 
-    fn refuse_demand(&self, demand: Demand, shape: Shape, backend: Backend) -> Option<String> {
+    fn refuse_demand(&self, demand: Demand, sizing: Sizing, backend: Backend) -> Option<String> {
         // A script is played by one thread, for which others may carry its I/Os.
-        let carried = backend == Backend::Threads && shape.depth > THREADS_LIMIT;
-        if shape.threads > THREADS_LIMIT || shape.depth > DEPTH_LIMIT || carried {
+        let carried = backend == Backend::Threads && sizing.depth > THREADS_LIMIT;
+        if sizing.threads > THREADS_LIMIT || sizing.depth > DEPTH_LIMIT || carried {
             return Some(format!(
                 "demand {demand} is more than this engine supports with {backend}: at most \
                  {THREADS_LIMIT} threads and {DEPTH_LIMIT} I/Os of each"
             ));
         }
-        let wanted = shape.memory(self.target.memory_alignment());
+        let wanted = sizing.memory(self.target.memory_alignment());
         let limit = kernel::transfer_memory_limit();
         (wanted > limit).then(|| {
             format!(
@@ -472,7 +475,7 @@ impl Engine for Native {
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
         check_zones(self.target.device(), &step.load)?;
-        Prepared::with(step, goes_on(&self.running, step), |load| self.provide_load(load))
+        Prepared::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
     }
 
     fn apply(
@@ -491,8 +494,8 @@ impl Engine for Native {
         agree: Agree<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let (step, provisions) = prepared.into_parts();
-        let mut running = self.load_for(&step, provisions, start, agree)?;
+        let (step, prepared) = prepared.into_parts();
+        let mut running = self.load_for(&step, prepared, start, agree)?;
         let stop = self.stop.clone();
         let device = self.path().to_owned();
         let result = running.measure(&step, &device, &stop, watch);
@@ -526,7 +529,7 @@ impl Native {
     fn load_for(
         &mut self,
         step: &Step,
-        provisions: Option<Vec<Provisions>>,
+        prepared: Option<Vec<PreparedLoad>>,
         start: &Start,
         agree: Agree<'_>,
     ) -> Result<Running, Halt> {
@@ -540,11 +543,11 @@ impl Native {
         }
         self.refuse_stranded()?;
         // What was to go on, and has been ended since, begins anew.
-        let provisions = match provisions {
-            Some(provisions) => provisions,
-            None => self.provide_load(&step.load).map_err(|refusal| refusal.of(step))?,
+        let prepared = match prepared {
+            Some(prepared) => prepared,
+            None => self.prepare_load(&step.load).map_err(|refusal| refusal.of(step))?,
         };
-        self.begin(&step.load, provisions, start, agree)
+        self.begin(&step.load, prepared, start, agree)
     }
 
     /// I/Os that failed because the device is no more are not its faults.

@@ -1,13 +1,13 @@
-//! One stimulus, or the script, of a load that runs: its threads and what they share.
+//! One stimulus, or the script, of a running load: its threads and what they share.
 //!
 //! A load has several parts where several stimuli are applied at once. Each part has
 //! threads, a budget, an end and cursors of its own; `load` accounts for all of them.
 
 use super::clock::Clock;
-use super::crew::{Parts, Provision, Provisions, Score, make, spawn};
+use super::load_threads::{IoSource, PreparedLoad, ScriptProgress, Task, ThreadSetup, spawn};
 use super::patience::Patience;
 use super::pattern::StampKey;
-use super::queue::Carrier;
+use super::queue::QueueTarget;
 use super::shared::{Budget, Failure, Shared};
 use super::verify::WrittenSectors;
 use crate::accounting::Meter;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Halt, Load, Nanos, Op, Stimulus};
 
-/// Everything that a load needs of its engine.
+/// What a load uses of its engine.
 pub(super) struct LoadContext<'e> {
     pub block_device: bool,
     pub memory_alignment: u32,
@@ -34,61 +34,71 @@ pub(super) struct LoadContext<'e> {
     pub stop: &'e Stop,
 }
 
-/// What only one part gets.
+/// Handles and numbers that one part has for itself.
 pub(super) struct Handles {
     pub file: OwnedFd,
     pub wake: OwnedFd,
-    /// Above the sequence numbers of every earlier part.
+    /// First sequence number of its writes, above those of every earlier part.
     pub sequence: u64,
 }
 
-/// One of the loads that run at once; or the only one.
-pub(super) struct Part {
+/// One of the loads that run at once, or the only one.
+pub(super) struct RunningPart {
     pub shared: Arc<Shared>,
     pub threads: Vec<JoinHandle<()>>,
-    /// Where its I/Os are drawn from, where they are.
+    /// Plan that its I/Os are drawn from; `None` for a script.
     plan: Option<Arc<DrawPlan>>,
-    /// What they are drawn with, where that is not the stimulus's own seed.
+    /// Seed in use, if it is not the stimulus's own.
     pub seed: Option<u64>,
     pub time_left: Option<Nanos>,
     pub patience: Patience,
     pace: Pace,
-    /// Its I/O streams.
+    /// Number of its I/O streams.
     pub streams: usize,
 }
 
-impl Part {
-    /// Makes the threads and everything that they need; they wait to begin. Returns
-    /// what is played, where it is a script, and what could not be had.
+impl RunningPart {
+    /// Makes the threads and their memory; they wait to begin. Returns also the progress of
+    /// a script, and notes on what this host could not provide.
     pub(super) fn start(
         load: &Load,
-        provisions: Provisions,
+        prepared: PreparedLoad,
         start: &Start,
         handles: Handles,
         context: &LoadContext<'_>,
-    ) -> Result<(Part, Option<Score>, Vec<String>), Halt> {
-        let Provisions { origin, content, backend, shape } = provisions;
+    ) -> Result<(RunningPart, Option<ScriptProgress>, Vec<String>), Halt> {
+        let PreparedLoad { source, content, backend, sizing } = prepared;
         let Handles { file, wake, sequence } = handles;
-        let carrier =
-            Carrier { file, wake, block_device: context.block_device, depth: shape.depth };
-        let counted = (shape.threads, shape.streams);
+        let target =
+            QueueTarget { file, wake, block_device: context.block_device, depth: sizing.depth };
+        let counted = (sizing.threads, sizing.streams);
         let stimulus = load.stimulus();
         let budget = stimulus.map_or(Budget::new(None, None, &[]), |s| budget(s, start));
-        let shared = Shared::new(context.clock, carrier, budget, counted, context.fault_limit);
+        let shared = Shared::new(context.clock, target, budget, counted, context.fault_limit);
         let shared = Arc::new(shared);
-        let Parts { task, plan, score } = make(load, origin, start, context.written, context.stop)?;
-        let provision = Arc::new(Provision {
+        let (task, plan, script) = match (source, load) {
+            (IoSource::Drawn(plan), Load::Stimulus(stimulus)) => {
+                let plan = Arc::new(plan.going_on_from(&start.cursors));
+                (Task::draw(stimulus, &plan, start, context.written), Some(plan), None)
+            }
+            (IoSource::Script { source, discards }, Load::Script(script)) => {
+                let (task, progress) = Task::play(script, source, discards, start, context.stop)?;
+                (task, None, Some(progress))
+            }
+            _ => return Err(Halt::Refused("a different load was prepared".to_owned())),
+        };
+        let setup = Arc::new(ThreadSetup {
             task,
-            shape,
+            sizing,
             content,
             key: context.key,
             sequence,
             backend,
             memory_alignment: context.memory_alignment,
         });
-        let (threads, notes) = spawn(&shared, &provision, shape.threads)?;
+        let (threads, notes) = spawn(&shared, &setup, sizing.threads)?;
         let limit = stimulus.and_then(|stimulus| stimulus.until.time);
-        let part = Part {
+        let part = RunningPart {
             shared,
             threads,
             plan,
@@ -96,12 +106,12 @@ impl Part {
             time_left: limit.map(|time| time.saturating_sub(start.done.time)),
             patience: Patience::new(context.patience),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),
-            streams: shape.streams,
+            streams: sizing.streams,
         };
-        Ok((part, score, notes))
+        Ok((part, script, notes))
     }
 
-    /// So much time has passed by these ticks; `waits` where nothing need come back.
+    /// Lets `time` pass, up to the ticks `woken`. `waits`: no I/O needs to complete in it.
     pub(super) fn pass(&mut self, time: Duration, woken: u64, waits: bool) {
         if self.shared.all_ended() {
             return self.patience.rest();
@@ -113,22 +123,23 @@ impl Part {
         }
     }
 
-    /// Whether its I/Os have due times, between which nothing may be outstanding.
+    /// Returns true if its I/Os have due times: then none may be outstanding between two.
     pub(super) fn has_due_times(&self) -> bool {
         self.plan.is_none() || self.pace != Pace::Closed
     }
 
-    /// For how long nothing came back, where that is too long.
+    /// Returns how long no I/O completed, if that is longer than the device may take.
     pub(super) fn is_lost_for(&self) -> Option<Duration> {
         self.patience.lost_by(self.pace)
     }
 
-    /// Whether nothing more is waited for: it has ended, or should have long ago.
+    /// Returns true if it has ended, or is so overdue that nothing is waited for any more.
     pub(super) fn is_done(&self) -> bool {
         self.shared.all_ended() || self.patience.is_at_an_end()
     }
 
-    /// Adds its threads' accounts to a meter, from this stream on; the ticks of the turn.
+    /// Adds its threads' accounts to a meter as the streams from `first` on. Returns the ticks
+    /// of the turn.
     pub(super) fn turn_over(&self, meter: &mut Meter, first: usize) -> u64 {
         // SAFETY: the accounts of the last turn are not held any more.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
@@ -136,7 +147,7 @@ impl Part {
         ticks
     }
 
-    /// Where its sequential cursors stand.
+    /// Offsets of its sequential cursors.
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {
         self.plan.as_ref().map_or_else(BTreeMap::new, |plan| plan.cursors())
     }

@@ -68,7 +68,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         player: Player<Ahead>,
         (transfers, precedence): (Transfers, Precedence),
     ) -> Self {
-        let depth = shared.carrier.depth;
+        let depth = shared.target.depth;
         Performer {
             shared,
             lane: &shared.lanes[lane],
@@ -223,7 +223,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::queue::Carrier;
+    use super::super::queue::QueueTarget;
     use super::super::shared::Budget;
     use super::*;
     use crate::Stop;
@@ -270,9 +270,9 @@ mod tests {
 
     fn shared(depth: u32) -> Shared {
         let null = || File::open("/dev/null").unwrap().into();
-        let carrier = Carrier { file: null(), wake: null(), block_device: false, depth };
+        let target = QueueTarget { file: null(), wake: null(), block_device: false, depth };
         let budget = Budget::new(None, None, &[]);
-        Shared::new(Clock::monotonic(), carrier, budget, (1, SCRIPT_STREAMS), 0)
+        Shared::new(Clock::monotonic(), target, budget, (1, SCRIPT_STREAMS), 0)
     }
 
     /// Plays a script on a device that takes no time: what it saw, and the meter.

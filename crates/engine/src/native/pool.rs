@@ -2,8 +2,8 @@
 //! better: one thread plays, these carry. An I/O is handed over when it is given
 //! to them.
 
-use super::queue::{Carrier, Completion, Queue, Request, Wait};
-use super::threads::perform;
+use super::blocking::perform;
+use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
@@ -76,13 +76,13 @@ pub(super) struct PoolQueue {
 }
 
 impl PoolQueue {
-    /// As many threads as the carrier has I/Os outstanding. The carrier's file
+    /// As many threads as the target has I/Os outstanding. The target's file
     /// stays open until they have ended.
-    pub(super) fn new(carrier: &Carrier) -> io::Result<PoolQueue> {
-        let depth = carrier.depth as usize;
+    pub(super) fn new(target: &QueueTarget) -> io::Result<PoolQueue> {
+        let depth = target.depth as usize;
         let pool = Arc::new(Pool {
-            file: carrier.fd(),
-            block_device: carrier.block_device,
+            file: target.fd(),
+            block_device: target.block_device,
             todo: Mutex::default(),
             work: Condvar::new(),
             done: Mutex::new(Vec::with_capacity(depth)),

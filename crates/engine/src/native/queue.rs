@@ -59,7 +59,7 @@ pub(super) trait Queue {
 
 /// What the queues of a load have in common.
 #[derive(Debug)]
-pub(super) struct Carrier {
+pub(super) struct QueueTarget {
     /// The target, held open by the load itself.
     pub file: OwnedFd,
     /// Written to wake threads that wait for I/Os.
@@ -70,7 +70,7 @@ pub(super) struct Carrier {
     pub depth: u32,
 }
 
-impl Carrier {
+impl QueueTarget {
     pub(super) fn fd(&self) -> RawFd {
         self.file.as_raw_fd()
     }

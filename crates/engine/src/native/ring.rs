@@ -1,6 +1,6 @@
 //! io_uring: one ring per thread, everything registered that can be.
 
-use super::queue::{Buffer, Carrier, Completion, Queue, Request, Wait};
+use super::queue::{Buffer, Completion, Queue, QueueTarget, Request, Wait};
 use crate::kernel;
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue};
@@ -35,7 +35,7 @@ impl Ring {
     /// The buffers must outlive the queue and every I/O in it.
     pub(super) unsafe fn queue<'r>(
         &'r mut self,
-        carrier: &Carrier,
+        target: &QueueTarget,
         reads: &[Buffer],
         writes: &[Buffer],
         notes: &mut Vec<String>,
@@ -45,7 +45,7 @@ impl Ring {
         if let Err(error) = submitter.register_ring_fd() {
             notes.push(format!("ring not registered ({error})"));
         }
-        let fixed_file = submitter.register_files(&[carrier.fd()]);
+        let fixed_file = submitter.register_files(&[target.fd()]);
         if let Err(error) = &fixed_file {
             notes.push(format!("file not registered ({error})"));
         }
@@ -58,18 +58,18 @@ impl Ring {
             submitter,
             sq,
             cq,
-            file: if fixed_file.is_ok() { 0 } else { carrier.fd() },
+            file: if fixed_file.is_ok() { 0 } else { target.fd() },
             file_flags: match fixed_file {
                 Ok(()) => squeue::Flags::FIXED_FILE,
                 Err(_) => squeue::Flags::empty(),
             },
             fixed_buffers: fixed_buffers.is_ok(),
             first_write_buffer: reads.len() as u32,
-            block_device: carrier.block_device,
+            block_device: target.block_device,
             timed_wait,
             unsubmitted: 0,
         };
-        queue.watch_for_wake(carrier);
+        queue.watch_for_wake(target);
         queue
     }
 }
@@ -109,8 +109,8 @@ pub(super) struct RingQueue<'r> {
 
 impl RingQueue<'_> {
     /// Has the ring complete something when the load's wake-up is written to.
-    fn watch_for_wake(&mut self, carrier: &Carrier) {
-        let poll = opcode::PollAdd::new(Fd(carrier.wake.as_raw_fd()), libc::POLLIN as u32);
+    fn watch_for_wake(&mut self, target: &QueueTarget) {
+        let poll = opcode::PollAdd::new(Fd(target.wake.as_raw_fd()), libc::POLLIN as u32);
         self.enqueue(&poll.build().user_data(WAKE));
     }
 

@@ -6,7 +6,7 @@
 //! lock of the other.
 
 use super::clock::Clock;
-use super::queue::Carrier;
+use super::queue::QueueTarget;
 use super::verify::ReadBackFindings;
 use crate::accounting::Account;
 use crate::stall::{LATE, Late, overlap};
@@ -28,7 +28,7 @@ pub(super) const FAULTS_KEPT: usize = 32;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub clock: Clock,
-    pub carrier: Carrier,
+    pub target: QueueTarget,
     pub budget: Budget,
     pub lanes: Box<[Lane]>,
     pub findings: ReadBackFindings,
@@ -363,14 +363,14 @@ impl ThreadCpu {
 impl Shared {
     pub(super) fn new(
         clock: Clock,
-        carrier: Carrier,
+        target: QueueTarget,
         budget: Budget,
         (threads, streams): (u32, usize),
         fault_limit: u64,
     ) -> Shared {
         Shared {
             clock,
-            carrier,
+            target,
             budget,
             lanes: (0..threads).map(|_| Lane::new(streams)).collect(),
             findings: ReadBackFindings::default(),
@@ -536,7 +536,7 @@ impl Shared {
         let one = 1u64.to_ne_bytes();
         // SAFETY: eight bytes are valid to read; the descriptor is open.
         unsafe {
-            let wake = std::os::fd::AsRawFd::as_raw_fd(&self.carrier.wake);
+            let wake = std::os::fd::AsRawFd::as_raw_fd(&self.target.wake);
             libc::write(wake, one.as_ptr().cast(), one.len());
         }
     }

@@ -7,7 +7,7 @@
 //! own body.
 
 use super::pattern::{SECTOR, StampKey};
-use super::queue::Carrier;
+use super::queue::QueueTarget;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::Bytes;
@@ -115,7 +115,7 @@ impl Checker {
     /// Checks what a read returned.
     pub(super) fn after_read(
         &self,
-        carrier: &Carrier,
+        target: &QueueTarget,
         findings: &ReadBackFindings,
         slot: u32,
         offset: u64,
@@ -129,7 +129,7 @@ impl Checker {
             if !self.known[begin + index] {
                 unknown += 1;
             } else if self.is_right(&content[place.clone()], number)
-                || (self.contended && self.is_right_now(carrier, offset, content, place, number))
+                || (self.contended && self.is_right_now(target, offset, content, place, number))
             {
                 right += 1;
             } else {
@@ -151,7 +151,7 @@ impl Checker {
     #[cold]
     fn is_right_now(
         &self,
-        carrier: &Carrier,
+        target: &QueueTarget,
         offset: u64,
         content: &mut [u8],
         place: std::ops::Range<usize>,
@@ -160,7 +160,7 @@ impl Checker {
         (0..LOOKS).any(|_| {
             let (start, length) = (content.as_mut_ptr().cast(), content.len());
             // SAFETY: the slot's buffer is borrowed mutably and that long.
-            let moved = unsafe { libc::pread(carrier.fd(), start, length, offset as libc::off_t) };
+            let moved = unsafe { libc::pread(target.fd(), start, length, offset as libc::off_t) };
             moved == length as isize && self.is_right(&content[place.clone()], sector)
         })
     }

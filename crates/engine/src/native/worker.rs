@@ -125,7 +125,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         transfers: Transfers,
         checker: Option<Checker>,
     ) -> Self {
-        let depth = shared.carrier.depth;
+        let depth = shared.target.depth;
         Worker {
             shared,
             lane: &shared.lanes[lane],
@@ -431,8 +431,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
                 // SAFETY: the slot's buffer is at least as long as its read, which
                 // has completed; nobody else uses it.
                 let content = unsafe { std::slice::from_raw_parts_mut(start, slot.size as usize) };
-                let (carrier, findings) = (&self.shared.carrier, &self.shared.findings);
-                checker.after_read(carrier, findings, completion.slot, slot.offset, content);
+                let (target, findings) = (&self.shared.target, &self.shared.findings);
+                checker.after_read(target, findings, completion.slot, slot.offset, content);
             }
             _ => {}
         }

@@ -41,7 +41,7 @@ use drive::{Drive, Written};
 use fault::{Fates, Throttling};
 use load::{Pause, SimContext, Window};
 use pace::Pacer;
-use running::{Course, Provisions, Running};
+use running::{Course, Running, SimulatedLoad};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use steadfast_domain::measurement::{Interval, LogDelta, Sensed};
@@ -157,7 +157,7 @@ impl SimulatedSsd {
     fn load_for(
         &mut self,
         step: &Step,
-        provisions: Option<Provisions>,
+        prepared: Option<SimulatedLoad>,
         start: &Start,
     ) -> Result<Running, Halt> {
         match hand_over(&mut self.running, step) {
@@ -169,9 +169,9 @@ impl SimulatedSsd {
             Handover::New => self.end_load(),
         }
         // What was to go on, and has been ended since, begins anew.
-        provisions
-            .map_or_else(|| self.provide(&step.load), Ok)
-            .and_then(|provisions| Running::begin(&step.load, provisions, start, self.clock))
+        prepared
+            .map_or_else(|| self.prepare_load(&step.load), Ok)
+            .and_then(|prepared| Running::begin(&step.load, prepared, start, self.clock))
             .map_err(|refusal| refusal.of(step))
     }
 
@@ -349,23 +349,23 @@ impl SimulatedSsd {
         self.drive.warm(self.clock);
     }
 
-    fn provide(&self, load: &Load) -> Result<Provisions, Refusal> {
+    fn prepare_load(&self, load: &Load) -> Result<SimulatedLoad, Refusal> {
         match load {
-            Load::Stimulus(stimulus) => Ok(Provisions::Drawn(self.plan(stimulus)?)),
+            Load::Stimulus(stimulus) => Ok(SimulatedLoad::Drawn(self.plan(stimulus)?)),
             Load::Together(stimuli) => match Load::fault_at_once(stimuli) {
                 Some(why) => Err(Refusal(why)),
                 None => stimuli
                     .iter()
                     .map(|stimulus| self.plan(stimulus))
                     .collect::<Result<_, _>>()
-                    .map(Provisions::Several),
+                    .map(SimulatedLoad::Several),
             },
             Load::Script(script) => {
                 if let Some(why) = script.fault().or_else(|| self.refuse_script(script)) {
                     return Err(Refusal(why));
                 }
                 let source = Source::open(script).map_err(|error| Refusal(error.to_string()))?;
-                Ok(Provisions::Script(source))
+                Ok(SimulatedLoad::Script(source))
             }
         }
     }
@@ -529,7 +529,7 @@ impl Engine for SimulatedSsd {
     }
 
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal> {
-        Prepared::with(step, goes_on(&self.running, step), |load| self.provide(load))
+        Prepared::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
     }
 
     /// Of an open interval that a halt ends, nothing is told.
@@ -539,9 +539,9 @@ impl Engine for SimulatedSsd {
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        let (step, provisions) = prepared.into_parts();
+        let (step, prepared) = prepared.into_parts();
         let step = &step;
-        let mut load = self.load_for(step, provisions, start)?;
+        let mut load = self.load_for(step, prepared, start)?;
         let mut window = Window::new(&load.load, self.clock.max(load.measured_from()));
         let applied = self.pass_ramp(&mut load, &mut window, step).and_then(|()| {
             let before = Before { written: self.drive.written(), log: self.fates.throttling() };

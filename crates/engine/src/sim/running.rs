@@ -12,7 +12,7 @@ use steadfast_domain::{Load, Nanos};
 
 /// What is made of a load before it begins.
 #[derive(Debug)]
-pub(super) enum Provisions {
+pub(super) enum SimulatedLoad {
     Drawn(DrawPlan),
     Several(Vec<DrawPlan>),
     Script(Source),
@@ -43,7 +43,7 @@ impl Running {
     /// Begins a load at `now`, all its slots free.
     pub(super) fn begin(
         load: &Load,
-        provisions: Provisions,
+        prepared: SimulatedLoad,
         start: &Start,
         now: u64,
     ) -> Result<Running, Refusal> {
@@ -53,14 +53,14 @@ impl Running {
                 "the script was due to begin {late} ago; allow more time"
             )));
         }
-        let course = match (provisions, load) {
-            (Provisions::Drawn(plan), Load::Stimulus(stimulus)) => {
+        let course = match (prepared, load) {
+            (SimulatedLoad::Drawn(plan), Load::Stimulus(stimulus)) => {
                 Course::Drawn(Box::new(RunningLoad::begin(stimulus, plan, start, now)))
             }
-            (Provisions::Several(plans), Load::Together(stimuli)) => {
+            (SimulatedLoad::Several(plans), Load::Together(stimuli)) => {
                 Course::Several(RunningSeveral::begin(stimuli, plans, start, now))
             }
-            (Provisions::Script(source), Load::Script(script)) => {
+            (SimulatedLoad::Script(source), Load::Script(script)) => {
                 let running = RunningScript::begin(script, source, start, now);
                 Course::Script(Box::new(running.map_err(|error| Refusal(error.to_string()))?))
             }

@@ -1,8 +1,9 @@
-//! The threads of a load, and what each needs before it begins: memory, a queue
-//! to the kernel, and something to draw from or to play.
+//! The threads of a load. Each gets its memory, a queue to the kernel, and a plan to draw
+//! from or a script to play, before any of them begins.
 
 use super::ahead::Ahead;
 use super::aio::AioQueue;
+use super::blocking::BlockingQueue;
 use super::memory::{Arena, page_size};
 use super::pace::Schedule;
 use super::pattern::{Content, StampKey, WriteShape, Writer};
@@ -12,7 +13,6 @@ use super::precedence::Precedence;
 use super::queue::Queue;
 use super::ring::Ring;
 use super::shared::{Failure, Shared};
-use super::threads::BlockingQueue;
 use super::verify::{Checker, WrittenSectors};
 use super::worker::{Transfers, Worker};
 use crate::accounting::{Account, Played, SCRIPT_STREAMS};
@@ -27,20 +27,20 @@ use std::thread::JoinHandle;
 use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::Timing;
-use steadfast_domain::{Halt, Load, Nanos, Op, Replayed, ScriptLoad, Stimulus};
+use steadfast_domain::{Halt, Nanos, Op, Replayed, ScriptLoad, Stimulus};
 
-/// What is made of a load before it begins.
+/// A load that can begin: everything that is made without touching the device.
 #[derive(Debug)]
-pub(super) struct Provisions {
-    pub(super) origin: Origin,
+pub(super) struct PreparedLoad {
+    pub(super) source: IoSource,
     pub(super) content: Arc<Content>,
     pub(super) backend: Backend,
-    pub(super) shape: Shape,
+    pub(super) sizing: Sizing,
 }
 
 /// Where a load's I/Os come from.
 #[derive(Debug)]
-pub(super) enum Origin {
+pub(super) enum IoSource {
     Drawn(DrawPlan),
     Script {
         source: Source,
@@ -49,46 +49,47 @@ pub(super) enum Origin {
     },
 }
 
-/// What a load needs of threads and memory.
+/// Threads and memory of a load.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct Sizing {
     pub threads: u32,
-    /// I/Os outstanding of each thread.
+    /// Outstanding I/Os per thread.
     pub depth: u32,
-    /// The largest read and write; 0 where there is none.
+    /// Largest read in bytes; 0 if nothing is read.
     pub read: u32,
+    /// Largest write in bytes; 0 if nothing is written.
     pub write: u32,
-    /// What a thread's accounts are of.
+    /// I/O streams that each thread accounts for.
     pub streams: usize,
 }
 
-impl Shape {
-    /// That of a stimulus on a backend.
-    pub(super) fn of(stimulus: &Stimulus, backend: Backend) -> Shape {
+impl Sizing {
+    /// Sizing of a stimulus: on the threads backend, one thread per outstanding I/O.
+    pub(super) fn of(stimulus: &Stimulus, backend: Backend) -> Sizing {
         let demand = stimulus.demand;
         let (threads, depth) = match backend {
             Backend::Threads => (demand.threads.saturating_mul(demand.depth), 1),
             Backend::Uring | Backend::Aio => (demand.threads, demand.depth),
         };
         let (read, write) = (largest(stimulus, Op::Read), largest(stimulus, Op::Write));
-        Shape { threads, depth, read, write, streams: stimulus.streams.len() }
+        Sizing { threads, depth, read, write, streams: stimulus.streams.len() }
     }
 
-    /// That of a script: one thread plays it.
-    pub(super) fn of_script(script: &ScriptLoad) -> Shape {
+    /// Sizing of a script, which one thread plays.
+    pub(super) fn of_script(script: &ScriptLoad) -> Sizing {
         let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
         let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
         let of = |ios: u64| if ios > 0 { largest } else { 0 };
         let (read, write) = (of(script.counts.reads), of(script.counts.writes));
-        Shape { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
+        Sizing { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
     }
 
-    /// From one slot's read buffer to the next; 0 where nothing is read.
+    /// Bytes from one slot's read buffer to the next; 0 if nothing is read.
     fn read_stride(self) -> usize {
         (self.read as usize).next_multiple_of(page_size())
     }
 
-    /// Bytes of memory that a load's transfers and accounts take.
+    /// Memory of a load's transfers and accounts, in bytes.
     pub(super) fn memory(self, alignment: u32) -> u64 {
         let read = self.read_stride() as u64 * u64::from(self.depth);
         let write = match self.write {
@@ -100,10 +101,10 @@ impl Shape {
     }
 }
 
-/// What a thread needs before it begins, shared by all of a load.
-pub(super) struct Provision {
+/// What all threads of a load share before they begin.
+pub(super) struct ThreadSetup {
     pub task: Task,
-    pub shape: Shape,
+    pub sizing: Sizing,
     pub content: Arc<Content>,
     pub key: StampKey,
     pub sequence: u64,
@@ -111,16 +112,15 @@ pub(super) struct Provision {
     pub memory_alignment: u32,
 }
 
-/// What the threads of a load do.
+/// The work of a load's threads.
 pub(super) enum Task {
     Draw {
         stimulus: Stimulus,
         plan: Arc<DrawPlan>,
-        /// What the I/Os are drawn with.
         seed: u64,
         written: Option<Arc<WrittenSectors>>,
     },
-    /// One of them takes it.
+    /// A script, which one thread takes.
     Play(Mutex<Option<Play>>),
 }
 
@@ -133,13 +133,14 @@ pub(super) struct Play {
     timed: bool,
 }
 
-/// A script that runs, as its accountant sees it.
-pub(super) struct Score {
+/// Progress of a script that is played.
+pub(super) struct ScriptProgress {
     counts: Arc<PlayCounts>,
-    /// Ticks at which it began or went on, and the playing time until then.
+    /// Ticks at which it began or was resumed.
     pub began: u64,
+    /// Playing time before that.
     passed: Nanos,
-    /// How far it was at the end of the last interval.
+    /// I/Os played by the end of the last interval.
     position: u64,
 }
 
@@ -149,16 +150,16 @@ fn largest(stimulus: &Stimulus, op: Op) -> u32 {
     sizes.max().map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX))
 }
 
-/// Starts the threads and waits until every one has all that it needs.
+/// Starts the threads and waits until each has its memory and its queue.
 pub(super) fn spawn(
     shared: &Arc<Shared>,
-    provision: &Arc<Provision>,
+    setup: &Arc<ThreadSetup>,
     count: u32,
 ) -> Result<(Vec<JoinHandle<()>>, Vec<String>), Halt> {
     let mut threads = Vec::with_capacity(count as usize);
     for lane in 0..count {
-        let (ours, provision) = (Arc::clone(shared), Arc::clone(provision));
-        let body = move || thread_body(&ours, &provision, lane);
+        let (ours, setup) = (Arc::clone(shared), Arc::clone(setup));
+        let body = move || thread_body(&ours, &setup, lane);
         match std::thread::Builder::new().name(format!("io-{lane}")).spawn(body) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
@@ -178,13 +179,13 @@ pub(super) fn spawn(
     }
 }
 
-/// Tells that a thread has ended, however it ends.
-struct Farewell<'s> {
+/// Reports the end of a thread when dropped, also after a panic.
+struct EndNotice<'s> {
     shared: &'s Shared,
     lane: usize,
 }
 
-impl Drop for Farewell<'_> {
+impl Drop for EndNotice<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.shared.fail(Failure::Died);
@@ -194,72 +195,74 @@ impl Drop for Farewell<'_> {
 }
 
 /// One thread of a load, from its memory to its last I/O.
-fn thread_body(shared: &Shared, provision: &Provision, lane: u32) {
-    let _farewell = Farewell { shared, lane: lane as usize };
-    if let Err(why) = carry(shared, provision, lane) {
+fn thread_body(shared: &Shared, setup: &ThreadSetup, lane: u32) {
+    let _end_notice = EndNotice { shared, lane: lane as usize };
+    if let Err(why) = run_on_backend(shared, setup, lane) {
         shared.report_unready(why);
     }
 }
 
-fn carry(shared: &Shared, provision: &Provision, lane: u32) -> Result<(), String> {
-    let depth = shared.carrier.depth;
-    let transfers = transfers(provision, lane)
+/// Makes the thread's memory and its queue on the backend, and does its work.
+fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(), String> {
+    let depth = shared.target.depth;
+    let transfers = transfers(setup, lane)
         .map_err(|error| format!("no memory for the transfers of this load: {error}"))?;
     let mut notes = Vec::new();
-    match (provision.backend, &provision.task) {
+    match (setup.backend, &setup.task) {
         (Backend::Uring, _) => {
             let mut ring = Ring::new(depth).map_err(|error| format!("no io_uring: {error}"))?;
             let reads = transfers.read_buffers(depth);
             let writes = transfers.write_buffers(depth);
             // SAFETY: the worker owns queue and transfers, gives the memory back
             // only when no I/O is outstanding, and leaves the queue first.
-            let queue = unsafe { ring.queue(&shared.carrier, &reads, &writes, &mut notes) };
-            work(shared, provision, lane, queue, transfers, notes);
+            let queue = unsafe { ring.queue(&shared.target, &reads, &writes, &mut notes) };
+            run_task(shared, setup, lane, queue, transfers, notes);
         }
         (Backend::Aio, _) => {
-            let queue = AioQueue::new(&shared.carrier)
+            let queue = AioQueue::new(&shared.target)
                 .map_err(|error| format!("no Linux AIO context of {depth} I/Os: {error}"))?;
-            work(shared, provision, lane, queue, transfers, notes);
+            run_task(shared, setup, lane, queue, transfers, notes);
         }
         (Backend::Threads, Task::Draw { .. }) => {
-            let queue = BlockingQueue::new(&shared.carrier);
-            work(shared, provision, lane, queue, transfers, notes);
+            let queue = BlockingQueue::new(&shared.target);
+            run_task(shared, setup, lane, queue, transfers, notes);
         }
         (Backend::Threads, Task::Play(_)) => {
-            let queue = PoolQueue::new(&shared.carrier)
+            let queue = PoolQueue::new(&shared.target)
                 .map_err(|error| format!("no {depth} threads for I/Os: {error}"))?;
-            work(shared, provision, lane, queue, transfers, notes);
+            run_task(shared, setup, lane, queue, transfers, notes);
         }
     }
     Ok(())
 }
 
-fn transfers(provision: &Provision, lane: u32) -> io::Result<Transfers> {
-    let shape = provision.shape;
-    let read_stride = shape.read_stride();
+fn transfers(setup: &ThreadSetup, lane: u32) -> io::Result<Transfers> {
+    let sizing = setup.sizing;
+    let read_stride = sizing.read_stride();
     let reads = match read_stride {
         0 => None,
         stride => {
-            let mut arena = Arena::new(stride * shape.depth as usize)?;
+            let mut arena = Arena::new(stride * sizing.depth as usize)?;
             // Touched now, so that no I/O waits for a page.
             arena.bytes_mut().fill(0);
             Some(arena)
         }
     };
-    let writer = match shape.write {
+    let writer = match sizing.write {
         0 => None,
         largest => {
-            let shape = WriteShape::new(shape.depth, largest, provision.memory_alignment);
-            let Provision { content, key, sequence, .. } = provision;
-            Some(Writer::new(content, *key, shape, lane, *sequence)?)
+            let sizing = WriteShape::new(sizing.depth, largest, setup.memory_alignment);
+            let ThreadSetup { content, key, sequence, .. } = setup;
+            Some(Writer::new(content, *key, sizing, lane, *sequence)?)
         }
     };
     Ok(Transfers::new(reads, read_stride, writer))
 }
 
-fn work<Q: Queue>(
+/// Does the work of a thread once all threads may begin.
+fn run_task<Q: Queue>(
     shared: &Shared,
-    provision: &Provision,
+    setup: &ThreadSetup,
     lane: u32,
     queue: Q,
     transfers: Transfers,
@@ -267,14 +270,14 @@ fn work<Q: Queue>(
 ) {
     notes.extend(transfers.pages().map(|pages| pages.name().to_owned()));
     shared.lanes[lane as usize].tell(0, 0);
-    match &provision.task {
+    match &setup.task {
         Task::Draw { stimulus, plan, seed, written } => {
             let drawer = Drawer::new(Arc::clone(plan), *seed, lane);
-            let depth = shared.carrier.depth;
+            let depth = shared.target.depth;
             let checker = written.as_ref().filter(|_| stimulus.verify).map(|written| {
                 let contended = stimulus.streams.iter().any(|s| s.op == Op::Write);
-                let largest = provision.shape.read;
-                Checker::new(Arc::clone(written), provision.key, depth, largest, contended)
+                let largest = setup.sizing.read;
+                Checker::new(Arc::clone(written), setup.key, depth, largest, contended)
             });
             let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
             shared.report_ready(notes);
@@ -285,11 +288,12 @@ fn work<Q: Queue>(
         Task::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some(Play { mut player, passed, timed }) = play else { return };
-            let (precedence, told) = match timed {
-                true => Precedence::take(),
-                false => (Precedence::none(), ""),
-            };
-            notes.extend(timed.then(|| told.to_owned()));
+            let mut precedence = Precedence::none();
+            if timed {
+                let (taken, note) = Precedence::take();
+                precedence = taken;
+                notes.push(note.to_owned());
+            }
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             player.begin(start, passed);
@@ -298,53 +302,46 @@ fn work<Q: Queue>(
     }
 }
 
-/// What a load is made of: for its threads, and for its accountant.
-pub(super) struct Parts {
-    pub task: Task,
-    pub plan: Option<Arc<DrawPlan>>,
-    pub score: Option<Score>,
-}
+impl Task {
+    /// Task of a stimulus, which goes on from where the cursors of `start` stand.
+    pub(super) fn draw(
+        stimulus: &Stimulus,
+        plan: &Arc<DrawPlan>,
+        start: &Start,
+        written: Option<&Arc<WrittenSectors>>,
+    ) -> Task {
+        Task::Draw {
+            stimulus: stimulus.clone(),
+            plan: Arc::clone(plan),
+            seed: start.seed(stimulus.seed),
+            written: written.cloned(),
+        }
+    }
 
-/// Makes what the threads and the accountant of a load need.
-pub(super) fn make(
-    load: &Load,
-    origin: Origin,
-    start: &Start,
-    written: Option<&Arc<WrittenSectors>>,
-    stop: &Stop,
-) -> Result<Parts, Halt> {
-    match (origin, load) {
-        (Origin::Drawn(plan), Load::Stimulus(stimulus)) => {
-            let plan = Arc::new(plan.going_on_from(&start.cursors));
-            let task = Task::Draw {
-                stimulus: stimulus.clone(),
-                plan: Arc::clone(&plan),
-                seed: start.seed(stimulus.seed),
-                written: written.cloned(),
-            };
-            Ok(Parts { task, plan: Some(plan), score: None })
-        }
-        (Origin::Script { source, discards }, Load::Script(script)) => {
-            let ScriptPosition { ios, time: passed } = start.script;
-            let ahead = Ahead::begin(source, ios, stop)?;
-            let player = Player::new(script, ahead, ios, discards);
-            let counts = player.counts();
-            let score = Score { counts, began: 0, passed, position: ios };
-            let timed = script.timing != Timing::Closed;
-            let task = Task::Play(Mutex::new(Some(Play { player, passed, timed })));
-            Ok(Parts { task, plan: None, score: Some(score) })
-        }
-        _ => Err(Halt::Refused("a different load was prepared".to_owned())),
+    /// Task of a script, and its progress. Reads the first batches ahead.
+    pub(super) fn play(
+        script: &ScriptLoad,
+        source: Source,
+        discards: bool,
+        start: &Start,
+        stop: &Stop,
+    ) -> Result<(Task, ScriptProgress), Halt> {
+        let ScriptPosition { ios, time: passed } = start.script;
+        let ahead = Ahead::begin(source, ios, stop)?;
+        let player = Player::new(script, ahead, ios, discards);
+        let progress = ScriptProgress { counts: player.counts(), began: 0, passed, position: ios };
+        let timed = script.timing != Timing::Closed;
+        Ok((Task::Play(Mutex::new(Some(Play { player, passed, timed }))), progress))
     }
 }
 
-impl Score {
-    /// Notes how far it is, at the end of an interval.
+impl ScriptProgress {
+    /// Notes the position at the end of an interval.
     pub(super) fn mark(&mut self) {
         self.position = self.counts.position();
     }
 
-    /// What was played since the last cut; `now` is the moment of this one.
+    /// Returns what was played since the last cut; `now` is the moment of this one.
     pub(super) fn conclude(
         &self,
         mut played: Played,

@@ -3,7 +3,7 @@
 //! A thread carries one I/O, so a load has threads x queue depth of them; for a
 //! script, which one thread plays, see `pool`.
 
-use super::queue::{Carrier, Completion, Queue, Request, Wait};
+use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
 use std::ffi::c_int;
 use std::os::fd::RawFd;
 use steadfast_domain::Op;
@@ -12,14 +12,14 @@ use steadfast_domain::Op;
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
 pub(super) struct BlockingQueue<'c> {
-    carrier: &'c Carrier,
+    target: &'c QueueTarget,
     request: Option<Request>,
     completion: Option<Completion>,
 }
 
 impl<'c> BlockingQueue<'c> {
-    pub(super) fn new(carrier: &'c Carrier) -> Self {
-        BlockingQueue { carrier, request: None, completion: None }
+    pub(super) fn new(target: &'c QueueTarget) -> Self {
+        BlockingQueue { target, request: None, completion: None }
     }
 }
 
@@ -70,7 +70,7 @@ impl Queue for BlockingQueue<'_> {
 
     fn submit(&mut self, wait: Wait) -> Result<(), i32> {
         if let Some(request) = self.request.take() {
-            let result = perform(self.carrier.fd(), self.carrier.block_device, &request);
+            let result = perform(self.target.fd(), self.target.block_device, &request);
             self.completion = Some(Completion { slot: request.slot, result });
         } else if let Wait::AtMost(nanos) = wait {
             std::thread::sleep(std::time::Duration::from_nanos(nanos));
