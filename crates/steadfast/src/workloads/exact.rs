@@ -1,8 +1,8 @@
 //! An exact replay: the single I/Os of a trace as a script, and the same script
 //! opened again when a run is resumed.
 
+use super::derived::{capture_steps, provenance, step_choice};
 use super::source::{Opened, Source};
-use super::{choice, provenance, steps};
 use crate::cli::ProcedureArguments;
 use crate::cli::replay::{Reopened, ReplayArguments};
 use anyhow::{Context, anyhow, bail};
@@ -30,8 +30,8 @@ pub(super) fn workload(
     let named = || opened.name.clone();
     let demand = demand(chosen.threads, chosen.depth);
     let (script, load) = script(&opened, replay, demand, device)?;
-    let choice = choice(&opened, replay);
-    let native = steps(&opened, &choice).with_context(named)?;
+    let choice = step_choice(&opened, replay);
+    let native = capture_steps(&opened, &choice).with_context(named)?;
     opened.say_damage();
     let mut told = provenance(&opened, &choice, &native.workload);
     told.origin.push(("Replay".to_owned(), manner(&script, &load)));

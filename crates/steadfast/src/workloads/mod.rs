@@ -2,6 +2,7 @@
 //! is chosen, and the single I/Os of an exact replay.
 
 mod apportioned;
+mod derived;
 mod exact;
 pub mod reference;
 mod source;
@@ -11,13 +12,13 @@ use crate::cli::replay::ReplayArguments;
 use crate::cli::trace::DeriveArguments;
 use crate::exit::misuse;
 use anyhow::Context;
+use derived::{capture_steps, provenance, step_choice};
 use source::{Opened, Source};
 use std::path::PathBuf;
 use steadfast_domain::{AppliedWorkload, Device};
 use steadfast_procedures::rwsw::NAMES;
-use steadfast_trace::replay::applied::{Provenance, cumulative, origin};
-use steadfast_trace::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
-use steadfast_trace::workload::{Threshold, Workload};
+use steadfast_trace::replay::StepChoice;
+use steadfast_trace::replay::applied::cumulative;
 use steadfast_trace::workload_file::WorkloadStep;
 
 pub use apportioned::{each_target, is_apportioned};
@@ -75,7 +76,7 @@ fn stepwise(
     needs_steps: bool,
 ) -> anyhow::Result<AppliedWorkload> {
     let named = || opened.name.clone();
-    let choice = choice(opened, replay);
+    let choice = step_choice(opened, replay);
     if let Source::Workload(file) = &opened.source
         && !needs_steps
         && file.steps.is_empty()
@@ -83,7 +84,7 @@ fn stepwise(
         let workload = cumulative(file, &choice, provenance(opened, &choice, &file.workload));
         return workload.with_context(named);
     }
-    let native = steps(opened, &choice).with_context(named)?;
+    let native = capture_steps(opened, &choice).with_context(named)?;
     opened.say_damage();
     let told = provenance(opened, &choice, &native.workload);
     let mut workload = native.applied(told);
@@ -100,59 +101,5 @@ pub fn kept_steps(arguments: &DeriveArguments) -> anyhow::Result<Vec<WorkloadSte
         threshold: arguments.threshold,
         step_ns: arguments.step.map(|step| step.0),
     };
-    Ok(steps(&opened, &choice).with_context(|| opened.name.clone())?.kept())
-}
-
-/// The capture steps of a source.
-fn steps(opened: &Opened, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
-    NativeSteps::of(
-        &match &opened.source {
-            Source::Capture(captured) => StepSource::Capture(captured),
-            Source::Workload(file) => StepSource::Workload(file),
-            Source::Representation(text) => StepSource::Representation(text),
-        },
-        choice,
-    )
-}
-
-fn choice(opened: &Opened, replay: &ReplayArguments) -> StepChoice {
-    let usual = match &opened.source {
-        // What it leaves out was decided when it was made.
-        Source::Workload(_) => Threshold(0),
-        _ if replay.exact => Threshold(0),
-        _ => Threshold::USUAL,
-    };
-    StepChoice {
-        pass: opened.pass.clone(),
-        by: replay.by,
-        threshold: replay.threshold.unwrap_or(usual),
-        step_ns: replay.step.map(|step| step.0),
-    }
-}
-
-/// Where the workload comes from, and what was chosen of it.
-fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Provenance {
-    let mut facts = origin(&opened.conditions);
-    let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));
-    if let Some(told) = opened.pass.filter.told(&opened.conditions) {
-        tell("Chosen I/Os", told);
-    }
-    tell(
-        "Applied Streams",
-        format!(
-            "{} of {} ({} or more by {})",
-            workload.streams.len(),
-            workload.total_streams,
-            choice.threshold,
-            choice.by
-        ),
-    );
-    Provenance {
-        name: opened.title.clone(),
-        source: opened.name.clone(),
-        origin: facts,
-        demand: opened.demand(workload),
-        data_pattern: opened.data_pattern(),
-        placement: opened.placement(),
-    }
+    Ok(capture_steps(&opened, &choice).with_context(|| opened.name.clone())?.kept())
 }

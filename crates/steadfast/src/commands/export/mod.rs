@@ -1,5 +1,6 @@
 //! `steadfast export`: runs in forms that other programs read.
 
+mod column;
 mod fio;
 mod run_columns;
 mod step_columns;
@@ -12,6 +13,7 @@ use crate::exit::ExitState;
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::Context;
+use column::Column;
 use run_columns::Run;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,9 +22,6 @@ use steadfast_trace::table::{Kind, TableWriter, Value};
 
 /// The version of the tables' columns. It rises with any change but an added column.
 const VERSION: u32 = 1;
-
-/// A column: its name with the unit, what it holds, and its value in a row.
-pub type Column<R> = (&'static str, Kind, fn(&R) -> Value);
 
 /// Writes what is asked for.
 pub fn run(arguments: &ExportCommandArguments) -> anyhow::Result<ExitState> {
@@ -91,19 +90,4 @@ fn table<R>(
     }
     let rows = table.rows();
     Ok((rows, table.finish()?))
-}
-
-/// A text, where there is one.
-fn text(text: Option<impl Into<String>>) -> Value {
-    text.map_or(Value::Missing, |text| Value::Text(text.into()))
-}
-
-/// A count, where there is one.
-fn count(count: Option<u64>) -> Value {
-    count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Integer)
-}
-
-/// A number, where there is one.
-fn number(number: Option<f64>) -> Value {
-    number.filter(|number| number.is_finite()).map_or(Value::Missing, Value::Number)
 }

@@ -1,7 +1,7 @@
 //! The columns that every row has: which run it is of.
 
+use super::column::{Column, count, text};
 use super::step_columns::{Second, Step};
-use super::{Column, count, text};
 use crate::output;
 use std::collections::BTreeSet;
 use std::path::Path;

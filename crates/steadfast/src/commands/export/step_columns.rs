@@ -1,6 +1,6 @@
 //! The columns of a step, and of a second of it.
 
-use super::{Column, count, number, text};
+use super::column::{Column, count, number, text};
 use std::sync::Arc;
 use steadfast_domain::load_words::{alignment_text, content_text, pace_text, zones_text};
 use steadfast_domain::measurement::{Interval, IntervalTally};

@@ -1,0 +1,65 @@
+//! Capture steps of an opened workload, and the provenance that a report prints.
+
+use super::source::{Opened, Source};
+use crate::cli::replay::ReplayArguments;
+use steadfast_trace::replay::applied::{Provenance, origin};
+use steadfast_trace::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
+use steadfast_trace::workload::{Threshold, Workload};
+
+/// Returns the capture steps of an opened workload.
+pub(super) fn capture_steps(
+    opened: &Opened,
+    choice: &StepChoice,
+) -> Result<NativeSteps, ReplayError> {
+    NativeSteps::of(
+        &match &opened.source {
+            Source::Capture(captured) => StepSource::Capture(captured),
+            Source::Workload(file) => StepSource::Workload(file),
+            Source::Representation(text) => StepSource::Representation(text),
+        },
+        choice,
+    )
+}
+
+/// Returns which steps and streams the options choose.
+pub(super) fn step_choice(opened: &Opened, replay: &ReplayArguments) -> StepChoice {
+    let usual = match &opened.source {
+        // What it leaves out was decided when it was made.
+        Source::Workload(_) => Threshold(0),
+        _ if replay.exact => Threshold(0),
+        _ => Threshold::USUAL,
+    };
+    StepChoice {
+        pass: opened.pass.clone(),
+        by: replay.by,
+        threshold: replay.threshold.unwrap_or(usual),
+        step_ns: replay.step.map(|step| step.0),
+    }
+}
+
+/// Returns where a workload comes from and what was chosen from it, for the report.
+pub(super) fn provenance(opened: &Opened, choice: &StepChoice, workload: &Workload) -> Provenance {
+    let mut facts = origin(&opened.conditions);
+    let mut tell = |label: &str, value: String| facts.push((label.to_owned(), value));
+    if let Some(told) = opened.pass.filter.told(&opened.conditions) {
+        tell("Chosen I/Os", told);
+    }
+    tell(
+        "Applied Streams",
+        format!(
+            "{} of {} ({} or more by {})",
+            workload.streams.len(),
+            workload.total_streams,
+            choice.threshold,
+            choice.by
+        ),
+    );
+    Provenance {
+        name: opened.title.clone(),
+        source: opened.name.clone(),
+        origin: facts,
+        demand: opened.demand(workload),
+        data_pattern: opened.data_pattern(),
+        placement: opened.placement(),
+    }
+}
