@@ -348,7 +348,7 @@ impl SequenceLoad {
         for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp] {
             if time > LONGEST {
                 return Err(Unfit::Other(format!(
-                    "it lasts {time}, and a load lasts at most {LONGEST} (365 days); choose a \
+                    "the load lasts {time}, more than the maximum of {LONGEST} (365 days); choose a \
                      shorter time"
                 )));
             }
@@ -379,8 +379,8 @@ impl SequenceLoad {
             .find(|stream| !whole(stream.size) || !whole(stream.alignment()));
         odd.map_or(Ok(()), |stream| {
             Err(Unfit::Sector(format!(
-                "'{stream}' has a transfer size or an alignment that is no whole number of sectors \
-                 of {sector} B"
+                "the transfer size or the alignment of '{stream}' is not a multiple of the sector \
+                 size of {sector} B"
             )))
         })
     }
@@ -389,7 +389,7 @@ impl SequenceLoad {
         let from = Bytes(self.extent.from.of(capacity, sector).0.next_multiple_of(sector));
         if from >= capacity {
             return Err(Unfit::Other(format!(
-                "it begins at byte {}, and the target has {} bytes",
+                "the load begins at byte {}, but the target has only {} bytes",
                 from.0, capacity.0
             )));
         }
@@ -401,8 +401,8 @@ impl SequenceLoad {
                 _ if self.extent.clipped => left,
                 length => {
                     return Err(Unfit::Other(format!(
-                        "it needs {} ({} bytes) from byte {}, and the target has {} bytes; choose a \
-                         smaller size or a larger target",
+                        "the load needs {} ({} bytes) from byte {}, but the target has only {} \
+                         bytes; choose a smaller size or a larger target",
                         length.binary(),
                         length.0,
                         from.0,
@@ -425,7 +425,7 @@ impl SequenceLoad {
         let laps = self.until.laps.map(|laps| self.whole_transfers(range).0.saturating_mul(laps));
         let least = amount.into_iter().chain(laps.map(Bytes)).min();
         match least {
-            Some(Bytes(0)) => Err(Unfit::Other("it ends before its first I/O".into())),
+            Some(Bytes(0)) => Err(Unfit::Other("the load ends before its first I/O".into())),
             least => Ok(least),
         }
     }
