@@ -36,7 +36,7 @@ pub struct Interval {
     /// True if the interval is shorter than intended because the step ended inside it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// One entry per operation of which an I/O completed in the interval.
+    /// One entry per operation that completed an I/O in the interval.
     pub tallies: Vec<IntervalTally>,
 }
 
@@ -395,14 +395,14 @@ impl Measurement {
     }
     /// Returns the sum of the tallies of all streams with this operation.
     pub fn direction(&self, op: Op) -> Tally {
-        self.added(|stream| stream.op == op)
+        self.sum_where(|stream| stream.op == op)
     }
     /// Returns the tally of reads and writes together: the I/O count of a mixed step is their sum,
     /// never a mean weighted by the mix.
     pub fn total(&self) -> Tally {
-        self.added(|stream| stream.op != Op::Flush)
+        self.sum_where(|stream| stream.op != Op::Flush)
     }
-    fn added(&self, wanted: impl Fn(&StreamTally) -> bool) -> Tally {
+    fn sum_where(&self, wanted: impl Fn(&StreamTally) -> bool) -> Tally {
         let mut sum = Tally::default();
         self.streams.iter().filter(|s| wanted(s)).for_each(|s| sum.merge(&s.tally));
         sum

@@ -187,7 +187,7 @@ pub struct ScriptLoad {
     pub span: Nanos,
     /// Largest transfer size, discards excluded.
     pub largest: Bytes,
-    /// Unit of which every offset and size is a multiple.
+    /// Common unit: every offset and size is a multiple of it.
     pub unit: Bytes,
     /// End of the touched bytes: the offset after the last one.
     pub reach: Bytes,
@@ -227,9 +227,9 @@ impl ScriptLoad {
     /// it can.
     pub fn fault(&self) -> Option<String> {
         let why = if self.demand.outstanding() == 0 {
-            format!("demand {} leaves nothing outstanding", self.demand)
+            format!("demand {} has no outstanding I/O", self.demand)
         } else if self.timing == (Timing::Faster { thousandths: 0 }) {
-            "played 0 times as fast it would never end".to_owned()
+            "at 0 times the original speed it would never end".to_owned()
         } else if self.unit.0 == 0 && self.reach.0 > 0 {
             "the alignment of its offsets is missing".to_owned()
         } else if self.open.is_none() {

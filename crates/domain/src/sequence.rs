@@ -111,8 +111,8 @@ pub struct SequenceStep {
     /// Purpose of the step.
     #[serde(default)]
     pub role: StepRole,
-    /// Number of attempts, of which the one with the highest throughput in bytes per second counts.
-    /// `None`, 0 and 1 mean one attempt.
+    /// Number of attempts; the one with the highest throughput in bytes per second counts. `None`,
+    /// 0 and 1 mean one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
     /// True if the device is purged before every attempt.
@@ -348,8 +348,8 @@ impl SequenceLoad {
         for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp] {
             if time > LONGEST {
                 return Err(Unfit::Other(format!(
-                    "the load lasts {time}, more than the maximum of {LONGEST} (365 days); choose a \
-                     shorter time"
+                    "the load lasts {time}, more than the maximum of {LONGEST} (365 days); choose \
+                     a shorter time"
                 )));
             }
         }

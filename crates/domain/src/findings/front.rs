@@ -57,7 +57,7 @@ pub struct KeyFigure {
     pub unit: String,
     /// Significant digits of the value.
     pub digits: u8,
-    /// Lowest and highest value of the rounds of which the value is the mean; `None` if unknown.
+    /// Lowest and highest of the rounds whose mean is the value; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
 }
@@ -85,7 +85,7 @@ impl KeyFigure {
     pub fn of_buckets(self) -> Self {
         KeyFigure { digits: OF_BUCKETS, ..self }
     }
-    /// Sets the lowest and highest of the values of which the figure is the mean.
+    /// Sets the lowest and highest of the values whose mean is the figure.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         KeyFigure { range, ..self }
     }

@@ -26,8 +26,8 @@ pub struct Metric {
     pub unit: String,
     /// Value, not rounded.
     pub value: f64,
-    /// Lowest and highest value of the rounds of which the value is the mean, that is, its
-    /// variation during the measurement; `None` if unknown.
+    /// Lowest and highest of the rounds whose mean is the value: its variation during the
+    /// measurement. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
 }
@@ -56,7 +56,7 @@ impl Metric {
     pub fn only(self, direction: Option<Op>) -> Self {
         Metric { direction, ..self }
     }
-    /// Sets the lowest and highest of the values of which the metric is the mean.
+    /// Sets the lowest and highest of the values whose mean is the metric.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         Metric { range, ..self }
     }
