@@ -57,7 +57,7 @@ pub enum Halt {
 }
 
 /// The test bench that a procedure drives. It may be live, simulated, rehearsing or resuming; the
-/// procedure cannot distinguish them.
+/// procedure cannot distinguish them. Methods return a [`Halt`] if the run has to stop.
 pub trait Bench {
     /// Sets write cache and queue, and returns the conditions read back.
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt>;

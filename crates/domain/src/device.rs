@@ -82,11 +82,12 @@ pub struct Device {
     pub transport: Transport,
     /// Model number; `None` if unknown.
     pub model: Option<String>,
-    /// Serial number, with the namespace where the controller has several; `None` if unknown.
+    /// Serial number, followed by the namespace if the controller has several, and by the
+    /// partition; `None` if unknown.
     pub serial: Option<String>,
     /// Firmware revision; `None` if unknown.
     pub firmware: Option<String>,
-    /// World-wide identifier (EUI, NGUID, NAA), with the namespace; `None` if unknown.
+    /// World-wide identifier (EUI, NGUID, NAA), followed by the partition; `None` if unknown.
     pub wwid: Option<String>,
     /// User capacity in bytes.
     pub capacity: Bytes,

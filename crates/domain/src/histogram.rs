@@ -52,7 +52,7 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// Returns the bucket index of a short response time in nanoseconds, computed from its
     /// floating-point representation: the exponent and the first bits of the mantissa give the
-    /// bucket. It has no branch, so that a loop over many values can be vectorized.
+    /// bucket. It needs no branch, so that a loop over many values can be vectorized.
     #[inline(always)]
     pub const fn index_of_short(ns: i32) -> u32 {
         let (sign_and_exponent, exponent_of_half) = (12, 1022);
@@ -133,6 +133,16 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// Returns the response time that `fraction` of the I/Os did not exceed: the upper edge of its
     /// bucket. `None` if the histogram is empty.
+    ///
+    /// ```
+    /// use steadfast_domain::{FineHistogram, Nanos};
+    /// let mut counts = vec![0u64; FineHistogram::LEN];
+    /// counts[FineHistogram::index(100)] = 99;
+    /// counts[FineHistogram::index(1_000)] = 1;
+    /// let histogram = FineHistogram::from_dense(&counts);
+    /// assert_eq!(histogram.quantile(0.99), Some(Nanos(100)));
+    /// assert_eq!(histogram.supported_quantile(0.99), None); // only one I/O lies beyond it
+    /// ```
     pub fn quantile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
         let mut seen = 0;

@@ -29,6 +29,15 @@ pub enum NotationError {
 ///
 /// `RWnn` stands for nn percent reads (`RW0` all writes, `RW100` all reads). A pattern corresponds
 /// to one or two I/O streams of a stimulus.
+///
+/// ```
+/// use steadfast_domain::notation::{AccessPattern, NotationError};
+/// let pattern: AccessPattern = "RND 4K RW65".parse()?;
+/// assert_eq!(pattern.read_percent, 65);
+/// assert_eq!(pattern.streams().len(), 2);
+/// assert_eq!(pattern.to_string(), "RND 4K RW65");
+/// # Ok::<(), NotationError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AccessPattern {
     /// Random, or sequential with a cursor.

@@ -25,7 +25,7 @@ pub struct DueIo {
     pub offset: Bytes,
     /// Transfer size; 0 for a flush.
     pub size: Bytes,
-    /// Closed loop: delay after the I/O could be submitted.
+    /// Closed loop: think time, the delay once the queue depth allows the I/O.
     pub think: Nanos,
     /// Closed loop: maximum number of I/Os outstanding, this one included; `None` if the load's
     /// demand is the limit.

@@ -95,6 +95,19 @@ impl Verdict {
 }
 
 /// Judges the window that ends with the last round.
+///
+/// ```
+/// use steadfast_domain::steady_state::{Criteria, Point, Track, judge};
+/// let points = (1..)
+///     .zip([100.0, 101.0, 99.0, 100.0, 102.0])
+///     .map(|(round, value)| Point { round, value: Some(value), after_gap: false })
+///     .collect();
+/// let track = Track { name: "RND 4K W".into(), unit: "IOPS".into(), points };
+/// let criteria = Criteria { window: 5, data_excursion: 0.20, slope_excursion: 0.10 };
+/// let verdict = judge(&[track], &criteria);
+/// assert!(verdict.steady);
+/// assert_eq!(verdict.window, Some((1, 5)));
+/// ```
 pub fn judge(tracks: &[Track], criteria: &Criteria) -> Verdict {
     let last = tracks.iter().map(|t| t.points.len()).min().unwrap_or(0);
     judge_at(tracks, criteria, last)

@@ -82,11 +82,20 @@ impl Bytes {
     pub fn as_kib(self) -> f64 {
         self.0 as f64 / 1024.0
     }
-    /// Rounds down to a multiple of `unit` bytes. Panics if `unit` is 0.
+    /// Rounds down to a multiple of `unit` bytes.
+    ///
+    /// # Panics
+    /// Panics if `unit` is 0.
     pub const fn round_down(self, unit: u64) -> Self {
         Bytes(self.0 - self.0 % unit)
     }
     /// Returns the size in the largest binary unit that divides it: `8 GiB`, `4 MiB`, `1000 B`.
+    ///
+    /// ```
+    /// use steadfast_domain::Bytes;
+    /// assert_eq!(Bytes::kib(128).binary(), "128 KiB");
+    /// assert_eq!(Bytes(1000).binary(), "1000 B");
+    /// ```
     pub fn binary(self) -> String {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let fits = |(_, unit): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*unit);
