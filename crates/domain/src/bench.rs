@@ -17,7 +17,7 @@ pub enum Halt {
     /// The device no longer responds.
     #[error("{device} is gone: {why}")]
     DeviceGone {
-        /// Device.
+        /// Path of the device.
         device: String,
         /// Message of the kernel.
         why: String,
@@ -25,7 +25,7 @@ pub enum Halt {
     /// Too many I/Os failed for the step to be valid.
     #[error("{place}: {count} I/Os failed, the first a {first}; the step is void")]
     Faults {
-        /// Step.
+        /// Place of the step.
         place: String,
         /// Number of failed I/Os.
         count: u64,
@@ -38,7 +38,7 @@ pub enum Halt {
          frozen, suspended, or the virtual machine paused); the step is void"
     )]
     Stalled {
-        /// Step.
+        /// Place of the step.
         place: String,
         /// Time in which no thread could run.
         stalled: Nanos,

@@ -112,8 +112,7 @@ pub struct Device {
 
 impl Device {
     /// Returns the text that a user types to confirm that the device may be overwritten: the serial
-    /// number, with the namespace where there is more than one; the kernel name if there is no
-    /// serial number.
+    /// number with its suffixes, or the kernel name if there is no serial number.
     pub fn confirmation(&self) -> &str {
         self.serial.as_deref().unwrap_or(&self.name)
     }

@@ -1,5 +1,5 @@
-//! Descriptions in words of what streams, demand and range of a load do not show: its pace, the
-//! alignment of its offsets, its zones and its data. Plans, reports and exports use the same words.
+//! Describes in words the parts of a load that its streams, demand and range do not show: pace,
+//! alignment of the offsets, zones and data. Plans, reports and exports use the same words.
 
 use crate::stimulus::{DataPattern, IoStream, Order, Pace, Zone};
 use crate::text::number;
