@@ -1,108 +1,107 @@
-//! An [`AppliedWorkload`]: the I/O streams of a captured workload that a test
-//! applies, with exact counts, and where they came from.
+//! An [`AppliedWorkload`]: the I/O streams of a captured workload that a test applies, with exact
+//! counts and their origin.
 //!
-//! It stands in a run's settings as a whole: a run can be resumed, and its report
-//! made, without the file that it was read from. The I/Os of an exact replay do
-//! not; of them it holds the description, and where they are read from.
+//! A run's settings contain it completely: the run can be resumed, and its report created, without
+//! the file that it was read from. The I/Os of an exact replay are not included, only their
+//! description and the place from which they are read.
 
 use crate::script::ScriptLoad;
 use crate::stimulus::{DataPattern, Demand, IoStream, Pace};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// The streams of a captured workload that are applied.
+/// The streams of a captured workload that a test applies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AppliedWorkload {
-    /// What it is called in reports.
+    /// Name in reports.
     pub name: String,
-    /// The file that it was read from, or the name of a reference workload.
+    /// File that it was read from, or name of a reference workload.
     pub source: String,
-    /// Facts to be disclosed, label and value, in the order of printing: capture tool,
-    /// layer, host and device, what was chosen (times, processes, streams, threshold).
+    /// Facts to be disclosed, label and value, in print order: capture tool, layer, host and
+    /// device, and the selection (times, processes, streams, threshold).
     #[serde(default)]
     pub origin: Vec<(String, String)>,
-    /// What a reader of the numbers must know, one sentence each.
+    /// Remarks that a reader of the numbers must know, one sentence each.
     #[serde(default)]
     pub remarks: Vec<String>,
-    /// The applied streams; the weight of each is its count in the capture.
+    /// Applied streams; the weight of each is its count in the capture.
     pub streams: Vec<IoStream>,
-    /// All I/Os of the capture, of streams that are not applied too.
+    /// Number of all I/Os of the capture, including streams that are not applied.
     pub captured_ios: u64,
-    /// All bytes of the capture; `None` where only those of some streams are known.
+    /// All bytes of the capture; `None` if only those of some streams are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub captured_bytes: Option<Bytes>,
-    /// All streams of the capture.
+    /// Number of all streams of the capture.
     pub captured_streams: u64,
-    /// Threads x outstanding I/Os, where the source says them.
+    /// Threads x outstanding I/Os; `None` if the source does not specify them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<Demand>,
-    /// What is written.
+    /// Data pattern of the writes.
     #[serde(default)]
     pub data_pattern: DataPattern,
-    /// The capture steps with I/Os of applied streams, in order; empty where the
-    /// source keeps none.
+    /// Capture steps with I/Os of applied streams, in order; empty if the source has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<AppliedStep>,
-    /// The single I/Os of an exact replay.
+    /// Description of the I/Os of an exact replay; `None` for a composite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptLoad>,
-    /// How the script is opened again: its files by their full paths, then the options
-    /// that choose from them, as on the command line.
+    /// Arguments that reopen the script: full paths of its files, then the options that select from
+    /// them, as on the command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened_by: Vec<String>,
 }
 
-/// One capture step: what is applied in it, and how the captured storage did.
+/// One capture step: the load applied in it, and the figures of the captured storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AppliedStep {
-    /// From the beginning of the first.
+    /// Start of the step, since the start of the first one.
     pub began: Nanos,
-    /// Its length.
+    /// Length of the step.
     pub lasted: Nanos,
-    /// Which of the workload's streams, by their place in it, and how many I/Os.
+    /// Streams of the step: index in [`AppliedWorkload::streams`] and number of I/Os.
     pub streams: Vec<(usize, u64)>,
-    /// Threads x outstanding I/Os with which it is applied.
+    /// Threads x outstanding I/Os with which the step is applied.
     pub demand: Demand,
-    /// When its I/Os are due: at its rate where the captured demand was below 1.
+    /// Schedule of the I/Os: the captured rate if the captured demand was below 1.
     pub pace: Pace,
-    /// All I/Os of the step in the capture.
+    /// Number of all I/Os of the step in the capture.
     pub captured_ios: u64,
     /// All bytes of the step in the capture.
     pub captured_bytes: Bytes,
-    /// I/Os outstanding in the capture, averaged over the step's time.
+    /// Mean number of I/Os outstanding in the capture; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_mean: Option<f64>,
-    /// Most I/Os outstanding in the capture.
+    /// Maximum number of I/Os outstanding in the capture; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding_max: Option<u32>,
-    /// Mean response time in the capture.
+    /// Mean response time in the capture; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_mean: Option<Nanos>,
-    /// Longest response time in the capture.
+    /// Longest response time in the capture; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_max: Option<Nanos>,
 }
 
 impl AppliedWorkload {
-    /// I/Os of the applied streams in the capture.
+    /// Returns the number of I/Os of the applied streams in the capture.
     pub fn applied_ios(&self) -> u64 {
         self.streams.iter().map(|stream| u64::from(stream.weight)).sum()
     }
 
-    /// Bytes of the applied streams in the capture.
+    /// Returns the bytes of the applied streams in the capture, saturating.
     pub fn applied_bytes(&self) -> Bytes {
         let bytes = |s: &IoStream| u64::from(s.weight).saturating_mul(s.size.0);
         Bytes(self.streams.iter().map(bytes).fold(0, u64::saturating_add))
     }
 
-    /// Whether it changes what a device holds.
+    /// Returns true if applying the workload changes the data on the device.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.alters())
             || self.script.as_ref().is_some_and(ScriptLoad::alters)
     }
 
-    /// The composite of one capture step, weighed by its own counts. Counts are
-    /// halved together until they fit a weight.
+    /// Returns the streams of one capture step, weighted by the step's own counts. All counts are
+    /// halved together until they fit a weight; a stream keeps at least weight 1.
     pub fn streams_of(&self, step: &AppliedStep) -> Vec<IoStream> {
         let most = step.streams.iter().map(|(_, ios)| *ios).max().unwrap_or(0);
         let shift = (u64::BITS - most.leading_zeros()).saturating_sub(u32::BITS);

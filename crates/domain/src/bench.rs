@@ -1,4 +1,4 @@
-//! The traits that a test specification is written against.
+//! Traits against which a test specification is written.
 
 use crate::conditions::Conditions;
 use crate::findings::Findings;
@@ -8,75 +8,75 @@ use crate::record::{Note, Record};
 use crate::step::Step;
 use crate::units::Nanos;
 
-/// Why a run stops where it is. All finished steps are on disk.
+/// Reason why a run stops before its end. All finished steps are on disk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Halt {
-    /// The user asked for it.
+    /// The user requested it.
     #[error("stopped on request")]
     Stopped,
-    /// The device does not answer any more.
+    /// The device no longer responds.
     #[error("{device} is gone: {why}")]
     DeviceGone {
-        /// Which device.
+        /// Path of the device.
         device: String,
-        /// What the kernel said.
+        /// Message of the kernel.
         why: String,
     },
-    /// Too many I/Os failed for the step to mean anything.
+    /// Too many I/Os failed for the step to be valid.
     #[error("{place}: {count} I/Os failed, the first a {first}; the step is void")]
     Faults {
-        /// Which step.
+        /// Place of the step.
         place: String,
-        /// How many.
+        /// Number of failed I/Os.
         count: u64,
-        /// The first of them.
+        /// Description of the first failed I/O.
         first: String,
     },
-    /// The process was frozen for so much of a step that it means nothing.
+    /// No thread of the program could run for too large a part of a step, which is therefore void.
     #[error(
         "{place}: for {stalled} of {elapsed} no thread of this program could run (stopped, \
          frozen, suspended, or the virtual machine paused); the step is void"
     )]
     Stalled {
-        /// Which step.
+        /// Place of the step.
         place: String,
-        /// For how long.
+        /// Time in which no thread could run.
         stalled: Nanos,
-        /// Of how much.
+        /// Measured time of the step.
         elapsed: Nanos,
     },
-    /// The engine, the rig or the host cannot do what is asked.
+    /// The engine, the test setup or the host cannot do what was requested.
     #[error("{0}")]
     Refused(String),
-    /// The ledger could not be written: no more steps are begun.
+    /// The ledger could not be written, so no further step begins.
     #[error("{0}")]
     Ledger(String),
-    /// The resumed procedure does not do what the journal says was done.
+    /// The resumed procedure deviates from the steps in the journal.
     #[error("the journal does not match this procedure: {0}")]
     Mismatch(String),
 }
 
-/// The test bench that a procedure drives. Live, simulated, rehearsing or
-/// resuming: a procedure cannot tell.
+/// The test bench that a procedure drives. It may be live, simulated, rehearsing or resuming; the
+/// procedure cannot distinguish them. Methods return a [`Halt`] if the run has to stop.
 pub trait Bench {
-    /// Sets write cache and queue; returns what was read back.
+    /// Sets write cache and queue, and returns the conditions read back.
     fn settle(&mut self, wanted: &Conditions) -> Result<Conditions, Halt>;
-    /// Brings the device to the state of never having been written.
+    /// Purges the device: returns it to a state as if it had never been written.
     fn purge(&mut self) -> Result<Purge, Halt>;
-    /// Applies a step and measures it. It is on disk when this returns.
+    /// Applies a step and measures it. The outcome is on disk when this returns.
     fn apply(&mut self, step: &Step) -> Result<Outcome, Halt>;
-    /// Leaves the device alone.
+    /// Leaves the device idle for `time`.
     fn idle(&mut self, time: Nanos) -> Result<(), Halt>;
-    /// Keeps a verdict, a choice or a caveat, and shows it. A note that could
-    /// not be kept halts the next step.
+    /// Records a verdict, a choice or a caveat, and shows it. If a note could not be recorded, the
+    /// next step halts.
     fn note(&mut self, note: &Note);
 }
 
 /// A test specification as code.
 pub trait Procedure {
-    /// The specification's own loop.
+    /// Runs the specification's own loop on the bench.
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt>;
-    /// What a record means. Pure: every verdict is computed again, by the
-    /// functions that `conduct` used.
+    /// Computes the findings of a record. Pure: every verdict is recomputed by the functions that
+    /// `conduct` used.
     fn study(&self, record: &Record) -> Findings;
 }

@@ -1,319 +1,316 @@
-//! The name of every caveat. Whoever filters, groups or changes caveats does it by these;
-//! their texts are for readers. Names are kept in journals and in findings, so none
-//! changes its meaning.
+//! IDs of all caveats. Programs filter, group and modify caveats by ID; the texts are for readers.
+//! Journals and findings store the IDs, so an ID never changes its meaning.
 
-/// The active range is not the class's.
+/// The active range is not that of the class.
 pub const ACTIVE_RANGE: &str = "active-range";
-/// Where the client's active range lies could not be checked against the document.
+/// The location of the client's active range could not be checked against the document.
 pub const AR_LAYOUT: &str = "ar-layout";
-/// Where the segments of scattered active ranges lie could not be checked.
+/// The locations of the segments of scattered active ranges could not be checked.
 pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 /// DIRTH: no demand kept the response time below its ceiling.
 pub const ART_CEILING: &str = "art-ceiling";
-/// An interrupted test that allows no gap restarted with its purge.
+/// A test that allows no gap was interrupted and restarted with its purge.
 pub const BEGUN_ANEW: &str = "begun-anew";
-/// I/Os of a trace end beyond their device.
+/// I/Os of a trace extend beyond the end of their device.
 pub const BEYOND_DEVICE: &str = "beyond-device";
-/// A block size is smaller than the device's sector.
+/// A block size was omitted because it is smaller than the device's sector.
 pub const BLOCK_SIZE_LEFT_OUT: &str = "block-size-left-out";
-/// A capture took so much processor time that it may have changed what it saw.
+/// A capture used so much CPU time that it may have affected the I/O that it recorded.
 pub const CAPTURE_COST: &str = "capture-cost";
 /// The capture was killed: its file was read up to its last complete row group.
 pub const CAPTURE_KILLED: &str = "capture-killed";
-/// A remark that the capture itself made.
+/// A remark that the capture itself recorded.
 pub const CAPTURE_REMARK: &str = "capture-remark";
-/// A processor quota of the program's control groups stopped it during steps.
+/// A CPU quota stopped the program's control groups during steps.
 pub const CGROUP_THROTTLED: &str = "cgroup-throttled";
-/// The names of some cgroups of a capture are not known.
+/// The names of some cgroups of a capture are unknown.
 pub const CGROUPS_UNKNOWN: &str = "cgroups-unknown";
 /// Rules of the composite workload that could not be checked.
 pub const COMPOSITE_RULES: &str = "composite-rules";
-/// A condition that was asked for is not so.
+/// A requested condition is not met.
 pub const CONDITION_UNMET: &str = "condition-unmet";
-/// Host or device settings read back otherwise than before. The bench's own note.
+/// Settings of host or device changed since they were read back. Added by the bench.
 pub const CONDITIONS_CHANGED: &str = "conditions-changed";
-/// A load thread used up its processor.
+/// A load thread used all the time of its CPU.
 pub const CPU_BOUND: &str = "cpu-bound";
 /// The device raised a critical warning.
 pub const CRITICAL_WARNING: &str = "critical-warning";
-/// How the cursors of sequential streams move could not be checked.
+/// The rule for the cursors of sequential streams could not be checked.
 pub const CURSOR: &str = "cursor";
-/// The data written are not the random data that the method asks for.
+/// The data written are not the random data that the method requires.
 pub const DATA_PATTERN: &str = "data-pattern";
 /// The demand is not the recommended one.
 pub const DEMAND: &str = "demand";
-/// Queue depths of a trace were counted, not recorded.
+/// Queue depths of a trace were counted from its I/Os, not recorded.
 pub const DEPTH_COUNTED: &str = "depth-counted";
-/// Queue depths of a trace are not known.
+/// Queue depths of a trace are unknown.
 pub const DEPTH_UNKNOWN: &str = "depth-unknown";
 /// The two captures of a comparison have different numbers of devices.
 pub const DEVICES_UNPAIRED: &str = "devices-unpaired";
-/// The device completed no I/O for a second or more although some were outstanding.
+/// The device completed no I/O for at least one second while some were outstanding.
 pub const DEVICE_SILENT: &str = "device-silent";
-/// The device's log tells of throttling.
+/// The device's log reports throttling.
 pub const DEVICE_THROTTLED: &str = "device-throttled";
-/// Some exhibits of a trace do not show every device.
+/// Some exhibits of a trace do not show all devices.
 pub const DEVICES_LEFT_OUT: &str = "devices-left-out";
 /// The share of duplicates in a capture is a lower bound.
 pub const DUPLICATES_BOUND: &str = "duplicates-bound";
-/// Time or bytes ended a saturation before it was steady, as its method allows.
+/// A limit of time or bytes ended a saturation before it was steady, as the method allows.
 pub const ENDED_BEFORE_STEADY_STATE: &str = "ended-before-steady-state";
-/// The first files of a rotated capture were not given.
+/// The first files of a rotated capture are missing.
 pub const EARLIER_PARTS: &str = "earlier-parts";
-/// Completions of I/Os were not seen by the capture.
+/// The capture did not see the completion of some I/Os.
 pub const ENDS_MISSED: &str = "ends-missed";
 /// The capture lost events.
 pub const EVENTS_LOST: &str = "events-lost";
 /// I/Os failed.
 pub const FAULTS: &str = "faults";
-/// A part of a trace file is damaged and left out.
+/// A part of a trace file is damaged and was skipped.
 pub const FILE_DAMAGED: &str = "file-damaged";
 /// The target is a file.
 pub const FILE_TARGET: &str = "file-target";
-/// Not all I/Os of a trace are counted: the user's filter.
+/// The user's filter excludes I/Os of a trace.
 pub const FILTERED: &str = "filtered";
-/// What fio said beside its results. The engine's own note.
+/// Messages of fio in addition to its results. Added by the engine.
 pub const FIO_SAID: &str = "fio-said";
-/// The device saw I/Os during steps that were not the steps'.
+/// The device received I/Os from other sources during steps.
 pub const FOREIGN_IO: &str = "foreign-io";
-/// Another tool's preconditioning or sequential I/O by several jobs.
+/// Another tool preconditioned, or applied sequential I/O, with several jobs.
 pub const FOREIGN_JOBS: &str = "foreign-jobs";
-/// What another tool's log lacks, or what in it was not understood.
+/// Another tool's log is incomplete, or was not fully understood.
 pub const FOREIGN_LOG: &str = "foreign-log";
-/// Another tool averaged the response times of a mix otherwise.
+/// Another tool averaged the response times of a mix differently.
 pub const FOREIGN_MIX: &str = "foreign-mix";
-/// Another tool judged several tests by one window.
+/// Another tool judged several tests by one steady-state window.
 pub const FOREIGN_ONE_WINDOW: &str = "foreign-one-window";
-/// Another tool's log does not say whether the device was purged.
+/// Another tool's log does not state whether the device was purged.
 pub const FOREIGN_PURGE: &str = "foreign-purge";
 /// Another tool drew the same offsets in every step.
 pub const FOREIGN_SAME_OFFSETS: &str = "foreign-same-offsets";
-/// Another tool's units have other names.
+/// Another tool uses different names for units.
 pub const FOREIGN_UNITS: &str = "foreign-units";
-/// Another tool's zones may lie elsewhere.
+/// The zones of another tool may be at other locations.
 pub const FOREIGN_ZONES: &str = "foreign-zones";
-/// Nobody held the device for a time.
+/// The run did not hold the device for a time.
 pub const GAP: &str = "gap";
-/// The bins of a histogram are ours.
+/// We chose the bins of a histogram.
 pub const HISTOGRAM_BINS: &str = "histogram-bins";
-/// Hosts that load a device together have different versions of fio. The engine's own
-/// note.
+/// Hosts that load a device together run different versions of fio. Added by the engine.
 pub const HOSTS_FIO_VERSIONS: &str = "hosts-fio-versions";
-/// One of several hosts did far less than the others. The engine's own note.
+/// One of several hosts achieved much less than the others. Added by the engine.
 pub const HOST_LAGS: &str = "host-lags";
-/// Several hosts loaded the device: what that means for the numbers. The engine's own
-/// note.
+/// Several hosts loaded the device, which affects the meaning of the numbers. Added by the engine.
 pub const HOSTS_LOAD: &str = "hosts-load";
-/// Several hosts did not begin a load at the same moment. The engine's own note.
+/// Several hosts did not begin a load at the same time. Added by the engine.
 pub const HOSTS_SKEW: &str = "hosts-skew";
-/// A device that several hosts read from is in use on one of them. The engine's own note.
+/// A device that several hosts read from is in use on one of them. Added by the engine.
 pub const HOSTS_USE: &str = "hosts-use";
-/// Nothing is known of hosts that have no shell. The engine's own note.
+/// Hosts without a shell could not be inspected. Added by the engine.
 pub const HOSTS_UNSEEN: &str = "hosts-unseen";
 /// I/Os of a capture failed.
 pub const IOS_FAILED: &str = "ios-failed";
-/// I/Os that a capture saw in part are not in its file.
+/// I/Os that a capture saw only in part are not in its file.
 pub const IOS_OMITTED: &str = "ios-omitted";
-/// A journal ends with bytes that are no complete line.
+/// A journal ends with an incomplete line.
 pub const JOURNAL_TORN: &str = "journal-torn";
-/// A Kolmogorov-Smirnov distance is known within bounds only.
+/// Only bounds of a Kolmogorov-Smirnov distance are known.
 pub const KS_BOUNDED: &str = "ks-bounded";
 /// I/Os of two layers are counted together.
 pub const LAYERS_MIXED: &str = "layers-mixed";
-/// The drive did not hold the rate by which a demand was chosen.
+/// The drive did not sustain the rate by which a demand was chosen.
 pub const MAX_IOPS_NOT_HELD: &str = "max-iops-not-held";
 /// The device's log counted media errors.
 pub const MEDIA_ERRORS: &str = "media-errors";
 /// The kernel merged I/Os.
 pub const MERGES: &str = "merges";
-/// Sectors read back did not hold what was written.
+/// Sectors read back did not hold the data that were written.
 pub const MISCOMPARES: &str = "miscompares";
-/// What the captured storage did is not known: a replay stands alone.
+/// The figures of the captured storage are unknown, so a replay has nothing to compare with.
 pub const NO_CAPTURED_VALUES: &str = "no-captured-values";
 /// A trace file has no checksums.
 pub const NO_CHECKSUMS: &str = "no-checksums";
-/// Not every sector that was written was read back and compared.
+/// Not every written sector was read back and compared.
 pub const NOT_COMPARED: &str = "not-compared";
-/// A trace does not tell when it began.
+/// A trace does not contain its start time.
 pub const NO_CLOCK: &str = "no-clock";
-/// I/Os of a trace have no process.
+/// I/Os of a trace have no process ID.
 pub const NO_PROCESSES: &str = "no-processes";
 /// I/Os of a trace have no time in the queue.
 pub const NO_QUEUE_TIMES: &str = "no-queue-times";
 /// I/Os of a trace have no response time.
 pub const NO_RESPONSE_TIMES: &str = "no-response-times";
-/// Nothing preconditions independently of the workload.
+/// No preconditioning independent of the workload takes place.
 pub const NO_WIPC: &str = "no-wipc";
-/// I/Os that did not come back were no longer waited for.
+/// The engine stopped waiting for I/Os that did not complete.
 pub const NOT_WAITED_FOR: &str = "not-waited-for";
-/// A capture kept the I/Os of one process.
+/// A capture recorded the I/Os of a single process.
 pub const ONE_PROCESS: &str = "one-process";
-/// I/Os of a trace could not be put in issue order.
+/// I/Os of a trace could not be sorted by issue time.
 pub const ORDER_OVERFLOW: &str = "order-overflow";
-/// A number is outside its limits, or cannot be judged.
+/// A value is outside its limits, or could not be judged.
 pub const OUTSIDE_LIMITS: &str = "outside-limits";
-/// Capture steps are paced by their rate.
+/// Capture steps are paced at their rate.
 pub const PACED_BY_RATE: &str = "paced-by-rate";
-/// A part of a run ended without steady state.
+/// A part of a run ended without reaching steady state.
 pub const PART_NOT_STEADY: &str = "part-not-steady";
-/// The paths of some files of a capture are not known.
+/// The paths of some files of a capture are unknown.
 pub const PATHS_UNKNOWN: &str = "paths-unknown";
 /// The platforms of compared runs differ.
 pub const PLATFORM_DIFFERS: &str = "platform-differs";
-/// DIRTH: two of the three points are the same demand.
+/// DIRTH: two of the three points have the same demand.
 pub const POINTS_COINCIDE: &str = "points-coincide";
-/// Which of several steady windows counts could not be checked.
+/// The choice between several steady windows could not be checked.
 pub const POST_25_WINDOW: &str = "post-25-window";
-/// The device was written before a test that begins with a fresh one.
+/// The device had been written before a test that starts with a fresh one.
 pub const PRECONDITION: &str = "precondition";
-/// The preconditioning ended without steady state.
+/// The preconditioning ended without reaching steady state.
 pub const PRECONDITIONING_NOT_STEADY: &str = "preconditioning-not-steady";
-/// The I/O threads used up their processors.
+/// The I/O threads used all the time of their CPUs.
 pub const PROCESSOR_BOUND: &str = "processor-bound";
-/// Steady state was not judged: bytes or time ended the run.
+/// Steady state was not judged: a limit of bytes or time ended the run.
 pub const PSEUDO_STEADY_STATE: &str = "pseudo-steady-state";
-/// The purge failed and the run went on.
+/// The purge failed and the run continued.
 pub const PURGE_FAILED: &str = "purge-failed";
-/// The purge is not among the standard's.
+/// The purge method is not one of the standard's.
 pub const PURGE_LESSER: &str = "purge-lesser";
 /// Blocks read after the purge were not blank.
 pub const PURGE_NOT_BLANK: &str = "purge-not-blank";
-/// Profile quick: a look, not a measurement.
+/// Profile quick: a quick look, not a measurement.
 pub const QUICK: &str = "quick";
-/// Reads found blocks that nothing was written to.
+/// Reads were of blocks that had not been written.
 pub const READS_UNWRITTEN: &str = "reads-unwritten";
-/// How a capture's addresses became the target's.
+/// The mapping of a capture's addresses to those of the target.
 pub const REPLAY_ADDRESSES: &str = "replay-addresses";
-/// How many I/Os were outstanding in the capture is not known.
+/// The number of I/Os outstanding in the capture is unknown.
 pub const REPLAY_DEMAND_UNKNOWN: &str = "replay-demand-unknown";
-/// A script has discards that were divided.
+/// Discards of a script were divided into several.
 pub const REPLAY_DIVIDED: &str = "replay-divided";
 /// I/Os of files are replayed on a block device.
 pub const REPLAY_FILES: &str = "replay-files";
-/// Only chosen I/Os of a capture are replayed.
+/// Only selected I/Os of a capture are replayed.
 pub const REPLAY_FILTERED: &str = "replay-filtered";
-/// A replayed capture missed I/Os.
+/// A replayed capture is missing I/Os.
 pub const REPLAY_INCOMPLETE: &str = "replay-incomplete";
-/// Which of the captured times counts as the due time.
+/// The choice of the captured time that counts as the due time.
 pub const REPLAY_ISSUE_AT: &str = "replay-issue-at";
-/// Writes with forced unit access are replayed as plain writes: their flushes were captured.
+/// FUA writes are replayed as plain writes because the capture contains their flushes.
 pub const REPLAY_FUA_FLUSHED: &str = "replay-fua-flushed";
-/// I/Os of a capture that cannot be replayed.
+/// Some I/Os of a capture cannot be replayed.
 pub const REPLAY_LEFT_OUT: &str = "replay-left-out";
 /// Think times could not be inferred: the capture has no completions.
 pub const REPLAY_NO_COMPLETIONS: &str = "replay-no-completions";
-/// I/Os could not be put into the order of their due times.
+/// I/Os could not be sorted by due time.
 pub const REPLAY_ORDER: &str = "replay-order";
 /// I/Os overlapped while they were outstanding.
 pub const REPLAY_OVERLAPS: &str = "replay-overlaps";
 /// Capture steps are applied at their rate.
 pub const REPLAY_PACED: &str = "replay-paced";
-/// Writes that flush first are replayed as writes alone.
+/// Writes that begin with a flush are replayed without it.
 pub const REPLAY_PREFLUSH: &str = "replay-preflush";
 /// Streams below the threshold are not replayed.
 pub const REPLAY_STREAMS_LEFT_OUT: &str = "replay-streams-left-out";
 /// An export does not list all I/Os of its steps.
 pub const REPLAY_STREAMS_UNLISTED: &str = "replay-streams-unlisted";
-/// I/Os of the original lie beyond what the map covers.
+/// I/Os of the original that the address map cannot place on the target.
 pub const REPLAY_TOO_LARGE: &str = "replay-too-large";
 /// Discards are not replayed.
 pub const REPLAY_WITHOUT_DISCARDS: &str = "replay-without-discards";
 /// Flushes are not replayed.
 pub const REPLAY_WITHOUT_FLUSHES: &str = "replay-without-flushes";
-/// Forced unit access is replayed as plain writes.
+/// FUA writes are replayed as plain writes.
 pub const REPLAY_WITHOUT_FUA: &str = "replay-without-fua";
-/// I/Os of a script were handed over late: the target is slower than the trace.
+/// I/Os of a script were submitted late: the target is slower than the traced device.
 pub const REPLAY_LATE: &str = "replay-late";
-/// A script was not decoded in time.
+/// I/Os of a script were not decoded in time.
 pub const REPLAY_STARVED: &str = "replay-starved";
-/// Capture steps are played otherwise than they were captured.
+/// Capture steps are played differently than they were captured.
 pub const REPLAY_STEPS: &str = "replay-steps";
-/// A load that was to be held to a rate did not reach it.
+/// A load did not reach its requested rate.
 pub const RATE_MISSED: &str = "rate-missed";
-/// A replay did fewer I/Os than its capture had in the same time.
+/// A replay completed fewer I/Os than its capture in the same time.
 pub const REPLAY_SHARE: &str = "replay-share";
 /// The kernel merged or split requests of a captured device.
 pub const REQUESTS_MERGED: &str = "requests-merged";
-/// Fewer rounds are allowed than the method's.
+/// Fewer rounds are allowed than the method specifies.
 pub const ROUNDS_MAX: &str = "rounds-max";
-/// A compared run has not got the procedure.
+/// A compared run does not contain the procedure.
 pub const RUN_WITHOUT: &str = "run-without";
-/// The cadence at which a captured workload's steady state is judged is ours.
+/// We chose the interval at which steady state of a captured workload is judged.
 pub const RWSW_CADENCE: &str = "rwsw-cadence";
 /// Rules of RWSW PTS that could not be checked.
 pub const RWSW_RULES: &str = "rwsw-rules";
-/// How sequential I/O of a trace is told could not be checked.
+/// The rule that identifies sequential I/O in a trace could not be checked.
 pub const SEQUENTIALITY: &str = "sequentiality";
-/// A step of a sequence is left out: the device's sectors cannot hold its transfers.
+/// A step of a sequence was skipped because its transfers do not fit the device's sectors.
 pub const SEQUENCE_LEFT_OUT: &str = "sequence-left-out";
-/// Another tool's sequence is no test of steady state.
+/// A sequence of another tool is not a test of steady state.
 pub const SEQUENCE_NOT_STEADY: &str = "sequence-not-steady";
-/// Something in another tool's file was understood with a difference.
+/// A part of another tool's file was interpreted differently.
 pub const SEQUENCE_REMARK: &str = "sequence-remark";
 /// Settings of compared runs differ.
 pub const SETTING_DIFFERS: &str = "setting-differs";
-/// Other targets of the same host were tested at the same time. The bench's own note.
+/// Other targets of the same host were tested at the same time. Added by the bench.
 pub const SHARED_HOST: &str = "shared-host";
-/// The device exists in virtual time only.
+/// The device is simulated in virtual time.
 pub const SIMULATED: &str = "simulated";
-/// A trace does not tell the size of its devices.
+/// A trace does not contain the sizes of its devices.
 pub const SIZES_UNKNOWN: &str = "sizes-unknown";
-/// The kernel kept the capture from looking.
+/// The kernel skipped runs of the capture's probes.
 pub const SKIPPED: &str = "skipped";
-/// The host split I/Os.
+/// The host split I/Os of the steps.
 pub const SPLIT: &str = "split";
-/// Whether the limits of steady state are inclusive could not be checked.
+/// The inclusiveness of the steady-state limits could not be checked.
 pub const SS_INCLUSIVE: &str = "ss-inclusive";
-/// The program stood still during steps.
+/// The program could not run during parts of steps.
 pub const STALLED: &str = "stalled";
-/// Rounds ended without steady state.
+/// The rounds ended without reaching steady state.
 pub const STEADY_STATE_NOT_ACHIEVED: &str = "steady-state-not-achieved";
-/// Steady state was found in a drive that was not written once over.
+/// Steady state was found in a drive that had not yet been written completely once.
 pub const STEADY_WITHIN_FIRST_FILL: &str = "steady-within-first-fill";
-/// Steps are not as long as the method's.
+/// The length of the steps is not that of the method.
 pub const STEP_TIME: &str = "step-time";
-/// A capture kept no single I/Os.
+/// A capture recorded totals per step, not single I/Os.
 pub const STEPS_ONLY: &str = "steps-only";
-/// Streams of a captured workload cannot be applied to the device.
+/// Some streams of a captured workload cannot be applied to the device.
 pub const STREAMS_LEFT_OUT: &str = "streams-left-out";
-/// Streams of a trace beyond those that are kept apart.
+/// A trace has more streams than are listed separately.
 pub const STREAMS_UNLISTED: &str = "streams-unlisted";
-/// A suite's procedures began on a warm device.
+/// The procedures of a suite began on a device warmed up by the previous one.
 pub const SUITE_ORDER: &str = "suite-order";
 /// The times of a trace are rounded.
 pub const TIMES_ROUNDED: &str = "times-rounded";
-/// Profile tkperf does otherwise than TKperf.
+/// Profile tkperf deviates from TKperf.
 pub const TKPERF_MENDED: &str = "tkperf-mended";
 /// The order of the throughput test's block sizes could not be checked.
 pub const TP_ORDER: &str = "tp-order";
-/// How the throughput test preconditions could not be checked.
+/// The preconditioning of the throughput test could not be checked.
 pub const TP_WIPC: &str = "tp-wipc";
 /// A trace has I/Os of two layers.
 pub const TWO_LAYERS: &str = "two-layers";
-/// The run has not come to its end.
+/// The run has not ended.
 pub const UNFINISHED: &str = "unfinished";
-/// What the capture cannot see.
+/// I/O that the capture cannot see.
 pub const UNSEEN: &str = "unseen";
-/// The device is another one's front.
+/// The device is a virtual one on top of another.
 pub const VIRTUAL_DEVICE: &str = "virtual-device";
-/// How much preconditioning writes could not be checked.
+/// The amount written by preconditioning could not be checked.
 pub const WIPC_AMOUNT: &str = "wipc-amount";
-/// The demand of preconditioning could not be checked.
+/// The demand of the preconditioning could not be checked.
 pub const WIPC_DEMAND: &str = "wipc-demand";
-/// The workload is not the method's.
+/// The workload is not that of the method.
 pub const WORKLOAD: &str = "workload";
-/// A remark that a captured workload carries.
+/// A remark stored with a captured workload.
 pub const WORKLOAD_REMARK: &str = "workload-remark";
-/// The volatile write cache is not as asked for.
+/// The volatile write cache is not in the requested state.
 pub const WRITE_CACHE: &str = "write-cache";
-/// A trace does not tell the zone of its host's clock.
+/// A trace does not contain the time zone of its host.
 pub const ZONE_UNKNOWN: &str = "zone-unknown";
 
-/// Those that say of a run that its steady state was not achieved.
+/// Caveats that state that a run did not reach steady state.
 pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
-/// Those that the bench makes itself: a procedure that is conducted again does not make
-/// them.
+/// Caveats that the bench or its engine adds itself. They do not come from the procedure, so a
+/// resumed procedure does not add them again.
 pub const OF_THE_BENCH: [&str; 9] = [
     CONDITIONS_CHANGED,
     FIO_SAID,
@@ -326,12 +323,14 @@ pub const OF_THE_BENCH: [&str; 9] = [
     SHARED_HOST,
 ];
 
-/// The default of a procedure's own parameter could not be checked.
+/// Returns the ID of the caveat that the default of a procedure's own parameter could not be
+/// checked.
 pub fn parameter(name: &str) -> String {
     format!("parameter-{name}")
 }
 
-/// Something was found bad before the run: the id of the check.
+/// Returns the ID of the caveat for a check with a bad result before the run; `id` is that of the
+/// check.
 pub fn check(id: &str) -> String {
     format!("check-{id}")
 }

@@ -1,4 +1,4 @@
-//! Conditions: what is set on a device and its host before it is measured.
+//! Conditions: settings of a device and its host that are made before a measurement.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -22,23 +22,23 @@ impl fmt::Display for WriteCache {
     }
 }
 
-/// Settings of host and device that a procedure asks for, or that were read
-/// back. `None` asks for nothing, or could not be read.
+/// Settings of host and device that a procedure requests, or that were read back. `None` requests
+/// nothing, or could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Conditions {
-    /// The volatile write cache.
+    /// State of the volatile write cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCache>,
-    /// The kernel may merge adjacent I/Os (`queue/nomerges` below 2).
+    /// True if the kernel may merge adjacent I/Os (`queue/nomerges` below 2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merges: Option<bool>,
-    /// The I/O scheduler in force.
+    /// I/O scheduler in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// The longest request that the kernel sends to the device, in KiB.
+    /// Maximum size of a request that the kernel sends to the device, in KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_kib_max: Option<u64>,
-    /// What was asked for and is not so, and why: one sentence each.
+    /// Requested conditions that were not met, and why: one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet: Vec<String>,
 }

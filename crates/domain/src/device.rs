@@ -1,12 +1,12 @@
-//! Facts of a [`Device`] and of the [`Host`] it hangs on. No handle: a
-//! `Target`, which can be written, is made by `host::arm` alone.
+//! Identity and properties of a [`Device`] and of its [`Host`]. Holds no handle: only `host::arm`
+//! makes a `Target`, which can be written.
 
 use crate::conditions::WriteCache;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What carries the commands.
+/// Transport between host and device.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
@@ -18,19 +18,19 @@ pub enum Transport {
     Sas,
     /// USB.
     Usb,
-    /// A virtual machine's disk.
+    /// Disk of a virtual machine.
     Virtio,
-    /// A file behind a loop device.
+    /// File behind a loop device.
     Loop,
-    /// Compressed memory.
+    /// Compressed memory (zram).
     Zram,
-    /// device-mapper or md.
+    /// Device-mapper or md device.
     Mapped,
-    /// A file of a file system.
+    /// File in a file system.
     File,
-    /// An SSD in virtual time.
+    /// Simulated SSD in virtual time.
     Simulated,
-    /// Anything else that the kernel calls a block device.
+    /// Any other block device.
     Other,
 }
 
@@ -52,13 +52,13 @@ impl fmt::Display for Transport {
     }
 }
 
-/// A device that is divided into zones, which want to be written in sequence.
+/// Kind of a device whose zones are meant to be written sequentially.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Zoned {
     /// Zones may be written in any order, at a cost.
     HostAware,
-    /// Zones can only be written in sequence.
+    /// Zones can only be written sequentially.
     HostManaged,
 }
 
@@ -74,58 +74,59 @@ impl fmt::Display for Zoned {
 /// A device, a scratch file or a simulated drive, as found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Device {
-    /// What the user named: `/dev/nvme0n1`, a path, `sim:NAME`.
+    /// Target as the user named it: `/dev/nvme0n1`, a path or `sim:NAME`.
     pub path: String,
-    /// The kernel's name (`nvme0n1`); the path for a file, the name for a simulation.
+    /// Kernel name (`nvme0n1`); the path of a file, or the name of a simulated drive.
     pub name: String,
-    /// What carries the commands.
+    /// Transport between host and device.
     pub transport: Transport,
-    /// Model number.
+    /// Model number; `None` if unknown.
     pub model: Option<String>,
-    /// Serial number.
+    /// Serial number, followed by the namespace if the controller has several, and by the
+    /// partition; `None` if unknown.
     pub serial: Option<String>,
-    /// Firmware revision.
+    /// Firmware revision; `None` if unknown.
     pub firmware: Option<String>,
-    /// World-wide identifier (EUI, NGUID, NAA), with the namespace.
+    /// World-wide identifier (EUI, NGUID, NAA), followed by the partition; `None` if unknown.
     pub wwid: Option<String>,
-    /// User capacity.
+    /// User capacity in bytes.
     pub capacity: Bytes,
-    /// Logical sector size in bytes: the smallest transfer.
+    /// Logical sector size in bytes, the smallest transfer.
     pub logical_sector: u32,
     /// Physical sector size in bytes.
     pub physical_sector: u32,
-    /// Whether it spins.
+    /// True if the device rotates; `None` if unknown.
     pub rotational: Option<bool>,
-    /// Whether blocks can be discarded.
+    /// True if blocks can be discarded.
     pub discard: bool,
-    /// The write cache as found.
+    /// State of the volatile write cache as found; `None` if unknown.
     pub write_cache: Option<WriteCache>,
-    /// The link, as the kernel tells it: `PCIe 16.0 GT/s x4`.
+    /// Link as the kernel reports it, such as `PCIe 16.0 GT/s x4`; `None` if unknown.
     pub link: Option<String>,
-    /// How it is zoned; `None` if it has no zones, or the kernel does not report them.
+    /// Zone model; `None` if the device has no zones, or the kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zoned: Option<Zoned>,
-    /// Who uses it: mount points, swap, holders; empty when it is free.
+    /// Users of the device: mount points, swap, holders; empty if it is free.
     pub in_use: Vec<String>,
 }
 
 impl Device {
-    /// What a user types to confirm that this device may be overwritten: the
-    /// serial number, with the namespace where there is more than one; the
-    /// kernel's name where there is no serial number.
+    /// Returns the text that a user types to confirm that the device may be overwritten: the serial
+    /// number with its suffixes, or the kernel name if there is no serial number.
     pub fn confirmation(&self) -> &str {
         self.serial.as_deref().unwrap_or(&self.name)
     }
-    /// Whether it has a name of its own that no other device has.
+    /// Returns true if the device has a unique identifier: a WWID or a serial number.
     pub fn has_identity(&self) -> bool {
         self.wwid.is_some() || self.serial.is_some()
     }
-    /// Whether it exists in virtual time only.
+    /// Returns true if the device exists only in virtual time.
     pub fn is_simulated(&self) -> bool {
         self.transport == Transport::Simulated
     }
-    /// Whether another sight of a device is this one: identity and size, never
-    /// the name under `/dev`, which changes from boot to boot.
+    /// Returns true if `other` describes the same device. Compares identity, capacity and
+    /// transport, never the name under `/dev`, which changes from boot to boot. A device without an
+    /// identifier is compared by its path.
     pub fn is_same(&self, other: &Device) -> bool {
         let identity = |d: &Device| (d.wwid.clone(), d.serial.clone(), d.model.clone());
         let alike = if self.has_identity() {
@@ -137,7 +138,7 @@ impl Device {
     }
 }
 
-/// The machine that a run runs on; `None` where it does not tell.
+/// The machine on which a run takes place. A field is `None` if the machine does not report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Host {
     /// Host name.
@@ -146,18 +147,18 @@ pub struct Host {
     pub product: Option<String>,
     /// Mainboard vendor and product.
     pub motherboard: Option<String>,
-    /// Processor model.
+    /// CPU model.
     pub cpu: Option<String>,
-    /// Processors online.
+    /// Number of CPUs online.
     pub cpus: Option<u32>,
-    /// Memory.
+    /// Memory size.
     pub memory: Option<Bytes>,
-    /// Distribution.
+    /// Distribution and its version.
     pub operating_system: Option<String>,
     /// Kernel release.
     pub kernel: Option<String>,
-    /// Processor frequency governor.
+    /// CPU frequency governor.
     pub governor: Option<String>,
-    /// The controller between processor and device.
+    /// Storage controller (HBA) between CPU and device.
     pub hba: Option<String>,
 }

@@ -1,28 +1,27 @@
-//! A [`DirectBuffer`]: memory for I/O past the page cache.
+//! A [`DirectBuffer`]: page-aligned memory for direct I/O.
 //!
-//! Every read or write past the page cache (`O_DIRECT`) of this program uses
-//! memory that begins with a page, whatever a device says that it would take.
-//! zram says that it takes multiples of 512 bytes (Linux 6.18), reads a whole
-//! page to the beginning of the page that the memory lies in, and so overwrites
-//! whatever lies before it. The load engine maps its memory from the kernel in
-//! pages (`engine::native::memory`); everybody else takes it from here.
+//! Every direct read or write (`O_DIRECT`) of this program uses memory that starts at a page
+//! boundary, whatever alignment a device reports. zram reports an alignment of 512 bytes (Linux
+//! 6.18), but reads a whole page to the start of the page that contains the buffer, and so
+//! overwrites the memory before the buffer. The load engine maps its own pages from the kernel
+//! (`engine::native::memory`); all other code uses this type.
 
 use std::ops::{Deref, DerefMut};
 
-/// The largest page of the platforms that Linux has SSDs on (arm64, ppc64).
+/// Largest page size of the platforms on which Linux supports SSDs (arm64, ppc64).
 const PAGE: usize = 64 << 10;
 
-/// Zeros at first; begins with a page of memory, whatever a page's size is.
+/// A buffer that starts at a page boundary for any page size of Linux; initially zeros.
 #[derive(Debug)]
 pub struct DirectBuffer {
-    /// Never grown, so that it stays where it is.
+    /// Never grown, so that its address does not change.
     memory: Box<[u8]>,
     start: usize,
     length: usize,
 }
 
 impl DirectBuffer {
-    /// Memory of this length.
+    /// Creates a zeroed buffer of `length` bytes.
     pub fn new(length: usize) -> Self {
         let memory = vec![0; length + PAGE].into_boxed_slice();
         let address = memory.as_ptr() as usize;

@@ -1,83 +1,83 @@
-//! [`ForeignRun`]: what another tool measured, as its own file says it. `exchange` reads
-//! it, `procedures` shows it beside what this program measures.
+//! [`ForeignRun`]: results of another tool, read from its own file. `exchange` reads them;
+//! `procedures` shows them next to the results of this program.
 
 use crate::notation::AccessPattern;
 
-/// A run of another tool.
+/// A run of another tool. Fields are `None` if the file does not contain them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForeignRun {
-    /// What its user called it.
+    /// Name that the user gave the run.
     pub name: String,
-    /// The tool's version.
+    /// Version of the tool.
     pub version: Option<String>,
-    /// The day of the run, as the tool wrote it.
+    /// Day of the run, as the tool wrote it.
     pub date: Option<String>,
-    /// The device, in the words of the tool or of its user.
+    /// Device, as described by the tool or its user.
     pub device: Option<String>,
-    /// Features of the device, in the user's words.
+    /// Features of the device, as described by the user.
     pub features: Option<String>,
-    /// The kernel.
+    /// Kernel release.
     pub kernel: Option<String>,
-    /// The distribution.
+    /// Linux distribution.
     pub distribution: Option<String>,
-    /// The command line.
+    /// Command line of the run.
     pub command: Option<String>,
-    /// What was measured.
+    /// Tests of the run.
     pub tests: Vec<ForeignTest>,
     /// SHA-256 of the file, in hexadecimal.
     pub digest: String,
-    /// What the file lacks, and what in it was not understood.
+    /// Data missing from the file, and parts of it that were not understood.
     pub remarks: Vec<String>,
 }
 
 /// A test of another tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignTest {
-    /// Which.
+    /// Kind of the test.
     pub kind: ForeignKind,
-    /// What moved the data: the name and version of a program.
+    /// Program that moved the data: name and version.
     pub engine: Option<String>,
-    /// Processes or threads.
+    /// Number of processes or threads.
     pub jobs: Option<u32>,
-    /// Outstanding I/Os of each.
+    /// Outstanding I/Os per process or thread.
     pub depth: Option<u32>,
     /// Length of a step in seconds.
     pub step_seconds: Option<u64>,
-    /// Every value, in the order of the file.
+    /// All values, in the order of the file.
     pub values: Vec<ForeignValue>,
-    /// What the tool said of steady state.
+    /// Statement of the tool about steady state; `None` if it made none.
     pub stated: Option<StatedSteadiness>,
 }
 
-/// What was measured.
+/// Kind of a test of another tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ForeignKind {
-    /// IOPS of a matrix of mixes and block sizes, round by round.
+    /// IOPS of a matrix of read/write mixes and block sizes, per round.
     Iops,
-    /// Bandwidth of sequential reads and writes, round by round.
+    /// Bandwidth of sequential reads and writes, per round.
     Throughput,
-    /// Response times, round by round.
+    /// Response times, per round.
     Latency,
-    /// Random writes, minute by minute.
+    /// Random writes, per minute.
     WriteSaturation,
-    /// IOPS, zone by zone.
+    /// IOPS per zone.
     ZoneIops,
-    /// Bandwidth of sequential reads and writes, zone by zone.
+    /// Bandwidth of sequential reads and writes, per zone.
     ZoneThroughput,
 }
 
-/// One value: what one step gave.
+/// Result of one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForeignValue {
-    /// The round, minute or zone, from 1.
+    /// Number of the round, minute or zone, starting at 1.
     pub round: u32,
-    /// What was applied.
+    /// Load of the step.
     pub pattern: AccessPattern,
-    /// What came of it.
+    /// Measured values of the step.
     pub measured: ForeignMeasured,
 }
 
-/// What came of a step. Nothing else is known of it.
+/// Measured values of a step, the only ones known. `None` if the tool did not report a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ForeignMeasured {
     /// I/Os per second.
@@ -90,11 +90,11 @@ pub struct ForeignMeasured {
     pub longest_ms: Option<f64>,
 }
 
-/// What the tool said of steady state.
+/// Statement of another tool about steady state.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StatedSteadiness {
-    /// Whether it was reached.
+    /// True if the tool states that steady state was reached; `None` if it does not say.
     pub reached: Option<bool>,
-    /// The rounds of the window, from 1.
+    /// Rounds of the steady-state window, starting at 1.
     pub rounds: Vec<u32>,
 }

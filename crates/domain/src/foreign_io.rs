@@ -1,9 +1,9 @@
-//! I/Os that a device saw during a step and that were not the step's: the kernel's counts
-//! compared with the step's own.
+//! I/Os that a device received during a step from other sources: the difference between the
+//! kernel's counts and the step's own.
 //!
-//! Bytes decide: a kernel that splits or merges I/Os counts other I/Os than the step, but the
-//! same bytes. Bytes above the step's own are those of somebody else. Only where bytes agree do
-//! the numbers of I/Os say whether some were split.
+//! Bytes decide: a kernel that splits or merges I/Os counts a different number of I/Os than the
+//! step, but the same number of bytes. Bytes above the step's own come from another source. Only if
+//! the bytes agree do the numbers of I/Os show whether some were split.
 
 use crate::kernel_counts::DirectionCounts;
 use crate::measurement::Measurement;
@@ -12,28 +12,27 @@ use crate::stimulus::Op;
 use crate::units::Bytes;
 use serde::Serialize;
 
-/// I/Os of one direction that the device saw during a step and that were not the step's.
+/// I/Os of one operation that a device received during a step from other sources.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ForeignIo {
     /// Read or write.
     pub op: Op,
-    /// I/Os above the step's own. If the kernel splits I/Os of the step, its parts are among
-    /// them.
+    /// I/Os above the step's own. If the kernel splits I/Os of the step, the parts are included.
     pub ios: u64,
     /// Bytes above the step's own.
     pub bytes: Bytes,
-    /// These bytes as a share of all bytes that the device moved during the step, 0 to 1.
+    /// These bytes as a share of all bytes that the device transferred during the step, 0 to 1.
     pub share: f64,
 }
 
-/// In a step that takes over a running load or leaves one running, the load runs on while the
-/// kernel's counters are read: a difference of so many percent of the step's own bytes is
-/// possible without anybody else.
+/// Tolerance in percent of the step's own counts. In a step that takes over a running load or
+/// leaves one running, the load continues while the kernel's counters are read, so a difference of
+/// this size needs no other source.
 const CHAINED_PERCENT: u64 = 1;
 
 impl Measurement {
-    /// What the device saw during the step and did not come from it, by direction. Empty if
-    /// the counts agree, or if there are no counts of the kernel.
+    /// Returns the I/Os that the device received from other sources during the step, by operation.
+    /// Empty if the counts agree, or if the kernel reports none.
     pub fn foreign_ios(&self, step: &Step) -> Vec<ForeignIo> {
         let Some(kernel) = self.kernel else { return Vec::new() };
         let moved = kernel.read_bytes.0 + kernel.write_bytes.0;
@@ -54,8 +53,8 @@ impl Measurement {
         found
     }
 
-    /// Whether the kernel split I/Os of the step: in a direction whose bytes agree, it counted
-    /// over a tenth more I/Os.
+    /// Returns true if the kernel split I/Os of the step: for an operation whose bytes agree, it
+    /// counted over a tenth more I/Os. Returns false if the kernel reports no counts.
     pub fn is_split(&self, step: &Step) -> bool {
         let Some(kernel) = self.kernel else { return false };
         [Op::Read, Op::Write].into_iter().any(|op| {
@@ -68,7 +67,7 @@ impl Measurement {
         })
     }
 
-    /// I/Os of the step in one direction, in and outside the measured time.
+    /// Returns the step's own I/Os of one operation, in and outside the measured time.
     fn own_counts(&self, op: Op) -> DirectionCounts {
         let measured = self.direction(op);
         let outside = self.unmeasured.iter().filter(|part| part.op == op);
@@ -77,8 +76,9 @@ impl Measurement {
         })
     }
 
-    /// By how much the kernel may differ without anybody else: failed I/Os, I/Os that did not
-    /// come back, and in a step of a chain those of its seams.
+    /// Returns the difference from the kernel's counts that needs no other source: failed I/Os,
+    /// I/Os that never completed, and those at the boundaries of a step that continues a load or
+    /// leaves it running.
     fn allowance(&self, step: &Step, own: DirectionCounts) -> DirectionCounts {
         let is_chained = step.continues || !self.complete;
         let seams = if is_chained { 2 * outstanding(&step.load) } else { 0 };
@@ -91,7 +91,7 @@ impl Measurement {
     }
 }
 
-/// I/Os that a load keeps outstanding at most.
+/// Returns the maximum number of I/Os that a load keeps outstanding.
 fn outstanding(load: &Load) -> u64 {
     match load {
         Load::Script(script) => script.demand.outstanding(),
@@ -101,7 +101,7 @@ fn outstanding(load: &Load) -> u64 {
     }
 }
 
-/// The largest I/O of a load, in bytes.
+/// Returns the size of the largest I/O of a load, in bytes.
 fn largest(load: &Load) -> u64 {
     match load {
         Load::Script(script) => script.largest.0,

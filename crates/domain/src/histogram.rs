@@ -1,43 +1,42 @@
-//! Response-time histograms with a stated error.
+//! Response-time histograms with a bounded error.
 //!
-//! Buckets are log-linear: values below `2^(BITS+1)` ns have a bucket each,
-//! above that every power of two is split into `2^BITS` equal buckets, so a
-//! bucket is never wider than `1/2^BITS` of the values in it. [`FineHistogram`]
-//! (7 bits: 0.78 %) keeps a step's response times, [`CoarseHistogram`] (4 bits:
-//! 6.25 %) those of one second, [`QuarterHistogram`] (2 bits: 25 %) those that a
-//! capture adds up in the kernel. A percentile is read as the upper edge of its
-//! bucket: it may be too long by the bucket width, never too short.
+//! Buckets are log-linear: every value below `2^(BITS+1)` ns has its own bucket; above that, every
+//! power of two is split into `2^BITS` equal buckets, so a bucket is never wider than `1/2^BITS` of
+//! the values in it. [`FineHistogram`] (7 bits: 0.78 %) holds the response times of a step,
+//! [`CoarseHistogram`] (4 bits: 6.25 %) those of one second, [`QuarterHistogram`] (2 bits: 25 %)
+//! those that a capture accumulates in the kernel. A percentile is reported as the upper edge of
+//! its bucket: it may be too long by the bucket width, never too short.
 //!
-//! The same shape as HdrHistogram's (the tests hold it against that library),
-//! kept here because the engines index it once per I/O and the journal stores
-//! it by the million.
+//! The buckets match those of HdrHistogram (the tests compare with that library). This
+//! implementation exists because the engines index it once per I/O and the journal stores it by the
+//! million.
 
 use crate::units::Nanos;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The histogram of a step.
+/// Histogram of a step.
 pub type FineHistogram = Histogram<7>;
-/// The histogram of one interval.
+/// Histogram of one interval.
 pub type CoarseHistogram = Histogram<4>;
-/// The histogram of an I/O stream where a capture adds up in the kernel.
+/// Histogram of an I/O stream that a capture accumulates in the kernel.
 pub type QuarterHistogram = Histogram<2>;
 
-/// Longer response times are counted in the last bucket: 2^42 ns, over an hour.
+/// Response times of 2^42 ns (over an hour) or more are counted in the last bucket.
 const MAX_BITS: u32 = 42;
 
-/// Buckets with a count, in ascending order.
+/// Histogram of response times: the buckets with a nonzero count, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram<const BITS: u32> {
     buckets: Vec<(u32, u64)>,
 }
 
 impl<const BITS: u32> Histogram<BITS> {
-    /// Number of buckets of a dense array of this histogram.
+    /// Number of buckets of a dense array for this histogram.
     pub const LEN: usize = ((MAX_BITS - BITS) as usize + 1) << BITS;
-    /// The width of a bucket relative to the values in it, at most.
+    /// Maximum width of a bucket, relative to the values in it.
     pub const ERROR: f64 = 1.0 / (1u64 << BITS) as f64;
 
-    /// The bucket of a response time.
+    /// Returns the bucket index of a response time in nanoseconds.
     #[inline(always)]
     pub const fn index(ns: u64) -> usize {
         let width = 64 - (ns | 1).leading_zeros();
@@ -51,9 +50,9 @@ impl<const BITS: u32> Histogram<BITS> {
         ((shift as usize) << BITS) + (ns >> shift) as usize
     }
 
-    /// The same of a short one, by way of its floating-point number, whose exponent and first
-    /// bits are what tells the bucket. There is no choice in it, so that several are found at
-    /// once where many are asked for.
+    /// Returns the bucket index of a short response time in nanoseconds, computed from its
+    /// floating-point representation: the exponent and the first bits of the mantissa give the
+    /// bucket. It needs no branch, so that a loop over many values can be vectorized.
     #[inline(always)]
     pub const fn index_of_short(ns: i32) -> u32 {
         let (sign_and_exponent, exponent_of_half) = (12, 1022);
@@ -63,7 +62,7 @@ impl<const BITS: u32> Histogram<BITS> {
         if short < 1 << BITS { short } else { index }
     }
 
-    /// The smallest and the largest response time of a bucket.
+    /// Returns the smallest and the largest response time of a bucket, in nanoseconds.
     pub const fn bounds(index: usize) -> (u64, u64) {
         if index < 2 << BITS {
             return (index as u64, index as u64);
@@ -73,7 +72,7 @@ impl<const BITS: u32> Histogram<BITS> {
         (low, low + (1 << shift) - 1)
     }
 
-    /// From a dense array of counts, such as an engine fills.
+    /// Creates a histogram from a dense array of counts, as an engine fills it.
     pub fn from_dense<C: Copy + Into<u64>>(counts: &[C]) -> Self {
         let buckets = counts
             .iter()
@@ -86,7 +85,7 @@ impl<const BITS: u32> Histogram<BITS> {
         Histogram { buckets }
     }
 
-    /// The buckets with a count: smallest value, largest value, count.
+    /// Returns smallest value, largest value and count of each bucket with a nonzero count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
         self.buckets.iter().map(|(index, count)| {
             let (low, high) = Self::bounds(*index as usize);
@@ -94,12 +93,12 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// Response times counted.
+    /// Returns the number of response times.
     pub fn total(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
-    /// Adds another histogram's counts.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         let mut merged = Vec::with_capacity(self.buckets.len().max(other.buckets.len()));
         let (mut left, mut right) =
@@ -119,7 +118,7 @@ impl<const BITS: u32> Histogram<BITS> {
         self.buckets = merged;
     }
 
-    /// The same counts in wider buckets.
+    /// Returns the same counts in wider buckets.
     pub fn coarsen<const WIDER: u32>(&self) -> Histogram<WIDER> {
         let mut coarse = Histogram::<WIDER>::default();
         for (low, _, count) in self.buckets() {
@@ -132,8 +131,18 @@ impl<const BITS: u32> Histogram<BITS> {
         coarse
     }
 
-    /// The response time that `fraction` of the I/Os did not exceed: the upper
-    /// edge of its bucket. `None` where nothing was counted.
+    /// Returns the response time that `fraction` of the I/Os did not exceed: the upper edge of its
+    /// bucket. `None` if the histogram is empty.
+    ///
+    /// ```
+    /// use steadfast_domain::{FineHistogram, Nanos};
+    /// let mut counts = vec![0u64; FineHistogram::LEN];
+    /// counts[FineHistogram::index(100)] = 99;
+    /// counts[FineHistogram::index(1_000)] = 1;
+    /// let histogram = FineHistogram::from_dense(&counts);
+    /// assert_eq!(histogram.quantile(0.99), Some(Nanos(100)));
+    /// assert_eq!(histogram.supported_quantile(0.99), None); // only one I/O lies beyond it
+    /// ```
     pub fn quantile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
         let mut seen = 0;
@@ -143,12 +152,13 @@ impl<const BITS: u32> Histogram<BITS> {
         })
     }
 
-    /// Like [`Self::quantile`], but `None` where fewer than ten I/Os lie beyond
-    /// it, as a tail of so few is chance, and where it is longer than buckets tell.
+    /// Returns the same as [`Self::quantile`], but `None` if fewer than ten I/Os lie beyond it,
+    /// because so small a tail is chance, or if it lies in the last bucket, which has no upper
+    /// limit.
     pub fn supported_quantile(&self, fraction: f64) -> Option<Nanos> {
         let rank = self.rank(fraction)?;
         let found = self.quantile(fraction).filter(|_| self.total() - rank >= 10)?;
-        // Of what lies in the last bucket only that it is longer is known.
+        // Values in the last bucket have no known upper limit.
         (Self::index(found.0) < Self::LEN - 1).then_some(found)
     }
 
@@ -158,7 +168,8 @@ impl<const BITS: u32> Histogram<BITS> {
         (total > 0).then(|| rank.clamp(1, total))
     }
 
-    /// `index-step[:count]` for every bucket, a count of 1 left out.
+    /// Formats the histogram as text: `index-step[:count]` for every bucket, where a count of 1 is
+    /// omitted.
     pub fn encode(&self) -> String {
         let mut text = String::new();
         let mut last = 0;
@@ -176,7 +187,7 @@ impl<const BITS: u32> Histogram<BITS> {
         text
     }
 
-    /// What [`Self::encode`] wrote; `None` where a text is nothing of the kind.
+    /// Parses the text that [`Self::encode`] produces; `None` if it is not valid.
     pub fn decode(text: &str) -> Option<Self> {
         let mut index = 0u32;
         let mut buckets: Vec<(u32, u64)> = Vec::new();

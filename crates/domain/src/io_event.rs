@@ -1,5 +1,5 @@
-//! An [`IoEvent`]: one I/O that a server did, as a capture saw it. Captures
-//! make them, traces keep them, analyses fold them.
+//! An [`IoEvent`]: one I/O of a server, as a capture recorded it. Captures produce events, traces
+//! store them, analyses aggregate them.
 
 use crate::histogram::QuarterHistogram;
 use crate::units::{Bytes, UnitError};
@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What a captured I/O did.
+/// Operation of a captured I/O.
 #[derive(
     Debug,
     Clone,
@@ -27,27 +27,28 @@ use std::sync::Arc;
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum IoOp {
-    /// Read data.
+    /// Data transfer from the device.
     #[default]
     Read = 0,
-    /// Wrote data.
+    /// Data transfer to the device.
     Write = 1,
-    /// Deallocated blocks (ATA TRIM, SCSI UNMAP, NVMe Deallocate, write zeroes with unmap).
+    /// Deallocation of blocks (ATA TRIM, SCSI UNMAP, NVMe Deallocate, write zeroes with unmap).
     Discard = 2,
-    /// Flushed the volatile write cache.
+    /// Flush of the volatile write cache.
     Flush = 3,
-    /// Anything else that the kernel passes to a device.
+    /// Any other request that the kernel passes to a device.
     Other = 4,
 }
 
 impl IoOp {
-    /// Every operation, in the order in which tables list them.
+    /// All operations, in the order in which tables list them.
     pub const ALL: [IoOp; 5] = [IoOp::Read, IoOp::Write, IoOp::Discard, IoOp::Flush, IoOp::Other];
-    /// The operation of a number in a file; `None` for a number that has none.
+    /// Returns the operation that a file stores as `number`, or `None` if there is no such
+    /// operation.
     pub fn of_number(number: u8) -> Option<IoOp> {
         IoOp::ALL.get(usize::from(number)).copied()
     }
-    /// One letter, as block traces write it: `R`, `W`, `D`, `F`, `N`.
+    /// Returns the letter that block traces use: `R`, `W`, `D`, `F` or `N`.
     pub const fn letter(self) -> char {
         match self {
             IoOp::Read => 'R',
@@ -73,27 +74,27 @@ impl fmt::Display for IoOp {
 
 /// Bits of [`IoEvent::flags`].
 pub mod flags {
-    /// Somebody waits for it (`REQ_SYNC`).
+    /// A task waits for the completion (`REQ_SYNC`).
     pub const SYNC: u16 = 1 << 0;
-    /// Forced unit access.
+    /// Forced unit access (`REQ_FUA`).
     pub const FUA: u16 = 1 << 1;
-    /// A cache flush goes before it (`REQ_PREFLUSH`).
+    /// The cache is flushed before this I/O (`REQ_PREFLUSH`).
     pub const PREFLUSH: u16 = 1 << 2;
     /// File-system metadata (`REQ_META`).
     pub const META: u16 = 1 << 3;
-    /// Read ahead of need (`REQ_RAHEAD`).
+    /// Read-ahead (`REQ_RAHEAD`).
     pub const READ_AHEAD: u16 = 1 << 4;
-    /// The kernel's writeback submitted it, not the process that dirtied the page.
+    /// Submitted by the kernel's writeback, not by the process that dirtied the page.
     pub const WRITEBACK: u16 = 1 << 5;
-    /// It failed.
+    /// The I/O failed.
     pub const FAILED: u16 = 1 << 6;
-    /// It was requeued at least once.
+    /// The request was requeued at least once.
     pub const REQUEUED: u16 = 1 << 7;
-    /// File-system layer: bypasses the page cache (`O_DIRECT`).
+    /// File-system layer: the I/O bypasses the page cache (`O_DIRECT`).
     pub const DIRECT: u16 = 1 << 8;
 }
 
-/// Where in the storage stack a capture listened.
+/// Layer of the storage stack at which I/Os were captured.
 #[derive(
     Debug,
     Clone,
@@ -127,13 +128,13 @@ impl fmt::Display for Layer {
     }
 }
 
-/// A command name as the kernel keeps it: up to 15 bytes, padded with zeros.
-/// All zeros where it was left out.
+/// A command name as the kernel stores it: up to 15 bytes, padded with zeros. All zeros if the name
+/// was not recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Command(pub [u8; 16]);
 
 impl Command {
-    /// A name, cut at 15 bytes.
+    /// Creates a command name from the first 15 bytes of `name`.
     pub fn new(name: &str) -> Self {
         let mut bytes = [0; 16];
         for (to, from) in bytes.iter_mut().zip(name.bytes().take(15)) {
@@ -141,7 +142,7 @@ impl Command {
         }
         Command(bytes)
     }
-    /// Whether there is none.
+    /// Returns true if no name was recorded.
     pub fn is_empty(&self) -> bool {
         self.0[0] == 0
     }
@@ -154,68 +155,68 @@ impl fmt::Display for Command {
     }
 }
 
-/// One I/O, put together from everything that was seen of it. Times in
-/// nanoseconds, offset and size in bytes.
+/// One captured I/O. Times are in nanoseconds, offset and size in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoEvent {
-    /// When it was issued to the device (block layer) or entered the file
-    /// system, counted from the capture's beginning.
+    /// Time of issue to the device (block layer) or of entry into the file system, in nanoseconds
+    /// since the capture began.
     pub issued_ns: u64,
-    /// From issue to completion. `u64::MAX` where the completion was not seen.
+    /// Time from issue to completion, in nanoseconds; [`RESPONSE_UNKNOWN`] if the completion was
+    /// not seen.
     pub response_ns: u64,
-    /// From entering the queue to issue; 0 where the source does not tell.
+    /// Time from entering the queue to issue, in nanoseconds; 0 if the source does not report it.
     pub queued_ns: u64,
-    /// First byte on the device, or in the file.
+    /// First byte, as an offset on the device or in the file.
     pub offset: u64,
-    /// Size.
+    /// Transfer size in bytes.
     pub bytes: u32,
-    /// I/Os outstanding on the device when it was issued, itself included; 0
-    /// where the source does not tell.
+    /// Queue depth: I/Os outstanding on the device at issue, this one included; 0 if the source
+    /// does not report it.
     pub depth: u32,
-    /// Process that submitted it; 0 where unknown.
+    /// Process that submitted the I/O; 0 if unknown.
     pub pid: u32,
-    /// Thread of the process; 0 where unknown.
+    /// Thread that submitted the I/O; 0 if unknown.
     pub tid: u32,
-    /// Cgroup of the process: the place in [`CaptureConditions::cgroups`], counted from
-    /// 1; 0 where unknown.
+    /// Cgroup of the process: position in [`CaptureConditions::cgroups`], starting at 1; 0 if
+    /// unknown.
     pub cgroup: u16,
-    /// Block layer: requests that the kernel merged into it, beside its first.
+    /// Block layer: requests that the kernel merged into the first one.
     pub merged: u16,
-    /// Processor that issued it.
+    /// CPU that issued the I/O.
     pub cpu: u16,
-    /// Bits of [`flags`].
+    /// Combination of the bits in [`flags`].
     pub flags: u16,
-    /// Which device: an index into [`CaptureConditions::devices`].
+    /// Device: index into [`CaptureConditions::devices`].
     pub device: u16,
-    /// What it did.
+    /// Operation.
     pub op: IoOp,
-    /// Where it was seen.
+    /// Layer at which the I/O was captured.
     pub layer: Layer,
     /// Command name of the process.
     pub command: Command,
-    /// Name of the thread; empty where it has that of its process.
+    /// Name of the thread; empty if it is the same as that of the process.
     pub thread: Command,
-    /// File-system layer: inode of the file; 0 elsewhere.
+    /// File-system layer: inode of the file; 0 at the block layer.
     pub inode: u64,
-    /// What was measured of the blocks that it wrote; nothing where none was sampled.
+    /// Sampled content of the written blocks; all zeros if none was sampled.
     pub content: Content,
 }
 
-/// What was measured of some of the blocks that an I/O wrote.
+/// Sampled content of the blocks that one I/O wrote.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Blocks that were read back.
+    /// Blocks read back.
     pub blocks: u16,
-    /// Those equal to one that had been read before.
+    /// Blocks equal to one that was read back earlier.
     pub duplicates: u16,
-    /// Their bytes.
+    /// Bytes read back.
     pub bytes: u32,
-    /// Their bytes, each block compressed.
+    /// Compressed size of the bytes read back, each block compressed separately.
     pub compressed_bytes: u32,
 }
 
 impl Content {
-    /// Adds what was measured of further blocks.
+    /// Adds the figures of further blocks, saturating.
     pub fn add(&mut self, more: Content) {
         self.blocks = self.blocks.saturating_add(more.blocks);
         self.duplicates = self.duplicates.saturating_add(more.duplicates);
@@ -224,53 +225,54 @@ impl Content {
     }
 }
 
-/// [`IoEvent::response_ns`] of an I/O whose completion was not seen.
+/// Value of [`IoEvent::response_ns`] for an I/O whose completion was not seen.
 pub const RESPONSE_UNKNOWN: u64 = u64::MAX;
 
 impl IoEvent {
-    /// When it completed; `None` where that was not seen.
+    /// Returns the completion time in nanoseconds since the capture began, or `None` if the
+    /// completion was not seen.
     pub fn completed_ns(&self) -> Option<u64> {
         (self.response_ns != RESPONSE_UNKNOWN)
             .then(|| self.issued_ns.saturating_add(self.response_ns))
     }
 }
 
-/// One I/O stream in one capture step, added up while it was captured. Several
-/// of the same step and stream belong together: they add up.
+/// Totals of one I/O stream in one capture step, accumulated during the capture. Entries with the
+/// same step and stream are parts of one total: [`StreamInStep::merge`] them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamInStep {
-    /// Number of the step, from the capture's beginning.
+    /// Number of the step since the capture began.
     pub step: u64,
-    /// Which device: an index into [`CaptureConditions::devices`].
+    /// Device: index into [`CaptureConditions::devices`].
     pub device: u16,
-    /// Where they were seen.
+    /// Layer at which the I/Os were captured.
     pub layer: Layer,
-    /// What the I/Os did.
+    /// Operation of the I/Os.
     pub op: IoOp,
-    /// They were sequential.
+    /// True if the I/Os were sequential.
     pub sequential: bool,
-    /// Their size.
+    /// Transfer size of the I/Os in bytes.
     pub bytes: u32,
-    /// How many they were.
+    /// Number of I/Os.
     pub ios: u64,
-    /// How many failed.
+    /// I/Os that failed.
     pub failed: u64,
-    /// How many whose completion was seen.
+    /// I/Os whose completion was seen.
     pub responses: u64,
-    /// The response times of these added up, in nanoseconds.
+    /// Sum of the response times of the completed I/Os, in nanoseconds.
     pub response_sum_ns: u64,
-    /// The longest, in nanoseconds.
+    /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
-    /// Queue depths at issue, itself included, added up.
+    /// Sum of the queue depths at issue, each including the I/O itself.
     pub depth_sum: u64,
-    /// The deepest.
+    /// Highest queue depth at issue.
     pub depth_max: u32,
-    /// All offsets combined by OR: its trailing zeros are the alignment.
+    /// Bitwise OR of all offsets: its trailing zeros give the alignment.
     pub offsets: u64,
 }
 
 impl StreamInStep {
-    /// What tells it from others: step, device, layer, operation, order and size.
+    /// Returns what identifies the entry: step, device, layer, operation, sequential or not, size.
     pub fn key(&self) -> (u64, u16, Layer, IoOp, bool, u32) {
         (self.step, self.device, self.layer, self.op, self.sequential, self.bytes)
     }
@@ -287,88 +289,88 @@ impl StreamInStep {
     }
 }
 
-/// Response times of one I/O stream over a part of a capture, whatever the step.
+/// Response times of one I/O stream over a part of a capture, regardless of the step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamResponses {
-    /// Which device: an index into [`CaptureConditions::devices`].
+    /// Device: index into [`CaptureConditions::devices`].
     pub device: u16,
-    /// Where they were seen.
+    /// Layer at which the I/Os were captured.
     pub layer: Layer,
-    /// What the I/Os did.
+    /// Operation of the I/Os.
     pub op: IoOp,
-    /// They were sequential.
+    /// True if the I/Os were sequential.
     pub sequential: bool,
-    /// Their size.
+    /// Transfer size of the I/Os in bytes.
     pub bytes: u32,
-    /// I/Os by response time.
+    /// Number of I/Os by response time.
     pub histogram: QuarterHistogram,
 }
 
-/// A device that was listened to.
+/// A device whose I/Os were captured.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct CapturedDevice {
-    /// The kernel's name: `nvme0n1`; for imported traces, as the source names it.
+    /// Kernel name, such as `nvme0n1`; for an imported trace, the name that the source uses.
     pub name: String,
-    /// The host it belongs to, where captures of several hosts are read together.
+    /// Host of the device, where captures of several hosts are read together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Model number.
+    /// Model number; `None` if unknown.
     pub model: Option<String>,
-    /// Serial number.
+    /// Serial number; `None` if unknown.
     pub serial: Option<String>,
-    /// Size; `None` where the source does not tell.
+    /// Capacity; `None` if the source does not report it.
     pub capacity: Option<Bytes>,
-    /// Logical sector size in bytes.
+    /// Logical sector size in bytes; `None` if unknown.
     pub logical_sector: Option<u32>,
 }
 
-/// A cgroup whose processes did I/Os.
+/// A cgroup whose processes submitted I/Os.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct CapturedCgroup {
-    /// The kernel's number of it.
+    /// Kernel ID of the cgroup.
     pub id: u64,
-    /// Its path below the root of its hierarchy; `None` where it was gone before it
-    /// could be asked for.
+    /// Path below the root of the hierarchy; `None` if the cgroup was removed before its path could
+    /// be read.
     pub path: Option<String>,
-    /// The host it belongs to, where captures of several hosts are read together.
+    /// Host of the cgroup, where captures of several hosts are read together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }
 
-/// Requests that the kernel merged, and split, on a device.
+/// Counts of the requests that the kernel merged and split on one device.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(default)]
 pub struct Merging {
-    /// Requests that were merged into the I/O of another one.
+    /// Requests merged into the I/O of another request.
     pub merged: u64,
-    /// Times that a request was split, for it was too large for the device or crossed a
-    /// bound of it.
+    /// Number of times that a request was split because it was too large for the device or crossed
+    /// one of its boundaries.
     pub split: u64,
 }
 
 /// The path of a file whose I/Os were captured at the file-system layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FileName {
-    /// Which device: an index into [`CaptureConditions::devices`].
+    /// Device: index into [`CaptureConditions::devices`].
     pub device: u16,
-    /// Its inode; unlike in each of several file systems on one device.
+    /// Inode; file systems on the same device may use the same inode for different files.
     pub inode: u64,
-    /// Its path, as the capture found it.
+    /// Path as the capture found it.
     pub path: String,
 }
 
-/// Number of an inode's file that nobody knows.
+/// File number for a file whose position among the files of its inode is unknown.
 pub const UNKNOWN_FILE: u64 = 0xffff;
-/// Bits of an inode; those above it number the files that had it one after the other.
+/// Bits that hold the inode; the bits above it number the files that used the inode in turn.
 const INODE_BITS: u32 = 48;
 
-/// Returns the number under which a file stands in a trace: its inode, for all but the first
-/// file (0) of that inode with the file's number above it. 0 if there is no room for it, which
-/// stands for no file.
+/// Returns the number that identifies a file in a trace: the inode, with the file number in the
+/// bits above it. The first file of an inode has file number 0, so its number is the inode itself.
+/// Returns 0, which stands for no file, if the inode needs more than 48 bits and `file` is not 0.
 pub fn numbered_inode(inode: u64, file: u64) -> u64 {
     if file == 0 {
         return inode;
@@ -376,14 +378,14 @@ pub fn numbered_inode(inode: u64, file: u64) -> u64 {
     if inode >> INODE_BITS > 0 { 0 } else { file.min(UNKNOWN_FILE) << INODE_BITS | inode }
 }
 
-/// Returns the inode and the number of its file, from the number under which it stands in a trace.
-/// An inode beyond 48 bits is taken apart wrongly, but has never more than one file.
+/// Returns the inode and the file number that [`numbered_inode`] combined. An inode of more than 48
+/// bits is split incorrectly; it never has more than one file.
 pub fn inode_and_file(number: u64) -> (u64, u64) {
     (number & ((1 << INODE_BITS) - 1), number >> INODE_BITS)
 }
 
-/// Paths by device and inode: those of several file systems on one device, where both
-/// have a file of this inode, with "or" between them.
+/// Returns paths by device and inode. If several file systems on one device have a file with this
+/// inode, their paths are joined with " or ".
 pub fn paths_by_inode(files: &[FileName]) -> BTreeMap<(u16, u64), String> {
     let mut paths: BTreeMap<(u16, u64), String> = BTreeMap::new();
     for file in files {
@@ -396,37 +398,37 @@ pub fn paths_by_inode(files: &[FileName]) -> BTreeMap<(u16, u64), String> {
     paths
 }
 
-/// The zone of a host's clock when a capture began.
+/// Time zone of a host's clock when a capture began, and its changes during the capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Zone {
-    /// How far its clock is ahead of UTC, in seconds.
+    /// Offset from UTC in seconds, positive if the clock is ahead.
     pub offset_s: i32,
-    /// What the host calls it: `CET`.
+    /// Abbreviation that the host uses, such as `CET`; `None` if unknown.
     pub name: Option<String>,
-    /// Changes to or from summer time during the capture, in order.
+    /// Changes to or from daylight saving time during the capture, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ZoneChange>,
 }
 
-/// A change of a host's clock to or from summer time.
+/// A change of a host's clock to or from daylight saving time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ZoneChange {
-    /// When, in seconds since 1970 (UTC).
+    /// Time of the change, in seconds since 1970 (UTC).
     pub at_unix_s: u64,
-    /// How far the clock is ahead of UTC from then on, in seconds.
+    /// Offset from UTC after the change, in seconds, positive if the clock is ahead.
     pub offset_s: i32,
-    /// What the host calls that.
+    /// Abbreviation that the host uses after the change; `None` if unknown.
     pub name: Option<String>,
 }
 
 impl Zone {
-    /// One whose clock never changes.
+    /// Creates a zone whose offset never changes.
     pub fn fixed(offset_s: i32, name: Option<&str>) -> Zone {
         Zone { offset_s, name: name.map(str::to_owned), changes: Vec::new() }
     }
-    /// `+01:00`.
+    /// Returns the offset as text, such as `+01:00`.
     pub fn offset(&self) -> String {
         let (sign, minutes) =
             (if self.offset_s < 0 { '-' } else { '+' }, self.offset_s.unsigned_abs() / 60);
@@ -436,7 +438,7 @@ impl Zone {
 
 impl FromStr for Zone {
     type Err = UnitError;
-    /// `UTC`, `+01:00`, `-0330`, `+9`.
+    /// Parses `UTC`, `Z` or an offset such as `+01:00`, `-0330` or `+9`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let wrong = || UnitError {
             text: text.to_owned(),
@@ -466,7 +468,7 @@ impl FromStr for Zone {
     }
 }
 
-/// `CET (UTC+01:00)`, `UTC-03:30`.
+/// Prints `CET (UTC+01:00)`, `UTC-03:30` or `UTC`.
 impl fmt::Display for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let offset = format!("UTC{}", self.offset());
@@ -478,51 +480,50 @@ impl fmt::Display for Zone {
     }
 }
 
-/// A named moment of a capture.
+/// A named point in time of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Mark {
-    /// Counted from the capture's beginning, in nanoseconds.
+    /// Time since the capture began, in nanoseconds.
     pub at_ns: u64,
-    /// Its name.
+    /// Name of the mark.
     pub name: String,
 }
 
-/// Which files of a capture a file is: a capture that was rotated has several.
+/// Position of a file among the files of a rotated capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct CapturePart {
-    /// What tells the capture from every other.
+    /// ID of the capture, different for every capture.
     pub capture: String,
-    /// The number of this file, from 1; of several put together, that of the first.
+    /// Number of this file, starting at 1; for files read together, the number of the first.
     pub first: u32,
-    /// The same, or that of the last.
+    /// Number of this file; for files read together, the number of the last.
     pub last: u32,
 }
 
-/// I/Os that a capture saw only in part, by the reason.
+/// I/Os that a capture saw only in part, by reason.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(default)]
 pub struct SeenInPart {
-    /// Issued before the capture began: only their completion was seen.
+    /// I/Os issued before the capture began: only their completion was seen.
     pub begun_before: u64,
-    /// Their completion was not seen. They are among the events, without a
-    /// response time.
+    /// I/Os whose completion was not seen. They are among the events, without a response time.
     pub unended: u64,
-    /// Too many I/Os were under way at once to follow them all.
+    /// I/Os not followed because too many were outstanding at once.
     pub too_many: u64,
 }
 
 impl SeenInPart {
-    /// Those that are not among the events.
+    /// Returns the number of I/Os that are not among the events.
     pub fn missing(&self) -> u64 {
         self.begun_before + self.too_many
     }
 }
 
-/// `12 incomplete (3 left out: issued before the capture, 9 without a response
-/// time: completion not seen)`.
+/// Prints `12 incomplete (3 omitted: issued before the capture, 9 without a response time:
+/// completion missing)`.
 impl fmt::Display for SeenInPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons: Vec<String> = [
@@ -539,42 +540,43 @@ impl fmt::Display for SeenInPart {
     }
 }
 
-/// What was measured of written blocks of 4 KiB, a few for all.
+/// Compression and duplicates of a sample of the written 4 KiB blocks.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(default)]
 pub struct ContentSample {
-    /// One block in so many was asked for.
+    /// Sampling interval: one block in `every` was selected.
     pub every: u64,
-    /// Blocks that were read back.
+    /// Blocks read back.
     pub blocks: u64,
-    /// Their bytes: of a write below 4 KiB, all of it.
+    /// Bytes read back; a write smaller than 4 KiB counts with its own size.
     pub bytes: u64,
-    /// Their bytes, each block compressed by zstd, level 1, where that is shorter.
+    /// Size of these bytes with each block compressed by zstd at level 1; a block that does not
+    /// shrink counts with its own size.
     pub compressed_bytes: u64,
-    /// Those equal to one that had been read before.
+    /// Blocks equal to one that was read back earlier.
     pub duplicates: u64,
-    /// Blocks that were not read, because too many waited.
+    /// Selected blocks that were not read because too many were waiting.
     pub passed_over: u64,
-    /// Blocks that could not be read.
+    /// Selected blocks that could not be read.
     pub unreadable: u64,
-    /// Blocks that were read back too late to be counted with their I/O: they are in
-    /// these sums alone.
+    /// Blocks read back too late to be counted with their I/O: they count in these totals only.
     pub late: u64,
-    /// Of a part of a capture that did not compare every block with every other one: the
-    /// share of duplicates is a lower bound, however few blocks the part has.
+    /// True for a part of a capture that did not compare every block with every other: the share of
+    /// duplicates is then a lower bound, even if the part has few blocks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bound: bool,
 }
 
 impl ContentSample {
-    /// How many times shorter they become.
+    /// Returns the uncompressed size divided by the compressed size, or `None` if nothing was
+    /// sampled.
     pub fn compression_ratio(&self) -> Option<f64> {
         (self.compressed_bytes > 0).then(|| self.bytes as f64 / self.compressed_bytes as f64)
     }
 
-    /// The share of duplicates among them.
+    /// Returns the share of duplicates among the blocks, or `None` if no block was read back.
     pub fn duplicate_share(&self) -> Option<Share> {
         let share = || self.duplicates as f64 / self.blocks as f64;
         (self.blocks > 0).then(|| match self.is_complete() {
@@ -583,14 +585,13 @@ impl ContentSample {
         })
     }
 
-    /// Whether the shares of duplicates among the I/Os' own blocks are exact too.
+    /// Returns true if the shares of duplicates among the blocks of single I/Os are exact as well.
     pub fn tells_parts_exactly(&self) -> bool {
         self.is_complete() && self.late == 0
     }
 
-    /// Whether every written block was compared with every other one. A duplicate
-    /// shows only where both of a pair are read, of one block in N that is one
-    /// pair in N squared.
+    /// Returns true if every written block was compared with every other. A duplicate is found only
+    /// if both blocks of the pair are read: at one block in N, that is one pair in N squared.
     fn is_complete(&self) -> bool {
         let compared = self.blocks - self.duplicates.min(self.blocks) <= FINGERPRINTS;
         let all_read = self.every == 1 && self.passed_over == 0 && self.unreadable == 0;
@@ -598,20 +599,20 @@ impl ContentSample {
     }
 }
 
-/// Blocks that others are compared with, at most.
+/// Maximum number of distinct blocks that a block is compared with.
 pub const FINGERPRINTS: u64 = 1 << 20;
 
 /// A share of a whole, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Share {
-    /// As measured.
+    /// The measured value.
     Exact(f64),
-    /// It is this or more.
+    /// A lower bound.
     AtLeast(f64),
 }
 
 impl Share {
-    /// The share, where it is known.
+    /// Returns the share if it is exact, or `None` for a lower bound.
     pub fn exact(self) -> Option<f64> {
         match self {
             Share::Exact(share) => Some(share),
@@ -620,7 +621,7 @@ impl Share {
     }
 }
 
-/// `28.0 %`, `>= 1.8 %`.
+/// Prints `28.0 %` or `>= 1.8 %`.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -642,87 +643,89 @@ impl fmt::Display for ContentSample {
     }
 }
 
-/// How a trace came about: kept in the file with the events.
+/// Conditions under which a trace was recorded; stored in the trace file with the events.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct CaptureConditions {
     /// Name and version of the program that wrote the trace.
     pub software: String,
-    /// Where the events come from: `ebpf requests`, `tracefs`, `blktrace file`, ...
+    /// Source of the events, such as `ebpf requests`, `tracefs` or `blktrace file`.
     pub source: String,
-    /// Which file of the capture it is; `None` where the writer does not tell.
+    /// Position of the file in its capture; `None` if the writer does not report it.
     pub part: Option<CapturePart>,
-    /// Width of a capture step in nanoseconds, where only the streams of every
-    /// step were kept; `None` where every I/O was.
+    /// Width of a capture step in nanoseconds, if only totals per stream and step were kept; `None`
+    /// if every I/O was kept.
     pub step_ns: Option<u64>,
-    /// Layers that were listened to.
+    /// Layers at which I/Os were captured.
     pub layers: Vec<Layer>,
-    /// The only process whose I/Os were kept; `None` where those of all were.
+    /// The only process whose I/Os were kept; `None` if those of all processes were.
     pub process: Option<u32>,
-    /// Host name.
+    /// Host name; `None` if unknown.
     pub host: Option<String>,
-    /// Operating system.
+    /// Operating system; `None` if unknown.
     pub operating_system: Option<String>,
-    /// Kernel release.
+    /// Kernel release; `None` if unknown.
     pub kernel: Option<String>,
-    /// The devices; events point here.
+    /// Captured devices; [`IoEvent::device`] is an index into this list.
     pub devices: Vec<CapturedDevice>,
-    /// Wall-clock beginning, in nanoseconds since 1970 (UTC); `None` where the
+    /// Wall-clock time at which the capture began, in nanoseconds since 1970 (UTC); `None` if the
     /// source has only relative times.
     pub began_unix_ns: Option<u64>,
-    /// The zone of the host's clock at the beginning, and its changes since; `None` where the
-    /// source does not tell.
+    /// Time zone of the host when the capture began, and its changes during the capture; `None` if
+    /// the source does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<Zone>,
-    /// What the user called the captured workload.
+    /// Name that the user gave the captured workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// What the user said about it.
+    /// Comment that the user gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// Times are coarser than what lies between two I/Os: neither queue depth
-    /// nor busy time can be counted from them.
+    /// True if times are coarser than the gaps between I/Os, so that neither queue depth nor busy
+    /// time can be derived from them.
     pub rounded_times: bool,
-    /// From beginning to end.
+    /// Length of the capture in nanoseconds.
     pub lasted_ns: u64,
-    /// Events that the kernel had no room for.
+    /// Events lost because the kernel's buffer was full.
     pub lost: u64,
-    /// Times that the kernel did not let the capture look, each an I/O that is
-    /// missing or was seen only in part.
+    /// Probe runs that the kernel skipped. Each is an I/O that is missing or was seen only in part.
     pub skipped: u64,
-    /// I/Os seen only in part that are therefore not among the events.
+    /// I/Os that are not among the events because they were seen only in part.
     pub unfinished: u64,
-    /// All I/Os seen only in part, by the reason; `None` where the source does not tell.
+    /// All I/Os seen only in part, by reason; `None` if the source does not report it.
     pub in_part: Option<SeenInPart>,
-    /// Reads and writes that the source cannot see: what, and how many.
+    /// Reads and writes that the source cannot see: description and count.
     pub unseen: Vec<(String, u64)>,
-    /// Processor time of the capture itself: kernel and user, in nanoseconds.
+    /// CPU time of the capture itself in nanoseconds, in the kernel and in user space; `None` if
+    /// unknown.
     pub cost_ns: Option<(u64, u64)>,
-    /// Named moments.
+    /// Named points in time.
     pub marks: Vec<Mark>,
-    /// Threads were captured beside processes.
+    /// True if threads were captured as well as processes.
     #[serde(skip_serializing_if = "is_false")]
     pub threads: bool,
-    /// The cgroups of the I/Os' processes, where they were captured.
+    /// Cgroups of the processes that submitted I/Os; `None` if cgroups were not captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroups: Option<Vec<CapturedCgroup>>,
-    /// Merged and split requests of each device, where they were counted.
+    /// Merged and split requests per device, in the order of `devices`; `None` if they were not
+    /// counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merging: Option<Vec<Merging>>,
-    /// Files whose paths are stored, and files without a path, where paths were captured.
+    /// Number of files with a stored path and of files without one; `None` if paths were not
+    /// captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<(u64, u64)>,
-    /// Paths of files; a trace keeps them beside the conditions.
+    /// Paths of files; a trace stores them separately from the conditions.
     #[serde(skip)]
     pub files: Arc<Vec<FileName>>,
-    /// Compression ratio of written data, where it was sampled or told.
+    /// Compression ratio of the written data; `None` if it was neither sampled nor specified.
     pub compression_ratio: Option<f64>,
-    /// Share of written blocks that are duplicates, where it was measured of all
-    /// blocks or told. Read it with [`CaptureConditions::duplicates`].
+    /// Share of written blocks that are duplicates; `None` unless all blocks were compared or the
+    /// share was specified. Use [`CaptureConditions::duplicates`] to read it.
     pub duplicate_share: Option<f64>,
-    /// What the ratio and the share come from, where blocks were sampled.
+    /// Sample from which the ratio and the share were computed; `None` if no blocks were sampled.
     pub content: Option<ContentSample>,
-    /// Everything else that a reader should know: one sentence each.
+    /// Further remarks for the reader, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -732,13 +735,13 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl CaptureConditions {
-    /// Files of the capture that come before these; 0 where it was not rotated.
+    /// Returns the number of files of the capture that precede this one; 0 if it was not rotated.
     pub fn earlier_parts(&self) -> u64 {
         self.part.as_ref().map_or(0, |part| u64::from(part.first.saturating_sub(1)))
     }
 
-    /// The share of written blocks that are duplicates. Earlier versions kept that
-    /// of a sample as if it were the share of all.
+    /// Returns the share of written blocks that are duplicates. Earlier versions stored the share
+    /// of a sample in `duplicate_share` as if it were the share of all blocks.
     pub fn duplicates(&self) -> Option<Share> {
         match self.content {
             Some(content) => content.duplicate_share(),
@@ -783,7 +786,7 @@ mod tests {
         let too_many = ContentSample { blocks: FINGERPRINTS + 401, ..all };
         assert!(too_many.duplicate_share().unwrap().exact().is_none());
         assert_eq!(ContentSample::default().duplicate_share(), None);
-        // A file of an earlier version.
+        // A file written by an earlier version.
         let conditions = CaptureConditions {
             duplicate_share: Some(0.018),
             content: Some(sample),

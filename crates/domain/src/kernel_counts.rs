@@ -1,11 +1,11 @@
-//! [`KernelCounters`]: what the kernel counted on a device.
+//! [`KernelCounters`]: I/O counts that the kernel keeps for a device.
 
 use crate::stimulus::Op;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Reads and writes that the kernel counted on a device (`/proc/diskstats`). Discards and
-/// flushes are in none of them.
+/// Reads and writes of a device as counted by the kernel (`/proc/diskstats`). Discards and flushes
+/// are not included.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -24,7 +24,7 @@ pub struct KernelCounters {
     pub write_bytes: Bytes,
 }
 
-/// I/Os and bytes of one direction.
+/// I/Os and bytes of one operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DirectionCounts {
     pub ios: u64,
@@ -55,12 +55,13 @@ impl KernelCounters {
         self.write_bytes = Bytes(self.write_bytes.0.wrapping_add(other.write_bytes.0));
     }
 
-    /// Whether nothing was counted.
+    /// Returns true if nothing was counted.
     pub fn is_zero(&self) -> bool {
         *self == KernelCounters::default()
     }
 
-    /// One direction, merged I/Os counted as the I/Os that they were.
+    /// Returns the counts of one operation; merged I/Os count separately. All zeros for discards
+    /// and flushes.
     pub(crate) fn direction(&self, op: Op) -> DirectionCounts {
         match op {
             Op::Read => {

@@ -1,12 +1,11 @@
-//! The nouns of SSD performance testing and their arithmetic.
+//! Types and arithmetic of SSD performance testing.
 //!
-//! Three types hold the house together: [`Load`] says what to do to a device,
-//! [`Record`] says what happened, [`Findings`] says what it means. Beside them
-//! stand the traits that a test specification is written against ([`Bench`],
-//! [`Procedure`]) and the steady-state rule ([`judge`]).
+//! Three types are central: [`Load`] describes the I/Os to apply to a device, [`Record`] what
+//! happened, and [`Findings`] what it means. Test specifications are written against the traits
+//! [`Bench`] and [`Procedure`]; [`judge`] implements the steady-state rule.
 //!
-//! Nothing here reads a file, a clock or a device. Words are the standard's;
-//! `docs/vocabulary.md` is their dictionary.
+//! Nothing in this crate reads a file, a clock or a device. The terms are those of the standards;
+//! `docs/vocabulary.md` defines them.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

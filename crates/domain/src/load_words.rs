@@ -1,11 +1,11 @@
-//! What a load's streams, demand and range do not say, in words: its pace, the alignment of
-//! its offsets, its zones and what it writes. Plans, reports and exports say it alike.
+//! Describes in words the parts of a load that its streams, demand and range do not show: pace,
+//! alignment of the offsets, zones and data. Plans, reports and exports use the same words.
 
 use crate::stimulus::{DataPattern, IoStream, Order, Pace, Zone};
 use crate::text::number;
 
-/// I/Os per second that a pace asks for; `None` where it asks for none: as fast as possible,
-/// or in bursts whose length depends on the device.
+/// Returns the I/Os per second that a pace requests; `None` if it requests no rate: as fast as
+/// possible, or in bursts whose length depends on the device.
 pub fn asked_rate(pace: Pace) -> Option<f64> {
     match pace {
         Pace::Fixed { ios, per } | Pace::Poisson { ios, per } if per.0 > 0 => {
@@ -15,7 +15,8 @@ pub fn asked_rate(pace: Pace) -> Option<f64> {
     }
 }
 
-/// I/Os per second that a load asks for: by its own pace, or by those of all of its streams.
+/// Returns the I/Os per second that a load requests, by its own pace or by those of its streams;
+/// `None` if any stream requests no rate.
 pub fn asked_rate_of_load(pace: Pace, streams: &[IoStream]) -> Option<f64> {
     if streams.iter().all(|stream| stream.pace.is_none()) {
         return asked_rate(pace);
@@ -23,18 +24,18 @@ pub fn asked_rate_of_load(pace: Pace, streams: &[IoStream]) -> Option<f64> {
     streams.iter().map(|stream| asked_rate(stream.pace.unwrap_or(Pace::Closed))).sum()
 }
 
-/// The pace of a load, and those of streams that have their own; `None` where every I/O
-/// follows as soon as another one completes.
+/// Describes the pace of a load and those of streams with their own; `None` if every I/O follows
+/// the completion of another one.
 pub fn pace_text(pace: Pace, streams: &[IoStream]) -> Option<String> {
     let own = streams.iter().filter_map(|stream| {
-        let text = one_pace(stream.pace?).unwrap_or_else(|| "as fast as possible".to_owned());
+        let text = describe_pace(stream.pace?).unwrap_or_else(|| "as fast as possible".to_owned());
         Some(format!("{stream}: {text}"))
     });
-    let all: Vec<String> = one_pace(pace).into_iter().chain(own).collect();
+    let all: Vec<String> = describe_pace(pace).into_iter().chain(own).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn one_pace(pace: Pace) -> Option<String> {
+fn describe_pace(pace: Pace) -> Option<String> {
     let rate = || {
         let rate = asked_rate(pace).unwrap_or_default();
         number(rate, if (rate - rate.round()).abs() < 1e-6 { 0 } else { 2 })
@@ -47,7 +48,7 @@ fn one_pace(pace: Pace) -> Option<String> {
     }
 }
 
-/// What the offsets of random streams are multiples of; `None` without any.
+/// Describes the alignment of random streams; `None` if there are none.
 pub fn alignment_text(streams: &[IoStream]) -> Option<String> {
     let random: Vec<&IoStream> = streams.iter().filter(|s| s.order == Order::Random).collect();
     let first = random.first()?.alignment();
@@ -61,17 +62,17 @@ pub fn alignment_text(streams: &[IoStream]) -> Option<String> {
     Some(each.collect::<Vec<_>>().join(", "))
 }
 
-/// The zones of a load, and those of streams that have their own; `None` where every offset
-/// of the range is equally likely.
+/// Describes the zones of a load and those of streams with their own; `None` if every offset of the
+/// range is equally likely.
 pub fn zones_text(zones: &[Zone], streams: &[IoStream]) -> Option<String> {
     let own = streams
         .iter()
-        .filter_map(|stream| Some(format!("{stream}: {}", one_zoning(&stream.zones)?)));
-    let all: Vec<String> = one_zoning(zones).into_iter().chain(own).collect();
+        .filter_map(|stream| Some(format!("{stream}: {}", describe_zones(&stream.zones)?)));
+    let all: Vec<String> = describe_zones(zones).into_iter().chain(own).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn one_zoning(zones: &[Zone]) -> Option<String> {
+fn describe_zones(zones: &[Zone]) -> Option<String> {
     let whole: u64 = zones.iter().map(|zone| u64::from(zone.weight)).sum();
     let percent = |part: f64| {
         let text = format!("{part:.4}");
@@ -90,7 +91,7 @@ fn one_zoning(zones: &[Zone]) -> Option<String> {
     (!zones.is_empty()).then(|| each.collect::<Vec<_>>().join(", "))
 }
 
-/// What a load writes; `None` where it writes nothing.
+/// Describes the data that a load writes; `None` if it writes nothing.
 pub fn content_text(pattern: &DataPattern, streams: &[IoStream]) -> Option<String> {
     let writes = streams.iter().any(|stream| stream.op == crate::stimulus::Op::Write);
     writes.then(|| pattern.to_string())

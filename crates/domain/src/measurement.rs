@@ -1,4 +1,4 @@
-//! A [`Measurement`]: what one step did, counted.
+//! A [`Measurement`]: the counts and times of one step.
 
 use crate::histogram::CoarseHistogram;
 pub use crate::kernel_counts::KernelCounters;
@@ -9,54 +9,56 @@ use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One direction's part of one interval.
+/// Totals of one operation in one interval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IntervalTally {
-    /// What the I/Os did.
+    /// Operation of the I/Os.
     pub op: Op,
     /// I/Os completed.
     pub ios: u64,
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: Bytes,
-    /// All response times added up.
+    /// Sum of all response times.
     pub response_sum: Nanos,
-    /// The longest response time.
+    /// Longest response time.
     pub response_max: Nanos,
-    /// Every response time, to within a bucket (6.25 %).
+    /// Distribution of the response times; a bucket is up to 6.25 % wide.
     pub histogram: CoarseHistogram,
 }
 
-/// About one second of accounting.
+/// Totals of an accounting interval of about one second.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interval {
-    /// Beginning, counted from the measurement's beginning.
+    /// Start of the interval, since the measurement began.
     pub begin: Nanos,
-    /// End, counted from the measurement's beginning.
+    /// End of the interval, since the measurement began.
     pub end: Nanos,
-    /// Shorter than it should be: the step ended inside it.
+    /// True if the interval is shorter than intended because the step ended inside it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// The directions that completed an I/O in it.
+    /// One entry per operation that completed an I/O in the interval.
     pub tallies: Vec<IntervalTally>,
 }
 
 impl Interval {
-    /// I/Os completed per second, all directions.
+    /// Returns the I/Os completed per second, all operations; `None` for an interval of no length.
     pub fn iops(&self) -> Option<f64> {
         let ios: u64 = self.tallies.iter().map(|t| t.ios).sum();
         rate(ios, self.end.saturating_sub(self.begin))
     }
-    /// Bytes moved per second, all directions.
+    /// Returns the bytes transferred per second, all operations; `None` for an interval of no
+    /// length.
     pub fn bytes_per_second(&self) -> Option<f64> {
         let bytes: u64 = self.tallies.iter().map(|t| t.bytes.0).sum();
         rate(bytes, self.end.saturating_sub(self.begin))
     }
-    /// Mean response time, all directions, rounded to a nanosecond; `None` if nothing completed.
+    /// Returns the mean response time of all operations, rounded to a nanosecond; `None` if nothing
+    /// completed.
     pub fn response_mean(&self) -> Option<Nanos> {
         mean(Nanos(self.response_sum()), self.ios())
     }
-    /// Mean response time in milliseconds, all directions, not rounded; `None` if nothing
-    /// completed.
+    /// Returns the mean response time of all operations in milliseconds, not rounded; `None` if
+    /// nothing completed.
     pub fn response_mean_ms(&self) -> Option<f64> {
         mean_ms(Nanos(self.response_sum()), self.ios())
     }
@@ -68,41 +70,41 @@ impl Interval {
     }
 }
 
-/// Processor time of the threads that moved the data.
+/// CPU time of the threads that moved the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CpuTime {
-    /// In user space.
+    /// CPU time in user space.
     pub user: Nanos,
-    /// In the kernel.
+    /// CPU time in the kernel.
     pub system: Nanos,
 }
 
-/// A time in which no thread of the program could run: it was stopped or
-/// frozen, the machine was suspended, or the virtual machine had no processor.
+/// A period in which no thread of the program could run: the program was stopped or frozen, the
+/// machine was suspended, or the virtual machine had no CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stall {
-    /// Its beginning, counted from the measurement's beginning.
+    /// Start of the stall, since the measurement began.
     pub at: Nanos,
-    /// How much of the measured time it took.
+    /// Measured time lost to the stall.
     pub lasted: Nanos,
 }
 
-/// A time of one second or more in which I/Os were outstanding and none completed.
+/// A period of at least one second in which I/Os were outstanding and none completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Silence {
-    /// Its beginning, counted from the measurement's beginning.
+    /// Start of the period, since the measurement began.
     pub at: Nanos,
-    /// Its length; it may last beyond the measured time.
+    /// Length of the period; it may extend beyond the measured time.
     pub lasted: Nanos,
 }
 
 impl Silence {
-    /// A shorter time without a completion is not kept.
+    /// Minimum length; shorter periods are not recorded.
     pub const SHORTEST: Nanos = Nanos::SECOND;
 
-    /// The silences that intervals show: one or more in a row without a completion, from
-    /// engines that see intervals alone. None are known of a paced load, which may have
-    /// nothing outstanding.
+    /// Returns the silences found in intervals: one or more consecutive intervals without a
+    /// completion. For engines that see intervals only. Returns none for a paced load, which may
+    /// have no I/O outstanding.
     pub fn from_intervals(pace: Pace, intervals: &[Interval]) -> Vec<Silence> {
         if pace != Pace::Closed {
             return Vec::new();
@@ -124,50 +126,50 @@ impl Silence {
     }
 }
 
-/// What stalls make of a step.
+/// Effect of stalls on a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stalling {
-    /// Too little to be seen in its numbers.
+    /// Too short to affect the numbers.
     Slight,
-    /// Its numbers need a caveat.
+    /// The numbers need a caveat.
     Marked,
-    /// It is void.
+    /// The step is void.
     Void,
 }
 
 /// An I/O that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Fault {
-    /// What it should have done.
+    /// Operation of the I/O.
     pub op: Op,
-    /// Its first byte.
+    /// First byte.
     pub offset: Bytes,
-    /// Its size.
+    /// Transfer size.
     pub size: Bytes,
-    /// The kernel's error number; 0 for a short transfer.
+    /// Kernel error number (`errno`); 0 for a short transfer.
     pub errno: i32,
-    /// When it failed, counted from the measurement's beginning.
+    /// Time of the failure, since the measurement began.
     pub at: Nanos,
 }
 
-/// Sectors read back and compared with what this run wrote.
+/// Result of comparing sectors that were read back with what this run wrote.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verification {
-    /// Sectors whose stamp was checked and right.
+    /// Sectors whose stamp was checked and correct.
     pub sectors_right: u64,
-    /// Sectors that this run had not written, so nothing is known of them.
+    /// Sectors that this run had not written and therefore could not check.
     pub sectors_unknown: u64,
     /// Sectors that this run wrote and that held something else.
     pub miscompares: u64,
-    /// The first of those, by byte offset.
+    /// Byte offsets of the first miscompares, at most [`Verification::LOCATED`].
     pub first: Vec<Bytes>,
 }
 
 impl Verification {
-    /// Miscompares whose place is kept.
+    /// Maximum number of miscompares whose offset is kept.
     pub const LOCATED: usize = 32;
 
-    /// Adds what another step compared.
+    /// Adds the result of another step.
     pub fn merge(&mut self, other: &Verification) {
         self.sectors_right += other.sectors_right;
         self.sectors_unknown += other.sectors_unknown;
@@ -177,213 +179,212 @@ impl Verification {
     }
 }
 
-/// What the processors of the whole host did during the step: shares of their
-/// time, 0 to 1, all processors together.
+/// CPU use of the whole host during the step: shares of the time of all CPUs together, from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCpu {
-    /// In user space.
+    /// Share spent in user space.
     pub user: f64,
-    /// In the kernel, interrupts included.
+    /// Share spent in the kernel, interrupts included.
     pub system: f64,
-    /// Idle with I/O outstanding.
+    /// Share spent idle with I/O outstanding (iowait).
     pub io_wait: f64,
-    /// Taken by the hypervisor.
+    /// Share taken by the hypervisor (steal).
     pub steal: f64,
 }
 
-/// What the device's own logs counted during the step (NVMe SMART and OCP
-/// logs, ATA and SCSI statistics). `None` where the device does not tell.
+/// Changes of the device's own counters during the step (NVMe SMART and OCP logs, ATA and SCSI
+/// statistics). `None` if the device does not report a counter.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(default)]
 pub struct LogDelta {
-    /// Bytes that the device says the host wrote.
+    /// Bytes written by the host, as counted by the device.
     pub host_written: Option<Bytes>,
     /// Bytes written to the flash.
     pub nand_written: Option<Bytes>,
     /// Media and data integrity errors.
     pub media_errors: Option<u64>,
-    /// Times that the device throttled because of its temperature.
+    /// Number of times that the device throttled because of its temperature.
     pub throttle_events: Option<u64>,
-    /// Seconds spent throttled or above a temperature limit.
+    /// Seconds spent throttled or above a temperature limit, whichever is longer.
     pub throttle_seconds: Option<u64>,
     /// NVMe critical warning bits at the end of the step.
     pub critical_warning: Option<u8>,
 }
 
-/// What was sensed around a step: the optional secondary metrics and the
-/// evidence for limits that are not the device's.
+/// Readings taken around a step: the optional secondary metrics, and the evidence that something
+/// other than the device was the limit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Sensed {
-    /// Device temperature at the end, in degrees Celsius.
+    /// Device temperature at the end, in degrees Celsius; `None` if it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<f64>,
-    /// Mean power during the step, in milliwatts.
+    /// Mean power during the step, in milliwatts; `None` if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_milliwatts: Option<f64>,
-    /// All processors of the host.
+    /// CPU use of the whole host; `None` if it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<HostCpu>,
-    /// Time for which a processor quota of the program's control groups stopped it; `None` if
-    /// no group has a quota, or the kernel does not report it.
+    /// Time for which a CPU quota stopped the program's control groups; `None` if no group has a
+    /// quota, or the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_throttling: Option<CpuThrottling>,
-    /// Processor time of the busiest load thread as a share of the measured
-    /// time, 0 to 1: near 1, the host and not the device set the pace.
+    /// CPU time of the busiest load thread as a share of the measured time, 0 to 1: near 1, the
+    /// host and not the device is the limit. `None` if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busiest_thread: Option<f64>,
-    /// The device's own logs.
+    /// Counters of the device's own logs; `None` if they were not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<LogDelta>,
 }
 
-/// How a load began that several targets of one host began together.
+/// Start of a load that several targets of one host began together.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct CommonStart {
-    /// The moment that was agreed on, by the host's `CLOCK_MONOTONIC`: the same in the
-    /// records of all that began together.
+    /// Agreed start time by the host's `CLOCK_MONOTONIC`: the same in the records of all targets
+    /// that began together.
     pub agreed: Nanos,
-    /// How long after it this load began; `None` where the engine cannot tell.
+    /// Delay between the agreed time and the start of this load; `None` if the engine does not
+    /// report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<Nanos>,
-    /// How long this target waited for the last of the others.
+    /// Time that this target waited for the last of the others.
     pub waited: Nanos,
-    /// Targets that began together.
+    /// Number of targets that began together.
     pub targets: u32,
 }
 
-/// What one of several hosts did of a step. The step's own counts hold it too.
+/// Contribution of one of several hosts to a step. The totals of the step include it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostPart {
-    /// The host, as the user named it.
+    /// Host as the user named it.
     pub host: String,
-    /// What its fio calls itself; `None` where nobody could ask it.
+    /// Version that the host's fio reports; `None` if it could not be queried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fio: Option<String>,
     /// I/Os completed.
     pub ios: u64,
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: Bytes,
-    /// All response times added up.
+    /// Sum of all response times.
     pub response_sum: Nanos,
-    /// The longest response time.
+    /// Longest response time.
     pub response_max: Nanos,
-    /// How long it loaded the device.
+    /// Time for which the host loaded the device.
     pub elapsed: Nanos,
-    /// How long after the first host it began, by clocks that were compared; `None` where
-    /// they could not be.
+    /// Delay between the start of the first host and the start of this one, by compared clocks;
+    /// `None` if the clocks could not be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<Nanos>,
 }
 
 impl HostPart {
-    /// I/Os completed per second; `None` where no time was measured.
+    /// Returns the I/Os completed per second; `None` if no time was measured.
     pub fn iops(&self) -> Option<f64> {
         rate(self.ios, self.elapsed)
     }
 }
 
-/// One of several loads that were applied at once.
+/// Share of one load in a step that applied several loads at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoadPart {
-    /// How many of the step's stream tallies are its own; they follow those of the loads
-    /// before it.
+    /// Number of entries in [`Measurement::streams`] that belong to this load; they follow those of
+    /// the loads before it.
     pub streams: u32,
-    /// Its own measured time: it may end before the others.
+    /// Measured time of this load, which may end before the others.
     pub elapsed: Nanos,
 }
 
-/// What a step did.
+/// Everything measured during one step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Measurement {
-    /// Wall-clock time at its beginning, in milliseconds since 1970 (UTC);
-    /// virtual on a simulated device.
+    /// Wall-clock time at which the measurement began, in milliseconds since 1970 (UTC); virtual
+    /// time for a simulated device.
     pub began_unix_ms: u64,
-    /// Length of the measured part.
+    /// Length of the measured time.
     pub elapsed: Nanos,
-    /// The load reached its end; false where a cut left it running.
+    /// True if the load reached its end; false if a cut left it running.
     pub complete: bool,
-    /// One tally per I/O stream, in the load's order; one per direction where a
-    /// direction has several streams and the engine cannot tell them apart (fio);
-    /// one per operation where the load is a script.
+    /// One tally per I/O stream, in the order of the load. One per operation if several streams
+    /// share an operation and the engine cannot tell them apart (fio), and for a script.
     pub streams: Vec<StreamTally>,
-    /// Where several loads were applied at once: each of them, in the load's order.
+    /// Loads that were applied at once, in the order of the load; empty for a single load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<LoadPart>,
-    /// I/Os that completed outside the measured time: during the ramp, or after
-    /// the end because they were still outstanding. In no other count, but the
-    /// kernel and the device have seen them.
+    /// I/Os that completed outside the measured time: during the ramp, or after the end because
+    /// they were still outstanding. No other count includes them, but the kernel and the device
+    /// have seen them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<Unmeasured>,
-    /// I/Os that had not come back when they were no longer waited for. Their response times in
-    /// the tallies are lower bounds: the time until then.
+    /// I/Os still outstanding when the engine stopped waiting for them. Their response times in the
+    /// tallies are lower bounds: the time until then.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub outstanding: u64,
-    /// When I/Os were outstanding and none completed.
+    /// Periods of at least one second with I/Os outstanding and no completion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silences: Vec<Silence>,
-    /// When no thread of the program could run.
+    /// Periods in which no thread of the program could run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
-    /// Second by second.
+    /// Totals per interval of about one second.
     pub intervals: Vec<Interval>,
-    /// Where every sequential cursor stands: the byte offset of its next I/O.
+    /// Position of every sequential cursor: the byte offset of its next I/O.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cursors: BTreeMap<String, Bytes>,
-    /// The seed that the I/Os were drawn with, where it is not the load's own:
-    /// the load went on after a gap.
+    /// Seed from which the I/Os were drawn, if it is not the load's own because the load continued
+    /// after a gap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Processor time, where it could be measured.
+    /// CPU time of the load threads; `None` if it could not be measured.
     pub cpu: Option<CpuTime>,
-    /// I/Os that failed.
+    /// Number of I/Os that failed.
     #[serde(default)]
     pub fault_count: u64,
-    /// The first of them.
+    /// The first of the failed I/Os.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// Read-back comparison, where it was asked for.
+    /// Result of reading data back and comparing them; `None` if it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// The kernel's own counts, where there are any.
+    /// The kernel's own counts; `None` if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelCounters>,
-    /// What was played of a script, where the load is one.
+    /// Account of the replay; `None` unless the load is a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Box<Replayed>>,
-    /// Flash bytes written per host byte written, where the device tells.
+    /// Flash bytes written per host byte written; `None` if the device does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// How its load began, where several targets began together.
+    /// Common start with other targets; `None` if this target began alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common_start: Option<CommonStart>,
-    /// What each host did, where several loaded the device.
+    /// Contribution of each host; empty unless several hosts loaded the device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostPart>,
-    /// Temperature, power, processors, device logs.
+    /// Temperature, power, CPU use and device logs.
     #[serde(default)]
     pub sensed: Sensed,
 }
 
-/// How much processor time the program's control groups had to wait for during a step because
-/// a quota was used up (`cpu.stat`).
+/// CPU time that the program's control groups waited for during a step because a quota was used up
+/// (`cpu.stat`).
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct CpuThrottling {
     /// Periods in which a quota was used up.
     pub periods: u64,
-    /// Time that runnable threads of the group waited, all processors added up.
+    /// Time that runnable threads of the group waited, summed over all CPUs.
     pub time: Nanos,
 }
 
 impl Measurement {
-    /// The stream tallies of each of several loads that were applied at once, with its
-    /// measured time.
+    /// Returns the stream tallies and the measured time of each load of a step that applied several
+    /// loads at once.
     pub fn apart(&self) -> impl Iterator<Item = (&[StreamTally], Nanos)> {
         let mut rest = self.streams.as_slice();
         self.parts.iter().map(move |part| {
@@ -392,63 +393,63 @@ impl Measurement {
             (own, part.elapsed)
         })
     }
-    /// The tally of one direction: its streams added up.
+    /// Returns the sum of the tallies of all streams with this operation.
     pub fn direction(&self, op: Op) -> Tally {
-        self.added(|stream| stream.op == op)
+        self.sum_where(|stream| stream.op == op)
     }
-    /// The tally of reads and writes together: a mixed step's I/O count is
-    /// their sum, never a mean weighted by the mix.
+    /// Returns the tally of reads and writes together: the I/O count of a mixed step is their sum,
+    /// never a mean weighted by the mix.
     pub fn total(&self) -> Tally {
-        self.added(|stream| stream.op != Op::Flush)
+        self.sum_where(|stream| stream.op != Op::Flush)
     }
-    fn added(&self, wanted: impl Fn(&StreamTally) -> bool) -> Tally {
+    fn sum_where(&self, wanted: impl Fn(&StreamTally) -> bool) -> Tally {
         let mut sum = Tally::default();
         self.streams.iter().filter(|s| wanted(s)).for_each(|s| sum.merge(&s.tally));
         sum
     }
-    /// Reads and writes completed per second; `None` where no time was measured.
+    /// Returns the reads and writes completed per second; `None` if no time was measured.
     pub fn iops(&self) -> Option<f64> {
         let ios = self.streams.iter().filter(|s| s.op != Op::Flush).map(|s| s.tally.ios).sum();
         rate(ios, self.elapsed)
     }
-    /// Bytes moved per second; `None` where no time was measured.
+    /// Returns the bytes transferred per second; `None` if no time was measured.
     pub fn bytes_per_second(&self) -> Option<f64> {
         rate(self.bytes().0, self.elapsed)
     }
-    /// MB (10^6 bytes) moved per second; `None` where no time was measured.
+    /// Returns the MB (10^6 bytes) transferred per second; `None` if no time was measured.
     pub fn mb_per_second(&self) -> Option<f64> {
         self.bytes_per_second().map(|rate| rate / 1e6)
     }
-    /// Bytes moved.
+    /// Returns the bytes transferred by all streams.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.streams.iter().map(|s| s.tally.bytes.0).sum())
     }
-    /// Processor time for each I/O in user space and in the kernel, in nanoseconds;
-    /// `None` where it was not measured or nothing completed.
+    /// Returns the CPU time per I/O in user space and in the kernel, in nanoseconds; `None` if it
+    /// was not measured or nothing completed.
     pub fn cpu_ns_per_io(&self) -> Option<(f64, f64)> {
         let (cpu, ios) = (self.cpu?, self.total().ios);
         (ios > 0).then(|| (cpu.user.0 as f64 / ios as f64, cpu.system.0 as f64 / ios as f64))
     }
-    /// Bytes written, the I/Os outside the measured time included: the device
-    /// has seen them.
+    /// Returns the bytes written, including I/Os that completed outside the measured time: the
+    /// device has seen them.
     pub fn written(&self) -> Bytes {
         let outside = self.unmeasured.iter().filter(|part| part.op == Op::Write);
         let outside: u64 = outside.map(|part| part.bytes.0).sum();
         Bytes(self.direction(Op::Write).bytes.0 + outside)
     }
-    /// The time for which a processor quota stopped the program, as a share of the measured
-    /// time; above 1 if it stopped several processors. `None` if there is no quota.
+    /// Returns the time for which a CPU quota stopped the program, as a share of the measured time;
+    /// above 1 if it stopped several CPUs. `None` if there is no quota or no time was measured.
     pub fn throttled_share(&self) -> Option<f64> {
         let throttled = self.sensed.cpu_throttling?.time;
         (self.elapsed > Nanos::ZERO).then(|| throttled.0 as f64 / self.elapsed.0 as f64)
     }
-    /// For how long no thread of the program could run.
+    /// Returns the total time in which no thread of the program could run.
     pub fn stalled(&self) -> Nanos {
         Nanos(self.stalls.iter().map(|stall| stall.lasted.0).sum())
     }
-    /// What that makes of the step (our rule, docs/methods.md): more than 10 %
-    /// of the measured time and 1.5 s voids it, more than 1 % and
-    /// a tenth of a second is worth a caveat.
+    /// Returns the effect of the stalls on the step (our rule, docs/methods.md): more than 10 % of
+    /// the measured time and more than 1.5 s voids the step; more than 1 % and more than 0.1 s
+    /// calls for a caveat.
     pub fn stalling(&self) -> Stalling {
         let (stalled, elapsed) = (self.stalled().0, self.elapsed.0);
         if stalled > elapsed / 10 && stalled > VOIDING.0 {
@@ -461,11 +462,11 @@ impl Measurement {
     }
 }
 
-/// Stalls of a step that add up to less are no matter.
+/// Stalls of a step that add up to this or less are ignored.
 const NOTICED: Nanos = Nanos::from_millis(100);
 
-/// Stalls that add up to less void no step, however short it is: a busy disk or
-/// memory that is being compacted can keep every thread waiting for a third of one.
+/// Stalls that add up to this or less never void a step, however short it is: a busy disk or memory
+/// compaction can block every thread for a third of a step.
 const VOIDING: Nanos = Nanos::from_millis(1500);
 
 fn is_zero(count: &u64) -> bool {

@@ -1,6 +1,6 @@
-//! Bits that look random, from a number.
+//! Pseudorandom bits from a number.
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that
+/// Returns the output of SplitMix64's finalizer (Steele, Lea and Flood 2014): a bijection that
 /// spreads every input bit over the output.
 pub const fn mix64(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,33 +1,33 @@
-//! Which name was meant: a wrong name is answered with the one most like it.
+//! Suggestions for misspelled names.
 
 use crate::text::excerpt;
 
-/// Characters of the longest name that is compared: the effort grows with its square.
+/// Maximum length of a compared name in characters: the cost grows with its square.
 const COMPARED_MAX: usize = 64;
 
-/// The name that differs least from what was given, where it differs little. A name of more
-/// than 64 characters is like none.
+/// Returns the name closest to `given`, or `None` if none is close. Names of more than 64
+/// characters are never close.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if given.chars().nth(COMPARED_MAX).is_some() {
         return None;
     }
     let given = given.to_lowercase();
-    let most = (given.chars().count() / 3).max(1);
+    let distance_max = (given.chars().count() / 3).max(1);
     names
         .into_iter()
         .filter(|name| name.chars().nth(COMPARED_MAX).is_none())
         .map(|name| (distance(&given, &name.to_lowercase()), name))
-        .filter(|(distance, _)| *distance <= most)
+        .filter(|(distance, _)| *distance <= distance_max)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 
-/// `; did you mean 'iops'?`, or nothing where no name is near.
+/// Returns `; did you mean 'iops'?`, or an empty text if no name is close.
 pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, names).map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
 }
 
-/// A name that is none of those on offer.
+/// Error for a name that is not among the valid ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown {kind} '{}'{}; choose one of: {choices}",
@@ -35,15 +35,16 @@ pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> 
     suggestion(given, choices.split(", "))
 )]
 pub struct UnknownName {
-    /// What was being named.
+    /// Kind of thing named, such as `profile`.
     pub kind: &'static str,
-    /// What was given.
+    /// Name that was given.
     pub given: String,
-    /// What there is.
+    /// Valid names, separated by `, `.
     pub choices: &'static str,
 }
 
-/// Characters to insert, remove, replace or exchange with their neighbor.
+/// Returns the number of characters to insert, remove, replace or swap with their neighbor to turn
+/// one text into the other.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];

@@ -1,6 +1,6 @@
 //! The standard's one-line notation: `RND 4K RW65`, `SEQ 128K W`, `T4Q32`.
 //!
-//! What is printed parses again to the same thing.
+//! Access patterns and demands parse back from what they print.
 
 use crate::stimulus::{Cursor, Demand, IoStream, Op, Order};
 use crate::text::excerpt;
@@ -8,16 +8,16 @@ use crate::units::Bytes;
 use std::fmt;
 use std::str::FromStr;
 
-/// An access pattern or a demand that is not written as the standard does.
+/// Error for a text that is not an access pattern or a demand in the standard's notation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotationError {
-    /// Not an access pattern.
+    /// The text is not an access pattern.
     #[error(
         "'{}' is not an access pattern; write it like \"RND 4K RW65\" or \"SEQ 128K W\"",
         excerpt(.0)
     )]
     Pattern(String),
-    /// Not a demand.
+    /// The text is not a demand.
     #[error(
         "'{}' is not a demand; write it like T4Q32 (4 threads, 32 outstanding I/Os each)",
         excerpt(.0)
@@ -25,32 +25,41 @@ pub enum NotationError {
     Demand(String),
 }
 
-/// One access pattern: order, transfer size and the share of reads.
+/// An access pattern: order, transfer size and percentage of reads.
 ///
-/// `RWnn` has nn percent reads (`RW0` all writes, `RW100` all reads). It is one
-/// or two I/O streams of a stimulus.
+/// `RWnn` stands for nn percent reads (`RW0` all writes, `RW100` all reads). A pattern corresponds
+/// to one or two I/O streams of a stimulus.
+///
+/// ```
+/// use steadfast_domain::notation::{AccessPattern, NotationError};
+/// let pattern: AccessPattern = "RND 4K RW65".parse()?;
+/// assert_eq!(pattern.read_percent, 65);
+/// assert_eq!(pattern.streams().len(), 2);
+/// assert_eq!(pattern.to_string(), "RND 4K RW65");
+/// # Ok::<(), NotationError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AccessPattern {
     /// Random, or sequential with a cursor.
     pub order: Order,
     /// Transfer size.
     pub size: Bytes,
-    /// Percent of the I/Os that read.
+    /// Percentage of the I/Os that are reads.
     pub read_percent: u8,
 }
 
 impl AccessPattern {
-    /// A random pattern.
+    /// Creates a random pattern.
     pub const fn random(size: Bytes, read_percent: u8) -> Self {
         AccessPattern { order: Order::Random, size, read_percent }
     }
-    /// A sequential pattern; reads and writes of a mix share one cursor.
+    /// Creates a sequential pattern; reads and writes of a mix share one cursor.
     pub const fn sequential(size: Bytes, read_percent: u8) -> Self {
         let cursor =
             if read_percent == 0 || read_percent == 100 { Cursor::Own } else { Cursor::Shared };
         AccessPattern { order: Order::Sequential(cursor), size, read_percent }
     }
-    /// Its I/O streams: reads first, a direction without I/Os left out.
+    /// Returns the I/O streams: reads first; an operation without I/Os is omitted.
     pub fn streams(&self) -> Vec<IoStream> {
         let reads = u32::from(self.read_percent);
         [(Op::Read, reads), (Op::Write, 100 - reads)]
@@ -155,7 +164,7 @@ mod tests {
         assert_eq!("T4/Q32".parse::<Demand>().unwrap().to_string(), "T4Q32");
     }
 
-    /// Records of runs before the word was chosen say `trim`, and so do those after it.
+    /// Records have always used the name `trim` and continue to use it.
     #[test]
     fn a_discard_prints_by_its_name_and_is_recorded_as_before() {
         let stream = IoStream::new(Op::Discard, Order::Random, Bytes::kib(4));

@@ -1,75 +1,76 @@
-//! A [`Proof`]: what the kernel says of a device when a run takes it, so that a
-//! resumed run writes to this very device and to no other.
+//! A [`Proof`]: facts that the kernel reports about a device when a run opens it, so that a resumed
+//! run writes to exactly this device and to no other.
 //!
-//! A serial number or a world-wide identifier names a drive for ever. All else
-//! needs more: a path can lead to another file, a loop device can be attached
-//! to another file, and a disk without a serial number is known only while it
-//! stays attached. What is not proven counts as different.
+//! A serial number or a world-wide identifier identifies a drive permanently. Anything else needs
+//! more: a path can lead to another file, a loop device can be attached to another file, and a disk
+//! without a serial number is known only while it remains attached. A device whose identity is not
+//! proven counts as a different one.
 
 use crate::device::{Device, Transport};
 use serde::{Deserialize, Serialize};
 
-/// What proves, beside its identity and its size, that a device is the one that
-/// a user confirmed. Each part is absent where it does not apply or where the
-/// kernel does not report it.
+/// Facts that, together with identity and size, prove that a device is the one that a user
+/// confirmed. Each is `None` or empty if it does not apply or the kernel does not report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Proof {
-    /// The installed system: `/etc/machine-id`.
+    /// Installed system: `/etc/machine-id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Its start: `/proc/sys/kernel/random/boot_id`.
+    /// Boot of the machine: `/proc/sys/kernel/random/boot_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
-    /// A block device's number: `259:0`.
+    /// Device number of a block device, such as `259:0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<String>,
-    /// The number that the kernel gives to every disk that is attached, and
-    /// never again until a restart.
+    /// Sequence number of the disk: the kernel assigns one to every disk that is attached, and
+    /// never reuses it within a boot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
-    /// The first sector of a partition.
+    /// First sector of a partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
-    /// The file: the target itself, or the one behind a loop device.
+    /// File: the target itself, or the one behind a loop device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<FileProof>,
-    /// The part of its file that a loop device shows: first byte and length
-    /// (0: to the end).
+    /// Part of the file that a loop device shows: first byte and length in bytes (0: to the end of
+    /// the file).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<(u64, u64)>,
-    /// The nonce of a scratch file's mark, where no other program wrote to the file.
+    /// Nonce of a scratch file's mark; `None` if another program wrote to the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<String>,
-    /// The disks that a mapped device is built from.
+    /// Disks from which a mapped device is built.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<String>,
 }
 
-/// Which file it is, whatever path leads to it.
+/// Identity of a file, independent of the path that leads to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FileProof {
-    /// The number of its file system's device: `8:1`.
+    /// Device number of its file system, such as `8:1`.
     pub device: String,
-    /// Its inode.
+    /// Inode number.
     pub inode: u64,
-    /// When it was created, in nanoseconds since 1970: inodes are used again.
+    /// Creation time, in nanoseconds since 1970, because inode numbers are reused; `None` if the
+    /// file system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub born: Option<u64>,
 }
 
-/// Identity of a run directory. One that took the place of another holds another run, which
+/// Identity of a run directory. A directory that replaced another one belongs to another run, which
 /// was confirmed for another device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DirectoryProof {
-    /// Path without links.
+    /// Path without symbolic links.
     pub path: String,
-    /// File system, inode and time of creation.
+    /// File system, inode and creation time.
     pub file: FileProof,
 }
 
 impl DirectoryProof {
-    /// Why the directory where the run was taken up is not the one of `now`; empty where it is.
+    /// Returns the reasons why `now` is not the directory in which the run was last opened; empty
+    /// if it is.
     pub fn differences(&self, now: &DirectoryProof) -> Vec<String> {
         let mut all = Vec::new();
         if self.path != now.path {
@@ -86,15 +87,15 @@ impl DirectoryProof {
 }
 
 impl Proof {
-    /// What differs between the `device` of this proof and the one of `now`, or
-    /// cannot be proven; empty where they are one.
+    /// Returns the facts about `device` that differ from `now` or cannot be proven; empty if both
+    /// describe the same device.
     pub fn differences(&self, now: &Proof, device: &Device) -> Vec<String> {
-        let mut all: Vec<String> = self.of_machine(now).into_iter().collect();
+        let mut all: Vec<String> = self.machine_difference(now).into_iter().collect();
         match device.transport {
             Transport::Simulated => return Vec::new(),
-            Transport::File => all.extend(self.of_file(now)),
-            Transport::Loop => all.extend(self.of_loop(now)),
-            _ => all.extend(self.of_disk(now, device)),
+            Transport::File => all.extend(self.file_differences(now)),
+            Transport::Loop => all.extend(self.loop_differences(now)),
+            _ => all.extend(self.disk_differences(now, device)),
         }
         if self.start != now.start {
             all.push("the partition begins at another sector".into());
@@ -102,8 +103,8 @@ impl Proof {
         all
     }
 
-    /// Whether two sights within a moment are of one thing. A scratch file's
-    /// mark may be renewed meanwhile.
+    /// Returns true if two proofs taken at nearly the same time describe the same device. Ignores
+    /// the mark of a scratch file, which may be renewed in between.
     pub fn is_same_sight(&self, now: &Proof) -> bool {
         let unmarked = |proof: &Proof| Proof { mark: None, ..proof.clone() };
         unmarked(self) == unmarked(now)
@@ -113,13 +114,13 @@ impl Proof {
         self.boot.is_some() && self.boot == now.boot
     }
 
-    /// Attached once, and not detached since.
+    /// Returns true if the disk was attached once and has not been detached since.
     fn is_still_attached(&self, now: &Proof) -> bool {
         let same = self.sequence.is_some() && self.sequence == now.sequence;
         same && self.is_same_boot(now) && self.number == now.number
     }
 
-    fn of_machine(&self, now: &Proof) -> Option<String> {
+    fn machine_difference(&self, now: &Proof) -> Option<String> {
         match (&self.machine, &now.machine) {
             (Some(then), Some(now)) if then == now => None,
             (Some(_), Some(_)) => Some("the run began on another machine (its machine-id)".into()),
@@ -128,17 +129,17 @@ impl Proof {
         }
     }
 
-    fn of_file(&self, now: &Proof) -> Vec<String> {
-        let mut all = self.of_inode(now, self.mark.is_some() && self.mark == now.mark);
+    fn file_differences(&self, now: &Proof) -> Vec<String> {
+        let mut all = self.inode_differences(now, self.mark.is_some() && self.mark == now.mark);
         if self.mark.is_some() && self.mark != now.mark {
             all.push("the file's scratch mark is gone, or the file was written to since".into());
         }
         all
     }
 
-    /// Whether the files are one. One that is `held` by something else than its
-    /// inode needs no time of creation.
-    fn of_inode(&self, now: &Proof, held: bool) -> Vec<String> {
+    /// Returns the differences between the files. If `held`, something other than the inode
+    /// identifies the file, so an unknown creation time is accepted.
+    fn inode_differences(&self, now: &Proof, held: bool) -> Vec<String> {
         let (Some(then), Some(file)) = (&self.file, &now.file) else {
             return vec!["the kernel does not report which file it is".into()];
         };
@@ -150,7 +151,7 @@ impl Proof {
         } else if then.born != file.born || (then.born.is_none() && !held) {
             all.push("the file system does not report when the file was created".into());
         }
-        // A restart may number the file systems anew.
+        // File systems may get other device numbers after a restart.
         if then.device != file.device && self.is_same_boot(now) {
             all.push(format!(
                 "the file is on another file system ({}, was {})",
@@ -160,11 +161,11 @@ impl Proof {
         all
     }
 
-    fn of_loop(&self, now: &Proof) -> Vec<String> {
+    fn loop_differences(&self, now: &Proof) -> Vec<String> {
         let attached = self.is_still_attached(now);
         let mut all = match (&self.file, &now.file) {
             (None, None) if attached => Vec::new(),
-            _ => self.of_inode(now, attached),
+            _ => self.inode_differences(now, attached),
         };
         if !all.is_empty() {
             all.insert(0, "the loop device is attached to something else".into());
@@ -175,27 +176,27 @@ impl Proof {
         all
     }
 
-    fn of_disk(&self, now: &Proof, device: &Device) -> Vec<String> {
+    fn disk_differences(&self, now: &Proof, device: &Device) -> Vec<String> {
         let mut all = Vec::new();
         if self.below != now.below {
             all.push("the device is built from other disks".into());
         }
-        // A reset, which empties it, leaves a zram device attached.
+        // Resetting a zram device empties it but leaves it attached.
         let is_attached = self.is_still_attached(now) && device.transport != Transport::Zram;
         if device.has_identity() || is_attached {
             return all;
         }
-        let without = "the disk has no serial number and no world-wide identifier, and";
+        let unnamed = "the disk has no serial number and no world-wide identifier, and";
         all.push(match () {
-            () if !self.is_same_boot(now) => format!("{without} the machine was restarted"),
-            () if self.number != now.number => format!("{without} its device number changed"),
+            () if !self.is_same_boot(now) => format!("{unnamed} the machine was restarted"),
+            () if self.number != now.number => format!("{unnamed} its device number changed"),
             () if device.transport == Transport::Zram => {
                 "the kernel does not report whether the zram device was reset".into()
             }
             () if self.sequence.is_none() || now.sequence.is_none() => {
-                format!("{without} this kernel does not report whether it stayed attached")
+                format!("{unnamed} this kernel does not report whether it stayed attached")
             }
-            () => format!("{without} it was attached again"),
+            () => format!("{unnamed} it was attached again"),
         });
         all
     }
@@ -241,15 +242,15 @@ mod tests {
         }
     }
 
-    /// Every way in which a thing can differ, and on what it is a doubt.
+    /// Every way in which a device can differ, and the devices whose identity it puts in doubt.
     #[test]
     fn what_differs_is_said_and_nothing_else() {
         let file = |change: fn(&mut FileProof)| {
             move |proof: &mut Proof| change(proof.file.as_mut().unwrap())
         };
         type Change = Box<dyn Fn(&mut Proof)>;
-        // The change; then whether a file, a loop device, a disk without and a
-        // disk with a serial number is another by it.
+        // The change, and whether it makes a file, a loop device, a disk without and a disk with a
+        // serial number a different device.
         let cases: Vec<(&str, Change, [bool; 4])> = vec![
             ("nothing", Box::new(|_| ()), [false; 4]),
             ("machine", Box::new(|p| p.machine = Some("n".into())), [true; 4]),
@@ -294,8 +295,8 @@ mod tests {
         }
     }
 
-    /// After a restart a file system may have another number; the file is known
-    /// by its inode and the time of its creation.
+    /// After a restart a file system may have another device number; the file is identified by its
+    /// inode and creation time.
     #[test]
     fn a_restart_numbers_file_systems_anew() {
         let mut now = proof();
@@ -307,8 +308,8 @@ mod tests {
         }
     }
 
-    /// Without a time of creation, a loop device is known while it stays
-    /// attached, and a file by its mark.
+    /// Without a creation time, a loop device is identified while it remains attached, and a file
+    /// by its mark.
     #[test]
     fn without_a_time_of_creation_something_else_must_hold_the_file() {
         let mut then = proof();
@@ -337,7 +338,7 @@ mod tests {
         let own = directory("/runs/a", file(7, Some(5)));
         let differs = |now: DirectoryProof| !own.differences(&now).is_empty();
         assert!(!differs(own.clone()));
-        // A restart may number the file systems anew.
+        // File systems may get other device numbers after a restart.
         let renumbered = FileProof { device: "8:17".into(), ..file(7, Some(5)) };
         assert!(!differs(directory("/runs/a", renumbered)));
         for (path, file) in [

@@ -1,4 +1,4 @@
-//! Purge: what the user asks for, how it was done, and what was read back.
+//! Purge: the method requested, the method used, and the result of reading the device back.
 
 use crate::nearest::UnknownName;
 use crate::units::{Bytes, Nanos};
@@ -6,39 +6,39 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a user asks for: `--purge`.
+/// Purge that the user requests with `--purge`.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(try_from = "String", into = "String")]
 pub enum PurgeChoice {
-    /// The best that the device says it can do.
+    /// The best method that the device reports to support.
     #[default]
     Auto,
-    /// This method and no other. On a file a discard is other blocks.
+    /// Exactly this method. On a file, a discard recreates the file.
     Method(PurgeMethod),
 }
 
 impl PurgeChoice {
-    /// Whether the method is left to the device's abilities.
+    /// Returns true if the method is chosen by what the device supports.
     pub const fn is_auto(&self) -> bool {
         matches!(self, PurgeChoice::Auto)
     }
 
-    /// Whether it can be done to a file.
+    /// Returns true if the purge can be applied to a file.
     pub const fn suits_a_file(&self) -> bool {
         use PurgeMethod::{Discard, Nothing, RecreateFile};
         matches!(self, PurgeChoice::Auto | PurgeChoice::Method(Discard | Nothing | RecreateFile))
     }
 }
 
-/// What becomes of a run whose purge failed.
+/// Action after a failed purge.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeFailure {
-    /// It halts.
+    /// The run halts.
     #[default]
     Halt,
     /// The run continues without a purge, and the report says so.
@@ -47,13 +47,13 @@ pub enum PurgeFailure {
 }
 
 impl PurgeFailure {
-    /// Whether the run halts.
+    /// Returns true if the run halts.
     pub const fn halts(&self) -> bool {
         matches!(self, PurgeFailure::Halt)
     }
 }
 
-/// How a device was brought to the state of never having been written.
+/// Method that returned a device to a state as if it had never been written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PurgeMethod {
@@ -87,25 +87,25 @@ pub enum PurgeMethod {
     ScsiSanitizeCrypto,
     /// SCSI SANITIZE, overwrite.
     ScsiSanitizeOverwrite,
-    /// Every block discarded: a lesser purge than the standard's.
+    /// Discard of every block: weaker than the standard's purge.
     Discard,
-    /// The scratch file was recreated.
+    /// Recreation of the scratch file.
     RecreateFile,
-    /// The simulated drive's own.
+    /// Purge of a simulated drive.
     Simulated,
-    /// None: the device keeps its history.
+    /// No purge: the device keeps its history.
     Nothing,
 }
 
 impl PurgeMethod {
-    /// Whether the PTS lists it (ATA security erase, SCSI format, NVMe format,
-    /// or a vendor's command); a sanitize counts as one of them.
+    /// Returns true if the PTS lists the method (ATA security erase, SCSI format, NVMe format, or a
+    /// vendor's command); a sanitize counts as one of them.
     pub const fn in_standard(self) -> bool {
         !matches!(self, PurgeMethod::Discard | PurgeMethod::RecreateFile | PurgeMethod::Nothing)
     }
 
-    /// Whether it only has to make the old content unreadable: with another
-    /// key the medium may read as noise.
+    /// Returns true if the method only has to make the old data unreadable: with a new key, the
+    /// medium may read as noise.
     pub const fn is_cryptographic(self) -> bool {
         matches!(
             self,
@@ -116,7 +116,7 @@ impl PurgeMethod {
         )
     }
 
-    /// How it is written on the command line.
+    /// Returns the name used on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             PurgeMethod::NvmeFormat => "nvme-format",
@@ -168,7 +168,7 @@ impl fmt::Display for PurgeMethod {
     }
 }
 
-/// What can be asked for besides `auto`.
+/// Methods that can be requested explicitly.
 const CHOICES: [PurgeMethod; 16] = [
     PurgeMethod::NvmeFormat,
     PurgeMethod::NvmeFormatCrypto,
@@ -240,10 +240,10 @@ impl FromStr for PurgeFailure {
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         match text {
             "halt" => Ok(PurgeFailure::Halt),
-            // Its name in versions before; scripts still use it.
+            // Earlier versions used this name; scripts still do.
             "continue" | "go-on" => Ok(PurgeFailure::Continue),
             _ => Err(UnknownName {
-                kind: "answer to a failed purge",
+                kind: "action after a failed purge",
                 given: text.to_owned(),
                 choices: "halt, continue",
             }),
@@ -251,29 +251,29 @@ impl FromStr for PurgeFailure {
     }
 }
 
-/// What stood at places all over the device after a purge, and before.
+/// Content of sampled places all over the device, before and after a purge.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct ReadBack {
-    /// Places that were looked at.
+    /// Number of places read.
     pub places: u32,
-    /// Bytes read at each.
+    /// Bytes read at each place.
     pub unit: Bytes,
     /// Places that read as zeros.
     pub zero: u32,
-    /// Places that read as another byte, repeated.
+    /// Places that read as one other byte, repeated.
     pub constant: u32,
-    /// Places that read as before the purge, and were not blank then.
+    /// Places that read as they did before the purge and were not blank then.
     pub unchanged: u32,
-    /// Places that held something just before the purge: only those prove it.
+    /// Places that held data just before the purge: only these prove that it worked.
     pub written_before: u32,
-    /// Of these, places that this program wrote so that they held something.
+    /// Places among `written_before` that this program wrote for this check.
     pub marked: u32,
 }
 
 impl ReadBack {
-    /// Whether every place is blank.
+    /// Returns true if every place is blank.
     pub const fn is_blank(&self) -> bool {
         self.zero + self.constant == self.places
     }
@@ -289,7 +289,7 @@ impl fmt::Display for ReadBack {
         if self.unchanged > 0 {
             write!(f, ", {} unchanged", self.unchanged)?;
         }
-        // A mark is this program's own and says nothing of what the device held.
+        // A mark was written by this program and does not show what the device held.
         let own = written_before.saturating_sub(*marked);
         write!(f, "; {own} of them held data before")?;
         if *marked > 0 {
@@ -299,34 +299,34 @@ impl fmt::Display for ReadBack {
     }
 }
 
-/// A purge as it was done.
+/// A purge that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Purge {
-    /// How.
+    /// Method used.
     pub method: PurgeMethod,
-    /// How long it took.
+    /// Duration of the purge.
     pub took: Nanos,
-    /// Whether blocks read back afterwards were blank; `None` where not looked at.
+    /// True if blocks read back afterwards were blank; `None` if none were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blank: Option<bool>,
-    /// What was read back.
+    /// Result of reading the device back; `None` if it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
-    /// Why it failed, where the run went on all the same.
+    /// Error message, if the purge failed and the run continued; `None` if it did not fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// What else is to be known: why no better method, what the tool said.
+    /// Further remarks: why no better method was used, and what the tool reported.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
 }
 
 impl Purge {
-    /// A purge with no other details.
+    /// Creates a purge without further details.
     pub const fn new(method: PurgeMethod, took: Nanos) -> Self {
         Purge { method, took, blank: None, read_back: None, failed: None, remark: String::new() }
     }
 
-    /// That none was done, and why.
+    /// Creates a record that no purge was done, for the reason in `remark`.
     pub fn none(remark: &str) -> Self {
         Purge { remark: remark.to_owned(), ..Purge::new(PurgeMethod::Nothing, Nanos::ZERO) }
     }

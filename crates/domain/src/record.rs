@@ -1,7 +1,7 @@
-//! A [`Record`]: what happened, in order, never edited.
+//! A [`Record`]: everything that happened in a run, in order, never edited.
 //!
-//! The ledger of `runner` stores it; `Procedure::study` reads it. Findings can
-//! be computed from it again at any time.
+//! The ledger of `runner` stores it; `Procedure::study` reads it. Findings can be recomputed from
+//! it at any time.
 
 use crate::conditions::Conditions;
 use crate::device::{Device, Host};
@@ -16,14 +16,13 @@ use crate::step::Step;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The newest version of the record that this program writes and reads. Version 1 had no
-/// [`Proof`], and a length for every [`Gap`](crate::Gap); 2 had no loads that are applied
-/// at once, and no steps with numbers of their own. A record has the lowest version that can
-/// hold it ([`version_for`]).
+/// Newest version of the record that this program writes and reads. Version 1 had no [`Proof`], and
+/// every [`Gap`](crate::Gap) had a length; version 2 had no loads applied at once and no steps with
+/// their own numbers. A record is written in the lowest version that can hold it ([`version_for`]).
 pub const RECORD_VERSION: u32 = 3;
 
-/// The lowest version of the record that can hold a run of these settings, so that older
-/// programs read every run that they understand, and refuse the others.
+/// Returns the lowest record version that can hold a run with these settings, so that older
+/// programs read every run that they understand and refuse the others.
 pub fn version_for(settings: &Settings) -> u32 {
     let is_newer = |sequence: &Sequence| sequence.is_at_once() || sequence.is_numbered();
     match settings.sequence.as_deref().is_some_and(is_newer) {
@@ -32,26 +31,26 @@ pub fn version_for(settings: &Settings) -> u32 {
     }
 }
 
-/// Something that a procedure wants remembered and shown.
+/// An observation that a procedure records and shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
-    /// Where the tracking variables stand.
+    /// Current state of the tracking variables.
     Verdict(Verdict),
-    /// Something to be disclosed.
+    /// A disclosure.
     Caveat(Caveat),
-    /// A procedure of a suite begins: its name.
+    /// Start of a procedure of a suite: the name of the procedure.
     Part(String),
-    /// A choice made from measured values: what, and which.
+    /// A choice made from measured values.
     Chosen {
-        /// What was chosen.
+        /// Subject of the choice.
         what: String,
-        /// The choice.
+        /// Value chosen.
         value: String,
     },
 }
 
-/// How a thing stands that can spoil a measurement.
+/// Result of a check of something that can spoil a measurement.
 #[derive(
     Debug,
     Clone,
@@ -69,54 +68,54 @@ pub enum Note {
 pub enum CheckState {
     /// As it should be.
     Good,
-    /// Nothing could be found out, or it does not apply here.
+    /// The check found nothing out, or does not apply here.
     Unknown,
     /// It can disturb the numbers.
     Attention,
-    /// The numbers would not be the device's.
+    /// The numbers would not be those of the device.
     Bad,
 }
 
-/// One thing that was looked at before a run: link, governor, timers, wear, ...
+/// A check made before a run: link, governor, timers, wear, ...
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Check {
-    /// A short name, stable across versions: `pcie-link`.
+    /// Short name, stable across versions, such as `pcie-link`.
     pub id: String,
-    /// What was looked at: `PCIe link`.
+    /// Subject of the check, such as `PCIe link`.
     pub subject: String,
-    /// How it stands.
+    /// Result of the check.
     pub state: CheckState,
-    /// What was found, with the numbers.
+    /// Finding, with its numbers.
     pub found: String,
-    /// What to do about it; empty where nothing is to be done.
+    /// Advice; empty if there is nothing to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub advice: String,
 }
 
-/// A host setting that was changed: journaled before the change.
+/// A change of a host setting, journaled before it is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostChange {
-    /// The setting: a path under `/sys`, or a device feature.
+    /// Setting: a path under `/sys`, or a device feature.
     pub setting: String,
-    /// Its value before.
+    /// Value before the change.
     pub before: String,
-    /// The value that it was given.
+    /// Value after the change.
     pub after: String,
-    /// The kernel's identifier of the boot in which it was changed: a restart
-    /// resets what only the kernel keeps.
+    /// Boot ID of the kernel at the time of the change: a restart resets settings that only the
+    /// kernel keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
-    /// The kernel's number of the disk (`diskseq`), which no other disk has in
-    /// the same boot, whatever its name.
+    /// Kernel's sequence number of the disk (`diskseq`), unique within a boot whatever the disk's
+    /// name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_sequence: Option<u64>,
 }
 
-/// When the bench reads conditions again that a procedure had settled.
+/// Occasion on which the bench reads conditions again that a procedure had settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAgain {
-    /// After a purge, which can reset a drive: they were set again.
+    /// After a purge, which can reset a drive: the conditions were set again.
     Purge,
     /// After the phase that followed the purge.
     Preconditioning,
@@ -138,44 +137,44 @@ impl std::fmt::Display for ReadAgain {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// A process took up the run: software version and the device as it saw it.
+    /// A process opened the run, for the first time or to resume it.
     Opened {
         /// Name and version of the program.
         software: String,
-        /// The engine that moves the data, with what it could and could not use.
+        /// Engine that moves the data, with the features that it could and could not use.
         engine: String,
-        /// The device, as found this time.
+        /// Device as found by this process.
         device: Box<Device>,
-        /// The host, as found this time.
+        /// Host as found by this process.
         host: Box<Host>,
-        /// What proves that the device is this one. A simulated drive has none,
-        /// nor has a record of version 1.
+        /// Proof of the device's identity; `None` for a simulated drive and in a record of version
+        /// 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Box<Proof>>,
-        /// The run directory. A run on a simulated drive has none.
+        /// Run directory; `None` for a run on a simulated drive.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         directory: Option<Box<DirectoryProof>>,
     },
-    /// Host and device were looked over before the run touched anything.
+    /// Host and device were checked before the run touched anything.
     Examined(Vec<Check>),
     /// The settings were amended.
     Amended(Amendment),
     /// A host setting is about to be changed.
     HostChange(HostChange),
-    /// A host setting was put back.
+    /// A host setting was restored.
     HostRestored(HostChange),
-    /// Conditions asked for and read back.
+    /// Conditions were requested and read back.
     Settled {
-        /// What the procedure asked for.
+        /// Conditions that the procedure requested.
         wanted: Conditions,
-        /// What was read back.
+        /// Conditions read back.
         got: Conditions,
     },
-    /// The conditions were set or read again: what was read back this time.
+    /// The conditions were set or read again.
     Resettled {
-        /// What was read back.
+        /// Conditions read back this time.
         got: Conditions,
-        /// On which occasion; `None` when the run was resumed.
+        /// Occasion; `None` if the run was resumed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         when: Option<ReadAgain>,
     },
@@ -185,47 +184,48 @@ pub enum Entry {
     Applied {
         /// The step.
         step: Box<Step>,
-        /// What it did.
+        /// Outcome of the step.
         outcome: Box<Outcome>,
     },
-    /// The device was left alone.
+    /// The device was idle for this time.
     Idled(Nanos),
-    /// The procedure noted something.
+    /// The procedure recorded a note.
     Noted(Box<Note>),
-    /// The run halted before its end, and why.
+    /// The run halted before its end, for this reason.
     Halted(String),
     /// The procedure ended.
     Ended,
 }
 
-/// What happened in a run.
+/// Everything that happened in a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Record {
-    /// Version of this shape.
+    /// Version of the record format.
     pub version: u32,
-    /// What the user chose.
+    /// Settings that the user chose.
     pub settings: Settings,
-    /// Wall-clock time at its beginning, in milliseconds since 1970 (UTC).
+    /// Wall-clock time at which the run began, in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
     /// Wall-clock time of the last entry, in milliseconds since 1970 (UTC).
     pub ended_unix_ms: u64,
-    /// SHA-256 of what was measured (conditions, purges, steps, notes), in
-    /// hexadecimal: the same for a run on a simulated drive however often it
-    /// was interrupted. Empty where there is no journal.
+    /// SHA-256 of everything measured (conditions, purges, steps, notes), in hexadecimal. For a
+    /// simulated drive it is the same however often the run was interrupted. Empty if there is no
+    /// journal.
     pub digest: String,
-    /// Every entry, in order.
+    /// All entries, in order.
     pub entries: Vec<Entry>,
 }
 
 impl Record {
-    /// Every step with what it did, in order.
+    /// Returns all steps with their outcomes, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Applied { step, outcome } => Some((&**step, &**outcome)),
             _ => None,
         })
     }
-    /// The device, host, engine and software as first found.
+    /// Returns the device, host, engine and software of the first process that opened the run, or
+    /// `None` if no process did.
     pub fn opening(&self) -> Option<(&Device, &Host, &str, &str)> {
         self.entries.iter().find_map(|entry| match entry {
             Entry::Opened { software, engine, device, host, .. } => {
@@ -234,25 +234,27 @@ impl Record {
             _ => None,
         })
     }
-    /// Every purge, in order.
+    /// Returns all purges, in order.
     pub fn purges(&self) -> impl Iterator<Item = &Purge> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Purged(purge) => Some(purge),
             _ => None,
         })
     }
-    /// The last purge.
+    /// Returns the last purge, or `None` if there was none.
     pub fn purge(&self) -> Option<&Purge> {
         self.purges().last()
     }
-    /// The last conditions: asked for, read back.
+    /// Returns the conditions requested and read back when a procedure last settled them, or `None`
+    /// if none did.
     pub fn conditions(&self) -> Option<(&Conditions, &Conditions)> {
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Settled { wanted, got } => Some((wanted, got)),
             _ => None,
         })
     }
-    /// The conditions as they were read last, set or read again, and when.
+    /// Returns the conditions as last read back, whether settled or read again, and the occasion of
+    /// a later reading. The occasion is `None` for settled conditions and for a resumed run.
     pub fn conditions_last(&self) -> Option<(&Conditions, Option<ReadAgain>)> {
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Settled { got, .. } => Some((got, None)),
@@ -260,28 +262,28 @@ impl Record {
             _ => None,
         })
     }
-    /// The last examination of host and device.
+    /// Returns the last checks of host and device, or `None` if there were none.
     pub fn checks(&self) -> Option<&[Check]> {
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Examined(checks) => Some(checks.as_slice()),
             _ => None,
         })
     }
-    /// What was noted.
+    /// Returns all notes, in order.
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Noted(note) => Some(&**note),
             _ => None,
         })
     }
-    /// The amendments, in order.
+    /// Returns all amendments, in order.
     pub fn amendments(&self) -> impl Iterator<Item = &Amendment> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Amended(amendment) => Some(amendment),
             _ => None,
         })
     }
-    /// Whether the procedure ran to its end.
+    /// Returns true if the procedure ran to its end.
     pub fn has_ended(&self) -> bool {
         matches!(self.entries.last(), Some(Entry::Ended | Entry::HostRestored(_)))
             && self.entries.iter().any(|e| matches!(e, Entry::Ended))

@@ -1,90 +1,90 @@
-//! What a step played of a script, beside the counts that every step has.
+//! Results of playing a script, in addition to the counts that every step has.
 //!
-//! Every I/O of a script has three times: when it was due, when it was handed
-//! over to the kernel, and when it completed. A measurement's tallies have
-//! response times from the due time, which is what its user would have felt;
-//! here stand those from the hand-over, and how late the hand-overs were.
+//! Every I/O of a script has three times: its due time, its submission to the kernel, and its
+//! completion. The response times in a measurement's tallies start at the due time, as a user would
+//! experience them; the ones here start at submission, together with the lateness of the
+//! submissions.
 
 use crate::histogram::FineHistogram;
 use crate::tally::{StreamTally, Unmeasured};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// How late I/Os were handed over.
+/// Lateness of the submissions: the time from due time to submission.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Lateness {
-    /// I/Os that have completed.
+    /// I/Os completed.
     pub ios: u64,
-    /// Their lateness added up.
+    /// Sum of their lateness.
     pub sum: Nanos,
-    /// The latest, exact.
+    /// Maximum lateness, exact.
     pub max: Nanos,
-    /// Every I/O's lateness, to within a bucket (0.78 %).
+    /// Distribution of the lateness; a bucket is up to 0.78 % wide.
     pub histogram: FineHistogram,
 }
 
-/// How late the I/Os of one interval were handed over.
+/// Lateness of the submissions in one interval.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct IntervalLateness {
-    /// I/Os that completed in it.
+    /// I/Os that completed in the interval.
     pub ios: u64,
-    /// Their lateness added up.
+    /// Sum of their lateness.
     pub sum: Nanos,
-    /// The latest.
+    /// Maximum lateness.
     pub max: Nanos,
 }
 
 impl IntervalLateness {
-    /// On average; `None` where nothing completed.
+    /// Returns the mean lateness; `None` if nothing completed.
     pub fn mean(&self) -> Option<Nanos> {
         self.sum.0.checked_div(self.ios).map(Nanos)
     }
 }
 
-/// How far a script was played.
+/// Position in a script.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct ScriptPosition {
-    /// I/Os from its beginning that were handed over or left out; those that had
-    /// not come back are in no count of this step, but in the next one's.
+    /// I/Os since the beginning of the script that were submitted or left out. Those still
+    /// outstanding count in the next step and not in this one.
     pub ios: u64,
-    /// Playing time since its beginning.
+    /// Playing time since the beginning of the script.
     pub time: Nanos,
 }
 
-/// What a step played of a script.
+/// Results of playing a script in one step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Replayed {
-    /// Response times from the hand-over, one tally per operation, as the
-    /// measurement's own, which are from the due time.
+    /// Response times from submission, one tally per operation; those of the measurement itself
+    /// start at the due time.
     pub served: Vec<StreamTally>,
-    /// From the due time to the hand-over.
+    /// Time from due time to submission.
     pub lateness: Lateness,
-    /// The same for each interval of the measurement, in order.
+    /// Lateness per interval of the measurement, in order.
     pub intervals: Vec<IntervalLateness>,
-    /// I/Os that overlapped one that was outstanding, or waited to be, one of the
-    /// two a change.
+    /// I/Os that overlapped one that was outstanding or waiting, where at least one of the two
+    /// changes data.
     #[serde(default)]
     pub overlaps: u64,
-    /// Of those, the ones that waited for the other.
+    /// Overlapping I/Os that waited for the other one.
     #[serde(default)]
     pub held: u64,
-    /// How often nothing was decoded yet when an I/O was looked for.
+    /// Number of times that the next I/O was not yet decoded when it was needed.
     #[serde(default)]
     pub starved: u64,
-    /// For how long.
+    /// Total time spent waiting for decoding.
     #[serde(default)]
     pub starved_for: Nanos,
-    /// What was not played, by operation.
+    /// I/Os that were not played, by operation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Unmeasured>,
-    /// Writes that were played without their forced unit access.
+    /// Writes that were played without forced unit access.
     #[serde(default)]
     pub fua_left_out: u64,
-    /// Where the script stands: a step that continues goes on from there.
+    /// Position reached in the script: a step that continues starts from it.
     pub position: ScriptPosition,
 }
 

@@ -1,8 +1,8 @@
 //! A [`Script`]: exact I/Os in order with due times, for replay.
 //!
-//! A script as a [`Load`](crate::Load) is a [`ScriptLoad`]: what is known of it
-//! before it is played, and how it is to be played. That description is what a
-//! ledger keeps; the I/Os are delivered, batch by batch, while the step runs.
+//! As a [`Load`](crate::Load), a script is described by a [`ScriptLoad`]: the facts known before it
+//! is played, and the manner of playing it. A ledger keeps this description; the I/Os themselves
+//! are delivered in batches while the step runs.
 
 use crate::stimulus::{DataPattern, Demand, Op};
 use crate::text::excerpt;
@@ -15,55 +15,54 @@ use std::sync::Arc;
 /// One I/O of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueIo {
-    /// When it is due, counted from the script's beginning; never before the I/O
-    /// in front of it.
+    /// Due time, since the script began; never earlier than that of the preceding I/O.
     pub due: Nanos,
-    /// What it does.
+    /// Operation.
     pub op: Op,
-    /// Forced unit access.
+    /// True for forced unit access.
     pub fua: bool,
     /// First byte; 0 for a flush.
     pub offset: Bytes,
     /// Transfer size; 0 for a flush.
     pub size: Bytes,
-    /// In a closed loop: how long it waits once there is room for it.
+    /// Closed loop: think time, the delay once the queue depth allows the I/O.
     pub think: Nanos,
-    /// In a closed loop: I/Os outstanding at most, itself included, where that is
-    /// less than the load's demand.
+    /// Closed loop: maximum number of I/Os outstanding, this one included; `None` if the load's
+    /// demand is the limit.
     pub outstanding: Option<u32>,
 }
 
 impl DueIo {
-    /// A plain one.
+    /// Creates an I/O without FUA, think time or a limit of its own.
     pub const fn new(due: Nanos, op: Op, offset: Bytes, size: Bytes) -> Self {
         DueIo { due, op, fua: false, offset, size, think: Nanos::ZERO, outstanding: None }
     }
 }
 
-/// Why a script could not go on.
+/// Error of a script that could not deliver its next I/Os.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("script '{name}' after {ios_done} I/Os: {why}")]
 pub struct ScriptError {
-    /// The script's name.
+    /// Name of the script.
     pub name: String,
-    /// I/Os that it had delivered.
+    /// I/Os delivered before the error.
     pub ios_done: u64,
-    /// What went wrong and what to do.
+    /// Cause of the error, and what to do about it.
     pub why: String,
 }
 
-/// Delivers I/Os in order, in batches of 1024 or more.
+/// A source that delivers I/Os in order, in batches of 1024 or more.
 pub trait Script: Send {
-    /// Appends the next I/Os to `batch`, as many as it has room for without
-    /// growing, and says how many; 0 when there are no more. How far a script is
-    /// read ahead, and so its memory, hangs on that room.
+    /// Appends the next I/Os to `batch`, up to its free capacity, and returns their number; 0 at
+    /// the end of the script. The capacity therefore limits how far a script is read ahead, and its
+    /// memory.
     fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError>;
 }
 
-/// Opens a script from its beginning, as often as it is applied.
+/// Function that opens a script at its beginning; called each time the script is applied.
 pub type OpenScript = Arc<dyn Fn() -> Result<Box<dyn Script>, ScriptError> + Send + Sync>;
 
-/// When the I/Os of a script are handed over.
+/// Rule for the times at which the I/Os of a script are submitted.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -72,19 +71,18 @@ pub enum Timing {
     /// At their due times.
     #[default]
     Original,
-    /// At their due times, divided by this.
+    /// At their due times divided by a factor.
     Faster {
-        /// The factor in thousandths: 1500 plays three seconds in two.
+        /// Factor in thousandths: 1500 plays three seconds in two.
         thousandths: u64,
     },
-    /// As soon as there is room, after the I/O's think time; due times do not
-    /// count.
+    /// As soon as the queue depth allows, after the I/O's think time; due times are ignored.
     Closed,
 }
 
 impl Timing {
-    /// How long after its beginning a script is played what is due then; `None`
-    /// where due times do not count.
+    /// Returns the time since the start of the replay at which an I/O due at `due` is submitted;
+    /// `None` if due times are ignored.
     pub fn played(self, due: Nanos) -> Option<Nanos> {
         match self {
             Timing::Original => Some(due),
@@ -97,37 +95,38 @@ impl Timing {
     }
 }
 
-/// What becomes of an I/O that overlaps one that is outstanding, where at least
-/// one of the two changes what the device holds.
+/// Treatment of an I/O that overlaps an outstanding one, if at least one of the two changes the
+/// data on the device.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Overlaps {
-    /// It is handed over when it is due.
+    /// The I/O is submitted when it is due.
     #[default]
     Keep,
-    /// It waits for the other, so that the device ends as the script says.
+    /// The I/O waits for the other one, so that the device ends with the data that the script's
+    /// order implies.
     Order,
 }
 
-/// What is not played, though a script has it.
+/// Operations of a script that are not played.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct LeaveOut {
-    /// Flushes.
+    /// True to omit flushes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flushes: bool,
-    /// Forced unit access: such writes are played as plain ones.
+    /// True to play FUA writes as plain writes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fua: bool,
-    /// Discards; records call them `trims`.
+    /// True to omit discards; records call them `trims`.
     #[serde(rename = "trims", default, skip_serializing_if = "std::ops::Not::not")]
     pub discards: bool,
 }
 
-/// How many I/Os of each operation.
+/// Number of I/Os per operation.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -144,11 +143,11 @@ pub struct OpCounts {
 }
 
 impl OpCounts {
-    /// All of them.
+    /// Returns the number of all I/Os.
     pub const fn total(self) -> u64 {
         self.reads + self.writes + self.discards + self.flushes
     }
-    /// Those of one operation.
+    /// Returns the number of I/Os with this operation.
     pub const fn of(self, op: Op) -> u64 {
         match op {
             Op::Read => self.reads,
@@ -157,7 +156,7 @@ impl OpCounts {
             Op::Flush => self.flushes,
         }
     }
-    /// Counts one more.
+    /// Counts one more I/O.
     pub fn count(&mut self, op: Op) {
         match op {
             Op::Read => self.reads += 1,
@@ -168,68 +167,69 @@ impl OpCounts {
     }
 }
 
-/// A script as a load: what it holds, how it is played, and how it is opened.
+/// A script as a load: its content, the manner of playing it, and how to open it.
 #[derive(Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ScriptLoad {
-    /// What it is called in reports: its source.
+    /// Name in reports: the source of the script.
     pub name: String,
-    /// SHA-256 of its content, in hexadecimal: of the source, where addresses are
-    /// mapped as `mapping` says.
+    /// SHA-256 in hexadecimal: of the script's content, or of the source if addresses are mapped by
+    /// `mapping`.
     pub digest: String,
-    /// How the source's addresses became this target's, in words; empty where
-    /// they are the source's own.
+    /// Mapping of the source's addresses to those of the target, in words; empty if they are the
+    /// source's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mapping: String,
-    /// I/Os in it.
+    /// Number of I/Os per operation.
     pub counts: OpCounts,
-    /// Bytes that it reads and writes.
+    /// Bytes read and written.
     pub bytes: Bytes,
-    /// From its beginning to its last due time.
+    /// Time from the beginning to the last due time.
     pub span: Nanos,
-    /// No I/O is larger, discards aside.
+    /// Largest transfer size, discards excluded.
     pub largest: Bytes,
-    /// Every offset and size is a multiple of this.
+    /// Common unit: every offset and size is a multiple of it.
     pub unit: Bytes,
-    /// The byte after the last that it touches.
+    /// End of the touched bytes: the offset after the last one.
     pub reach: Bytes,
-    /// Threads x the most I/Os outstanding; their product counts.
+    /// Threads x maximum number of I/Os outstanding; only their product matters.
     pub demand: Demand,
-    /// When its I/Os are handed over.
+    /// Rule for the times of the I/Os.
     #[serde(default)]
     pub timing: Timing,
-    /// What becomes of I/Os that overlap.
+    /// Treatment of overlapping I/Os.
     #[serde(default)]
     pub overlaps: Overlaps,
-    /// What is not played.
+    /// Operations that are not played.
     #[serde(default)]
     pub leave_out: LeaveOut,
-    /// What its writes write.
+    /// Data pattern of the writes.
     #[serde(default)]
     pub data_pattern: DataPattern,
-    /// How to open it; not part of the record.
+    /// Function that opens the script; not part of the record.
     #[serde(skip)]
     pub open: Option<OpenScript>,
 }
 
 impl ScriptLoad {
-    /// Whether it changes what the device holds.
+    /// Returns true if playing the script changes the data on the device.
     pub fn alters(&self) -> bool {
         self.counts.writes > 0 || self.plays_discards()
     }
-    /// Whether it discards anything.
+    /// Returns true if the script plays any discard.
     pub fn plays_discards(&self) -> bool {
         self.counts.discards > 0 && !self.leave_out.discards
     }
-    /// How long it plays; `None` where that is up to the device.
+    /// Returns the duration of the replay; `None` if it depends on the device.
     pub fn lasts(&self) -> Option<Nanos> {
         self.timing.played(self.span)
     }
-    /// Why it cannot be played on anything, in one sentence.
+    /// Returns the reason why the script cannot be played on any device, in one sentence; `None` if
+    /// it can.
     pub fn fault(&self) -> Option<String> {
         let why = if self.demand.outstanding() == 0 {
-            format!("demand {} leaves nothing outstanding", self.demand)
+            format!("demand {} has no outstanding I/O", self.demand)
         } else if self.timing == (Timing::Faster { thousandths: 0 }) {
-            "played 0 times as fast it would never end".to_owned()
+            "at 0 times the original speed it would never end".to_owned()
         } else if self.unit.0 == 0 && self.reach.0 > 0 {
             "the alignment of its offsets is missing".to_owned()
         } else if self.open.is_none() {
@@ -242,7 +242,7 @@ impl ScriptLoad {
 }
 
 impl PartialEq for ScriptLoad {
-    /// The same content, played in the same way; what it is called does not count.
+    /// Compares content and manner of playing; the name is ignored.
     fn eq(&self, other: &Self) -> bool {
         let content = |s: &Self| (s.counts, s.bytes, s.span, s.largest, s.unit, s.reach);
         let manner = |s: &Self| (s.demand, s.timing, s.overlaps, s.leave_out);
@@ -289,7 +289,7 @@ impl fmt::Display for Overlaps {
     }
 }
 
-/// A text that names no way to play a script.
+/// Error for a text that is not a [`Timing`] or an [`Overlaps`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not {wanted}", excerpt(text))]
 pub struct MannerError {

@@ -1,5 +1,5 @@
-//! [`ActiveRange`]: where a stimulus may go; with [`Segments`] only to equal pieces at
-//! random places (the active range amount and segments of PTS-C 1.x).
+//! [`ActiveRange`]: the bytes that a stimulus may touch; with [`Segments`], equal pieces at random
+//! places only (the active range amount and segments of PTS-C 1.x).
 
 use crate::mix::mix64;
 use crate::units::Bytes;
@@ -7,74 +7,74 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The bytes of the device that a stimulus may touch.
+/// The bytes of a device that a stimulus may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ActiveRange {
     /// First byte.
     pub start: Bytes,
     /// Number of bytes.
     pub length: Bytes,
-    /// Only these pieces of it; all of it where absent.
+    /// Segments of the range that may be touched; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<Segments>,
 }
 
 impl ActiveRange {
-    /// `length` bytes from `start` on, in one piece.
+    /// Creates a contiguous range of `length` bytes from `start`.
     pub const fn new(start: Bytes, length: Bytes) -> Self {
         ActiveRange { start, length, segments: None }
     }
-    /// The first `percent` of `capacity`, a whole number of `unit`s.
+    /// Creates a range of the first `percent` of `capacity`, rounded down to a multiple of `unit`.
     pub fn first(percent: u8, capacity: Bytes, unit: u64) -> Self {
         let part = u128::from(capacity.0) * u128::from(percent) / 100;
         let length = Bytes(u64::try_from(part).unwrap_or(u64::MAX)).round_down(unit);
         ActiveRange::new(Bytes(0), length)
     }
-    /// The same bytes without segments.
+    /// Returns the same range without segments.
     pub const fn in_one_piece(self) -> Self {
         ActiveRange { segments: None, ..self }
     }
-    /// How many bytes may be touched.
+    /// Returns the number of bytes that may be touched.
     pub fn amount(self) -> Bytes {
         self.segments.map_or(self.length, Segments::amount)
     }
-    /// The byte after the last.
+    /// Returns the offset after the last byte.
     pub const fn end(self) -> Bytes {
         Bytes(self.start.0 + self.length.0)
     }
 }
 
-/// More segments than this are refused: their places are kept in memory.
+/// Maximum number of segments; their positions are kept in memory.
 const COUNT_MAX: u32 = 1 << 20;
 
-/// Equal contiguous segments, spread at random over an active range, no two of
-/// them touching. The same seed gives the same places.
+/// Equal contiguous segments, spread at random over an active range, no two of them adjacent. The
+/// same seed gives the same positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Segments {
-    /// How many.
+    /// Number of segments.
     pub count: u32,
-    /// Bytes of each; a multiple of `unit`.
+    /// Size of a segment; a multiple of `unit`.
     pub size: Bytes,
-    /// Segments begin at multiples of this, and at least this much lies between
-    /// two of them.
+    /// Alignment of the segments, and the minimum gap between two of them.
     pub unit: Bytes,
-    /// Drives their places.
+    /// Seed of the positions.
     pub seed: u64,
 }
 
 impl Segments {
-    /// The bytes of all segments together.
+    /// Returns the total size of all segments.
     pub const fn amount(self) -> Bytes {
         Bytes((self.count as u64).saturating_mul(self.size.0))
     }
 
-    /// The smallest range that can hold them without two of them touching.
+    /// Returns the size of the smallest range that can hold the segments with gaps between them.
     pub const fn room(self) -> Bytes {
         let between = (self.count as u64).saturating_sub(1).saturating_mul(self.unit.0);
         Bytes(self.amount().0.saturating_add(between))
     }
 
-    /// Why they cannot lie in `range`, in one sentence.
+    /// Returns the reason why the segments cannot be placed in `range`, in one sentence; `None` if
+    /// they can.
     pub fn fault(self, range: ActiveRange) -> Option<String> {
         if self.count == 0 || self.count > COUNT_MAX {
             return Some(format!(
@@ -92,8 +92,8 @@ impl Segments {
         }
         if range.start.0.checked_add(range.length.0).is_none() {
             return Some(format!(
-                "an active range that begins at byte {} has no end",
-                range.start.0
+                "an active range of {} bytes from byte {} ends beyond 2^64 bytes",
+                range.length.0, range.start.0
             ));
         }
         (self.room() > range.length).then(|| {
@@ -106,11 +106,11 @@ impl Segments {
         })
     }
 
-    /// The first byte of every segment, in order; every layout that is possible
-    /// in `range` is equally likely, but for a rounding of 2^-22.
+    /// Returns the first byte of every segment, in ascending order. Every layout possible in
+    /// `range` is equally likely, except for a rounding of 2^-22.
     ///
     /// # Errors
-    /// Where they cannot lie there: [`Self::fault`].
+    /// Returns the reason from [`Self::fault`] if the segments cannot be placed in `range`.
     pub fn starts(self, range: ActiveRange) -> Result<Vec<u64>, String> {
         if let Some(fault) = self.fault(range) {
             return Err(fault);
@@ -122,10 +122,10 @@ impl Segments {
         Ok((0..).zip(self.places(spare)).map(start).collect())
     }
 
-    /// Shrunk to one unit each, the segments and the `spare` units stand in a
-    /// row: the segments' places in it, in order, with a unit between two of
-    /// them. Any set of places is equally likely (R. W. Floyd's way of drawing
-    /// a set, in J. Bentley, "Programming Pearls", CACM 30(9), 1987).
+    /// Returns the positions of the segments, in ascending order, in a row of `spare` free units
+    /// and one unit per segment. Once the segments are expanded to their size, that unit is the gap
+    /// after the segment. Every set of positions is equally likely (R. W. Floyd's algorithm for
+    /// drawing a set, in J. Bentley, "Programming Pearls", CACM 30(9), 1987).
     fn places(self, spare: u64) -> BTreeSet<u64> {
         let count = u64::from(self.count);
         let mut chosen = BTreeSet::new();
@@ -140,7 +140,7 @@ impl Segments {
     }
 }
 
-/// 64 random bits as a number below `bound`.
+/// Maps 64 random bits to a number below `bound`.
 fn scaled(random: u64, bound: u64) -> u64 {
     u64::try_from((u128::from(random) * u128::from(bound)) >> 64).unwrap_or_default()
 }
@@ -167,7 +167,8 @@ mod tests {
         ActiveRange::new(Bytes::mib(start_mib), Bytes::mib(mib))
     }
 
-    /// Aligned, inside, in order, and at least a unit apart.
+    /// Checks that the segments are aligned, inside the range, in order, and at least one unit
+    /// apart.
     fn check(segments: Segments, range: ActiveRange, starts: &[u64]) {
         assert_eq!(starts.len(), segments.count as usize);
         assert!(starts.iter().all(|start| start % segments.unit.0 == 0));
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_client_layouts_lie_apart_inside_the_range_whatever_the_seed() {
-        // 24 GB, three quarters of it, and the least that can hold them.
+        // 24 GB, three quarters of it, and the smallest range that can hold the segments.
         for (each, whole) in [(4, 22_888), (4, 17_166), (8, 22_888), (8, 18_431)] {
             for seed in (0..40).chain([u64::MAX, u64::MAX / 2]) {
                 let (segments, range) = (segments(2048, each, seed), range(0, whole));
@@ -213,7 +214,7 @@ mod tests {
         let of = |seed| segments(64, 2, seed).starts(range(0, 4096)).unwrap();
         assert_eq!(of(3), of(3));
         assert_ne!(of(3), of(4));
-        // What a journal holds stands for these places for ever.
+        // A journal stores only the seed: it must give these positions in all future versions.
         let starts = segments(4, 1, 1).starts(range(0, 100)).unwrap();
         assert_eq!(starts, [34, 52, 72, 89].map(|mib| mib * MIB));
     }
@@ -229,7 +230,7 @@ mod tests {
         let odd = ActiveRange::new(Bytes(512), Bytes::gib(1));
         assert!(why(segments(1, 1, 9), odd).contains("whole number"));
         let endless = ActiveRange::new(Bytes(u64::MAX << 20), Bytes::gib(1));
-        assert!(why(segments(1, 1, 9), endless).contains("no end"));
+        assert!(why(segments(1, 1, 9), endless).contains("beyond 2^64"));
         let no_unit = Segments { unit: Bytes(0), ..segments(1, 1, 9) };
         assert!(why(no_unit, range(0, 18)).contains("whole number"));
         assert!(no_unit.starts(range(0, 18)).is_err());

@@ -1,9 +1,9 @@
-//! A [`Sequence`]: what another tool's file, or a preset of such a tool, asks for.
+//! A [`Sequence`]: the loads that another tool's file, or a preset of such a tool, asks for.
 //!
-//! Loads one after the other, each with the part of a target that it touches. It knows
-//! no device: amounts may be shares of a capacity, and [`SequenceLoad::on`] makes a
-//! [`Stimulus`] of a load once the geometry is known. It stands in a run's settings as
-//! a whole: a run is resumed, and its report made, without the file.
+//! Loads are applied one after the other, each to its own part of a target. A sequence knows no
+//! device: amounts may be shares of a capacity, and [`SequenceLoad::on`] turns a load into a
+//! [`Stimulus`] once the geometry is known. The run's settings contain the whole sequence, so a run
+//! can be resumed and its report created without the file.
 
 use crate::stimulus::{
     ActiveRange, DataPattern, Demand, IoStream, Op, Pace, Stimulus, Until, Zone,
@@ -12,61 +12,62 @@ use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The whole of a device, in parts per million.
+/// Whole capacity of a device in parts per million.
 const WHOLE_PPM: u32 = 1_000_000;
 
-/// What another tool's file, or a preset, asks for.
+/// The loads that another tool's file, or a preset, asks for, in order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Sequence {
-    /// The tool: `fio`, `iometer`, `crystaldiskmark`, `atto`, `fiosynth`.
+    /// Tool: `fio`, `iometer`, `crystaldiskmark`, `atto` or `fiosynth`.
     pub tool: String,
-    /// The tool's version whose rules are followed, where it matters or is known.
+    /// Version of the tool whose rules are followed; `None` if it is unknown or does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it is called in reports.
+    /// Title in reports.
     pub title: String,
-    /// The file that it was read from; a preset has none.
+    /// File that the sequence was read from; `None` for a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SequenceSource>,
-    /// The disk of the file whose part of the tests this is, where each disk is a target of
-    /// its own.
+    /// Disk of the file to which these steps belong, if the file describes several disks and each
+    /// is a separate target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
-    /// What is applied, in order.
+    /// Steps in the order in which they are applied.
     pub steps: Vec<SequenceStep>,
-    /// What was understood with a difference; each becomes a disclosed line.
+    /// Parts of the file that were interpreted differently or left out; each is disclosed on a
+    /// line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<SequenceRemark>,
-    /// What the tool's file demands of the results.
+    /// Limits that the tool's file sets for the results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<SequenceLimit>,
 }
 
-/// Where a sequence was read.
+/// File that a sequence was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceSource {
-    /// The file's name, without its directory.
+    /// File name without the directory.
     pub name: String,
-    /// SHA-256 of its bytes, in hexadecimal digits.
+    /// SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
 }
 
-/// Something that was understood with a difference, or left out.
+/// Note on a part of the file that was interpreted differently or left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceRemark {
-    /// Its line in the file, from 1.
+    /// Line in the file, starting at 1; `None` if the remark is about the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// One sentence.
+    /// Text of the remark, one sentence.
     pub text: String,
 }
 
 impl SequenceRemark {
-    /// About a line of the file.
+    /// Creates a remark about one line of the file.
     pub fn at(line: u64, text: impl Into<String>) -> Self {
         SequenceRemark { line: Some(line), text: text.into() }
     }
-    /// About the whole.
+    /// Creates a remark about the whole file.
     pub fn whole(text: impl Into<String>) -> Self {
         SequenceRemark { line: None, text: text.into() }
     }
@@ -81,15 +82,15 @@ impl fmt::Display for SequenceRemark {
     }
 }
 
-/// What a step is for.
+/// Purpose of a step.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum StepRole {
-    /// It brings the device into a state; its numbers are of no interest.
+    /// The step brings the device into a state; its numbers are not reported as results.
     Prepare,
-    /// Its numbers are the result.
+    /// The numbers of the step are results.
     #[default]
     Measure,
 }
@@ -97,39 +98,40 @@ pub enum StepRole {
 /// One step of a sequence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceStep {
-    /// What tables call it; no other step of the sequence has this name.
+    /// Name in tables, unique within the sequence.
     pub label: String,
-    /// Its number, where it is not its place in the sequence: steps of several targets with
-    /// the same number begin together, and a target need not have all of them.
+    /// Number of the step, if it differs from its position in the sequence: steps of several
+    /// targets with the same number begin together, and a target need not have all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// What distinguishes it from the others, name and value: `Access specification`,
-    /// `Queue depth`. Tables have a column for each name.
+    /// Names and values that distinguish the step from the others, such as `Access specification`
+    /// and `Queue depth`. Tables have a column for each name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dimensions: Vec<(String, String)>,
-    /// What it is for.
+    /// Purpose of the step.
     #[serde(default)]
     pub role: StepRole,
-    /// It is done so often, and the attempt with the most bytes per second counts; 0 and
-    /// 1 are once.
+    /// Number of attempts; the one with the highest throughput in bytes per second counts. `None`,
+    /// 0 and 1 mean one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_of: Option<u32>,
-    /// The device is purged before every attempt.
+    /// True if the device is purged before every attempt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub purge: bool,
-    /// The device is left alone for so long before every attempt.
+    /// Idle time before every attempt.
     #[serde(default, skip_serializing_if = "is_no_time")]
     pub pause: Nanos,
-    /// Where the device's sectors cannot hold its transfers, it is left out with a line;
-    /// otherwise the whole sequence is refused.
+    /// True if the step is skipped with a remark when its transfers do not fit the device's
+    /// sectors; false if the whole sequence is then refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_left_out: bool,
-    /// What is applied.
+    /// Load to apply.
     pub load: SequenceLoad,
-    /// What `load` is called, where others are applied beside it.
+    /// Name of `load` if other loads are applied at the same time; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Loads that begin at the same moment, each with threads, an end and a pace of its own.
+    /// Further loads that begin at the same time, each with its own threads, end condition and
+    /// pace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<NamedLoad>,
 }
@@ -137,13 +139,13 @@ pub struct SequenceStep {
 /// One of several loads that are applied at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NamedLoad {
-    /// What tables call it; no other load of its step has this name.
+    /// Name in tables, unique within the step.
     pub name: String,
-    /// What is applied.
+    /// Load to apply.
     pub load: SequenceLoad,
 }
 
-/// The longest time of a load.
+/// Maximum duration of a load.
 const LONGEST: Nanos = Nanos::from_secs(365 * 86_400);
 
 fn is_no_time(time: &Nanos) -> bool {
@@ -151,7 +153,7 @@ fn is_no_time(time: &Nanos) -> bool {
 }
 
 impl SequenceStep {
-    /// A measured step without dimensions, applied once.
+    /// Creates a measured step without dimensions that is applied once.
     pub fn new(label: impl Into<String>, load: SequenceLoad) -> Self {
         SequenceStep {
             label: label.into(),
@@ -167,7 +169,7 @@ impl SequenceStep {
             beside: Vec::new(),
         }
     }
-    /// A measured step of several loads that begin at one moment; nothing where there is none.
+    /// Creates a measured step of several loads that begin together; `None` if `loads` is empty.
     pub fn at_once(label: impl Into<String>, loads: Vec<NamedLoad>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let NamedLoad { name, load } = loads.next()?;
@@ -175,53 +177,53 @@ impl SequenceStep {
         let name = (!beside.is_empty()).then_some(name);
         Some(SequenceStep { name, beside, ..SequenceStep::new(label, load) })
     }
-    /// Its loads with their names: mostly one, which is called as the step is.
+    /// Returns the loads and their names. A single load has the name of the step.
     pub fn loads(&self) -> impl Iterator<Item = (&str, &SequenceLoad)> {
         let first = (self.name.as_deref().unwrap_or(&self.label), &self.load);
         std::iter::once(first).chain(self.beside.iter().map(|own| (own.name.as_str(), &own.load)))
     }
-    /// Whether any I/O of it changes what the device holds.
+    /// Returns true if any I/O of the step changes the data on the device.
     pub fn alters(&self) -> bool {
         self.loads().any(|(_, load)| load.alters())
     }
-    /// The same with one more dimension.
+    /// Adds a dimension.
     pub fn dimension(mut self, name: &str, value: impl Into<String>) -> Self {
         self.dimensions.push((name.to_owned(), value.into()));
         self
     }
-    /// The same to prepare with.
+    /// Changes the role of the step to [`StepRole::Prepare`].
     pub fn preparing(self) -> Self {
         SequenceStep { role: StepRole::Prepare, ..self }
     }
-    /// How often it is applied.
+    /// Returns the number of attempts, at least 1.
     pub fn attempts(&self) -> u32 {
         self.best_of.unwrap_or(1).max(1)
     }
 }
 
-/// A load, and the part of a target that it touches.
+/// A load, and the part of a target to which it is applied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceLoad {
-    /// The composition; I/Os are drawn from it by weight.
+    /// Composition of the load; I/Os are drawn from the streams by weight.
     pub streams: Vec<IoStream>,
-    /// LBA zones of the extent; all of it where empty.
+    /// LBA zones of the extent; empty if all of the extent is one zone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Zone>,
     /// Threads x queue depth.
     pub demand: Demand,
-    /// The bytes that it may touch.
+    /// Bytes that the load may touch.
     #[serde(default)]
     pub extent: Extent,
-    /// What it writes; what the settings of the run say where absent.
+    /// Data pattern of the writes; `None` for the pattern from the settings of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_pattern: Option<DataPattern>,
-    /// When I/Os are due.
+    /// Schedule of the I/Os.
     #[serde(default)]
     pub pace: Pace,
     /// Time at the start that is not measured.
     #[serde(default)]
     pub ramp: Nanos,
-    /// When it is complete.
+    /// End condition of the load.
     pub until: SequenceEnd,
 }
 
@@ -230,22 +232,22 @@ pub struct SequenceLoad {
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Extent {
-    /// Where it begins.
+    /// Start of the extent.
     #[serde(default)]
     pub from: Amount,
-    /// How long it is; to the end of the target where absent.
+    /// Length of the extent; `None` extends it to the end of the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Amount>,
-    /// A length beyond the end of the target ends there, instead of being refused.
+    /// True if a length beyond the end of the target is cut off there; false if it is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clipped: bool,
 }
 
-/// Bytes, or a share of the target.
+/// A number of bytes, or a share of the target's capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amount {
-    /// So many.
+    /// A number of bytes.
     Bytes(Bytes),
     /// Parts per million of the target's capacity.
     Ppm(u32),
@@ -258,7 +260,8 @@ impl Default for Amount {
 }
 
 impl Amount {
-    /// On a target of this capacity, in whole `unit`s.
+    /// Returns the amount in bytes on a target with this capacity. A share is rounded down to whole
+    /// units of `unit` bytes.
     pub fn of(self, capacity: Bytes, unit: u64) -> Bytes {
         match self {
             Amount::Bytes(bytes) => bytes,
@@ -270,49 +273,49 @@ impl Amount {
     }
 }
 
-/// When a load is complete: at the first of the limits that is given.
+/// End condition of a load: it ends at the first limit that it reaches.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct SequenceEnd {
-    /// After this much measured time.
+    /// Measured time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Nanos>,
-    /// After this amount, of all threads together.
+    /// Bytes transferred by all threads together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Amount>,
-    /// After this many I/Os, of all threads together.
+    /// I/Os completed by all threads together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ios: Option<u64>,
-    /// When the extent was moved so many times.
+    /// Number of times that the extent is transferred completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub laps: Option<u64>,
 }
 
 impl SequenceEnd {
-    /// For this long.
+    /// Ends after this measured time.
     pub fn time(time: Nanos) -> Self {
         SequenceEnd { time: Some(time), ..SequenceEnd::default() }
     }
-    /// When the extent was moved so many times.
+    /// Ends when the extent has been transferred this many times.
     pub fn laps(laps: u64) -> Self {
         SequenceEnd { laps: Some(laps), ..SequenceEnd::default() }
     }
 }
 
-/// Why a load cannot be applied to a device.
+/// Reason why a load cannot be applied to a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// The device's sectors cannot hold its transfers.
+    /// A transfer size or an alignment is not a multiple of the device's logical sector size.
     #[error("{0}")]
     Sector(String),
-    /// Anything else.
+    /// Any other reason.
     #[error("{0}")]
     Other(String),
 }
 
 impl SequenceLoad {
-    /// An unpaced load of the whole target.
+    /// Creates an unpaced load of the whole target.
     pub fn new(streams: Vec<IoStream>, demand: Demand, until: SequenceEnd) -> Self {
         SequenceLoad {
             streams,
@@ -325,27 +328,28 @@ impl SequenceLoad {
             until,
         }
     }
-    /// The same within an extent.
+    /// Restricts the load to an extent.
     pub fn within(self, extent: Extent) -> Self {
         SequenceLoad { extent, ..self }
     }
-    /// Whether any I/O of it changes what the device holds.
+    /// Returns true if any I/O of the load changes the data on the device.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.alters())
     }
-    /// The stimulus on a device of this capacity and logical sector, with seed 0 and the
-    /// default pattern where it has none of its own.
+    /// Returns the stimulus for a device with this capacity and logical sector size. It has seed 0,
+    /// and the default data pattern if the load has none.
     ///
     /// # Errors
-    /// One sentence that says why it cannot be applied to this device.
+    /// [`Unfit::Sector`] if a transfer size or an alignment is not a multiple of the sector size;
+    /// [`Unfit::Other`] if the load cannot be applied for any other reason, in one sentence.
     pub fn on(&self, capacity: Bytes, logical_sector: u32) -> Result<Stimulus, Unfit> {
         let sector = u64::from(logical_sector.max(1));
         self.fits_sectors(sector)?;
         for time in [self.until.time.unwrap_or(Nanos::ZERO), self.ramp] {
             if time > LONGEST {
                 return Err(Unfit::Other(format!(
-                    "it lasts {time}, and a load lasts at most {LONGEST} (365 days); choose a \
-                     shorter time"
+                    "the load lasts {time}, more than the maximum of {LONGEST} (365 days); choose \
+                     a shorter time"
                 )));
             }
         }
@@ -375,8 +379,8 @@ impl SequenceLoad {
             .find(|stream| !whole(stream.size) || !whole(stream.alignment()));
         odd.map_or(Ok(()), |stream| {
             Err(Unfit::Sector(format!(
-                "'{stream}' has a transfer size or an alignment that is no whole number of sectors \
-                 of {sector} B"
+                "the transfer size or the alignment of '{stream}' is not a multiple of the sector \
+                 size of {sector} B"
             )))
         })
     }
@@ -385,7 +389,7 @@ impl SequenceLoad {
         let from = Bytes(self.extent.from.of(capacity, sector).0.next_multiple_of(sector));
         if from >= capacity {
             return Err(Unfit::Other(format!(
-                "it begins at byte {}, and the target has {} bytes",
+                "the load begins at byte {}, but the target has only {} bytes",
                 from.0, capacity.0
             )));
         }
@@ -397,8 +401,8 @@ impl SequenceLoad {
                 _ if self.extent.clipped => left,
                 length => {
                     return Err(Unfit::Other(format!(
-                        "it needs {} ({} bytes) from byte {}, and the target has {} bytes; choose a \
-                         smaller size or a larger target",
+                        "the load needs {} ({} bytes) from byte {}, but the target has only {} \
+                         bytes; choose a smaller size or a larger target",
                         length.binary(),
                         length.0,
                         from.0,
@@ -410,7 +414,7 @@ impl SequenceLoad {
         Ok(ActiveRange::new(from, length.round_down(sector)))
     }
 
-    /// The least of the limits in bytes.
+    /// Returns the smallest of the limits in bytes, or `None` if there is none.
     fn bytes(
         &self,
         capacity: Bytes,
@@ -421,12 +425,12 @@ impl SequenceLoad {
         let laps = self.until.laps.map(|laps| self.whole_transfers(range).0.saturating_mul(laps));
         let least = amount.into_iter().chain(laps.map(Bytes)).min();
         match least {
-            Some(Bytes(0)) => Err(Unfit::Other("it ends before its first I/O".into())),
+            Some(Bytes(0)) => Err(Unfit::Other("the load ends before its first I/O".into())),
             least => Ok(least),
         }
     }
 
-    /// What of a range one pass of whole transfers moves.
+    /// Returns the bytes of the range that one pass of whole transfers moves.
     fn whole_transfers(&self, range: ActiveRange) -> Bytes {
         let size = self.streams.iter().map(|stream| stream.size.0).max().unwrap_or(1).max(1);
         Bytes(range.length.0 / size * size)
@@ -434,27 +438,27 @@ impl SequenceLoad {
 }
 
 impl Sequence {
-    /// Whether anything in it changes what the device holds.
+    /// Returns true if any step changes the data on the device.
     pub fn alters(&self) -> bool {
         self.steps.iter().any(|step| step.purge || step.alters())
     }
-    /// Whether the device is purged somewhere in it.
+    /// Returns true if any step purges the device.
     pub fn purges(&self) -> bool {
         self.steps.iter().any(|step| step.purge)
     }
-    /// Its steps with their numbers, from 1.
+    /// Returns the steps with their numbers: the step's own, or its position starting at 1.
     pub fn numbered(&self) -> impl Iterator<Item = (u32, &SequenceStep)> {
         (1..).zip(&self.steps).map(|(place, step)| (step.number.unwrap_or(place), step))
     }
-    /// Whether several loads of it are applied at the same time.
+    /// Returns true if any step applies several loads at the same time.
     pub fn is_at_once(&self) -> bool {
         self.steps.iter().any(|step| !step.beside.is_empty())
     }
-    /// Whether steps have numbers that are not their places.
+    /// Returns true if any step has its own number.
     pub fn is_numbered(&self) -> bool {
         self.steps.iter().any(|step| step.number.is_some())
     }
-    /// The names of the dimensions that its steps have, each once, in order.
+    /// Returns the distinct names of the steps' dimensions, in order of first use.
     pub fn dimensions(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in self.steps.iter().flat_map(|step| &step.dimensions) {
@@ -464,7 +468,7 @@ impl Sequence {
         }
         names
     }
-    /// The same with every label once: a repeated one gets a number.
+    /// Makes the labels unique by appending a number to a repeated label.
     pub fn with_distinct_labels(mut self) -> Self {
         let mut taken = std::collections::BTreeSet::new();
         for step in &mut self.steps {
@@ -479,21 +483,21 @@ impl Sequence {
     }
 }
 
-/// What a file demands of a result: a value of one of the tables of all steps.
+/// A limit that a file sets for one value in one of the tables of all steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SequenceLimit {
-    /// What the file calls it.
+    /// Title of the limit in the file.
     pub title: String,
-    /// The label of the step.
+    /// Label of the step.
     pub step: String,
-    /// The id of the table: `sequence`, `sequence-reads` or `sequence-writes`.
+    /// ID of the table: `sequence`, `sequence-reads` or `sequence-writes`.
     pub table: String,
-    /// The id of the column: `iops`, `p99-ms`.
+    /// ID of the column, such as `iops` or `p99-ms`.
     pub column: String,
-    /// The least that the value may be.
+    /// Minimum allowed value; `None` if there is no lower limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// The most that the value may be.
+    /// Maximum allowed value; `None` if there is no upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! [`Settings`]: everything that a user chose for a run, before it begins.
+//! [`Settings`]: everything that a user chose for a run before it began.
 
 use crate::applied::AppliedWorkload;
 use crate::nearest::UnknownName;
@@ -11,20 +11,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// The class that a device is tested as.
+/// Device class that is tested.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// PTS-E.
+    /// Enterprise (PTS-E).
     #[default]
     Enterprise,
-    /// PTS-C.
+    /// Client (PTS-C).
     Client,
 }
 
-/// Which document's method is followed.
+/// Document whose method is followed.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -36,16 +36,16 @@ pub enum Profile {
     /// SNIA PTS-E 1.1 / PTS-C 1.2.
     #[serde(rename = "pts-1.1")]
     Pts11,
-    /// TKperf 2.x, with its defects mended.
+    /// TKperf 2.x, with its defects corrected.
     #[serde(rename = "tkperf")]
     Tkperf,
-    /// A small matrix with short steps: a look, not a measurement.
+    /// A small matrix with short steps: a quick look, not a measurement.
     #[serde(rename = "quick")]
     Quick,
 }
 
-/// How the rounds, or a saturation, end. Written `rounds`, `post-25`, `btw`,
-/// `time:6h`, `bytes:8TB`, `fills:4`.
+/// Condition that ends the rounds or a saturation. Written `rounds`, `post-25`, `btw`, `time:6h`,
+/// `bytes:8TB` or `fills:4`.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -54,36 +54,35 @@ pub enum SteadyStateMethod {
     /// Stop at the first window that meets the criteria.
     #[default]
     Rounds,
-    /// Run 25 rounds and judge every window afterwards.
+    /// Run 25 rounds and judge every window afterward.
     Post25,
-    /// Five one-minute measurements with writes between them meet the criteria.
+    /// Stop when five one-minute measurements with writes between them meet the criteria.
     Btw,
-    /// Pseudo steady state: after this much time.
+    /// Pseudo steady state: stop after this time.
     Time(Nanos),
-    /// Pseudo steady state: after this many bytes written.
+    /// Pseudo steady state: stop after this many bytes written.
     Bytes(Bytes),
-    /// Pseudo steady state: after the user capacity was written this often.
+    /// Pseudo steady state: stop after the user capacity has been written this many times.
     Fills(u32),
 }
 
-/// The rules that a run begins with today. A run goes on by the rules that it
-/// began with, also under a later version of the program.
+/// Version of the rules under which new runs begin. A run continues under the rules with which it
+/// began, also under a later version of the program.
 ///
-/// 0: the rules of runs that record none. 1: a steady window of a continuous write counts
-/// only once the drive was filled; a workload that only reads a purged drive is
-/// refused.
+/// 0: rules of runs that record no version. 1: a steady window of a continuous write counts only
+/// once the drive has been filled; a workload that only reads a purged drive is refused.
 pub const RULES: u32 = 1;
 
-/// What a user chose. `None` takes the profile's and class's value.
+/// Settings that a user chose. `None` selects the value of the profile and class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Settings {
-    /// The procedure's name: `iops`.
+    /// Name of the procedure, such as `iops`.
     pub procedure: String,
-    /// The method followed.
+    /// Method to follow.
     pub profile: Profile,
-    /// Enterprise or client.
+    /// Device class: enterprise or client.
     pub class: Class,
-    /// Threads.
+    /// Number of threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Outstanding I/Os per thread.
@@ -92,68 +91,68 @@ pub struct Settings {
     /// Length of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_time: Option<Nanos>,
-    /// Percent of the capacity that may be touched.
+    /// Share of the capacity that may be touched, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_range_percent: Option<u8>,
-    /// How the rounds end.
+    /// Condition that ends the rounds.
     pub steady_state: SteadyStateMethod,
-    /// The most rounds.
+    /// Maximum number of rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds_max: Option<u32>,
-    /// What is written.
+    /// Data pattern of the writes.
     pub data_pattern: DataPattern,
-    /// Drives every random choice of the run.
+    /// Seed of every random choice of the run.
     pub seed: u64,
-    /// The rules that the run began with: see [`RULES`].
+    /// Version of the rules under which the run began: see [`RULES`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rules: u32,
-    /// Read-back comparison.
+    /// True to read data back and compare them.
     #[serde(default)]
     pub verify: bool,
-    /// How the device is purged.
+    /// Purge method.
     #[serde(default, skip_serializing_if = "PurgeChoice::is_auto")]
     pub purge: PurgeChoice,
-    /// What becomes of the run when the purge fails.
+    /// Action after a failed purge.
     #[serde(default, skip_serializing_if = "PurgeFailure::halts")]
     pub purge_failed: PurgeFailure,
-    /// What else the user gave up by name: a purge can reach the other
+    /// Further devices that the user allowed to be destroyed, by name: a purge can reach the other
     /// namespaces of a controller.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_destroyed: Vec<String>,
-    /// Keep the processors out of idle states that are slow to leave.
+    /// True to keep the CPUs out of idle states with a long exit latency.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold_c_states: bool,
-    /// A command that prints the power that the device takes.
+    /// Command that prints the power that the device draws.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_command: Option<String>,
-    /// Parameters that only some procedures have, by name, as the user wrote
-    /// them: `workload`, `mix`, `pre-write`, ...
+    /// Parameters of single procedures, by name, as the user wrote them: `workload`, `mix`,
+    /// `pre-write`, ...
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// The captured workload that is applied, whole, so that the run needs its file no
-    /// more; replay and the other tests of captured workloads have one.
+    /// Captured workload to apply, stored completely, so that the run no longer needs its file;
+    /// `None` except for replay and the other tests of captured workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Box<AppliedWorkload>>,
-    /// What another tool's file or a preset asks for, whole, so that the run needs its
-    /// file no more; the procedure `sequence` has one.
+    /// Loads from another tool's file or a preset, stored completely, so that the run no longer
+    /// needs the file; `None` except for the procedure `sequence`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<Box<Sequence>>,
-    /// The hosts that load the device, where it is not this one.
+    /// Hosts that load the device; `None` if this host does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Box<HostList>>,
-    /// A gap in virtual time; only a simulated device can have one.
+    /// Gap in virtual time; `None` except for a simulated device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sim_gap: Option<SimGap>,
-    /// The command line that began the run.
+    /// Command line that began the run.
     #[serde(default)]
     pub command: String,
-    /// What only the user knows: sponsor, form factor, NAND type, ...
+    /// Facts that only the user knows: sponsor, form factor, NAND type, ...
     #[serde(default)]
     pub meta: BTreeMap<String, String>,
 }
 
 impl Settings {
-    /// The settings of a procedure with nothing chosen.
+    /// Creates the default settings of a procedure.
     pub fn new(procedure: &str, seed: u64) -> Self {
         Settings {
             procedure: procedure.to_owned(),
@@ -183,7 +182,7 @@ impl Settings {
             meta: BTreeMap::new(),
         }
     }
-    /// `preset` with the user's threads and depth in place of its own.
+    /// Returns `preset` with the user's threads and depth where they are set.
     pub fn demand_or(&self, preset: Demand) -> Demand {
         Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))
     }
@@ -193,27 +192,27 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Hosts that load one device together, and how they are reached.
+/// Hosts that load one device together, and the way to reach them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostList {
-    /// As ssh takes them; with `plain`, as `HOST` or `HOST:PORT`.
+    /// Host names as ssh takes them; with `plain`, `HOST` or `HOST:PORT`.
     pub names: Vec<String>,
-    /// Their fio servers run already, and are spoken to without ssh.
+    /// True if the fio servers of the hosts are already running and are reached without ssh.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plain: bool,
-    /// The configuration file that ssh is to use.
+    /// Configuration file for ssh; `None` for its default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_config: Option<String>,
 }
 
-/// A pause in virtual time during which no run held the simulated device, as if the
-/// run had been broken off there and resumed. Written `120:1h`.
+/// A pause in virtual time during which no run used the simulated device, as if the run had been
+/// interrupted and resumed. Written `120:1h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct SimGap {
-    /// Before this step of the run, from 1.
+    /// Number of the step before which the gap occurs, starting at 1.
     pub before: u64,
-    /// How long.
+    /// Length of the gap.
     pub lasts: Nanos,
 }
 
@@ -250,29 +249,29 @@ impl From<SimGap> for String {
     }
 }
 
-/// A change to a run's settings after it began, journaled beside them.
+/// A change to the settings of a run after it began, kept in its journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amendment {
-    /// The user sets a new maximum of rounds: more of them to continue, as many
-    /// as are finished to stop.
+    /// New maximum number of rounds: a higher number continues the run, the number of finished
+    /// rounds stops it.
     RoundsMax(u32),
-    /// The same for one loop of a procedure that has several: the loop whose
-    /// steps stand under this phase in the journal.
+    /// New maximum number of rounds of one loop, for a procedure that has several: the loop whose
+    /// steps the journal lists under this phase.
     RoundsMaxOf {
-        /// The phase: `rounds-128K`; with the part before it in a suite.
+        /// Phase of the loop, such as `rounds-128K`, preceded by the part in a suite.
         phase: String,
-        /// The most rounds of it.
+        /// Maximum number of rounds of the loop.
         rounds: u32,
     },
 }
 
-/// Facts of the device that decide what a procedure does.
+/// Device properties that determine the steps of a procedure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
-    /// User capacity.
+    /// User capacity in bytes.
     pub capacity: Bytes,
-    /// The smallest transfer, in bytes.
+    /// Logical sector size in bytes, the smallest transfer.
     pub logical_sector: u32,
 }
 

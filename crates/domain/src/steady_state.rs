@@ -1,105 +1,120 @@
-//! The steady-state rule: data excursion and slope excursion of every tracking
-//! variable in one common window of rounds (PTS 2.0.2 clause 2.1.24).
+//! The steady-state rule: data excursion and slope excursion of every tracking variable in one
+//! common window of rounds (PTS 2.0.2 clause 2.1.24).
 //!
-//! The criteria's numbers come from the caller: only a specification holds them.
+//! The limits come from the caller: only a specification contains them.
 
 use serde::{Deserialize, Serialize};
 
-/// One round's value of a tracking variable.
+/// Value of a tracking variable in one round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Point {
-    /// The round, as the report numbers it.
+    /// Number of the round, as in the report.
     pub round: u32,
-    /// The value; `None` where the round has none.
+    /// Value; `None` if the round has none.
     pub value: Option<f64>,
-    /// The run had let go of the device before or in this round, so no window
-    /// may reach from here into earlier rounds.
+    /// True if the run released the device before or during this round, so that no window may
+    /// extend from here into earlier rounds.
     pub after_gap: bool,
 }
 
 /// A tracking variable: its values, round by round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Track {
-    /// Its name: `RND 4K W`.
+    /// Name, such as `RND 4K W`.
     pub name: String,
-    /// The unit of its values: `IOPS`.
+    /// Unit of the values, such as `IOPS`.
     pub unit: String,
-    /// Its values in the order of the rounds.
+    /// Values in the order of the rounds.
     pub points: Vec<Point>,
 }
 
-/// When a window counts as steady. Both limits are inclusive.
+/// Criteria for a steady window. Both limits are inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Criteria {
-    /// Rounds in the window.
+    /// Number of rounds in the window.
     pub window: u32,
-    /// Largest minus smallest value, as a part of the average.
+    /// Limit for the largest minus the smallest value, as a fraction of the average.
     pub data_excursion: f64,
-    /// Largest minus smallest value of the fitted line, as a part of the average.
+    /// Limit for the largest minus the smallest value of the fitted line, as a fraction of the
+    /// average.
     pub slope_excursion: f64,
 }
 
-/// One variable in one window.
+/// Verdict on one variable in one window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrackVerdict {
-    /// The variable's name.
+    /// Name of the variable.
     pub name: String,
-    /// The unit of its values.
+    /// Unit of the values.
     pub unit: String,
-    /// Its values in the window.
+    /// Values in the window.
     pub values: Vec<f64>,
-    /// Their mean.
+    /// Mean of the values.
     pub average: f64,
     /// Largest minus smallest value.
     pub data_excursion: f64,
-    /// The most that may be.
+    /// Limit for the data excursion.
     pub data_excursion_allowed: f64,
-    /// The fitted line's rise per round.
+    /// Slope of the fitted line, per round.
     pub slope: f64,
-    /// The fitted line's value at round 0.
+    /// Value of the fitted line at round 0.
     pub intercept: f64,
-    /// The fitted line's rise or fall across the window.
+    /// Absolute rise or fall of the fitted line across the window.
     pub slope_excursion: f64,
-    /// The most that may be.
+    /// Limit for the slope excursion.
     pub slope_excursion_allowed: f64,
-    /// Correlation coefficient of the fit; `None` where all values are equal.
+    /// Correlation coefficient of the fit; `None` if all values are equal.
     pub correlation: Option<f64>,
-    /// Both within their limits.
+    /// True if both excursions are within their limits and the average is positive.
     pub steady: bool,
 }
 
-/// Whether, where and by how much the criteria are met.
+/// Verdict on steady state: whether the criteria are met, in which window, and by what margin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
-    /// Every variable is steady in this window.
+    /// True if every variable is steady in the window.
     pub steady: bool,
-    /// First and last round of the window; `None` while there are too few rounds.
+    /// First and last round of the window; `None` if no window could be judged, for example with
+    /// too few rounds.
     pub window: Option<(u32, u32)>,
-    /// Each variable in the window; empty while there are too few rounds.
+    /// Verdict on each variable in the window; empty if no window could be judged.
     pub tracks: Vec<TrackVerdict>,
-    /// What was asked for.
+    /// Criteria that were applied.
     pub criteria: Criteria,
-    /// What has to be said in the same line: why values within the limits do not
-    /// count, or what a reader must know where they do.
+    /// Statement printed with the verdict: why values within the limits do not count, or a
+    /// reservation if they do; `None` if there is nothing to add.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<String>,
 }
 
 impl Verdict {
-    /// The same, not steady, for a reason that its values do not show.
+    /// Changes the verdict to not steady, for a reason that the values do not show.
     pub fn refused(self, reason: impl Into<String>) -> Self {
         Verdict { steady: false, reservation: Some(reason.into()), ..self }
     }
 }
 
 /// Judges the window that ends with the last round.
+///
+/// ```
+/// use steadfast_domain::steady_state::{Criteria, Point, Track, judge};
+/// let points = (1..)
+///     .zip([100.0, 101.0, 99.0, 100.0, 102.0])
+///     .map(|(round, value)| Point { round, value: Some(value), after_gap: false })
+///     .collect();
+/// let track = Track { name: "RND 4K W".into(), unit: "IOPS".into(), points };
+/// let criteria = Criteria { window: 5, data_excursion: 0.20, slope_excursion: 0.10 };
+/// let verdict = judge(&[track], &criteria);
+/// assert!(verdict.steady);
+/// assert_eq!(verdict.window, Some((1, 5)));
+/// ```
 pub fn judge(tracks: &[Track], criteria: &Criteria) -> Verdict {
     let last = tracks.iter().map(|t| t.points.len()).min().unwrap_or(0);
     judge_at(tracks, criteria, last)
 }
 
-/// Judges every window, in the order of the rounds: the windows that end with
-/// the first round that can end one, the second, and so on.
+/// Judges every window, in the order of the rounds: the window that ends with the first round that
+/// can end one, then the next, and so on.
 pub fn judge_every(tracks: &[Track], criteria: &Criteria) -> Vec<Verdict> {
     let last = tracks.iter().map(|t| t.points.len()).min().unwrap_or(0);
     (1..=last)
@@ -108,7 +123,7 @@ pub fn judge_every(tracks: &[Track], criteria: &Criteria) -> Vec<Verdict> {
         .collect()
 }
 
-/// Judges the window of the points before `end`.
+/// Judges the window that ends just before point `end`.
 fn judge_at(tracks: &[Track], criteria: &Criteria, end: usize) -> Verdict {
     let checked: Option<Vec<_>> =
         tracks.iter().map(|track| judge_track(track, criteria, end)).collect();
@@ -175,8 +190,8 @@ struct Fit {
     correlation: Option<f64>,
 }
 
-/// Ordinary least squares, centered on the means so that large values keep
-/// their digits.
+/// Fits a line by ordinary least squares, centered on the means so that large values keep their
+/// precision.
 fn fit_line(points: &[(f64, f64)]) -> Fit {
     let n = points.len() as f64;
     let mean_x = points.iter().map(|p| p.0).sum::<f64>() / n;
@@ -208,8 +223,8 @@ mod tests {
         Track { name: "v".into(), unit: "IOPS".into(), points }
     }
 
-    /// The windows of the two published TKperf reports: percent of the average
-    /// that the data and the fitted line span, to three decimals.
+    /// Windows of the two published TKperf reports: the ranges of the data and of the fitted line
+    /// in percent of the average, to three decimals.
     #[test]
     fn the_published_windows() {
         type Case = (&'static str, u32, [f64; 5], f64, f64, f64);
@@ -277,8 +292,8 @@ mod tests {
         assert!(!judge(&[track(1, &[94., 97., 100., 103., 106.])], &TWENTY_TEN).steady);
     }
 
-    /// The tutorial's example: 4K and 1024K are steady in rounds 1-5, 64K only
-    /// in 2-6, so the common window is 2-6.
+    /// Example from the tutorial: 4K and 1024K are steady in rounds 1-5, 64K only in 2-6, so the
+    /// common window is 2-6.
     #[test]
     fn all_variables_share_one_window() {
         let steady = [100., 101., 99., 100., 102., 100.];
@@ -306,7 +321,7 @@ mod tests {
     }
 
     proptest! {
-        /// Least squares by another library.
+        /// Compares the least-squares fit with another library.
         #[test]
         fn the_fit_agrees_with_linregress(
             values in prop::collection::vec(1.0f64..1e6, 5), first in 0u32..21

@@ -1,4 +1,4 @@
-//! A [`Step`]: a load and its place in a procedure.
+//! A [`Step`]: a load and its position in a procedure.
 
 pub use crate::mix::mix64;
 use crate::script::ScriptLoad;
@@ -7,7 +7,7 @@ use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What to do to a device.
+/// The I/Os to apply to a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
@@ -15,13 +15,13 @@ pub enum Load {
     Stimulus(Stimulus),
     /// Exact I/Os in order.
     Script(ScriptLoad),
-    /// Several stimuli that begin at one moment, each with threads, an end and a pace of
-    /// its own. They are no mix: none waits for another.
+    /// Several stimuli that begin at the same time, each with its own threads, end and pace. This
+    /// is not a mix: none waits for another.
     Together(Vec<Stimulus>),
 }
 
 impl Load {
-    /// Whether it changes what the device holds.
+    /// Returns true if the load changes the data on the device.
     pub fn alters(&self) -> bool {
         match self {
             Load::Stimulus(stimulus) => stimulus.alters(),
@@ -29,14 +29,14 @@ impl Load {
             Load::Together(stimuli) => stimuli.iter().any(Stimulus::alters),
         }
     }
-    /// The stimulus, where it is one.
+    /// Returns the stimulus; `None` for a script or several stimuli.
     pub fn stimulus(&self) -> Option<&Stimulus> {
         match self {
             Load::Stimulus(stimulus) => Some(stimulus),
             Load::Script(_) | Load::Together(_) => None,
         }
     }
-    /// Its stimuli, those that are applied at once in their order; none of a script.
+    /// Returns the stimuli in order; empty for a script.
     pub fn stimuli(&self) -> &[Stimulus] {
         match self {
             Load::Stimulus(stimulus) => std::slice::from_ref(stimulus),
@@ -44,16 +44,17 @@ impl Load {
             Load::Script(_) => &[],
         }
     }
-    /// The streams of all its stimuli, in the order of a measurement's tallies.
+    /// Returns the streams of all stimuli, in the order of a measurement's tallies.
     pub fn streams(&self) -> impl Iterator<Item = &IoStream> {
         self.stimuli().iter().flat_map(|stimulus| &stimulus.streams)
     }
-    /// Time at its start that is not measured: the same for stimuli that are applied at once.
+    /// Returns the time at the start that is not measured; it is the same for all stimuli applied
+    /// at once.
     pub fn ramp(&self) -> Nanos {
         self.stimuli().first().map_or(Nanos::ZERO, |stimulus| stimulus.ramp)
     }
-    /// Why these stimuli cannot be applied at once, in one sentence; each may have faults
-    /// of its own.
+    /// Returns the reason why these stimuli cannot be applied at once, in one sentence; `None` if
+    /// they can. Does not check the stimuli themselves.
     pub fn fault_at_once(stimuli: &[Stimulus]) -> Option<String> {
         let first = stimuli.first()?;
         if stimuli.iter().any(|stimulus| stimulus.ramp != first.ramp) {
@@ -72,29 +73,29 @@ impl From<Stimulus> for Load {
     }
 }
 
-/// Where in its procedure a step stands.
+/// Position of a step in its procedure.
 #[derive(
     Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Place {
-    /// The phase: `wipc`, `rounds`, `pre-writes`, ...
+    /// Phase: `wipc`, `rounds`, `pre-writes`, ...
     pub phase: String,
-    /// The round, from 1; 0 outside rounds.
+    /// Round, starting at 1; 0 outside rounds.
     pub round: u32,
-    /// The point inside the round or phase, from 1.
+    /// Point within the round or phase, starting at 1.
     pub point: u32,
-    /// What a person calls it: `RND 4K RW65`.
+    /// Label for readers, such as `RND 4K RW65`.
     pub label: String,
 }
 
 impl Place {
-    /// A place.
+    /// Creates a place.
     pub fn new(phase: &str, round: u32, point: u32, label: impl Into<String>) -> Self {
         Place { phase: phase.to_owned(), round, point, label: label.into() }
     }
-    /// The seed of this place's step: the same in every run with this run seed,
-    /// different for every step of it. The label does not count, so that a
-    /// better wording never changes what is measured.
+    /// Returns the seed of the step: the same in every run with this run seed, different for every
+    /// step of a run. The label is ignored, so that a better wording never changes what is
+    /// measured.
     pub fn seed(&self, run_seed: u64) -> u64 {
         let phase = self.phase.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -113,40 +114,40 @@ impl fmt::Display for Place {
     }
 }
 
-/// How much shorter than asked a measured step may be, whatever engine applied it:
-/// fio counts time in whole milliseconds, and a cut falls between two of them.
-/// Rates are over the time that was measured, so nothing else hangs on it. Ours.
+/// Time by which a measured step may be shorter than requested, with any engine: fio counts time in
+/// whole milliseconds, and a cut falls between two of them. Rates refer to the measured time, so
+/// nothing else depends on this limit. It is our choice.
 pub const SHORTFALL_MAX: Nanos = Nanos::from_millis(2);
 
-/// Whether a step of so much measured time is the one that was asked for.
+/// Returns true if a step with this measured time is as long as requested.
 pub const fn is_whole(elapsed: Nanos, asked: Nanos) -> bool {
     elapsed.0.saturating_add(SHORTFALL_MAX.0) >= asked.0
 }
 
-/// One thing that a bench applies and measures.
+/// A load that a bench applies and measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Step {
-    /// Where it stands.
+    /// Position in the procedure.
     pub place: Place,
-    /// What it does.
+    /// Load to apply.
     pub load: Load,
-    /// Return after this much measured time even though the load is not
-    /// complete, and leave the load running for the step that continues it.
+    /// Measured time after which the step ends although the load is not complete; the load is left
+    /// running for the step that continues it. `None` to run the load to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<Nanos>,
-    /// The load is the one that the previous step left running: threads,
-    /// cursors and outstanding I/Os continue; only the accounting restarts.
+    /// True if the load is the one that the previous step left running: threads, cursors and
+    /// outstanding I/Os continue; only the accounting restarts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continues: bool,
 }
 
 impl Step {
-    /// A step that begins and ends by itself.
+    /// Creates a step that starts its load and runs it to the end.
     pub fn alone(place: Place, load: impl Into<Load>) -> Self {
         Step { place, load: load.into(), cut: None, continues: false }
     }
-    /// A part of a load that runs on: left running after `cut` of measured time;
-    /// `continues` where an earlier part began the load.
+    /// Creates a part of a longer load, which is left running after `cut` of measured time;
+    /// `continues` is true unless this part starts the load.
     pub fn part(place: Place, load: impl Into<Load>, cut: Nanos, continues: bool) -> Self {
         Step { place, load: load.into(), cut: Some(cut), continues }
     }

@@ -1,7 +1,7 @@
-//! A [`Stimulus`]: a weighted composition of I/O streams and how it is applied.
+//! A [`Stimulus`]: a weighted composition of I/O streams and the way to apply it.
 //!
-//! Every synthetic workload of the standards, a JESD219 composite and a
-//! captured database have this one form.
+//! Every synthetic workload of the standards, a JESD219 composite and a captured database load have
+//! this form.
 
 pub use crate::segments::ActiveRange;
 use crate::text::excerpt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What an I/O does.
+/// Operation of an I/O.
 #[derive(
     Debug,
     Clone,
@@ -26,75 +26,76 @@ use std::str::FromStr;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
-    /// Reads data.
+    /// Read.
     Read,
-    /// Writes data.
+    /// Write.
     Write,
-    /// Deallocates blocks (ATA TRIM, SCSI UNMAP, NVMe Deallocate). Records call it `trim`.
+    /// Deallocation of blocks (ATA TRIM, SCSI UNMAP, NVMe Deallocate). Records call it `trim`.
     #[serde(rename = "trim", alias = "discard")]
     Discard,
-    /// Flushes the volatile write cache.
+    /// Flush of the volatile write cache.
     Flush,
 }
 
 impl Op {
-    /// Every operation, in the order in which tables list them.
+    /// All operations, in the order in which tables list them.
     pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Discard, Op::Flush];
-    /// Whether it changes what the device holds.
+    /// Returns true if the operation changes the data on the device.
     pub const fn alters(self) -> bool {
         matches!(self, Op::Write | Op::Discard)
     }
 }
 
-/// Where a stream's next I/O lands.
+/// Rule for the offsets of a stream's I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Uniform over the whole range, or over all its segments: every aligned
-    /// offset equally likely.
+    /// Uniform over the whole range, or over all its segments: every aligned offset is equally
+    /// likely.
     Random,
-    /// One after the other, from segment to segment where the range has them,
-    /// wrapping at its end.
+    /// Ascending offsets, from segment to segment if the range has segments, wrapping at the end of
+    /// the range.
     Sequential(Cursor),
 }
 
-/// Which position a sequential stream continues from.
+/// Position from which a sequential stream continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cursor {
-    /// The stream's own, one for all its threads.
+    /// A position of the stream's own, shared by all its threads.
     Own,
-    /// One position shared by all the stimulus's streams that say so.
+    /// One position for all streams of the stimulus that use this variant.
     Shared,
 }
 
-/// A distinct combination of operation, order and transfer size.
+/// I/Os of one operation, order and transfer size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct IoStream {
-    /// What its I/Os do.
+    /// Operation.
     pub op: Op,
     /// Forced unit access: a write that bypasses the volatile cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fua: bool,
-    /// Random or sequential.
+    /// Random or sequential order.
     pub order: Order,
     /// Transfer size.
     pub size: Bytes,
-    /// Offsets are multiples of this; the transfer size where absent.
+    /// Alignment: offsets are multiples of this. `None` for the transfer size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alignment: Option<Bytes>,
-    /// Share of the I/Os, as a count against the other streams' counts.
+    /// Share of the I/Os, relative to the weights of the other streams.
     pub weight: u32,
-    /// LBA zones of its own; the stimulus's zones where empty.
+    /// LBA zones of this stream; empty for the zones of the stimulus.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Zone>,
-    /// A pace of its own; the stimulus's pace where absent.
+    /// Pace of this stream; `None` for the pace of the stimulus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
 }
 
 impl IoStream {
-    /// A plain stream that carries all of a stimulus's I/Os.
+    /// Creates a plain stream with weight 1, alignment to the transfer size and no pace or zones of
+    /// its own.
     pub fn new(op: Op, order: Order, size: Bytes) -> Self {
         IoStream {
             op,
@@ -107,16 +108,17 @@ impl IoStream {
             pace: None,
         }
     }
-    /// The same stream with another weight.
+    /// Sets the weight.
     pub fn weighing(mut self, weight: u32) -> Self {
         self.weight = weight;
         self
     }
-    /// Offsets are multiples of this many bytes.
+    /// Returns the alignment: offsets are multiples of it.
     pub fn alignment(&self) -> Bytes {
         self.alignment.unwrap_or(self.size)
     }
-    /// The name under which a sequential position is kept between steps.
+    /// Returns the key under which the sequential position is kept between steps; `None` for a
+    /// random stream.
     pub fn cursor_key(&self) -> Option<String> {
         match self.order {
             Order::Random => None,
@@ -129,155 +131,155 @@ impl IoStream {
 /// A part of the active range and its share of the I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Zone {
-    /// Share of the I/Os, as a count against the other zones' counts.
+    /// Share of the I/Os, relative to the weights of the other zones.
     pub weight: u32,
-    /// Where it begins, in parts per million of the active range.
+    /// Start, in parts per million of the active range.
     pub from_ppm: u32,
-    /// Where it ends, in parts per million of the active range.
+    /// End, in parts per million of the active range.
     pub to_ppm: u32,
 }
 
-/// Demand intensity: threads x outstanding I/Os of each.
+/// Demand intensity: threads x outstanding I/Os per thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Demand {
-    /// Thread count (T, TC).
+    /// Number of threads (T, TC).
     pub threads: u32,
     /// Outstanding I/Os per thread (Q, QD).
     pub depth: u32,
 }
 
 impl Demand {
-    /// `threads` x `depth`.
+    /// Creates a demand of `threads` x `depth`.
     pub const fn new(threads: u32, depth: u32) -> Self {
         Demand { threads, depth }
     }
-    /// Total outstanding I/Os.
+    /// Returns the total number of outstanding I/Os.
     pub const fn outstanding(self) -> u64 {
         self.threads as u64 * self.depth as u64
     }
 }
 
-/// What written sectors hold.
+/// Content of written sectors.
 #[derive(
     Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum DataPattern {
-    /// Random and different in every 512-byte sector ever written.
+    /// Random data, different in every 512-byte sector ever written.
     #[default]
     RandomUnique,
-    /// A random buffer filled once and used again: incompressible, but alike.
+    /// Random buffer, filled once and reused: incompressible, but always the same.
     RandomOnce,
-    /// These bytes over and over.
+    /// These bytes, repeated.
     Repeating(Vec<u8>),
     /// Zeros.
     Zero,
-    /// The content of a file, over and over.
+    /// Content of the file with this path, repeated.
     File(String),
     /// Partly compressible, partly duplicate data.
     Entropy {
-        /// Percent of every sector that is random; the rest is zero.
+        /// Percentage of every sector that is random; the rest is zero.
         random_percent: u8,
-        /// Percent of 4 KiB blocks that repeat an earlier block.
+        /// Percentage of 4 KiB blocks that repeat an earlier block.
         duplicate_percent: u8,
     },
 }
 
-/// When the next I/O is due.
+/// Schedule of the I/Os.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// As soon as an outstanding one completes.
+    /// Closed loop: an I/O is due as soon as an outstanding one completes.
     #[default]
     Closed,
-    /// Evenly, `ios` in every `per`.
+    /// Evenly spaced: `ios` in every `per`.
     Fixed {
-        /// I/Os in a period.
+        /// I/Os per period.
         ios: u64,
-        /// The period.
+        /// Length of the period.
         per: Nanos,
     },
-    /// At random (exponential gaps), `ios` in every `per` on average.
+    /// Random (exponential gaps): `ios` in every `per` on average.
     Poisson {
-        /// I/Os in a period, on average.
+        /// Mean number of I/Os per period.
         ios: u64,
-        /// The period.
+        /// Length of the period.
         per: Nanos,
     },
-    /// `ios` at once, then a pause of `delay` after the last of them.
+    /// Bursts: `ios` at once, then a pause of `delay` after the last of them.
     Burst {
-        /// I/Os in a burst.
+        /// I/Os per burst.
         ios: u64,
-        /// The pause.
+        /// Length of the pause.
         delay: Nanos,
     },
 }
 
-/// When a load is complete: at the first of the limits that is given.
+/// End condition of a load: it ends at the first limit that it reaches.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
 pub struct Until {
-    /// After this much measured time.
+    /// Measured time; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Nanos>,
-    /// After this many bytes.
+    /// Bytes transferred; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Bytes>,
-    /// After this many I/Os.
+    /// Number of I/Os; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ios: Option<u64>,
 }
 
 impl Until {
-    /// For this long.
+    /// Ends after this measured time.
     pub fn time(time: Nanos) -> Self {
         Until { time: Some(time), ..Until::default() }
     }
-    /// Until this many bytes were moved.
+    /// Ends when this many bytes have been transferred.
     pub fn bytes(bytes: Bytes) -> Self {
         Until { bytes: Some(bytes), ..Until::default() }
     }
-    /// Until this many I/Os were done.
+    /// Ends after this many I/Os.
     pub fn ios(ios: u64) -> Self {
         Until { ios: Some(ios), ..Until::default() }
     }
 }
 
-/// What to do to a device: streams, where, how hard, how long.
+/// A synthetic load: streams, active range, demand and end condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stimulus {
-    /// The composition; I/Os are drawn from it by weight.
+    /// Composition of the load; I/Os are drawn from the streams by weight.
     pub streams: Vec<IoStream>,
-    /// LBA zones; the whole active range where empty.
+    /// LBA zones; empty if all of the active range is one zone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Zone>,
     /// Threads x queue depth.
     pub demand: Demand,
-    /// The bytes that it may touch.
+    /// Bytes that the load may touch.
     pub active_range: ActiveRange,
-    /// What it writes.
+    /// Data pattern of the writes.
     pub data_pattern: DataPattern,
-    /// When I/Os are due.
+    /// Schedule of the I/Os.
     #[serde(default)]
     pub pace: Pace,
     /// Time at the start that is not measured.
     #[serde(default)]
     pub ramp: Nanos,
-    /// When it is complete.
+    /// End condition.
     pub until: Until,
-    /// Drives every random choice; recorded so that a step can be repeated.
+    /// Seed of every random choice, recorded so that a step can be repeated.
     pub seed: u64,
-    /// Check the stamps of sectors that this run wrote.
+    /// True to check the stamps of sectors that this run wrote.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
 }
 
 impl Stimulus {
-    /// Streams over a range, as hard and as long as said: unpaced, without LBA
-    /// zones or a ramp, writing the default pattern, with seed 0, unverified.
+    /// Creates an unpaced load without LBA zones or a ramp, with the default data pattern, seed 0
+    /// and no verification.
     pub fn new(
         streams: Vec<IoStream>,
         active_range: ActiveRange,
@@ -297,41 +299,42 @@ impl Stimulus {
             verify: false,
         }
     }
-    /// With these LBA zones.
+    /// Sets the LBA zones.
     pub fn zones(self, zones: Vec<Zone>) -> Self {
         Stimulus { zones, ..self }
     }
-    /// Writing this.
+    /// Sets the data pattern of the writes.
     pub fn data_pattern(self, data_pattern: DataPattern) -> Self {
         Stimulus { data_pattern, ..self }
     }
-    /// With I/Os due like this.
+    /// Sets the schedule of the I/Os.
     pub fn pace(self, pace: Pace) -> Self {
         Stimulus { pace, ..self }
     }
-    /// With so much time at its start that is not measured.
+    /// Sets the time at the start that is not measured.
     pub fn ramp(self, ramp: Nanos) -> Self {
         Stimulus { ramp, ..self }
     }
-    /// With random choices that this drives.
+    /// Sets the seed of every random choice.
     pub fn seed(self, seed: u64) -> Self {
         Stimulus { seed, ..self }
     }
-    /// Checking the stamps of what it reads, or not.
+    /// Turns the check of the stamps of read sectors on or off.
     pub fn verify(self, verify: bool) -> Self {
         Stimulus { verify, ..self }
     }
-    /// Whether any I/O of it changes what the device holds.
+    /// Returns true if any I/O of the load changes the data on the device.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|s| s.op.alters())
     }
-    /// Why it cannot be applied to anything, in one sentence.
+    /// Returns the reason why the stimulus cannot be applied to any device, in one sentence; `None`
+    /// if it can.
     pub fn fault(&self) -> Option<String> {
         if self.streams.is_empty() {
             return Some("the stimulus has no I/O stream".into());
         }
         if self.demand.threads == 0 || self.demand.depth == 0 {
-            return Some(format!("demand {} leaves nothing outstanding", self.demand));
+            return Some(format!("demand {} has no outstanding I/O", self.demand));
         }
         if self.streams.iter().all(|s| s.weight == 0) {
             return Some("every I/O stream has weight 0".into());
@@ -344,8 +347,9 @@ impl Stimulus {
         }
         self.streams.iter().find_map(|s| self.stream_fault(s).or_else(|| self.segment_fault(s)))
     }
-    /// Every segment has the same positions for a stream's I/Os, and all of them
-    /// are equally likely: LBA zones of another likeliness have no place there.
+    /// Returns the conflict of a stream with the segments of the active range. Every segment has
+    /// the same positions for a stream's I/Os, all equally likely: LBA zones, which are not equally
+    /// likely, cannot be combined with segments.
     fn segment_fault(&self, stream: &IoStream) -> Option<String> {
         let segments = self.active_range.segments.filter(|_| stream.op != Op::Flush)?;
         if !stream.zones.is_empty() || !self.zones.is_empty() {
@@ -380,7 +384,10 @@ impl Stimulus {
         zones.iter().find_map(|zone| {
             let ok = zone.from_ppm < zone.to_ppm && zone.to_ppm <= 1_000_000;
             (!ok).then(|| {
-                format!("LBA zone {}..{} ppm is empty or outside", zone.from_ppm, zone.to_ppm)
+                format!(
+                    "LBA zone {}..{} ppm is empty or extends beyond the active range",
+                    zone.from_ppm, zone.to_ppm
+                )
             })
         })
     }
@@ -410,7 +417,7 @@ impl fmt::Display for DataPattern {
     }
 }
 
-/// A text that names no data pattern.
+/// Error for a text that is not a data pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{}' is not a data pattern; choose random-unique, random-once, zero, repeating:HEX, \

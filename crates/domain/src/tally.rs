@@ -1,4 +1,4 @@
-//! Sums over sets of I/Os: what measurements and replayed scripts are made of.
+//! Totals over sets of I/Os, used by measurements and replayed scripts.
 
 use crate::histogram::FineHistogram;
 use crate::stimulus::Op;
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct Tally {
     /// I/Os completed.
     pub ios: u64,
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: Bytes,
-    /// All response times added up.
+    /// Sum of all response times.
     pub response_sum: Nanos,
-    /// The longest response time, exact.
+    /// Longest response time, exact.
     pub response_max: Nanos,
-    /// Every response time, to within a bucket (0.78 %).
+    /// Distribution of the response times; a bucket is up to 0.78 % wide.
     pub histogram: FineHistogram,
     /// I/Os that were outstanding when the load ended. Their response times are in
     /// `response_sum`, `response_max` and `histogram`; they are in neither `ios` nor `bytes`,
@@ -26,26 +26,27 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Number of response times: the I/Os that completed in the measured time and those that
-    /// were outstanding at its end.
+    /// Returns the number of response times: I/Os that completed in the measured time and those
+    /// outstanding at its end.
     pub fn responses(&self) -> u64 {
         self.ios + self.outstanding
     }
-    /// Mean response time, rounded to a nanosecond: for a time to be shown or compared with
-    /// another. Calculations take [`Tally::response_mean_ms`].
+    /// Returns the mean response time, rounded to a nanosecond; `None` if there is no response
+    /// time. For display and comparison; use [`Tally::response_mean_ms`] in calculations.
     pub fn response_mean(&self) -> Option<Nanos> {
         mean(self.response_sum, self.responses())
     }
-    /// Mean response time in milliseconds, not rounded; `None` if there is no response time.
+    /// Returns the mean response time in milliseconds, not rounded; `None` if there is no response
+    /// time.
     pub fn response_mean_ms(&self) -> Option<f64> {
         mean_ms(self.response_sum, self.responses())
     }
-    /// Longest response time; `None` if there is no response time.
+    /// Returns the longest response time; `None` if there is no response time.
     pub fn response_longest(&self) -> Option<Nanos> {
         (self.responses() > 0).then_some(self.response_max)
     }
-    /// A percentile, where at least ten I/Os lie beyond it; never beyond the
-    /// longest response time.
+    /// Returns the response time that `fraction` of the I/Os did not exceed, never more than the
+    /// longest one; `None` if fewer than ten I/Os lie beyond it.
     pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
         Some(self.histogram.supported_quantile(fraction)?.min(self.response_max))
     }
@@ -60,12 +61,12 @@ impl Tally {
     }
 }
 
-/// The mean of this many response times, rounded to a nanosecond; `None` if there is none.
+/// Returns the mean of `count` response times, rounded to a nanosecond; `None` if `count` is 0.
 pub fn mean(sum: Nanos, count: u64) -> Option<Nanos> {
     (count > 0).then(|| Nanos(sum.0 / count + u64::from(sum.0 % count >= count.div_ceil(2))))
 }
 
-/// The mean of this many response times in milliseconds, not rounded; `None` if there is none.
+/// Returns the mean of `count` response times in milliseconds, not rounded; `None` if `count` is 0.
 pub fn mean_ms(sum: Nanos, count: u64) -> Option<f64> {
     (count > 0).then(|| sum.0 as f64 / count as f64 / 1e6)
 }
@@ -74,23 +75,23 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// One I/O stream's part of a measurement.
+/// Totals of one I/O stream in a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StreamTally {
-    /// What the stream's I/Os did.
+    /// Operation of the stream.
     pub op: Op,
-    /// Its counts.
+    /// Counts and response times.
     pub tally: Tally,
 }
 
-/// One direction's I/Os outside the measured time.
+/// I/Os of one operation that completed outside the measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Unmeasured {
-    /// What they did.
+    /// Operation of the I/Os.
     pub op: Op,
-    /// How many completed.
+    /// I/Os completed.
     pub ios: u64,
-    /// Bytes that they moved.
+    /// Bytes transferred.
     pub bytes: Bytes,
 }
 

@@ -1,24 +1,23 @@
-//! Text from outside (names of processes, models, serial numbers, files, marks)
-//! as it may be shown: nothing in it moves a cursor, hides or reorders what
-//! stands around it, or begins a line of its own.
+//! Makes text from outside (names of processes, models, serial numbers, files, marks) safe to
+//! display: it cannot move the cursor, hide or reorder the text around it, or start a new line.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A text as one line that can be shown anywhere: control characters, line and
-/// paragraph separators and marks of writing direction are spelled out, as
-/// `\n`, `\x1b` or `\u{202e}`. Everything else stays as it is.
+/// Returns the text as one line that is safe to display anywhere. Control characters, line and
+/// paragraph separators and bidirectional control characters are escaped, as `\n`, `\x1b` or
+/// `\u{202e}`; all other characters are unchanged.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    spelled_out(text, |c| !acts(c))
+    escaped(text, |c| !acts(c))
 }
 
-/// The same with line ends and tabs as they are: for a text of many lines whose
-/// parts from outside have gone through [`printable`].
+/// Returns the text like [`printable`], but keeps line feeds and tabs: for text of several lines
+/// whose external parts have already gone through [`printable`].
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    spelled_out(text, |c| matches!(c, '\n' | '\t') || !acts(c))
+    escaped(text, |c| matches!(c, '\n' | '\t') || !acts(c))
 }
 
-/// Whether a character does something to a terminal or to the text beside it.
+/// Returns true if a character can affect a terminal or the surrounding text.
 pub const fn acts(c: char) -> bool {
     matches!(c,
         '\0'..='\x1f' | '\x7f'..='\u{9f}'
@@ -27,8 +26,8 @@ pub const fn acts(c: char) -> bool {
         | '\u{2066}'..='\u{2069}')
 }
 
-/// Lines of at most `width` columns, and of 20 at least, broken at blanks; all but
-/// the first begin with `indent`. A word that is longer has a line of its own.
+/// Wraps text at whitespace into lines of at most `width` columns (at least 20). All lines except
+/// the first begin with `indent`. A word that is longer gets its own line.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -44,7 +43,7 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     lines
 }
 
-/// `1,234.5`: a number with its thousands separated.
+/// Formats a number with thousands separators, such as `1,234.5`.
 pub fn number(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
@@ -62,11 +61,11 @@ pub fn number(value: f64, decimals: usize) -> String {
     out
 }
 
-/// Characters of a text that a message quotes.
+/// Maximum number of characters of a quoted text.
 const QUOTED_MAX: usize = 80;
 
-/// The beginning of a text from outside, for a message that quotes it: at most 80
-/// characters, the last of which is `…` where some are left out.
+/// Returns the beginning of an external text, for a message that quotes it: at most 80 characters,
+/// with `…` as the last one if the text was cut.
 ///
 /// ```
 /// use steadfast_domain::text::excerpt;
@@ -82,8 +81,8 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The message of a library about a text from outside, in which every word has at most 80
-/// characters: the words that it quotes may be of any length.
+/// Limits every word of a library's message about an external text to 80 characters: such messages
+/// may quote words of any length.
 pub fn with_short_words(message: &str) -> String {
     let mut out = String::new();
     for word in message.split_inclusive(char::is_whitespace) {
@@ -98,15 +97,15 @@ pub fn with_short_words(message: &str) -> String {
     out
 }
 
-fn spelled_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if text.chars().all(&stays) {
+fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if text.chars().all(&is_kept) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         // Writing to a String cannot fail.
         let _ = match c {
-            c if stays(c) => write!(out, "{c}"),
+            c if is_kept(c) => write!(out, "{c}"),
             '\n' => write!(out, "\\n"),
             '\r' => write!(out, "\\r"),
             '\t' => write!(out, "\\t"),
@@ -117,7 +116,7 @@ fn spelled_out(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Quotes a word so that a shell takes it as it is.
+/// Quotes a word for a POSIX shell, if necessary.
 pub fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:+=@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,7 +1,7 @@
-//! Bytes and nanoseconds as integers, with the spellings of the field.
+//! Byte counts and times as integers, with the notations used in storage testing.
 //!
-//! Capacities and rates are decimal (GB, MB/s), transfer sizes binary (KiB),
-//! as PTS 2.0.x has them (clause 2.4.1).
+//! Capacities and rates are decimal (GB, MB/s), transfer sizes binary (KiB), as in PTS 2.0.x
+//! (clause 2.4.1).
 
 use crate::text::excerpt;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 
-/// A count of bytes: a capacity, an offset or a transfer size.
+/// A number of bytes: a capacity, an offset or a transfer size.
 #[derive(
     Debug,
     Clone,
@@ -27,7 +27,7 @@ use std::str::FromStr;
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
-/// A span of time in nanoseconds.
+/// A duration in nanoseconds.
 #[derive(
     Debug,
     Clone,
@@ -45,48 +45,57 @@ pub struct Bytes(pub u64);
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
-/// A text that is no size, no time or no percentage.
+/// Error for a text that is not a size, a time or a percentage.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not {wanted}; write it like {example}", excerpt(text))]
 pub struct UnitError {
-    /// What was given.
+    /// Text that was given.
     pub text: String,
-    /// What was expected.
+    /// Kind of value that was expected, such as `a size`.
     pub wanted: &'static str,
-    /// A spelling that would have been understood.
+    /// Example of a valid text.
     pub example: &'static str,
 }
 
 impl Bytes {
-    /// `n` KiB.
+    /// Creates a size of `n` KiB.
     pub const fn kib(n: u64) -> Self {
         Bytes(n * 1024)
     }
-    /// `n` MiB.
+    /// Creates a size of `n` MiB.
     pub const fn mib(n: u64) -> Self {
         Bytes(n * 1024 * 1024)
     }
-    /// `n` GiB.
+    /// Creates a size of `n` GiB.
     pub const fn gib(n: u64) -> Self {
         Bytes(n * 1024 * 1024 * 1024)
     }
-    /// As decimal megabytes.
+    /// Returns the size in decimal megabytes (10^6 bytes).
     pub fn as_mb(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// As decimal gigabytes.
+    /// Returns the size in decimal gigabytes (10^9 bytes).
     pub fn as_gb(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// As KiB.
+    /// Returns the size in KiB (1024 bytes).
     pub fn as_kib(self) -> f64 {
         self.0 as f64 / 1024.0
     }
-    /// The largest multiple of `unit` that is not larger than this.
+    /// Rounds down to a multiple of `unit` bytes.
+    ///
+    /// # Panics
+    /// Panics if `unit` is 0.
     pub const fn round_down(self, unit: u64) -> Self {
         Bytes(self.0 - self.0 % unit)
     }
-    /// In the largest binary unit that divides it: `8 GiB`, `4 MiB`.
+    /// Returns the size in the largest binary unit that divides it: `8 GiB`, `4 MiB`, `1000 B`.
+    ///
+    /// ```
+    /// use steadfast_domain::Bytes;
+    /// assert_eq!(Bytes::kib(128).binary(), "128 KiB");
+    /// assert_eq!(Bytes(1000).binary(), "1000 B");
+    /// ```
     pub fn binary(self) -> String {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let fits = |(_, unit): &&(&str, u64)| self.0 > 0 && self.0.is_multiple_of(*unit);
@@ -95,7 +104,8 @@ impl Bytes {
             |(name, unit)| format!("{} {name}", self.0 / unit),
         )
     }
-    /// A transfer size as the standard writes it: `0.5K`, `4K`, `1024K`.
+    /// Returns the size as the standard writes transfer sizes: `0.5K`, `4K`, `1024K`; in bytes
+    /// (`100B`) if it is not a multiple of 512.
     pub fn transfer_size(self) -> String {
         if self.0.is_multiple_of(512) {
             let halves = self.0 / 512;
@@ -111,33 +121,33 @@ impl Bytes {
 }
 
 impl Nanos {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Nanos = Nanos(0);
     /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
-    /// `n` seconds.
+    /// Creates a duration of `n` seconds.
     pub const fn from_secs(n: u64) -> Self {
         Nanos(n * 1_000_000_000)
     }
-    /// `n` milliseconds.
+    /// Creates a duration of `n` milliseconds.
     pub const fn from_millis(n: u64) -> Self {
         Nanos(n * 1_000_000)
     }
-    /// As seconds.
+    /// Returns the duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// As milliseconds.
+    /// Returns the duration in milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// As microseconds.
+    /// Returns the duration in microseconds.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
-    /// A time that something took: to a tenth of a second below two minutes, to a second
-    /// below an hour, then to a minute. Never rounded up, so that an amount divided by it is
-    /// no less than the rate printed next to it.
+    /// Formats the duration of something finished: to a tenth of a second below two minutes, to a
+    /// second below an hour, then to a minute. Never rounds up, so that an amount divided by the
+    /// printed time is no less than the rate printed next to it.
     pub fn taken(self) -> String {
         let seconds = self.0 / 1_000_000_000;
         match self.0 {
@@ -149,11 +159,11 @@ impl Nanos {
             _ => Nanos::from_secs(seconds - seconds % 60).to_string(),
         }
     }
-    /// The difference, or nothing where `earlier` is later.
+    /// Returns the difference, or zero if `earlier` is the larger one.
     pub const fn saturating_sub(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
-    /// As the standard library's duration.
+    /// Converts to [`std::time::Duration`].
     pub const fn to_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
@@ -201,7 +211,7 @@ impl Sub for Nanos {
 }
 
 impl fmt::Display for Bytes {
-    /// A capacity: decimal, three significant figures (`240 GB`, `1.60 TB`).
+    /// Prints a capacity in decimal units with three significant digits (`240 GB`, `1.60 TB`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.0 {
             n if n >= 1_000_000_000_000 => (n as f64 / 1e12, "TB"),
@@ -220,7 +230,8 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Nanos {
-    /// A span that a person waits for: `250 ms`, `60 s`, `56 min`, `4 h 40 min`.
+    /// Prints a time to wait, rounded up to whole seconds or minutes where it is long: `250 ms`,
+    /// `60 s`, `56 min`, `4 h 40 min`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.0.div_ceil(1_000_000_000);
         match self.0 {
@@ -252,14 +263,15 @@ fn hours(f: &mut fmt::Formatter<'_>, total: u64) -> fmt::Result {
     }
 }
 
-/// Splits `128KiB` into its number and its unit.
+/// Splits `128KiB` into number and unit.
 fn split_number(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     (&text[..end], text[end..].trim())
 }
 
-/// `number` x `unit`, exact where the number is an integer; `None` on overflow.
+/// Returns `number` x `unit`, exact if the number is an integer; `None` on overflow or if it is not
+/// a number.
 fn scaled(number: &str, unit: u64) -> Option<u64> {
     if let Ok(whole) = number.parse::<u64>() {
         return whole.checked_mul(unit);
@@ -270,7 +282,7 @@ fn scaled(number: &str, unit: u64) -> Option<u64> {
 
 impl FromStr for Bytes {
     type Err = UnitError;
-    /// `4096`, `4K` and `4KiB` are binary; `240GB` and `1.6TB` are decimal.
+    /// Parses a size: `4096`, `4K` and `4KiB` are binary, `240GB` and `1.6TB` decimal.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (number, unit) = split_number(text);
         let factor: u64 = match unit.to_ascii_lowercase().as_str() {
@@ -296,7 +308,7 @@ impl FromStr for Bytes {
 
 impl FromStr for Nanos {
     type Err = UnitError;
-    /// `60`, `60s`, `250ms`, `30min`, `6h`.
+    /// Parses a time: `60` (seconds), `60s`, `250ms`, `30min`, `6h`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (number, unit) = split_number(text);
         let factor: u64 = match unit.to_ascii_lowercase().as_str() {

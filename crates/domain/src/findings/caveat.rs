@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of disclosure a caveat is.
+/// Kind of a disclosure.
 #[derive(
     Debug,
     Clone,
@@ -18,32 +18,33 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum CaveatKind {
-    /// The numbers are not what the title says: not the full method, no steady state.
+    /// The numbers are not what the title says: the method was not followed in full, or steady
+    /// state was not reached.
     Invalidates,
-    /// The method was departed from.
+    /// A departure from the method.
     Deviation,
     /// A rule whose wording in the standard could not be checked.
     Unverified,
-    /// Something that a reader should know.
+    /// Other information for the reader.
     Remark,
 }
 
 /// A disclosure with its remedy, kept with the numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Caveat {
-    /// A short name, stable across versions: one of `domain::caveats`.
+    /// Short name, stable across versions: a constant of `domain::caveats`.
     pub id: String,
-    /// What kind.
+    /// Kind of the disclosure.
     pub kind: CaveatKind,
-    /// What is so, with the numbers.
+    /// Statement of fact, with its numbers.
     pub text: String,
-    /// What to do about it; empty where nothing can be done.
+    /// Suggested action; empty if there is none.
     #[serde(default)]
     pub remedy: String,
 }
 
 impl Caveat {
-    /// A caveat; its name is a constant of `domain::caveats`.
+    /// Creates a caveat; `id` is a constant of `domain::caveats`.
     pub fn new(
         kind: CaveatKind,
         id: &str,

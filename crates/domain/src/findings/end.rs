@@ -1,9 +1,9 @@
-//! [`EndState`]: how a run ended, for those who decide by it and do not read.
+//! [`EndState`]: the end of a run as a value, for programs that act on it without reading text.
 
 use crate::steady_state::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// How a run, or a part of one, ended; from the best to the worst.
+/// State in which a run, or a part of one, ended; ordered from best to worst.
 #[derive(
     Debug,
     Clone,
@@ -19,24 +19,22 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum EndState {
-    /// It came to its end, and nothing in it is judged for steady state.
+    /// Completed; nothing in it is judged for steady state.
     Complete,
-    /// It came to its end, and what had to be steady was.
+    /// Completed; steady state was achieved.
     Steady,
-    /// It came to its end, and what had to be steady was not.
+    /// Completed; steady state was not achieved.
     NotSteady,
-    /// It came to its end and holds nothing that could be judged: fewer rounds without a
-    /// gap than a window has.
+    /// Completed, but nothing could be judged: fewer rounds without a gap than a window has.
     Void,
-    /// It came to its end, and what it checks is not so: data read back are not what was
-    /// written.
+    /// Completed, but a check failed: data read back are not what was written.
     Failed,
-    /// It has not come to its end: none of its numbers is final.
+    /// Not completed: none of its numbers is final.
     Unfinished,
 }
 
 impl EndState {
-    /// How something ended that is judged by `verdict`, if it is judged.
+    /// Returns the end state for `verdict`, which is `None` if nothing is judged.
     pub fn of(ended: bool, verdict: Option<&Verdict>) -> Self {
         match verdict {
             _ if !ended => EndState::Unfinished,
@@ -46,16 +44,16 @@ impl EndState {
             Some(_) => EndState::NotSteady,
         }
     }
-    /// Whether it ended as it must; `None` where nothing is judged or it is not yet known.
-    /// The exit code and the color of a report go by it.
+    /// Returns true if the end is a success, false if it is a failure, and `None` if nothing is
+    /// judged or the result is not yet known. Determines the exit code and the color of a report.
     pub fn good(self) -> Option<bool> {
         match self {
             EndState::Failed => Some(false),
             other => other.steady(),
         }
     }
-    /// Whether steady state was achieved; `None` where it is not judged or not yet known:
-    /// a run broken off after a steady preconditioning is no success.
+    /// Returns true if steady state was achieved; `None` if it is not judged or not yet known: a
+    /// run interrupted after a steady preconditioning is no success.
     pub fn steady(self) -> Option<bool> {
         match self {
             EndState::Complete | EndState::Failed | EndState::Unfinished => None,
@@ -63,7 +61,7 @@ impl EndState {
             EndState::NotSteady | EndState::Void => Some(false),
         }
     }
-    /// Its name in files, stable across versions.
+    /// Returns the name used in files, stable across versions.
     pub const fn id(self) -> &'static str {
         match self {
             EndState::Complete => "complete",
@@ -74,7 +72,7 @@ impl EndState {
             EndState::Unfinished => "unfinished",
         }
     }
-    /// Whether it came to its end.
+    /// Returns true if the run completed.
     pub fn is_final(self) -> bool {
         self != EndState::Unfinished
     }

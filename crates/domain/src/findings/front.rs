@@ -1,91 +1,91 @@
-//! [`Front`]: what stands on page one of a report. Whoever makes the findings chooses it:
-//! nothing that prints a report knows which numbers a data sheet of this test has.
+//! [`Front`]: the content of page one of a report. The code that creates the findings chooses it:
+//! nothing that prints a report knows which numbers the data sheet of a test has.
 
 use super::setting::Setting;
 use serde::{Deserialize, Serialize};
 
-/// What stands on page one beside the ending, the verdict and the disclosures, which the
+/// Content of page one in addition to the end state, the verdict and the disclosures, which the
 /// findings hold anyway.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Front {
-    /// The device, as far as it is known.
+    /// Facts about the device, as far as they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device: Vec<Setting>,
-    /// Under which conditions it was tested.
+    /// Conditions of the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Setting>,
-    /// The numbers that a data sheet has.
+    /// Numbers as in a data sheet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub figures: Vec<KeyFigure>,
-    /// The ids of the plots that matter most, two or three of them.
+    /// IDs of the two or three most important plots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plots: Vec<String>,
-    /// The ids of the tables of the summary that stand on page one; what follows them does not
-    /// begin on a new page.
+    /// IDs of the tables of the summary shown on page one; the content after them does not start on
+    /// a new page.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<String>,
 }
 
 impl Front {
-    /// Whether there is nothing to put on page one.
+    /// Returns true if there is nothing to show on page one.
     pub fn is_empty(&self) -> bool {
         *self == Front::default()
     }
 }
 
-/// Digits that a mean of exact counts has.
+/// Significant digits of a mean of exact counts.
 const OF_MEANS: u8 = 4;
-/// Digits that a value read off a histogram has: its buckets are up to 0.78 % wide.
+/// Significant digits of a value read from a histogram: its buckets are up to 0.78 % wide.
 const OF_BUCKETS: u8 = 3;
 
-/// Digits of a whole number.
+/// Returns the number of decimal digits of a whole number.
 fn whole_digits(number: u64) -> u8 {
     // At most 20 digits.
     number.checked_ilog10().unwrap_or(0) as u8 + 1
 }
 
-/// A number that a data sheet has.
+/// A number as in a data sheet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KeyFigure {
-    /// A short name, stable across versions, by which figures of several runs are put
-    /// together.
+    /// Short name, stable across versions, by which figures of several runs are matched.
     pub id: String,
-    /// What it is of.
+    /// Label in print.
     pub label: String,
-    /// The value, not rounded; nothing where it was not measured.
+    /// Value, not rounded; `None` if it was not measured.
     pub value: Option<f64>,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
-    /// Significant digits that it has.
+    /// Significant digits of the value.
     pub digits: u8,
-    /// The lowest and the highest value of the rounds that it is the mean of.
+    /// Lowest and highest of the rounds whose mean is the value; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
 }
 
 impl KeyFigure {
-    /// A mean or a count.
+    /// Creates a figure for a mean or a count. A value that is not finite counts as not measured.
     pub fn new(id: &str, label: impl Into<String>, value: Option<f64>, unit: &str) -> Self {
         let value = value.filter(|value| value.is_finite());
         let (id, unit) = (id.to_owned(), unit.to_owned());
         KeyFigure { id, label: label.into(), value, unit, digits: OF_MEANS, range: None }
     }
-    /// An exact count, which is never rounded.
+    /// Creates a figure for an exact count, which is never rounded.
     pub fn count(id: &str, label: impl Into<String>, count: Option<u64>, unit: &str) -> Self {
         let digits = count.map_or(1, whole_digits);
         let value = count.map(|count| count as f64);
         KeyFigure { digits, ..KeyFigure::new(id, label, value, unit) }
     }
-    /// A count of whole units whose parts are not known, such as steps of a minute.
+    /// Changes the digits to those of a count of whole units whose fractions are unknown, such as
+    /// steps of a minute.
     pub fn whole(self) -> Self {
         let digits = self.value.map_or(1, |value| whole_digits(value.round().max(0.0) as u64));
         KeyFigure { digits, ..self }
     }
-    /// The same read off a histogram.
+    /// Changes the digits to those of a value read from a histogram.
     pub fn of_buckets(self) -> Self {
         KeyFigure { digits: OF_BUCKETS, ..self }
     }
-    /// The same with the least and the greatest of the values that it is the mean of.
+    /// Sets the lowest and highest of the values whose mean is the figure.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         KeyFigure { range, ..self }
     }

@@ -1,39 +1,39 @@
-//! [`Metric`]: a measured number in long form, with everything that says what it is of. Tables
-//! fold such numbers for print; programs and comparisons take them as they are.
+//! [`Metric`]: one measured number in long form, with everything that identifies it. Tables arrange
+//! such numbers for print; programs and comparisons use them directly.
 
 use crate::notation::AccessPattern;
 use crate::stimulus::Op;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// A measured number and what it is of.
+/// A measured number and what identifies it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Metric {
-    /// A short name, stable across versions: `iops`, `art`, `five-nines`.
+    /// Short name, stable across versions, such as `iops`, `art` or `five-nines`.
     pub metric: String,
-    /// What was applied, as it prints: `RND 4K RW65`, `SEQ 1024K W T1Q32`.
+    /// Load that was applied, as printed: `RND 4K RW65`, `SEQ 1024K W T1Q32`.
     pub point: String,
-    /// The transfer size, where all I/Os have the same.
+    /// Transfer size; `None` if the I/Os have different sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Percent of the I/Os that read, where the load is such a mix.
+    /// Percent of the I/Os that are reads; `None` if the load is not such a mix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_percent: Option<u8>,
-    /// The I/Os that it is of; nothing where it is of all of them.
+    /// Operation of the I/Os measured; `None` for all I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Op>,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: String,
-    /// The value, not rounded.
+    /// Value, not rounded.
     pub value: f64,
-    /// The lowest and the highest value of the rounds that it is the mean of: how far it moved
-    /// while it was measured.
+    /// Lowest and highest of the rounds whose mean is the value: its variation during the
+    /// measurement. `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
 }
 
 impl Metric {
-    /// A number of all I/Os of a point; nothing where it was not measured.
+    /// Creates a metric of all I/Os of a point; `None` if `value` is missing or not finite.
     pub fn new(metric: &str, point: &str, value: Option<f64>, unit: &str) -> Option<Self> {
         let value = value.filter(|value| value.is_finite())?;
         Some(Metric {
@@ -47,20 +47,20 @@ impl Metric {
             range: None,
         })
     }
-    /// The same of the I/Os of a pattern.
+    /// Sets transfer size and read percentage from a pattern.
     pub fn of(self, pattern: &AccessPattern) -> Self {
         let (size, read_percent) = (Some(pattern.size), Some(pattern.read_percent));
         Metric { size, read_percent, ..self }
     }
-    /// The same of one direction.
+    /// Restricts the metric to one operation.
     pub fn only(self, direction: Option<Op>) -> Self {
         Metric { direction, ..self }
     }
-    /// The same with the least and the greatest of the values that it is the mean of.
+    /// Sets the lowest and highest of the values whose mean is the metric.
     pub fn ranging(self, range: Option<(f64, f64)>) -> Self {
         Metric { range, ..self }
     }
-    /// Whether two are of the same thing, and can be compared.
+    /// Returns true if both metrics measure the same thing and can be compared.
     pub fn is_same(&self, other: &Metric) -> bool {
         let name = |one: &Metric| (one.size, one.read_percent, one.direction);
         (&self.metric, &self.point, &self.unit) == (&other.metric, &other.point, &other.unit)
@@ -68,8 +68,8 @@ impl Metric {
     }
 }
 
-/// The metrics that comparisons show, with how they print, in their order. A rate in bytes
-/// stands behind that in I/Os, which says the same where all I/Os are of one size.
+/// Metrics that comparisons show, with their printed names, in order. The rate in bytes follows the
+/// rate in I/Os, because it adds nothing where all I/Os have the same size.
 pub const COMPARED: [(&str, &str); 6] = [
     ("iops", "IOPS"),
     ("throughput", "MB/s"),
@@ -79,8 +79,8 @@ pub const COMPARED: [(&str, &str); 6] = [
     ("mrt", "Maximum response time"),
 ];
 
-/// Whether a difference between two values may come from how far each of them moved while it
-/// was measured: their ranges meet.
+/// Returns true if the difference between two values may be due to their variation during the
+/// measurement: their ranges overlap. Returns false if either range is unknown.
 pub fn within_noise(one: Option<(f64, f64)>, other: Option<(f64, f64)>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return false };
     one.0 <= other.1 && other.0 <= one.1

@@ -1,5 +1,5 @@
-//! [`Findings`]: what a record means, in a form that a report can print
-//! without knowing any procedure by name.
+//! [`Findings`]: the meaning of a record, in a form that a report can print without knowing any
+//! procedure by name.
 
 mod caveat;
 mod end;
@@ -20,136 +20,136 @@ pub use table::{Cell, Column, Row, Table};
 use crate::steady_state::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// The version of the findings that this program writes. In version 1 labeled values were
-/// pairs of texts, columns were texts, and nothing but texts said how a run ended.
+/// Version of the findings that this program writes. In version 1, labeled values were pairs of
+/// texts, columns were texts, and only texts described how a run ended.
 pub const FINDINGS_VERSION: u32 = 2;
 
-/// The head of a report form: whose it is, and blocks of labeled values. Whoever makes the
+/// Head of a report form: its issuer, and blocks of labeled values. The code that creates the
 /// findings fills it in: nothing that prints one knows a form by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormHeader {
-    /// Whose form it is: `SNIA SSS TWG`.
+    /// Issuer of the form, such as `SNIA SSS TWG`.
     pub issuer: String,
-    /// The document that is followed, or what was done where none is.
+    /// Document that was followed, or a description of the test if there is none.
     pub specification: String,
-    /// Where less than that was done, every page says so: in one line.
+    /// Statement that less was done than the document requires, in one line, repeated on every
+    /// page; `None` if nothing was omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lesser: Option<String>,
-    /// `IOPS Test (REQUIRED)`.
+    /// Name of the test, such as `IOPS Test (REQUIRED)`.
     pub test: String,
-    /// `IOPS - Block Size x RW Mix Matrix`.
+    /// Subtitle, such as `IOPS - Block Size x RW Mix Matrix`.
     pub subtitle: String,
-    /// The document's revision: `PTS-E 2.0`.
+    /// Revision of the document, such as `PTS-E 2.0`.
     pub revision: String,
-    /// Vendor of the device.
+    /// Vendor of the device; `None` if unknown.
     pub vendor: Option<String>,
-    /// Model of the device.
+    /// Model of the device; `None` if unknown.
     pub model: Option<String>,
-    /// Who had the test done.
+    /// Organization that commissioned the test; `None` if unknown.
     pub sponsor: Option<String>,
-    /// Test platform, device under test, set-up parameters, test parameters.
+    /// Blocks: test platform, device under test, set-up parameters, test parameters.
     pub blocks: Vec<FormBlock>,
 }
 
 impl FormHeader {
-    /// The rows of the first block about this.
+    /// Returns the rows of the first block with this subject; empty if there is none.
     pub fn rows_about(&self, subject: Subject) -> &[Setting] {
         let block = self.blocks.iter().find(|block| block.about == subject);
         block.map(|block| block.rows.as_slice()).unwrap_or_default()
     }
 }
 
-/// What a block of the form's head is about.
+/// Subject of a block of the form's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// The machine and the programs on it.
+    /// Machine and programs that ran the test.
     Platform,
-    /// The device.
+    /// Device under test.
     Device,
-    /// What was done.
+    /// Test procedure and its parameters.
     Procedure,
 }
 
 /// One block of the form's head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormBlock {
-    /// Its title.
+    /// Title of the block.
     pub title: String,
-    /// What it is about.
+    /// Subject of the block.
     pub about: Subject,
-    /// Its values.
+    /// Labeled values.
     pub rows: Vec<Setting>,
 }
 
 impl FormBlock {
-    /// A block of values about what was done.
+    /// Creates a block about the procedure.
     pub fn new(title: &str, rows: impl IntoIterator<Item = Setting>) -> Self {
         let rows = rows.into_iter().collect();
         FormBlock { title: title.to_owned(), about: Subject::Procedure, rows }
     }
-    /// The same about something else.
+    /// Sets the subject of the block.
     pub fn about(self, about: Subject) -> Self {
         FormBlock { about, ..self }
     }
 }
 
-/// What a measured procedure found.
+/// Results of a procedure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Findings {
-    /// Version of this shape.
+    /// Version of the findings format.
     pub version: u32,
-    /// A short name of what was run, stable across versions, unique among the parts of a
-    /// run: comparisons and limits find it by this.
+    /// Short name of the procedure, stable across versions and unique among the parts of a run:
+    /// comparisons and limits use it.
     pub id: String,
-    /// What was run: `IOPS`.
+    /// Title, such as `IOPS`.
     pub title: String,
-    /// The method followed, in one line.
+    /// Method that was followed, in one line.
     pub method: String,
-    /// The settings string: `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=4K`.
+    /// Settings in one line: `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=4K`.
     pub headline: String,
-    /// On a simulated drive: every page says so.
+    /// True for a simulated drive: every page says so.
     pub simulated: bool,
-    /// Wall-clock beginning and end, in milliseconds since 1970 (UTC); 0 where
+    /// Wall-clock times of the beginning and the end, in milliseconds since 1970 (UTC); 0 if
     /// unknown.
     pub run_unix_ms: (u64, u64),
-    /// SHA-256 of the measured entries that this was computed from.
+    /// SHA-256 of the measured entries from which the findings were computed.
     pub digest: String,
-    /// The program and version that computed it.
+    /// Name and version of the program that computed the findings.
     pub software: String,
-    /// How the run ended, its parts left aside: [`Findings::whole_end`].
+    /// State in which the run ended, regardless of its parts; [`Findings::whole_end`] includes
+    /// them.
     pub end: EndState,
-    /// The same in words: one sentence.
+    /// End state in words, one sentence.
     pub ending: String,
-    /// The head of the report form.
+    /// Head of the report form.
     pub header: FormHeader,
-    /// The verdict on steady state, where the procedure has one.
+    /// Verdict on steady state; `None` if the procedure has none.
     pub verdict: Option<Verdict>,
-    /// Every disclosure.
+    /// All disclosures.
     pub caveats: Vec<Caveat>,
-    /// What stands on page one.
+    /// Content of page one.
     #[serde(default, skip_serializing_if = "Front::is_empty")]
     pub front: Front,
-    /// The numbers that a terminal shows.
+    /// Numbers shown on a terminal.
     pub summary: Vec<Exhibit>,
-    /// The pages of the report form, in order.
+    /// Pages of the report form, in order.
     pub form_pages: Vec<Page>,
-    /// The chapters behind them.
+    /// Chapters that follow the form pages.
     pub chapters: Vec<Page>,
-    /// Tables too long to print: they go into CSV files only.
+    /// Tables too long to print; they are only written as CSV files.
     pub long_tables: Vec<Table>,
-    /// Every measured number in long form: what the tables fold.
+    /// Every measured number in long form; the tables are arranged from these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
-    /// The findings of the procedures that a suite is made of, in order; each
-    /// has its own form pages and chapters.
+    /// Findings of the procedures of a suite, in order; each has its own form pages and chapters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Findings>,
 }
 
 impl Findings {
-    /// Findings of something that came to its end, with nothing in them yet; its title is
-    /// its name.
+    /// Creates empty findings of a completed run; `title` is also the ID.
     pub fn new(title: &str, header: FormHeader) -> Self {
         Findings {
             version: FINDINGS_VERSION,
@@ -175,12 +175,13 @@ impl Findings {
             parts: Vec::new(),
         }
     }
-    /// With a verdict, and ended as it says; what is unfinished stays so.
+    /// Sets the verdict and the end state that follows from it; an unfinished run remains
+    /// unfinished.
     pub fn judged(self, verdict: Option<Verdict>) -> Self {
         let end = EndState::of(self.end.is_final(), verdict.as_ref());
         Findings { end, verdict, ..self }
     }
-    /// With these numbers and plots on page one; the plots by their ids.
+    /// Adds numbers and plots to page one; plots are given by ID.
     pub fn fronted(
         mut self,
         figures: impl IntoIterator<Item = KeyFigure>,
@@ -190,12 +191,12 @@ impl Findings {
         self.front.plots.extend(plots.into_iter().map(Into::into));
         self
     }
-    /// How the run and its parts ended: as the worst of them. The exit code, page one and
-    /// comparisons go by it.
+    /// Returns the worst end state of the run and its parts. Determines the exit code, page one and
+    /// comparisons.
     pub fn whole_end(&self) -> EndState {
         self.parts.iter().map(Findings::whole_end).fold(self.end, EndState::max)
     }
-    /// Form pages and chapters, in print order.
+    /// Returns form pages and chapters, in print order.
     pub fn pages(&self) -> impl Iterator<Item = &Page> {
         self.form_pages.iter().chain(&self.chapters)
     }
@@ -204,39 +205,38 @@ impl Findings {
 /// A page of the form, or a chapter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Page {
-    /// A short name, stable across versions, by which pages of several runs are put
-    /// together.
+    /// Short name, stable across versions, by which pages of several runs are matched.
     pub id: String,
-    /// Its title.
+    /// Title of the page.
     pub title: String,
-    /// What is on it, in order.
+    /// Content of the page, in order.
     pub exhibits: Vec<Exhibit>,
 }
 
 impl Page {
-    /// A page; its title is its name.
+    /// Creates a page; `title` is also the ID.
     pub fn new(title: impl Into<String>, exhibits: Vec<Exhibit>) -> Self {
         let title = title.into();
         Page { id: title.clone(), title, exhibits }
     }
-    /// The same under another name.
+    /// Sets a different ID.
     pub fn named(self, id: &str) -> Self {
         Page { id: id.to_owned(), ..self }
     }
 }
 
-/// A table, a plot or a text.
+/// A table, a plot, labeled values or text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exhibit {
-    /// Rows and columns; also written as a CSV file.
+    /// Table; also written as a CSV file.
     Table(Table),
-    /// A drawing.
+    /// Plot.
     Plot(Plot),
-    /// Labelled values.
+    /// Labeled values.
     Facts(Facts),
-    /// A paragraph.
+    /// Paragraph of text.
     Text(String),
-    /// Preformatted lines, such as a procedure's loop.
+    /// Preformatted lines, such as the loop of a procedure.
     Listing(String),
 }

@@ -1,34 +1,34 @@
-//! Plots: data and how to look at it, rendered by `report` alone.
+//! Plots: data and how to show them. Only `report` renders them.
 
 use serde::{Deserialize, Serialize};
 
-/// A drawing.
+/// A plot: series of points and their axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Plot {
-    /// A short name, stable across versions, unique in the findings.
+    /// Short name, stable across versions and unique in the findings.
     pub id: String,
-    /// Its title.
+    /// Title of the plot.
     pub title: String,
-    /// A sentence under it.
+    /// Sentence below the plot.
     pub caption: String,
-    /// What kind of drawing.
+    /// Kind of plot.
     pub kind: PlotKind,
-    /// The horizontal axis.
+    /// Horizontal axis.
     pub x: Axis,
-    /// The vertical axis, on the left.
+    /// Left vertical axis.
     pub y: Axis,
-    /// A second vertical axis, on the right.
+    /// Right vertical axis; `None` if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y_right: Option<Axis>,
-    /// What is drawn.
+    /// Series in drawing order.
     pub series: Vec<Series>,
-    /// Vertical lines with a label at their head.
+    /// Vertical lines with a label at the top.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markers: Vec<Marker>,
 }
 
 impl Plot {
-    /// A drawing with one vertical axis and no markers.
+    /// Creates a plot with one vertical axis, no series and no markers.
     pub fn new(kind: PlotKind, id: &str, title: impl Into<String>, x: Axis, y: Axis) -> Self {
         Plot {
             id: id.to_owned(),
@@ -42,116 +42,115 @@ impl Plot {
             markers: Vec::new(),
         }
     }
-    /// With a sentence under it.
+    /// Sets the sentence below the plot.
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
         self
     }
-    /// With another series.
+    /// Adds a series.
     pub fn with(mut self, series: Series) -> Self {
         self.series.push(series);
         self
     }
-    /// With more series.
+    /// Adds several series.
     pub fn series(mut self, series: impl IntoIterator<Item = Series>) -> Self {
         self.series.extend(series);
         self
     }
-    /// With an axis on the right.
+    /// Sets the right vertical axis.
     pub fn right(self, axis: Axis) -> Self {
         Plot { y_right: Some(axis), ..self }
     }
-    /// With vertical lines.
+    /// Adds vertical lines.
     pub fn markers(mut self, markers: impl IntoIterator<Item = Marker>) -> Self {
         self.markers.extend(markers);
         self
     }
 }
 
-/// A vertical line at a value of the x axis: a percentile, an event.
+/// A vertical line at a value of the x axis, such as a percentile or an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Marker {
-    /// Where.
+    /// Value on the x axis.
     pub x: f64,
-    /// What it marks.
+    /// Label of the line.
     pub label: String,
 }
 
-/// Kinds of drawing.
+/// Kind of plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
     /// Points joined by lines.
     Lines,
-    /// Columns in perspective: one row of columns per series, one column per
-    /// category of the x axis.
+    /// Columns in perspective: one row of columns per series, one column per category of the x
+    /// axis.
     Columns3d,
-    /// Bars side by side: one group per category of the x axis, one bar per series.
+    /// Bars: one group per category of the x axis, one bar per series.
     Bars,
-    /// Points alone.
+    /// Points without lines.
     Scatter,
-    /// Filled steps: a count over each bin, which reaches from its x to the
-    /// next point's. Series on the right axis are lines.
+    /// Filled steps: a count over each bin, which extends from its x to that of the next point.
+    /// Series on the right axis are lines.
     Histogram,
-    /// Columns on top of one another, one stack per x: shares and streams over
-    /// time. Series on the right axis are lines.
+    /// Stacked columns, one stack per x: shares and streams over time. Series on the right axis are
+    /// lines.
     Stacked,
-    /// A grid of shades: one row of cells per series, from below, one cell per
-    /// x; y is the value that is shaded. The plot's `y` names that value and
-    /// spreads it over the shades, or names what the values stand for where its
-    /// scale has categories: then each has a color. The label of `y_right`, if there is
-    /// one, says what the rows are. Series on the right axis are lines over the grid;
-    /// n is the middle of row n, counted from 0.
+    /// Grid of shaded cells: one row per series, from the bottom, one cell per x; y is the shaded
+    /// value. The plot's `y` axis names that value and maps it to shades. If the scale of `y` has
+    /// categories, the axis names what the values stand for, and each category has a color. The
+    /// label of `y_right`, if present, describes the rows. Series on the right axis are lines over
+    /// the grid; their value n is the middle of row n, counted from 0.
     HeatMap,
 }
 
-/// An axis.
+/// An axis of a plot.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// Quantity, with its unit.
     pub label: String,
-    /// How values are spread along it.
+    /// Mapping of values to positions.
     pub scale: Scale,
-    /// Its values are times in this unit: its ticks are those of a clock.
+    /// Unit of time of the values, with ticks as on a clock; `None` if the values are not times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeUnit>,
-    /// What a clock showed along an axis of time, in order; without one its ticks are times
-    /// since its beginning.
+    /// Wall-clock times along an axis of time, in order; if empty, ticks show the time since the
+    /// axis begins.
     #[serde(default, skip_serializing_if = "<[ClockTime]>::is_empty")]
     pub clock: Box<[ClockTime]>,
 }
 
-/// What a clock showed on a part of an axis.
+/// Wall-clock time on a part of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClockTime {
-    /// The first value of the part.
+    /// First value of the part.
     pub from: f64,
-    /// What the clock would show at value 0: seconds since 1970, in local time.
+    /// Wall-clock time at value 0, in seconds since 1970, in local time.
     pub ahead_s: f64,
 }
 
 impl Axis {
-    /// An axis.
+    /// Creates an axis without times.
     pub fn new(label: impl Into<String>, scale: Scale) -> Self {
         Axis { label: label.into(), scale, time: None, clock: Box::default() }
     }
-    /// An axis of time; its label ends with the unit in brackets.
+    /// Creates an axis of time; its label ends with the unit in parentheses.
     pub fn time(name: &str, unit: TimeUnit) -> Self {
         let label = format!("{name} ({})", unit.symbol());
         Axis { time: Some(unit), ..Axis::new(label, Scale::Linear) }
     }
-    /// With what a clock showed.
+    /// Sets the wall-clock times along the axis.
     pub fn by_clock(self, clock: Vec<ClockTime>) -> Self {
         Axis { clock: clock.into(), ..self }
     }
-    /// The label of an axis whose ticks name their own unit.
+    /// Returns the label without the unit, for an axis whose ticks name their own units.
     pub fn bare_label(&self) -> &str {
         let unit = self.time.map(|unit| format!(" ({})", unit.symbol()));
         unit.and_then(|unit| self.label.strip_suffix(&unit)).unwrap_or(&self.label)
     }
 }
 
-/// A unit of time in which an axis counts.
+/// Unit of time of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUnit {
@@ -164,7 +163,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// Its length in seconds.
+    /// Returns the length of the unit in seconds.
     pub const fn seconds(self) -> f64 {
         match self {
             TimeUnit::Seconds => 1.0,
@@ -172,7 +171,7 @@ impl TimeUnit {
             TimeUnit::Hours => 3600.0,
         }
     }
-    /// Its symbol.
+    /// Returns the symbol of the unit: `s`, `min` or `h`.
     pub const fn symbol(self) -> &'static str {
         match self {
             TimeUnit::Seconds => "s",
@@ -182,79 +181,79 @@ impl TimeUnit {
     }
 }
 
-/// How values are spread along an axis.
+/// Mapping of values to positions along an axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Evenly, from zero.
+    /// Linear from zero.
     Linear,
-    /// Evenly, over the range of the values only.
+    /// Linear over the range of the values only.
     LinearFitted,
-    /// Whole numbers, evenly (rounds).
+    /// Linear over whole numbers, such as rounds.
     Integers,
-    /// Decades.
+    /// Logarithmic to base 10.
     Log10,
-    /// Powers of two.
+    /// Logarithmic to base 2.
     Log2,
     /// Named positions 0, 1, 2, ...
     Categories(Vec<String>),
 }
 
-/// How a series is drawn.
+/// Drawing style of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stroke {
-    /// A solid line with a marker at each point: measured values.
+    /// Solid line with a marker at each point, for measured values.
     Measured,
-    /// A solid line without markers: an average.
+    /// Solid line without markers, for an average.
     Average,
-    /// A dashed line: an allowed band.
+    /// Dashed line, for an allowed band.
     Limit,
-    /// A solid accent line: a fit.
+    /// Solid accented line, for a fit.
     Fit,
-    /// Grey and thin: context.
+    /// Thin gray line, for context.
     Context,
-    /// The area between the points and [`Series::upper`].
+    /// Area between the points and [`Series::upper`].
     Band,
 }
 
-/// A named row of points.
+/// A named series of points.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
-    /// A short name, stable across versions, by which series of several runs are put
-    /// together.
+    /// Short name, stable across versions, by which series of several runs are matched.
     pub id: String,
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// How it is drawn.
+    /// Drawing style.
     pub stroke: Stroke,
-    /// x and y; a missing y breaks the line.
+    /// Points (x, y); a missing y interrupts the line.
     pub points: Vec<(f64, Option<f64>)>,
-    /// Drawn against the axis on the right.
+    /// True if the series uses the right vertical axis.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub right: bool,
-    /// The upper edge of a band, one value for each point; its lower edge are the points.
+    /// Upper edge of a band, one value per point; the points are the lower edge. Empty for other
+    /// styles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upper: Vec<Option<f64>>,
 }
 
 impl Series {
-    /// A series drawn against the axis on the left; its name in the legend is its name.
+    /// Creates a series on the left axis; `name` is also the ID.
     pub fn new(name: impl Into<String>, stroke: Stroke, points: Vec<(f64, Option<f64>)>) -> Self {
         let name = name.into();
         Series { id: name.clone(), name, stroke, points, right: false, upper: Vec::new() }
     }
-    /// The same under another name than that in the legend.
+    /// Sets an ID that differs from the name in the legend.
     pub fn named(self, id: impl Into<String>) -> Self {
         Series { id: id.into(), ..self }
     }
-    /// A filled band: x, its lower and its upper edge.
+    /// Creates a filled band from x, lower edge and upper edge.
     pub fn band(name: impl Into<String>, edges: &[(f64, Option<f64>, Option<f64>)]) -> Self {
         let points = edges.iter().map(|(x, low, _)| (*x, *low)).collect();
         let upper = edges.iter().map(|(_, _, high)| *high).collect();
         Series { upper, ..Series::new(name, Stroke::Band, points) }
     }
-    /// The same against the axis on the right.
+    /// Moves the series to the right vertical axis.
     pub fn on_right(mut self) -> Self {
         self.right = true;
         self

@@ -1,59 +1,58 @@
-//! [`Setting`]: a labeled value that says what it is to a reader who compares
-//! runs, and where it comes from; so that programs need not read its text.
+//! [`Setting`]: a labeled value with its origin and its role in comparisons, so that programs need
+//! not interpret its text.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a labeled value comes from.
+/// Origin of a labeled value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The user said it.
+    /// Chosen by the user.
     Chosen,
-    /// Profile, class and procedure say it.
+    /// Determined by profile, class and procedure.
     Profile,
-    /// Nobody said it: the program's own value.
+    /// Default of the program; the user chose nothing.
     Default,
-    /// Nobody sets it: it was found on host or device, or measured.
+    /// Found on host or device, or measured.
     Found,
 }
 
-/// What a labeled value is to someone who compares runs.
+/// Role of a labeled value when runs are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It says which method was followed; `Findings::method` says all of it in one line.
+    /// Part of the method; `Findings::method` states all of it in one line.
     Method,
-    /// The numbers depend on it, and it could be another: runs in which it differs are
-    /// not alike.
+    /// A choice on which the numbers depend: runs with different values are not comparable.
     Setting,
-    /// It tells this run, device or host from another.
+    /// Identity of the run, device or host.
     Identity,
-    /// It came out: measured, or computed from the device and other settings.
+    /// A result: measured, or computed from the device and other settings.
     Outcome,
 }
 
 /// A labeled value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Setting {
-    /// A short name, stable across versions: `wipc-demand`. Values of one name say the
-    /// same thing, wherever in the findings they stand.
+    /// Short name, stable across versions, such as `wipc-demand`. Values with the same ID have the
+    /// same meaning everywhere in the findings.
     pub id: String,
-    /// What stands before the value.
+    /// Label in print.
     pub label: String,
-    /// The value; an unknown one prints a dash.
+    /// Value; `None` if unknown, printed as a dash.
     pub value: Option<String>,
-    /// Said after the value and no part of it: an origin in words, a source, an amount that
-    /// follows from the device.
+    /// Text printed after the value but not part of it: an origin in words, a source, or an amount
+    /// that follows from the device.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remark: String,
-    /// Where the value comes from.
+    /// Origin of the value.
     pub origin: Origin,
-    /// What it is to a reader.
+    /// Role of the value in comparisons.
     pub role: Role,
 }
 
 impl Setting {
-    /// A setting on which the numbers depend.
+    /// Creates a setting on which the numbers depend.
     pub fn new(id: &str, label: &str, value: impl Known, origin: Origin) -> Self {
         let (id, label) = (id.to_owned(), label.to_owned());
         Setting {
@@ -65,40 +64,39 @@ impl Setting {
             role: Role::Setting,
         }
     }
-    /// A part of the method that was followed.
+    /// Creates a part of the method.
     pub fn method(id: &str, label: &str, value: impl Known, origin: Origin) -> Self {
         Setting { role: Role::Method, ..Setting::new(id, label, value, origin) }
     }
-    /// What tells a run, a device or a host from another; its label is its name.
+    /// Creates an identity value; `label` is also the ID.
     pub fn identity(label: &str, value: impl Known) -> Self {
         Setting { role: Role::Identity, ..Setting::new(label, label, value, Origin::Found) }
     }
-    /// What came out; its label is its name.
+    /// Creates a result; `label` is also the ID.
     pub fn outcome(label: &str, value: impl Known) -> Self {
         Setting { role: Role::Outcome, ..Setting::new(label, label, value, Origin::Found) }
     }
-    /// The same under another name.
+    /// Sets a different ID.
     pub fn named(self, id: &str) -> Self {
         Setting { id: id.to_owned(), ..self }
     }
-    /// The same from another origin.
+    /// Sets the origin.
     pub fn by(self, origin: Origin) -> Self {
         Setting { origin, ..self }
     }
-    /// With this said after the value.
+    /// Sets the text printed after the value.
     pub fn remark(self, remark: impl Into<String>) -> Self {
         Setting { remark: remark.into(), ..self }
     }
-    /// Value and remark as they print; `None` prints a dash.
+    /// Returns value and remark as printed; `None` prints as a dash.
     pub fn text(&self) -> Option<String> {
         self.value.as_ref().map(|value| format!("{value}{}", self.remark))
     }
 }
 
-/// What may be a labeled value: a text, or one that is not known. An empty text is not
-/// known.
+/// A text that may be unknown. An empty text counts as unknown.
 pub trait Known {
-    /// The text, where there is one.
+    /// Returns the text, or `None` if it is unknown.
     fn known(self) -> Option<String>;
 }
 
@@ -132,33 +130,33 @@ impl<T: Known> Known for Option<T> {
     }
 }
 
-/// Labelled values under a title.
+/// Labeled values under a title.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Facts {
-    /// Its title.
+    /// Title of the group.
     pub title: String,
-    /// What one of them is called where it stands without the title: `Parameter`.
+    /// Word for one of the values where the title is not shown, such as `Parameter`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noun: Option<String>,
-    /// The values.
+    /// Labeled values, in order.
     pub rows: Vec<Setting>,
 }
 
 impl Facts {
-    /// Labelled values without a noun; none yet.
+    /// Creates an empty group without a noun.
     pub fn new(title: impl Into<String>) -> Self {
         Facts { title: title.into(), noun: None, rows: Vec::new() }
     }
-    /// With a word for each of them.
+    /// Sets the word for one of the values.
     pub fn noun(self, noun: &str) -> Self {
         Facts { noun: Some(noun.to_owned()), ..self }
     }
-    /// With another value.
+    /// Adds a value.
     pub fn with(mut self, row: Setting) -> Self {
         self.rows.push(row);
         self
     }
-    /// With more values.
+    /// Adds several values.
     pub fn rows(mut self, rows: impl IntoIterator<Item = Setting>) -> Self {
         self.rows.extend(rows);
         self

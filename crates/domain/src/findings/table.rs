@@ -1,31 +1,30 @@
-//! Tables: values that are found by the names of their table, row and column,
-//! whatever their titles say.
+//! Tables: values found by the IDs of table, row and column, independent of printed titles.
 
 use serde::{Deserialize, Serialize};
 
-/// Rows and columns.
+/// A table of rows and columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Table {
-    /// A short name, stable across versions; file name of its CSV, without the ending.
+    /// Short name, stable across versions; also the name of its CSV file, without the extension.
     pub id: String,
-    /// Its title, with the unit of the values.
+    /// Title, with the unit of the values.
     pub title: String,
-    /// What the first column holds.
+    /// Heading of the first column.
     pub corner: String,
-    /// A heading over the columns: `Read / Write Mix %`.
+    /// Heading over the columns, such as `Read / Write Mix %`; `None` if there is none.
     pub spanner: Option<String>,
-    /// The columns after the first.
+    /// Columns after the first.
     pub columns: Vec<Column>,
-    /// The columns are several such blocks side by side; the first column of each names
-    /// what the others of the block are of.
+    /// Number of columns per block, if the columns form several blocks next to each other. The
+    /// first column of each block names the subject of the others in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<usize>,
-    /// The rows.
+    /// Rows in print order.
     pub rows: Vec<Row>,
 }
 
 impl Table {
-    /// A table without a heading over its columns; no columns and no rows yet.
+    /// Creates a table without columns, rows or a heading over the columns.
     pub fn new(id: &str, title: impl Into<String>, corner: &str) -> Self {
         Table {
             id: id.to_owned(),
@@ -37,35 +36,35 @@ impl Table {
             rows: Vec::new(),
         }
     }
-    /// With a heading over the columns.
+    /// Sets the heading over the columns.
     pub fn spanner(self, spanner: impl Into<String>) -> Self {
         Table { spanner: Some(spanner.into()), ..self }
     }
-    /// With more columns: names, or a name and what prints.
+    /// Adds columns, given as names or as pairs of ID and printed name.
     pub fn columns<C: Into<Column>>(mut self, columns: impl IntoIterator<Item = C>) -> Self {
         self.columns.extend(columns.into_iter().map(C::into));
         self
     }
-    /// With another column.
+    /// Adds a column.
     pub fn column(mut self, column: impl Into<Column>) -> Self {
         self.columns.push(column.into());
         self
     }
-    /// Every so many columns are a block of their own.
+    /// Divides the columns into blocks of `columns` columns.
     pub fn in_blocks_of(self, columns: usize) -> Self {
         Table { block: Some(columns), ..self }
     }
-    /// With another row.
+    /// Adds a row.
     pub fn row(mut self, row: Row) -> Self {
         self.rows.push(row);
         self
     }
-    /// With more rows.
+    /// Adds several rows.
     pub fn rows(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
         self.rows.extend(rows);
         self
     }
-    /// The same under another name, so that every CSV file is its own.
+    /// Sets a different ID, so that every CSV file has a unique name.
     pub fn named(self, id: &str) -> Self {
         Table { id: id.to_owned(), ..self }
     }
@@ -74,14 +73,14 @@ impl Table {
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Column {
-    /// A short name, stable across versions, by which comparisons and limits find it.
+    /// Short name, stable across versions, used by comparisons and limits.
     pub id: String,
-    /// What stands at its head.
+    /// Heading in print.
     pub name: String,
 }
 
 impl Column {
-    /// A column whose name is not what prints at its head.
+    /// Creates a column whose ID differs from its heading.
     pub fn new(id: impl Into<String>, name: impl Into<String>) -> Self {
         Column { id: id.into(), name: name.into() }
     }
@@ -108,22 +107,22 @@ impl From<(&str, &str)> for Column {
 /// One row of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Row {
-    /// A short name, stable across versions, by which comparisons and limits find it.
+    /// Short name, stable across versions, used by comparisons and limits.
     pub id: String,
-    /// The first column.
+    /// Text of the first column.
     pub head: String,
-    /// The others.
+    /// Cells of the other columns.
     pub cells: Vec<Cell>,
-    /// Set off from the other rows.
+    /// True if the row is emphasized.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
-    /// Cells that print gray, counted from 0: their value says less than it seems to.
+    /// Indices of cells printed in gray, starting at 0: their values say less than they seem to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gray: Vec<usize>,
 }
 
 impl Row {
-    /// A row whose name is its head.
+    /// Creates a row; `head` is also the ID.
     pub fn new(head: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
         let head = head.into();
         Row {
@@ -134,15 +133,15 @@ impl Row {
             gray: Vec::new(),
         }
     }
-    /// The same under another name than its head.
+    /// Sets an ID that differs from the text of the first column.
     pub fn named(self, id: impl Into<String>) -> Self {
         Row { id: id.into(), ..self }
     }
-    /// Set off from the other rows, or not.
+    /// Emphasizes the row, or not.
     pub fn strong(self, strong: bool) -> Self {
         Row { strong, ..self }
     }
-    /// With these cells in gray.
+    /// Prints these cells in gray.
     pub fn gray(self, cells: impl IntoIterator<Item = usize>) -> Self {
         Row { gray: cells.into_iter().collect(), ..self }
     }
@@ -152,28 +151,28 @@ impl Row {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
-    /// A number and how many decimals print.
+    /// A number and its printed precision.
     Number {
-        /// The value, not rounded.
+        /// Value, not rounded.
         value: f64,
-        /// Decimals in print.
+        /// Number of decimals in print.
         decimals: u8,
-        /// On a scale whose zero is arbitrary, such as degrees Celsius: two of
-        /// them have a difference and no ratio.
+        /// True if the scale has an arbitrary zero, as degrees Celsius have: two values have a
+        /// difference but no ratio.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         interval: bool,
-        /// A difference: prints its sign.
+        /// True for a difference, which is printed with its sign.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         signed: bool,
     },
-    /// A text.
+    /// Text.
     Text(String),
-    /// Not measured: prints a dash.
+    /// Not measured; printed as a dash.
     Missing,
 }
 
 impl Cell {
-    /// A number, or a dash where there is none.
+    /// Creates a number; a missing or non-finite value becomes [`Cell::Missing`].
     pub fn number(value: Option<f64>, decimals: u8) -> Self {
         match value {
             Some(value) if value.is_finite() => {
@@ -182,11 +181,11 @@ impl Cell {
             _ => Cell::Missing,
         }
     }
-    /// A count.
+    /// Creates a count, printed without decimals.
     pub fn count(value: u64) -> Self {
         Cell::number(Some(value as f64), 0)
     }
-    /// A temperature in degrees Celsius, or a dash where there is none.
+    /// Creates a temperature in degrees Celsius; a missing value becomes [`Cell::Missing`].
     pub fn celsius(value: Option<f64>, decimals: u8) -> Self {
         match Cell::number(value, decimals) {
             Cell::Number { value, decimals, signed, .. } => {
@@ -195,7 +194,7 @@ impl Cell {
             other => other,
         }
     }
-    /// A difference, which prints with its sign, or a dash where there is none.
+    /// Creates a difference, printed with its sign; a missing value becomes [`Cell::Missing`].
     pub fn change(value: Option<f64>, decimals: u8) -> Self {
         match Cell::number(value, decimals) {
             Cell::Number { value, decimals, interval, .. } => {
@@ -204,15 +203,15 @@ impl Cell {
             other => other,
         }
     }
-    /// A text.
+    /// Creates a text cell.
     pub fn text(text: impl Into<String>) -> Self {
         Cell::Text(text.into())
     }
-    /// A text, or a dash where there is none.
+    /// Creates a text cell, or [`Cell::Missing`] if there is no text.
     pub fn known(text: Option<impl Into<String>>) -> Self {
         text.map_or(Cell::Missing, Cell::text)
     }
-    /// Whether it is as it has to be: `yes` or, to be seen, `NO`.
+    /// Creates a `yes` cell if `good`, otherwise a conspicuous `NO`.
     pub fn verdict(good: bool) -> Self {
         Cell::text(if good { "yes" } else { "NO" })
     }
