@@ -164,7 +164,7 @@ pub(super) fn spawn(
         match std::thread::Builder::new().name(format!("io-{lane}")).spawn(body) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
-                let why = format!("thread {} of {count} cannot be created: {error}", lane + 1);
+                let why = format!("cannot create thread {} of {count}: {error}", lane + 1);
                 shared.report_unready(why);
                 break;
             }
@@ -207,11 +207,12 @@ fn thread_body(shared: &Shared, setup: &ThreadSetup, lane: u32) {
 fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(), String> {
     let depth = shared.target.depth;
     let transfers = transfers(setup, lane)
-        .map_err(|error| format!("no memory for the transfers of this load: {error}"))?;
+        .map_err(|error| format!("cannot allocate the buffers of this load: {error}"))?;
     let mut notes = Vec::new();
     match (setup.backend, &setup.task) {
         (Backend::Uring, _) => {
-            let mut ring = Ring::new(depth).map_err(|error| format!("no io_uring: {error}"))?;
+            let mut ring =
+                Ring::new(depth).map_err(|error| format!("cannot create an io_uring: {error}"))?;
             let reads = transfers.read_buffers(depth);
             let writes = transfers.write_buffers(depth);
             // SAFETY: the worker owns queue and transfers, frees the memory only when no I/O is
@@ -220,8 +221,9 @@ fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(),
             run_task(shared, setup, lane, queue, transfers, notes);
         }
         (Backend::Aio, _) => {
-            let queue = AioQueue::new(&shared.target)
-                .map_err(|error| format!("no Linux AIO context of {depth} I/Os: {error}"))?;
+            let queue = AioQueue::new(&shared.target).map_err(|error| {
+                format!("cannot create a Linux AIO context of {depth} I/Os: {error}")
+            })?;
             run_task(shared, setup, lane, queue, transfers, notes);
         }
         (Backend::Threads, Task::Draw { .. }) => {
@@ -230,7 +232,7 @@ fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(),
         }
         (Backend::Threads, Task::Play(_)) => {
             let queue = PoolQueue::new(&shared.target)
-                .map_err(|error| format!("no {depth} threads for I/Os: {error}"))?;
+                .map_err(|error| format!("cannot create {depth} threads for I/Os: {error}"))?;
             run_task(shared, setup, lane, queue, transfers, notes);
         }
     }

@@ -10,8 +10,8 @@ const HUGE_PAGE: usize = 2 << 20;
 /// (`steadfast_domain::DirectBuffer` says why).
 pub(super) fn page_size() -> usize {
     // SAFETY: asks for a number.
-    let told = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(told).unwrap_or(0).max(4096)
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(0).max(4096)
 }
 
 /// Kind of pages of an [`Arena`], worst first.

@@ -217,8 +217,8 @@ impl Native {
             Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
         };
         let file = self.target.fd().try_clone_to_owned();
-        let file = file.map_err(|error| failed("the handle cannot be duplicated", error))?;
-        let wake = wake_handle().map_err(|error| failed("no event handle", error))?;
+        let file = file.map_err(|error| failed("cannot duplicate its file descriptor", error))?;
+        let wake = wake_handle().map_err(|error| failed("cannot create an eventfd", error))?;
         self.loads += 1;
         Ok(Handles { file, wake, sequence: self.loads << 40 })
     }
@@ -404,7 +404,7 @@ impl Native {
         if sizing.threads > THREADS_LIMIT || sizing.depth > DEPTH_LIMIT || carried {
             return Some(format!(
                 "demand {demand} is more than this engine supports with {backend}: at most \
-                 {THREADS_LIMIT} threads and {DEPTH_LIMIT} I/Os of each"
+                 {THREADS_LIMIT} threads with {DEPTH_LIMIT} I/Os each"
             ));
         }
         let wanted = sizing.memory(self.target.memory_alignment());

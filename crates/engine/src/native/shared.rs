@@ -17,8 +17,8 @@ use steadfast_domain::measurement::Unmeasured;
 use steadfast_domain::{Bytes, Op, ScriptError};
 
 /// Number and length of the waits for threads to count their outstanding I/Os.
-const MOMENTS: u32 = 50;
-const MOMENT: Duration = Duration::from_millis(5);
+const SURRENDER_POLLS: u32 = 50;
+const SURRENDER_POLL: Duration = Duration::from_millis(5);
 
 /// Maximum number of faults kept with their location.
 pub(super) const FAULTS_KEPT: usize = 32;
@@ -584,20 +584,20 @@ impl Shared {
     /// thread that waits in the kernel has used none since it last did.
     pub(super) fn cpu_times(&self) -> Vec<ThreadCpu> {
         let turn = self.turn.load(Ordering::Relaxed);
-        let told = |lane: &Lane| {
+        let is_current = |lane: &Lane| {
             lane.cpu_turn.load(Ordering::Acquire) == turn || lane.ended.load(Ordering::Acquire)
         };
         for _ in 0..20 {
-            if self.lanes.iter().all(told) {
+            if self.lanes.iter().all(is_current) {
                 break;
             }
             std::thread::sleep(Duration::from_micros(100));
         }
-        let of = |lane: &Lane| ThreadCpu {
+        let cpu_of = |lane: &Lane| ThreadCpu {
             user: lane.cpu_user.load(Ordering::Relaxed),
             system: lane.cpu_system.load(Ordering::Relaxed),
         };
-        self.lanes.iter().map(of).collect()
+        self.lanes.iter().map(cpu_of).collect()
     }
 
     /// Returns true if any thread has published outstanding I/Os.
@@ -622,14 +622,14 @@ impl Shared {
     pub(super) fn give_up_waiting(&self) -> (u64, Vec<(u32, u64)>) {
         self.given_up.store(true, Ordering::Relaxed);
         self.finish();
-        let told = |lane: &Lane| {
+        let has_answered = |lane: &Lane| {
             lane.surrendered.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
         };
-        for _ in 0..MOMENTS {
-            if self.lanes.iter().all(told) {
+        for _ in 0..SURRENDER_POLLS {
+            if self.lanes.iter().all(has_answered) {
                 break;
             }
-            std::thread::sleep(MOMENT);
+            std::thread::sleep(SURRENDER_POLL);
         }
         let now = self.clock.ticks();
         let mut count = 0;

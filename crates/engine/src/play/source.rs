@@ -70,21 +70,21 @@ impl Source {
     /// Refills a batch; false at the end of the script.
     pub(crate) fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<bool, ScriptError> {
         batch.clear();
-        let told = self.script.fill(batch)?;
-        if told != batch.len() || told > BATCH {
+        let reported = self.script.fill(batch)?;
+        if reported != batch.len() || reported > BATCH {
             let got = batch.len();
             return Err(self.wrong(&format!(
-                "it reported {told} I/Os delivered into a batch of {BATCH}, but the batch has \
+                "it reported {reported} I/Os delivered into a batch of {BATCH}, but the batch has \
                  {got}"
             )));
         }
         if let Some(why) = batch.iter().find_map(|io| self.fault(io)) {
             return Err(self.wrong(&why));
         }
-        if told == 0 && self.delivered != self.load.counts {
+        if reported == 0 && self.delivered != self.load.counts {
             return Err(self.wrong(&self.changed()));
         }
-        Ok(told > 0)
+        Ok(reported > 0)
     }
 
     /// Returns why an I/O is not one that was announced; `None` if it is. No other I/O is ever
