@@ -770,7 +770,8 @@ mod tests {
             let drawn: Vec<u64> = (0..61).map(|n| drawers[n % 2].draw().offset).collect();
             let expected: Vec<u64> = once.iter().cycle().take(61).copied().collect();
             assert_eq!(drawn, expected);
-            // A later load goes on there; one on other segments with the next of those.
+            // A later load continues there. From an offset outside the segments it starts at the
+            // next segment.
             let cursors = plan.cursors();
             let later = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
             assert_eq!(Drawer::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);

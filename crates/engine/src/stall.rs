@@ -11,7 +11,7 @@ use steadfast_domain::measurement::Stall;
 use steadfast_domain::{Halt, Measurement, Nanos, Step, measurement::Stalling};
 use steadfast_host::RunQueueTime;
 
-/// A thread that wakes this late, or has not looked at the clock for this long, was stalled.
+/// A thread that wakes this late, or has not read the clock for this long, was stalled.
 /// Timers are late by less, on virtual machines too.
 pub(crate) const LATE: Duration = Duration::from_millis(50);
 
@@ -79,7 +79,7 @@ impl Late {
     }
 }
 
-/// Returns how much of a time without a look at the clock lies in a wait's delay.
+/// Returns how much of a time without a clock reading lies in a wait's delay.
 pub(crate) fn overlap((from, to): (u64, u64), late: &Late) -> u64 {
     to.min(late.woke).saturating_sub(from.max(late.due))
 }

@@ -318,7 +318,7 @@ impl Running {
         Err(Halt::Stalled { place: step.place.to_string(), stalled, elapsed: stalled })
     }
 
-    /// Returns how many nanoseconds of a delay passed without a look at the clock by any thread.
+    /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
     fn not_seen_in(&self, late: &Late) -> u64 {
         self.parts.iter().map(|part| part.shared.not_seen_in(late)).min().unwrap_or(u64::MAX)
     }

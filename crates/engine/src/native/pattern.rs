@@ -392,8 +392,8 @@ mod tests {
         unsafe { std::slice::from_raw_parts(start, size as usize) }.to_vec()
     }
 
-    /// Returns the bytes left by a dictionary coder that finds repeats of 8 bytes or more
-    /// anywhere earlier: what a compressing or deduplicating drive has to store.
+    /// Returns the share of the 8-byte words that repeat an earlier one: what a dictionary coder
+    /// in a compressing or deduplicating drive can save.
     fn repeated_share(content: &[u8]) -> f64 {
         let mut seen = HashSet::new();
         let repeats = content.chunks_exact(8).filter(|c| !seen.insert(c.to_vec())).count();

@@ -38,7 +38,7 @@ pub(super) struct Shared {
     deadline: AtomicU64,
     /// Set when a thread has reached the deadline.
     timed_out: AtomicBool,
-    /// Longest time in ticks between two looks at the clock by a thread whose I/Os complete.
+    /// Longest time in ticks between two clock readings of a thread whose I/Os complete.
     pub long: u64,
     /// Set when no more I/Os are to be issued.
     finishing: AtomicBool,
@@ -107,8 +107,8 @@ pub(super) struct Lane {
     pub last: AtomicU64,
     /// I/Os and bytes completed after the end, in the order of `Op::ALL`.
     late: [(AtomicU64, AtomicU64); Op::ALL.len()],
-    /// Ticks of the thread's last look at the clock, followed by the ticks at the start and end
-    /// of its last interval without a look that was longer than allowed.
+    /// Ticks of the thread's last clock reading, followed by the ticks at the start and end of
+    /// its last interval without a reading that was longer than allowed.
     looked: AtomicU64,
     blind: (AtomicU64, AtomicU64),
     /// Outstanding I/Os as of the last turn; always current for a script or a paced load.
@@ -163,8 +163,9 @@ impl Lane {
     /// Returns the account of a turn.
     ///
     /// # Safety
-    /// Only on the lane's own thread, between `begin_reap`, which returned
-    /// `turn`, and `end_reap`; one reference at a time.
+    /// Either on the lane's own thread, between `begin_reap`, which returned `turn`, and
+    /// `end_reap`; or on the accounting thread for the account that the turn does not select,
+    /// once no reap that counts into it is under way. One reference at a time.
     #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
     pub(super) unsafe fn account(&self, turn: u32) -> &mut Account {
@@ -187,8 +188,8 @@ impl Lane {
         bytes.fetch_add(size.into(), Ordering::Relaxed);
     }
 
-    /// Notes that the thread looks at the clock at `now`; `long` is the longest allowed time
-    /// without a look. Both are in ticks.
+    /// Notes that the thread has read the clock at `now`; `long` is the longest allowed time
+    /// without a reading. Both are in ticks.
     #[inline(always)]
     pub(super) fn look(&self, now: u64, long: u64) {
         let before = self.looked.load(Ordering::Relaxed);
@@ -204,7 +205,7 @@ impl Lane {
         self.blind.1.store(to, Ordering::Relaxed);
     }
 
-    /// Returns how many nanoseconds of a delay passed without a look at the clock by this thread;
+    /// Returns how many nanoseconds of a delay passed without a clock reading of this thread;
     /// `u64::MAX` if it has ended.
     fn not_seen_in(&self, late: &Late, clock: Clock) -> u64 {
         if self.ended.load(Ordering::Acquire) {
@@ -605,7 +606,7 @@ impl Shared {
         self.lanes.iter().any(|lane| lane.outstanding.load(Ordering::Relaxed) > 0)
     }
 
-    /// Returns how many nanoseconds of a delay passed without a look at the clock by any thread.
+    /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
     pub(super) fn not_seen_in(&self, late: &Late) -> u64 {
         self.lanes.iter().map(|lane| lane.not_seen_in(late, self.clock)).min().unwrap_or(u64::MAX)
     }

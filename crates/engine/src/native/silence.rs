@@ -34,8 +34,8 @@ impl SilenceWatch {
     pub(super) fn end(&mut self) {
         let silent = Nanos(u64::try_from(self.silent.as_nanos()).unwrap_or(u64::MAX));
         self.silent = Duration::ZERO;
-        // Accurate to one look: a silence that began and ended between two looks is up to one
-        // look too long.
+        // Accurate to one wait: a silence that began and ended between two calls of `passed` is
+        // up to one wait too long.
         if silent >= Silence::SHORTEST {
             self.found.push(Silence { at: self.now.saturating_sub(silent), lasted: silent });
         }
