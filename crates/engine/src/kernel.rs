@@ -136,16 +136,18 @@ fn io_uring_disabled() -> Option<u32> {
 fn missing(backend: Backend, error: &io::Error) -> String {
     let advice = match (backend, error.raw_os_error()) {
         (Backend::Uring, Some(libc::EPERM)) => match io_uring_disabled() {
-            Some(0) => ": forbidden by a filter of system calls, such as that of a container",
+            Some(0) => ": forbidden by a system call filter, such as that of a container",
             Some(1) => {
-                ": for root and the group kernel.io_uring_group only; 'sysctl \
+                ": allowed only for root and the group kernel.io_uring_group; 'sysctl \
                  kernel.io_uring_disabled=0' allows it"
             }
-            Some(_) => ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it",
+            Some(_) => ": disabled; 'sysctl kernel.io_uring_disabled=0' allows it",
             None => ": forbidden on this host",
         },
-        (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel does not have it",
-        (Backend::Aio, Some(libc::EAGAIN)) => ": 'sysctl fs.aio-max-nr' is used up",
+        (Backend::Uring, Some(libc::ENOSYS)) => ": not supported by this kernel",
+        (Backend::Aio, Some(libc::EAGAIN)) => {
+            ": the limit fs.aio-max-nr is reached; raise it with sysctl"
+        }
         _ => "",
     };
     format!("no {backend} ({error}{advice})")

@@ -24,8 +24,8 @@ pub struct Start {
     pub script: ScriptPosition,
     /// Time at which a load starts or a script continues, so that several can do so together: on
     /// `CLOCK_MONOTONIC`, or in virtual time on a simulated drive. `None` means at once. A script
-    /// that cannot keep to the time is refused; any other load starts as soon as it can, and the
-    /// measurement reports the delay.
+    /// that cannot keep to the time is refused, and so is every late load on a simulated drive;
+    /// any other load starts as soon as it can, and the measurement reports the delay.
     pub begins: Option<Nanos>,
 }
 

@@ -71,7 +71,7 @@ pub fn directory() -> io::Result<PathBuf> {
         (false, None, Some(home)) => Some(Path::new(&home).join(".local/state/steadfast")),
         (false, None, None) => None,
     };
-    let none = || io::Error::other("no directory for state: set STATE_DIRECTORY or HOME");
+    let none = || io::Error::other("no state directory: set STATE_DIRECTORY or HOME");
     of_service.or_else(own).map(|state| state.join(DIRECTORY)).ok_or_else(none)
 }
 
@@ -163,7 +163,7 @@ impl HostChanges {
             Err(_) => "the journal of host changes".to_owned(),
         };
         Halt::Ledger(format!(
-            "{place}: {error}; changes of host settings must be journalled there first. Set \
+            "{place}: {error}; changes of host settings must be journaled there first. Set \
              STATE_DIRECTORY to a writable directory"
         ))
     }
@@ -268,7 +268,7 @@ fn parse(text: &str) -> Result<(Option<Owner>, Vec<HostChange>), String> {
     let Some(first) = lines.next() else { return Ok((None, Vec::new())) };
     let owner: Owner = serde_json::from_str(first).map_err(|e| e.to_string())?;
     if owner.version > VERSION {
-        return Err(format!("format {}, and this program reads {VERSION}", owner.version));
+        return Err(format!("format {}; this program reads up to {VERSION}", owner.version));
     }
     let mut open = Vec::new();
     for line in lines {

@@ -289,7 +289,7 @@ fn power_readings(meter: &PowerMeter) -> Check {
             subject,
             CheckState::Attention,
             format!("{of}; {failures} more failed, the last: {}", why.unwrap_or_default()),
-            "The means are over the readings that succeeded.",
+            "The means cover only the readings that succeeded.",
         ),
     }
 }

@@ -57,7 +57,8 @@ fn job_of(
         ..plain
     };
     let expression = Expression::new(&plain, &facts)?;
-    let mut part = expression.next_part(Nanos::ZERO, 0).ok_or("it has nothing to do".to_owned())?;
+    let mut part =
+        expression.next_part(Nanos::ZERO, 0).ok_or("the load has nothing to do".to_owned())?;
     part.time = part.time.map(|time| time.saturating_sub(plain.ramp));
     let stonewall = if waits { "stonewall\n" } else { "" };
     let mut text = format!("[{name}]\n{stonewall}filename={filename}\n");
@@ -86,7 +87,7 @@ fn paced(stimulus: &Stimulus) -> Result<String, String> {
             Ok(format!("thinktime={pause}us\nthinktime_blocks={blocks}\n"))
         }
         Pace::Burst { .. } => {
-            Err("fio pauses after whole I/Os of each thread, for whole microseconds".into())
+            Err("fio pauses after whole I/Os per thread, for whole microseconds".into())
         }
     }
 }
@@ -101,7 +102,7 @@ fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
         let below = u128::from(per.0.max(1)) * u128::from(stimulus.demand.threads) * all.max(1);
         match above % below {
             0 => Ok(above / below),
-            _ => Err("fio's rates are whole I/Os per second of every thread and direction".into()),
+            _ => Err("fio's rates are whole I/Os per second for each thread and direction".into()),
         }
     };
     let (reads, writes) = (of(Op::Read)?, of(Op::Write)?);

@@ -198,7 +198,7 @@ impl Expression {
         Some(Part { offset, length: count * size, ios: limit, time, seed })
     }
 
-    /// Returns the single call that does all random I/Os.
+    /// Returns the single call that does all random I/Os; `None` if it has already run.
     fn random_part(&self, fresh: bool, ios: Option<u64>, time: Option<Nanos>) -> Option<Part> {
         match self.place {
             Placing::Random { offset, length } if fresh => {
@@ -300,7 +300,7 @@ fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
         ),
         Op::Flush => Some("fio flushes after a number of writes, not as one of the I/Os".into()),
         Op::Write if stream.fua => {
-            Some("fio writes through the cache with all of a job's I/Os or none".into())
+            Some("fio writes through the cache (FUA) with all of a job's I/Os or none".into())
         }
         _ if stream.pace.is_some() => {
             Some("it has a pace of its own, and fio paces a job as a whole".into())
@@ -339,7 +339,7 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
     let used = used_streams(stimulus);
     let random = used.iter().filter(|stream| stream.order == Order::Random).count();
     if random != 0 && random != used.len() {
-        return no("fio has no mix of random and sequential I/Os in which each keeps its share");
+        return no("fio cannot keep the shares in a mix of random and sequential I/Os");
     }
     Ok(())
 }
@@ -472,8 +472,8 @@ fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, Str
         let alignment = streams[0].alignment().0;
         if streams.iter().any(|stream| stream.alignment().0 != alignment) {
             return Err(format!(
-                "fio aligns all transfers of a direction alike; '{}' and '{}' differ: give them \
-                 one alignment, or use the engine uring",
+                "fio aligns all transfers of one direction equally; '{}' and '{}' differ: give \
+                 them one alignment, or use the engine uring",
                 streams[0],
                 streams[streams.len() - 1]
             ));
@@ -586,7 +586,7 @@ fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, 
         );
     };
     if stimulus.demand.threads > 1 {
-        return Err("every fio thread goes through the range by itself, and the threads share no \
+        return Err("every fio thread runs through the range by itself, and the threads share no \
             position; use one thread, or the engine uring"
             .into());
     }
@@ -613,7 +613,7 @@ fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Limits, String> {
         return Ok(limits);
     }
     if stimulus.demand.threads > 1 {
-        return Err("fio gives every job a limit of its own, the threads do not share one: use \
+        return Err("fio gives every job a limit of its own instead of one for all threads: use \
                     one thread, a limit in time, or the engine uring"
             .into());
     }

@@ -187,15 +187,15 @@ impl Fio {
             Load::Stimulus(stimulus) => stimulus,
             Load::Together(_) => {
                 return Err(Refusal(
-                    "fio's results are not taken apart for loads that are applied at once; use \
-                     the engine uring"
+                    "fio does not report loads that are applied at once separately; use the \
+                     engine uring"
                         .to_owned(),
                 ));
             }
             Load::Script(script) => {
                 return Err(Refusal(format!(
-                    "script '{}': fio replays logs of its own kind, does not issue every I/O at \
-                     its due time and does not report how late each was; use the engine uring",
+                    "script '{}': fio replays only its own logs, does not issue every I/O at its \
+                     due time and does not report how late each was; use the engine uring",
                     script.name
                 )));
             }

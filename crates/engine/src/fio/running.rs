@@ -171,7 +171,7 @@ impl Running {
             target,
             writable: means.target.is_writable(),
         })
-        .map_err(|error| Halt::Refused(format!("fio cannot be started: {error}")))?;
+        .map_err(|error| Halt::Refused(format!("cannot start fio: {error}")))?;
         self.process = Some(process);
         self.part = part;
         self.called = Instant::now();
@@ -345,7 +345,7 @@ impl Running {
             return Ok(());
         }
         process.ask().map_err(|error| {
-            Halt::Ledger(format!("a request to fio cannot be created in its directory: {error}"))
+            Halt::Ledger(format!("cannot create a request to fio in its directory: {error}"))
         })
     }
 

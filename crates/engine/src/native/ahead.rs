@@ -51,7 +51,7 @@ impl Ahead {
         let name = source.load().name.clone();
         let read = move || read(source, from, &filled, &empty, &ready);
         thread::Builder::new().name("script".to_owned()).spawn(read).map_err(|error| {
-            Halt::Refused(format!("script '{name}': no thread can be created to read it: {error}"))
+            Halt::Refused(format!("script '{name}': cannot create a thread to read it: {error}"))
         })?;
         // Passing over I/Os that were played before may take long, but ends.
         wait(&readiness, Duration::MAX, stop)?;

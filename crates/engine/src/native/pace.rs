@@ -117,7 +117,7 @@ impl Schedule {
 pub(super) fn fault(pace: Pace) -> Option<&'static str> {
     match pace {
         Pace::Fixed { ios: 0, .. } | Pace::Poisson { ios: 0, .. } | Pace::Burst { ios: 0, .. } => {
-            Some("a pace of 0 I/Os never issues one")
+            Some("a pace needs at least one I/O")
         }
         Pace::Fixed { per, .. } | Pace::Poisson { per, .. } if per.0 == 0 => {
             Some("a pace needs a period longer than 0")

@@ -106,15 +106,16 @@ impl Work<'_> {
         }
         // fio reads its job from memory and writes its answers there: a job file can name
         // commands, and whoever may rename a directory above it could exchange it.
-        let memory = |error: io::Error| Halt::Refused(format!("no memory for fio's job: {error}"));
+        let memory =
+            |error: io::Error| Halt::Refused(format!("cannot create fio's job in memory: {error}"));
         let mut job = in_memory(c"job").map_err(memory)?;
         let mut output = in_memory(c"answers").map_err(memory)?;
         let mut words = in_memory(c"words").map_err(memory)?;
         job.write_all(text.as_bytes()).map_err(memory)?;
         write(&job_file, &text)?;
-        let child = self.begin(&job, &output, &words).map_err(|error| {
-            Halt::Refused(format!("the client of fio cannot be started: {error}"))
-        })?;
+        let child = self
+            .begin(&job, &output, &words)
+            .map_err(|error| Halt::Refused(format!("cannot start the fio client: {error}")))?;
         let status = self.wait(child, part)?;
         let answer = content(&mut output).map_err(memory)?;
         let said_beside = content(&mut words).map_err(memory)?;
@@ -199,8 +200,8 @@ impl Work<'_> {
             let words = said.join("; ");
             return Err(self.failed(&match (lost, words.is_empty()) {
                 (true, _) => "died: its fio server has closed the connection".to_owned(),
-                (false, true) => format!("gave no answer: the client of fio {how}"),
-                (false, false) => format!("gave no answer: the client of fio {how}: {words}"),
+                (false, true) => format!("gave no answer: the fio client {how}"),
+                (false, false) => format!("gave no answer: the fio client {how}: {words}"),
             }));
         }
         let answers = answer::read_reports(json, self.expression.sections).map_err(|why| {
@@ -212,7 +213,7 @@ impl Work<'_> {
         match failed {
             Some(section) => Err(self.faults(section.faults.max(1), section.error)),
             None if !status.success() => Err(self.failed(&format!(
-                "failed: the client of fio {how}: {}",
+                "failed: the fio client {how}: {}",
                 said.first().map_or("it printed nothing", String::as_str)
             ))),
             None => Ok(answers),

@@ -135,7 +135,7 @@ impl FioHosts {
             CaveatKind::Remark,
             caveats::HOSTS_LOAD,
             format!(
-                "{} loaded the device ({names}). A demand such as T4Q32 is that of \
+                "{} loaded the device ({names}). A demand such as T4Q32 applies to \
                  each host. Every host read and wrote random positions of the whole active \
                  range; sequential streams went through a separate part of it on each host.",
                 if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
@@ -159,8 +159,8 @@ impl FioHosts {
                 CaveatKind::Deviation,
                 caveats::HOSTS_UNSEEN,
                 format!(
-                    "Nothing is known of the hosts {names}: they were reached without a shell. \
-                     Their devices, versions of fio and start times were not compared."
+                    "The hosts {names} were reached without a shell, so nothing is known about \
+                     them. Their devices, versions of fio and start times were not compared."
                 ),
                 "Use ssh (omit --hosts-plain).",
             ));
@@ -189,8 +189,8 @@ impl FioHosts {
             }
             Load::Together(_) => {
                 return Err(Refusal(
-                    "fio's results are not taken apart for loads that are applied at once; use \
-                     one host, with the engine uring"
+                    "fio does not report loads that are applied at once separately; use one host, \
+                     with the engine uring"
                         .to_owned(),
                 ));
             }
@@ -296,7 +296,7 @@ impl FioHosts {
         let median = median_iops(parts);
         for (part, rate) in lagging(parts, median) {
             let text = format!(
-                "Host {} lagged in {}: {rate:.0} IOPS, where the median host did {median:.0}.",
+                "Host {} lagged in {}: {rate:.0} IOPS; the median host had {median:.0}.",
                 part.host, step.place
             );
             let remedy = "Compare its link, its processors and its fio with those of the others.";
@@ -306,8 +306,8 @@ impl FioHosts {
         if let Some((part, late)) = latest.and_then(|part| Some((part, part.late?)))
             && late > SKEW
         {
-            let text = format!("Host {} began {} {late} after the first.", part.host, step.place);
-            let remedy = "Read its part of the first seconds with that in mind.";
+            let text = format!("Host {} started {} {late} after the first.", part.host, step.place);
+            let remedy = "Consider this when you read the first seconds of the step.";
             self.once(caveats::HOSTS_SKEW, &part.host, text, remedy);
         }
     }
