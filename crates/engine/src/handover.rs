@@ -8,7 +8,7 @@ pub(crate) trait Runs {
     fn is_of(&self, load: &Load) -> bool;
 }
 
-/// How a step takes the running load.
+/// The running load as the next step finds it.
 pub(crate) enum Handover<R> {
     /// The step continues the running load.
     Same(R),

@@ -114,7 +114,7 @@ pub enum LedgerError {
     Taken {
         /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Description of what exists there.
         what: &'static str,
     },
     /// The directory holds no run.

@@ -6,7 +6,7 @@ use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Halt, Measurement, Nanos, Op};
 use steadfast_engine::Stop;
 
-/// How often a waiting rig checks for a stop.
+/// Interval between checks for a stop by a waiting rig.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Maximum number of reads of the kernel's counters after a step.

@@ -14,7 +14,7 @@ use steadfast_engine::{Prepared, Refusal};
 /// of another tool can ask for billions.
 const STEPS_MAX: usize = 250_000;
 
-/// How the rehearsed drive behaves.
+/// Behavior of the rehearsed drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outlook {
     /// Every round like the one before: steady at the first chance.

@@ -26,7 +26,7 @@ pub struct HostWishes {
     pub hold_idle_states: bool,
     /// Command that prints the device's power.
     pub power_command: Option<String>,
-    /// How the device is purged.
+    /// Purge method and its options.
     pub purge: PurgeOrder,
 }
 

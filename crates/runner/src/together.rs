@@ -22,7 +22,7 @@ const LEAD: Nanos = Nanos::from_millis(100);
 /// The same for a script, which cannot start late, and whose first I/Os are decoded first.
 const LEAD_OF_SCRIPTS: Nanos = Nanos::from_secs(3);
 
-/// How often a waiting run checks for a stop.
+/// Interval between checks for a stop by a waiting run.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Which loads start together.

@@ -39,10 +39,10 @@ use steadfast_domain::{
 use steadfast_host::{Directory, FileError, Readers, Target, find_program};
 use version::{ask, installed};
 
-/// How long a load that is ended waits for its outstanding I/Os.
+/// Longest wait for the outstanding I/Os of a load that is ended.
 const END_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a load that failed or was stopped is waited for.
+/// Longest wait for a load that failed or was stopped.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Maximum number of output lines of fio quoted in caveats.

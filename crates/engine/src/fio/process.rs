@@ -15,13 +15,13 @@ use steadfast_host::{Directory, Readers};
 /// a second, removes it and answers.
 const REQUEST: &str = "fio-dump-status";
 
-/// How often a process that should end is checked.
+/// Interval between checks of a process that should end.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Output of fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Said {
-    /// A JSON object.
+    /// A complete JSON object.
     Answer(String),
     /// The beginning of a JSON object, cut off by the end of the output.
     Torn(String),
@@ -39,7 +39,7 @@ pub(super) enum Heard {
     Closed,
 }
 
-/// A running fio.
+/// A running fio process.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,

@@ -19,15 +19,15 @@ use steadfast_domain::measurement::{Interval, Silence, Stall, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
 use steadfast_host::{Directory, Existing, NewFile, Readers, Target};
 
-/// How often a waiting accounting thread checks for a stop.
+/// Interval between checks for a stop by a waiting accounting thread.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Time after which the first answer is requested, and again as long as nothing has been
 /// measured: fio takes about a quarter of a second to start.
 const FIRST: Duration = Duration::from_millis(300);
 
-/// How early an answer may be and still count as in time: fio counts milliseconds, and a step may
-/// be shorter than requested by as much.
+/// Largest time before a boundary at which an answer still counts for it: fio counts
+/// milliseconds, and a step may be shorter than requested by as much.
 const EARLY: Nanos = steadfast_domain::step::SHORTFALL_MAX;
 
 /// An interval is not closed within this time before the end of a call, when fio is about to give
@@ -40,7 +40,7 @@ pub(super) const WHOLE: Nanos = Nanos::from_millis(950);
 /// A call that ends more than this before its time has failed.
 pub(super) const SHORT: Nanos = Nanos::from_millis(50);
 
-/// How long fio may exceed its time before the load is called off.
+/// Time by which fio may exceed its own before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Maximum number of lines of text kept of a load.

@@ -16,7 +16,7 @@ pub(super) const AHEAD: usize = 256;
 /// Number of batches that must wait before playing begins, if the script has that many.
 const PRIMED: usize = 8;
 
-/// How often a wait checks for a stop.
+/// Interval between checks for a stop during a wait.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Longest wait for a slow reader before playing begins.

@@ -25,7 +25,7 @@ use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step};
 /// is awake and its first I/O is not late.
 const HEADWAY_NS: u64 = 2_000_000;
 
-/// How often a waiting accounting thread checks for a stop.
+/// Interval between checks for a stop by a waiting accounting thread.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// An interval lasts one second, unless a cut or the end follows within this time.
@@ -34,7 +34,7 @@ const SLACK_NS: u64 = 50_000_000;
 /// A shorter interval is marked partial.
 const WHOLE_NS: u64 = 950_000_000;
 
-/// How long a load that is called off waits for its outstanding I/Os.
+/// Longest wait for the outstanding I/Os of a load that is called off.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// A load with running threads.

@@ -129,7 +129,7 @@ pub(super) struct Play {
     player: Player<Ahead>,
     /// Playing time that has already passed.
     passed: Nanos,
-    /// Whether due times count.
+    /// Whether I/Os are submitted by their due times.
     timed: bool,
 }
 

@@ -70,7 +70,7 @@ const SIZE_LIMIT: u64 = 1 << 30;
 /// Time after which the kernel gives up an I/O of most devices.
 const DEVICE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often I/Os that were given up are checked.
+/// Interval between checks of I/Os that were given up.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Options of a [`Native`].
@@ -83,8 +83,8 @@ pub struct NativeOptions {
     pub backend: Option<Backend>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
-    /// How long the outstanding I/Os at the end of a load are waited for. A device that completes
-    /// none of them in this time is gone.
+    /// Longest wait for the outstanding I/Os at the end of a load. A device that completes none of
+    /// them in this time is gone.
     pub patience: Duration,
 }
 

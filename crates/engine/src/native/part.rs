@@ -22,7 +22,7 @@ use std::time::Duration;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Halt, Load, Nanos, Op, Stimulus};
 
-/// What a load uses of its engine.
+/// Settings and state of the engine that a load uses.
 pub(super) struct LoadContext<'e> {
     pub block_device: bool,
     pub memory_alignment: u32,

@@ -10,7 +10,7 @@ use steadfast_domain::stimulus::Pace;
 /// times an I/O out and retries it before it fails it.
 const WHILE_RUNNING: u32 = 10;
 
-/// Watches for completions.
+/// Time without completions of one load, and time beyond its end.
 #[derive(Debug)]
 pub(super) struct Patience {
     limit: Duration,

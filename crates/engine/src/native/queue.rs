@@ -25,7 +25,7 @@ pub(super) struct Completion {
     pub result: i32,
 }
 
-/// How long to stay in the kernel after submitting.
+/// Time to stay in the kernel after submitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     /// Until an I/O completes.
@@ -57,7 +57,7 @@ pub(super) trait Queue {
     fn next(&mut self) -> Option<Completion>;
 }
 
-/// What the queues of a load have in common.
+/// Target and settings that the queues of a load share.
 #[derive(Debug)]
 pub(super) struct QueueTarget {
     /// File descriptor of the target, which the load itself keeps open.

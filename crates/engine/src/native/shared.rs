@@ -288,10 +288,10 @@ pub(super) struct Budget {
     uniform: u32,
 }
 
-/// What a thread may issue next.
+/// Permission to issue the next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// Nothing.
+    /// No more I/Os.
     Exhausted,
     /// An I/O of at most this many bytes.
     UpTo(u32),

@@ -118,7 +118,7 @@ impl PlayCounts {
     }
 }
 
-/// How a script is played.
+/// Settings of a playback.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     timing: Timing,
@@ -153,8 +153,8 @@ pub(crate) struct Player<F> {
 
 impl<F: Feed> Player<F> {
     /// Creates a player for the I/Os of `feed`, whose first has position `from` in the script.
-    /// Playing starts with [`begin`](Self::begin). `discards` tells whether the target can
-    /// discard.
+    /// Playing starts with [`begin`](Self::begin). `discards` is true if the target
+    /// can discard.
     pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, discards: bool) -> Self {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
         let leave_out =

@@ -110,9 +110,9 @@ pub enum CalibrationEvent<'a> {
     },
     /// Checks and caveats that concern the numbers.
     Beside {
-        /// Of device and host.
+        /// Checks of device and host.
         checks: &'a [Check],
-        /// Of the engine.
+        /// Caveats of the engine.
         caveats: &'a [Caveat],
     },
 }

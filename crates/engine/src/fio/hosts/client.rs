@@ -21,13 +21,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_domain::{Halt, Nanos, Op};
 
-/// How often a running client is checked.
+/// Interval between checks of a running client.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a client may exceed its time before the load is called off.
+/// Time by which a client may exceed its own before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a client may take to end on request.
+/// Time that a client may take to end on request.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Everything that a host's part of a step needs.
