@@ -186,22 +186,23 @@ struct Sum {
 impl Meter {
     /// Creates the meter of a step that applies these streams.
     pub fn new<'s>(streams: impl IntoIterator<Item = &'s IoStream>) -> Self {
-        let of = |stream: &IoStream| StreamMeter {
+        let stream_meter = |stream: &IoStream| StreamMeter {
             op: stream.op,
             size: if stream.op == Op::Flush { 0 } else { stream.size.0 },
             step: Sum::new(),
             interval: Sum::new(),
         };
-        let streams: Box<[StreamMeter]> = streams.into_iter().map(of).collect();
+        let streams: Box<[StreamMeter]> = streams.into_iter().map(stream_meter).collect();
         let own = streams.len();
         Meter::of(streams, own)
     }
 
     /// Creates the meter of a step that plays a script.
     pub fn of_script() -> Self {
-        let of = |op: Op| StreamMeter { op, size: 0, step: Sum::new(), interval: Sum::new() };
+        let operation_meter =
+            |op: Op| StreamMeter { op, size: 0, step: Sum::new(), interval: Sum::new() };
         let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]);
-        Meter::of(ops.map(of).collect(), SERVED)
+        Meter::of(ops.map(operation_meter).collect(), SERVED)
     }
 
     fn of(streams: Box<[StreamMeter]>, own: usize) -> Self {

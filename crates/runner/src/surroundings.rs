@@ -280,15 +280,15 @@ fn check(
 
 fn power_readings(meter: &PowerMeter) -> Check {
     let report = meter.report();
-    let of = format!("{} readings from {}", report.readings, meter.source().describe());
+    let readings = format!("{} readings from {}", report.readings, meter.source().describe());
     let (id, subject) = ("power-readings", "Power readings");
     match (report.failures, report.last_failure) {
-        (0, _) => check(id, subject, CheckState::Good, of, ""),
+        (0, _) => check(id, subject, CheckState::Good, readings, ""),
         (failures, why) => check(
             id,
             subject,
             CheckState::Attention,
-            format!("{of}; {failures} more failed, the last: {}", why.unwrap_or_default()),
+            format!("{readings}; {failures} more failed, the last: {}", why.unwrap_or_default()),
             "The means cover only the readings that succeeded.",
         ),
     }

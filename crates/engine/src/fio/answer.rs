@@ -95,8 +95,8 @@ pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, S
     let answers: Vec<Answer> =
         own.chunks(sections).map(|part| Answer { sections: part.to_vec() }).collect();
     let ios = |answer: &Answer| -> Vec<u64> {
-        let of = |section: &Section| section.directions.iter().map(|d| d.issued).sum();
-        answer.sections.iter().map(of).collect()
+        let issued = |section: &Section| section.directions.iter().map(|d| d.issued).sum();
+        answer.sections.iter().map(issued).collect()
     };
     for pair in answers.windows(2) {
         if ios(&pair[0]).iter().zip(ios(&pair[1])).any(|(earlier, later)| later < *earlier) {

@@ -114,11 +114,11 @@ impl Counts {
         let in_direction = |op: Op| streams.iter().filter(move |stream| stream.op == op).count();
         let tally = |op: Op| StreamTally { op, tally: self.direction(op).tally() };
         if DIRECTIONS.iter().all(|(op, _)| in_direction(*op) <= 1) {
-            let of = |stream: &IoStream| match stream.weight {
+            let tally_of = |stream: &IoStream| match stream.weight {
                 0 => StreamTally { op: stream.op, tally: Tally::default() },
                 _ => tally(stream.op),
             };
-            return streams.iter().map(of).collect();
+            return streams.iter().map(tally_of).collect();
         }
         ops.iter().map(|op| tally(*op)).collect()
     }
@@ -156,7 +156,7 @@ impl Counts {
 
     /// Returns the tallies of an interval by operation, without operations that had no I/O.
     pub(super) fn interval_tallies(&self) -> Vec<IntervalTally> {
-        let of = |((op, _), sum): (&(Op, &str), &Sum)| {
+        let interval_tally = |((op, _), sum): (&(Op, &str), &Sum)| {
             (sum.ios > 0).then(|| IntervalTally {
                 op: *op,
                 ios: sum.ios,
@@ -166,7 +166,7 @@ impl Counts {
                 histogram: FineHistogram::from_dense(&sum.buckets).coarsen(),
             })
         };
-        DIRECTIONS.iter().zip(&self.directions).filter_map(of).collect()
+        DIRECTIONS.iter().zip(&self.directions).filter_map(interval_tally).collect()
     }
 
     /// Returns the I/Os of one operation.

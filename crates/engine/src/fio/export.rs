@@ -95,7 +95,7 @@ fn paced(stimulus: &Stimulus) -> Result<String, String> {
 /// Returns the option with the I/Os per second of every job, by direction.
 fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
     let all: u128 = stimulus.streams.iter().map(|s| u128::from(s.weight)).sum();
-    let of = |op: Op| -> Result<u128, String> {
+    let rate_of = |op: Op| -> Result<u128, String> {
         let weight: u128 =
             stimulus.streams.iter().filter(|s| s.op == op).map(|s| u128::from(s.weight)).sum();
         let above = u128::from(ios) * 1_000_000_000 * weight;
@@ -105,7 +105,7 @@ fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
             _ => Err("fio's rates are whole I/Os per second for each thread and direction".into()),
         }
     };
-    let (reads, writes) = (of(Op::Read)?, of(Op::Write)?);
+    let (reads, writes) = (rate_of(Op::Read)?, rate_of(Op::Write)?);
     let one = |rate: u128| if rate > 0 { rate.to_string() } else { String::new() };
     Ok(format!("rate_iops={},{}\n", one(reads), one(writes)))
 }

@@ -370,8 +370,8 @@ impl Running {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        let of = |part: &RunningPart| part.shared.state().failure.clone();
-        let failure = self.parts.iter().find_map(of);
+        let failure_of = |part: &RunningPart| part.shared.state().failure.clone();
+        let failure = self.parts.iter().find_map(failure_of);
         let error = |errno| io::Error::from_raw_os_error(errno).to_string();
         match failure {
             None => Ok(()),
@@ -472,14 +472,14 @@ impl Running {
 
     /// Returns the measured time of each part since the step began; empty for a load of one part.
     fn apart(&self, elapsed: Nanos) -> Vec<LoadPart> {
-        let of = |part: &RunningPart| {
+        let load_part = |part: &RunningPart| {
             let ended = part.shared.all_ended().then(|| part.shared.ended_at());
             let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(self.begin)));
             let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
             LoadPart { streams: u32::try_from(part.streams).unwrap_or(u32::MAX), elapsed }
         };
         match self.load {
-            Load::Together(_) => self.parts.iter().map(of).collect(),
+            Load::Together(_) => self.parts.iter().map(load_part).collect(),
             _ => Vec::new(),
         }
     }
@@ -561,12 +561,12 @@ impl Running {
         let late = self.parts.iter().flat_map(|part| part.shared.take_late());
         self.unmeasured.extend(late);
         let parts = std::mem::take(&mut self.unmeasured);
-        let of = |op: Op| {
+        let unmeasured_of = |op: Op| {
             let matching = || parts.iter().filter(move |part| part.op == op);
             let bytes = Bytes(matching().map(|part| part.bytes.0).sum());
             Unmeasured { op, ios: matching().map(|part| part.ios).sum(), bytes }
         };
-        Op::ALL.into_iter().map(of).filter(|part| part.ios > 0).collect()
+        Op::ALL.into_iter().map(unmeasured_of).filter(|part| part.ios > 0).collect()
     }
 
     /// Ends the load: no more I/Os are issued, and outstanding ones are waited for, at most

@@ -79,8 +79,8 @@ impl Sizing {
     pub(super) fn of_script(script: &ScriptLoad) -> Sizing {
         let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
         let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
-        let of = |ios: u64| if ios > 0 { largest } else { 0 };
-        let (read, write) = (of(script.counts.reads), of(script.counts.writes));
+        let size_if_any = |ios: u64| if ios > 0 { largest } else { 0 };
+        let (read, write) = (size_if_any(script.counts.reads), size_if_any(script.counts.writes));
         Sizing { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
     }
 

@@ -649,14 +649,14 @@ impl Shared {
 
     /// Returns the I/Os completed after the end since the last call, by operation.
     pub(super) fn take_late(&self) -> Vec<Unmeasured> {
-        let of = |op: Op| {
+        let late_of = |op: Op| {
             let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
             let late = || self.lanes.iter().map(|lane| &lane.late[op as usize]);
             let ios = late().map(|(ios, _)| taken(ios)).sum();
             let bytes = Bytes(late().map(|(_, bytes)| taken(bytes)).sum());
             Unmeasured { op, ios, bytes }
         };
-        Op::ALL.into_iter().map(of).collect()
+        Op::ALL.into_iter().map(late_of).collect()
     }
 
     /// Returns the number of faults since the last call, and the first of them.

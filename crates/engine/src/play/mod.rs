@@ -109,12 +109,12 @@ impl PlayCounts {
 
     /// Returns the omitted I/Os since the last call, by operation.
     fn take_left_out(&self) -> Vec<Unmeasured> {
-        let of = |op: Op| {
+        let left_out_of = |op: Op| {
             let (ios, bytes) = &self.left_out[op as usize];
             let (ios, bytes) = (ios.swap(0, Ordering::Relaxed), bytes.swap(0, Ordering::Relaxed));
             Unmeasured { op, ios, bytes: Bytes(bytes) }
         };
-        Op::ALL.into_iter().map(of).filter(|part| part.ios > 0).collect()
+        Op::ALL.into_iter().map(left_out_of).filter(|part| part.ios > 0).collect()
     }
 }
 

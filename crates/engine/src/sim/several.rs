@@ -129,12 +129,12 @@ impl RunningSeveral {
 
     /// Returns the measured time of each load since `begin`.
     pub(super) fn parts(&self, begin: u64, elapsed: Nanos) -> Vec<LoadPart> {
-        let of = |one: &One| {
+        let load_part = |one: &One| {
             let own = one.ended.map(|ended| Nanos(ended.saturating_sub(begin)));
             let elapsed = own.map_or(elapsed, |own| own.min(elapsed));
             LoadPart { streams: one.streams, elapsed }
         };
-        self.loads.iter().map(of).collect()
+        self.loads.iter().map(load_part).collect()
     }
 }
 

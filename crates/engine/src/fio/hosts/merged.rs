@@ -120,12 +120,12 @@ fn span(measured: &[Measured<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
 }
 
 fn unmeasured(measured: &[Measured<'_>], ops: &[Op]) -> Vec<Unmeasured> {
-    let of = |op: &Op| {
+    let sum_of = |op: &Op| {
         let sums = || measured.iter().map(|host| host.begin.direction(*op));
         let ios = sums().map(|sum| sum.ios).sum();
         Unmeasured { op: *op, ios, bytes: Bytes(sums().map(|sum| sum.bytes).sum()) }
     };
-    ops.iter().map(of).filter(|part| part.ios > 0).collect()
+    ops.iter().map(sum_of).filter(|part| part.ios > 0).collect()
 }
 
 /// Merges the hosts' intervals by number; each lasts as long as the hosts' intervals on average.
