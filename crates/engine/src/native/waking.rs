@@ -14,10 +14,10 @@ const NAP_NS: u64 = 40_000_000;
 const LEAST_NS: u64 = 60_000;
 const MOST_NS: u64 = 1_000_000;
 
-/// Binary logarithm of the part by which the margin shrinks after a sleep that ended in time.
+/// Exponent n of the share 2^-n by which the margin shrinks after a sleep that ended in time.
 const SHRINKS: u32 = 8;
 
-/// Binary logarithm of the part by which it shrinks with every I/O: if all of them follow within
+/// Exponent n of the share 2^-n by which it shrinks with every I/O: if all of them follow within
 /// the margin, no sleep corrects it any more.
 const FORGETS: u32 = 13;
 

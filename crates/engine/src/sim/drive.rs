@@ -17,7 +17,8 @@ const DISCARD_PAGE_NS: u64 = 20;
 /// Duration of a purge in nanoseconds, without its erases.
 const PURGE_NS: u64 = 1_000_000_000;
 
-/// Temperature of an idle drive, rise at full load, and time constant in nanoseconds.
+/// Temperature of an idle drive and its rise at full load in degrees Celsius, and the time constant
+/// in nanoseconds.
 const IDLE_CELSIUS: f64 = 31.0;
 const LOAD_CELSIUS: f64 = 24.0;
 const THERMAL_NS: f64 = 150e9;

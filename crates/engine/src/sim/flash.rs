@@ -21,8 +21,8 @@ const PROGRAM_SPREAD: f64 = 0.08;
 /// Largest deviation of read times from their mean, as a share of it.
 const READ_SPREAD: f64 = 0.15;
 
-/// Length of a spell, and the largest change of a drive's speed from one spell to the next as a
-/// share of it.
+/// Length of a spell in nanoseconds, and the largest deviation of a drive's durations in a spell
+/// from the specified ones, as a share of them.
 const SPELL_NS: u64 = 20_000_000_000;
 const SPELL_SPREAD: f64 = 0.012;
 
