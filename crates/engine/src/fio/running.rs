@@ -40,7 +40,7 @@ pub(super) const WHOLE: Nanos = Nanos::from_millis(950);
 /// A call that ends more than this before its time has failed.
 pub(super) const SHORT: Nanos = Nanos::from_millis(50);
 
-/// Time by which fio may exceed its own before the load is called off.
+/// Longest overrun of a call of fio before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Maximum number of lines of text kept of a load.

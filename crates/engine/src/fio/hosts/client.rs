@@ -24,7 +24,7 @@ use steadfast_domain::{Halt, Nanos, Op};
 /// Interval between checks of a running client.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Time by which a client may exceed its own before the load is called off.
+/// Longest overrun of a client before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Time that a client may take to end on request.
