@@ -1,15 +1,15 @@
-//! The engine against a tuned fio, in pairs, on compressed memory, on a file in
-//! memory and on a loop device over one. Prints a Markdown table of medians.
+//! The engine compared with a tuned fio, in pairs, on compressed memory, on a file in memory and
+//! on a loop device over one. Prints a Markdown table of medians.
 //!
-//! `cargo bench -p steadfast-engine [-- uring|aio|threads] [--only TEXT] [--pairs N]`;
-//! the first forces the engine's kernel interface, `--only` takes the points
-//! whose name (`file in tmpfs RND 4K W Q32 one`) holds the text. Needs root, fio and 2 GiB of free memory.
-//! Processor times are those of the threads that do the I/O; kernel threads that
-//! work for them are in neither's count.
+//! `cargo bench -p steadfast-engine [-- uring|aio|threads] [--only TEXT] [--pairs N]`; the first
+//! forces the engine's kernel interface, `--only` selects the points whose name (`file in tmpfs
+//! RND 4K W Q32 one`) contains the text. Needs root, fio and 2 GiB of free memory. Processor
+//! times are those of the threads that do the I/O; kernel threads that work for them are not
+//! included on either side.
 //!
-//! `T_IO_URING` in the environment is the path of fio's `t/io_uring` (scripts/t-io-uring
-//! builds it), the leanest program that reads through io_uring: it reads too, one I/O a
-//! call, wherever the engine uses io_uring.
+//! `T_IO_URING` in the environment is the path of fio's `t/io_uring` (built by
+//! scripts/t-io-uring), the leanest program that reads through io_uring. If set, it also runs on
+//! read points, one I/O per call, wherever the engine uses io_uring.
 #![allow(clippy::print_stdout, reason = "its table is what it is for")]
 
 #[path = "shared/mod.rs"]
@@ -24,11 +24,11 @@ use steadfast_domain::{Bytes, Demand, Nanos, Op, Place, Step, Stimulus};
 use steadfast_engine::native::Backend;
 use steadfast_engine::{Engine, Start};
 
-/// Pairs of runs behind every median, where the command does not say.
+/// Default number of pairs of runs per median.
 const PAIRS: usize = 5;
 const SECONDS: u64 = 1;
 
-/// What one run showed.
+/// Result of one run.
 #[derive(Clone, Copy)]
 struct Run {
     iops: f64,
@@ -56,7 +56,7 @@ impl Point {
     }
 }
 
-/// What the command line asks for.
+/// The command line.
 struct Choice {
     backend: Option<Backend>,
     only: String,
@@ -130,7 +130,7 @@ fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
     let (mut ours, mut theirs, mut leanest) = (Vec::new(), Vec::new(), Vec::new());
     let lean = lean_reader(path, choice, point)?;
     for pair in 0..choice.pairs {
-        // Whoever goes first changes with every pair.
+        // The order within a pair alternates.
         for turn in 0..2 {
             if (pair + turn) % 2 == 0 {
                 ours.push(run_engine(path, choice.backend, point)?);
@@ -209,7 +209,7 @@ fn run_engine(path: &Path, forced: Option<Backend>, point: &Point) -> Fallible<R
     })
 }
 
-/// `t/io_uring`, where it is built and does what the engine does.
+/// Returns the path of `t/io_uring`, if it is set and does the same as the engine at this point.
 fn lean_reader(path: &Path, choice: &Choice, point: &Point) -> Fallible<Option<String>> {
     let program = std::env::var("T_IO_URING").ok().filter(|program| !program.is_empty());
     let is_uring = || {
@@ -221,7 +221,7 @@ fn lean_reader(path: &Path, choice: &Choice, point: &Point) -> Fallible<Option<S
     })
 }
 
-/// I/Os a second of `t/io_uring`, which tells its best second.
+/// Returns the I/Os per second of `t/io_uring` in its best second.
 fn run_lean(program: &str, path: &Path, point: &Point) -> Fallible<f64> {
     let output = Command::new(program)
         .args([&format!("-d{}", point.depth), "-s1", "-c1", "-b4096", "-B1", "-F1", "-p0", "-n1"])
@@ -229,15 +229,15 @@ fn run_lean(program: &str, path: &Path, point: &Point) -> Fallible<f64> {
         .arg(path)
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let told = text.lines().rev().find_map(|line| line.split_once("IOPS=")).map(|(_, told)| told);
-    let told = told.ok_or_else(|| format!("t/io_uring said: {text}"))?;
-    let end = told.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(told.len());
-    let times = match told[end..].chars().next() {
+    let best = text.lines().rev().find_map(|line| line.split_once("IOPS=")).map(|(_, best)| best);
+    let best = best.ok_or_else(|| format!("t/io_uring said: {text}"))?;
+    let end = best.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(best.len());
+    let times = match best[end..].chars().next() {
         Some('K') => 1e3,
         Some('M') => 1e6,
         _ => 1.0,
     };
-    Ok(told[..end].parse::<f64>()? * times)
+    Ok(best[..end].parse::<f64>()? * times)
 }
 
 fn run_fio(path: &Path, point: &Point) -> Fallible<Run> {

@@ -1,26 +1,26 @@
-//! Counting I/Os: one increment each while they run, everything else later.
+//! Accounting for I/Os: one increment each while they run, everything else later.
 //!
-//! An [`Account`] is one thread's open interval. A [`Meter`] adds the accounts
-//! of all threads up when an interval closes, off the threads that do I/O, and
-//! makes of them the intervals and the totals of a step.
+//! An [`Account`] counts one thread's open interval. When an interval closes, a [`Meter`] adds up
+//! the accounts of all threads, off the threads that do I/O, and builds the intervals and totals
+//! of a step.
 
 use steadfast_domain::measurement::{Interval, IntervalTally, StreamTally};
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Tally};
 
-/// What fits into a bucket of an [`Account`], plus one.
+/// Largest count of a bucket in an [`Account`], plus one.
 const BUCKET_LIMIT: u64 = 1 << 32;
 
-/// One thread's interval: per stream its I/Os and their response times.
+/// I/Os and response times of one thread's interval, by stream.
 #[derive(Debug, Clone)]
 pub struct Account {
     streams: Box<[StreamAccount]>,
-    /// One dense histogram per stream, one behind the other.
+    /// One dense histogram per stream, concatenated.
     buckets: Box<[u32]>,
-    /// Buckets that ran over: each entry stands for 2^32 I/Os.
+    /// Buckets that overflowed: each entry stands for 2^32 I/Os.
     overruns: Vec<usize>,
-    /// I/Os that were outstanding when the load ended: stream and response time. Filled after
-    /// the end only.
+    /// Stream and response time in nanoseconds of I/Os that were outstanding when the load ended.
+    /// Filled only after the end.
     outstanding: Vec<(u32, u64)>,
 }
 
@@ -29,36 +29,36 @@ struct StreamAccount {
     ios: u64,
     response_sum: u64,
     response_max: u64,
-    /// Bytes by which I/Os were shorter than the stream's size.
+    /// Sum of the bytes by which I/Os were shorter than the stream's size.
     missing: u64,
-    /// Bytes of I/Os whose stream has no size.
+    /// Bytes moved by I/Os of a stream without a fixed size.
     moved: u64,
 }
 
-/// Streams of a script, in an account or a meter: as [`Op::ALL`] from the due
-/// time, the same from the hand-over, and the lateness between the two.
+/// Streams of a script, in an account or a meter: the operations of [`Op::ALL`] timed from the
+/// due time, the same timed from submission, and the lateness between the two.
 const SERVED: usize = Op::ALL.len();
 const LATE: usize = 2 * SERVED;
-/// How many they are.
+/// Number of streams that account for a script.
 pub const SCRIPT_STREAMS: usize = LATE + 1;
 
-/// One I/O of a script that has completed.
+/// A completed I/O of a script.
 #[derive(Debug, Clone, Copy)]
 pub struct PlayedIo {
-    /// What it did.
+    /// Operation.
     pub op: Op,
-    /// Bytes that it moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// From its due time to its completion.
+    /// Time from its due time to its completion, in nanoseconds.
     pub response_ns: u64,
-    /// From its hand-over to its completion.
+    /// Time from its submission to its completion, in nanoseconds.
     pub served_ns: u64,
-    /// From its due time to its hand-over.
+    /// Time from its due time to its submission, in nanoseconds.
     pub late_ns: u64,
 }
 
 impl Account {
-    /// An empty account of this many streams.
+    /// Creates an empty account of this many streams.
     pub fn new(streams: usize) -> Self {
         Account {
             streams: vec![StreamAccount::default(); streams].into(),
@@ -68,12 +68,12 @@ impl Account {
         }
     }
 
-    /// Bytes of memory that an account of this many streams takes.
+    /// Returns the memory of an account of this many streams, in bytes.
     pub fn memory(streams: usize) -> u64 {
         (streams * FineHistogram::LEN * size_of::<u32>()) as u64
     }
 
-    /// Counts one I/O of `stream` that took `response_ns`.
+    /// Counts an I/O of `stream` that took `response_ns`.
     #[inline(always)]
     pub fn count(&mut self, stream: u32, response_ns: u64) {
         let account = &mut self.streams[stream as usize];
@@ -88,22 +88,22 @@ impl Account {
         }
     }
 
-    /// Counts one I/O that moved `missing` bytes less than its stream's size,
-    /// such as the last one before a limit in bytes.
+    /// Counts an I/O that moved `missing` bytes less than its stream's size, such as the last one
+    /// before a limit in bytes.
     #[cold]
     pub fn count_short(&mut self, stream: u32, response_ns: u64, missing: u64) {
         self.count(stream, response_ns);
         self.streams[stream as usize].missing += missing;
     }
 
-    /// Counts the response time of one I/O that was outstanding when the load ended: the time
-    /// that it took, or so far.
+    /// Counts the response time of an I/O that was outstanding when the load ended: its full
+    /// time, or its time so far if it has not completed.
     #[cold]
     pub fn count_outstanding(&mut self, stream: u32, response_ns: u64) {
         self.outstanding.push((stream, response_ns));
     }
 
-    /// Counts one I/O of a script.
+    /// Counts an I/O of a script.
     #[inline(always)]
     pub fn count_played(&mut self, io: &PlayedIo) {
         let (due, served) = (io.op as usize, SERVED + io.op as usize);
@@ -119,7 +119,7 @@ impl Account {
         self.overruns.push(index);
     }
 
-    /// I/Os counted since it was last emptied.
+    /// Returns the number of I/Os counted since the account was last emptied.
     pub fn ios(&self) -> u64 {
         self.streams.iter().map(|s| s.ios).sum()
     }
@@ -128,7 +128,7 @@ impl Account {
         self.outstanding.is_empty() && self.streams.iter().all(|s| s.ios == 0)
     }
 
-    /// Forgets everything that was counted.
+    /// Resets all counts to zero.
     pub fn empty(&mut self) {
         self.streams.fill(StreamAccount::default());
         self.buckets.fill(0);
@@ -137,28 +137,29 @@ impl Account {
     }
 }
 
-/// One step's accounts, added up interval by interval.
+/// The accounts of one step, added up by interval.
 #[derive(Debug)]
 pub struct Meter {
     streams: Box<[StreamMeter]>,
-    /// How many of them are the load's I/O streams; the others are of a script.
+    /// Number of streams that count as the step's I/Os; the others hold a script's times from
+    /// submission and its lateness.
     own: usize,
     intervals: Vec<Interval>,
     lateness: Vec<IntervalLateness>,
 }
 
-/// What a meter has of a played script.
+/// Results of a played script.
 #[derive(Debug)]
 pub struct Played {
-    /// By operation, from the due time.
+    /// Tallies by operation, timed from the due time.
     pub streams: Vec<StreamTally>,
-    /// The intervals of these.
+    /// Intervals of these tallies.
     pub intervals: Vec<Interval>,
-    /// By operation, from the hand-over.
+    /// Tallies by operation, timed from submission.
     pub served: Vec<StreamTally>,
-    /// From the due time to the hand-over.
+    /// Times from the due time to submission.
     pub lateness: Lateness,
-    /// The same for each interval.
+    /// The same times by interval.
     pub by_interval: Vec<IntervalLateness>,
 }
 
@@ -170,7 +171,7 @@ struct StreamMeter {
     interval: Sum,
 }
 
-/// Counts that may be added up for days.
+/// Counts wide enough to be added up for days.
 #[derive(Debug)]
 struct Sum {
     ios: u64,
@@ -178,39 +179,40 @@ struct Sum {
     response_sum: u64,
     response_max: u64,
     buckets: Box<[u64]>,
-    /// Response times that are of no I/O of `ios`.
+    /// Number of response times that belong to outstanding I/Os, which `ios` does not count.
     outstanding: u64,
 }
 
 impl Meter {
-    /// The meter of a step that applies these streams.
+    /// Creates the meter of a step that applies these streams.
     pub fn new<'s>(streams: impl IntoIterator<Item = &'s IoStream>) -> Self {
-        let of = |stream: &IoStream| StreamMeter {
+        let stream_meter = |stream: &IoStream| StreamMeter {
             op: stream.op,
             size: if stream.op == Op::Flush { 0 } else { stream.size.0 },
             step: Sum::new(),
             interval: Sum::new(),
         };
-        let streams: Box<[StreamMeter]> = streams.into_iter().map(of).collect();
+        let streams: Box<[StreamMeter]> = streams.into_iter().map(stream_meter).collect();
         let own = streams.len();
         Meter::of(streams, own)
     }
 
-    /// The meter of a step that plays a script.
+    /// Creates the meter of a step that plays a script.
     pub fn of_script() -> Self {
-        let of = |op: Op| StreamMeter { op, size: 0, step: Sum::new(), interval: Sum::new() };
+        let operation_meter =
+            |op: Op| StreamMeter { op, size: 0, step: Sum::new(), interval: Sum::new() };
         let ops = Op::ALL.into_iter().chain(Op::ALL).chain([Op::Flush]);
-        Meter::of(ops.map(of).collect(), SERVED)
+        Meter::of(ops.map(operation_meter).collect(), SERVED)
     }
 
     fn of(streams: Box<[StreamMeter]>, own: usize) -> Self {
         Meter { streams, own, intervals: Vec::new(), lateness: Vec::new() }
     }
 
-    /// Closes an interval: adds the threads' accounts up and empties them.
+    /// Closes an interval: adds the threads' accounts to it and empties them.
     ///
-    /// `begin` and `end` count from the measurement's beginning; an interval in
-    /// which nothing completed is kept too.
+    /// `begin` and `end` are relative to the start of the measurement. An interval in which
+    /// nothing completed is kept as well.
     pub fn close_interval<'a>(
         &mut self,
         accounts: impl IntoIterator<Item = &'a mut Account>,
@@ -238,32 +240,32 @@ impl Meter {
         &self.intervals[place]
     }
 
-    /// Whether any I/O was added to the open interval.
+    /// Returns true if any I/O was added to the open interval.
     pub fn has_open_ios(&self) -> bool {
         self.streams.iter().any(|stream| stream.interval.ios > 0)
     }
 
-    /// I/Os of all closed intervals, flushes too.
+    /// Returns the I/Os of all closed intervals, including flushes.
     pub fn ios(&self) -> u64 {
         self.streams[..self.own].iter().map(|s| s.step.ios).sum()
     }
 
-    /// Bytes of all closed intervals.
+    /// Returns the bytes moved in all closed intervals.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.streams[..self.own].iter().map(|s| s.step.bytes).sum())
     }
 
-    /// The end of the last interval.
+    /// Returns the end of the last interval; zero before the first.
     pub fn elapsed(&self) -> Nanos {
         self.intervals.last().map_or(Nanos::ZERO, |interval| interval.end)
     }
 
-    /// The step's tallies, in the order of its streams, and its intervals.
+    /// Returns the step's tallies, in the order of its streams, and its intervals.
     pub fn finish(self) -> (Vec<StreamTally>, Vec<Interval>) {
         (tallies(&self.streams[..self.own]), self.intervals)
     }
 
-    /// What a script's step did; operations without an I/O are left out.
+    /// Returns the results of a played script, without operations that had no I/O.
     pub fn finish_script(self) -> Played {
         let any = |mut all: Vec<StreamTally>| {
             all.retain(|stream| stream.tally.ios > 0);
@@ -281,8 +283,8 @@ impl Meter {
         }
     }
 
-    /// Adds an account, whose first stream is this one of the meter's, to the open interval,
-    /// and empties it.
+    /// Adds an account to the open interval and empties it. `first` is the meter's stream that
+    /// corresponds to the account's first.
     pub fn add(&mut self, account: &mut Account, first: usize) {
         if account.is_empty() {
             return;
@@ -312,8 +314,8 @@ impl Meter {
         account.empty();
     }
 
-    /// Adds the response time of an I/O of this stream that was outstanding when the load
-    /// ended. It belongs to the step and to no interval.
+    /// Adds the response time of an I/O that was outstanding when the load ended. It counts
+    /// toward the step and toward no interval.
     pub fn add_outstanding(&mut self, stream: usize, response_ns: u64) {
         let step = &mut self.streams[stream].step;
         step.outstanding += 1;
@@ -322,7 +324,7 @@ impl Meter {
         step.buckets[FineHistogram::index(response_ns)] += 1;
     }
 
-    /// One direction's part of the interval that is being closed.
+    /// Returns the tally of one operation in the interval being closed; `None` if it had no I/O.
     fn direction(&self, op: Op) -> Option<IntervalTally> {
         let mut sum: Option<Sum> = None;
         let own = self.streams[..self.own].iter();

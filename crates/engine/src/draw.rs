@@ -22,18 +22,18 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::Zone;
 use steadfast_domain::{Bytes, IoStream, Op, Order, Stimulus};
 
-/// One I/O to be done.
+/// An I/O to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn {
-    /// The stream that it belongs to, by position in the stimulus.
+    /// Index of its stream in the stimulus.
     pub stream: u32,
-    /// What it does.
+    /// Operation.
     pub op: Op,
     /// Forced unit access.
     pub fua: bool,
-    /// Its first byte on the device.
+    /// Offset of its first byte on the device.
     pub offset: u64,
-    /// Its size in bytes; 0 for a flush.
+    /// Size in bytes; 0 for a flush.
     pub size: u32,
 }
 
@@ -45,7 +45,7 @@ pub struct DrawPlan {
     cursors: Box<[SequentialCursor]>,
 }
 
-/// How one stream's I/Os are made.
+/// One stream, resolved to bytes.
 #[derive(Debug)]
 struct StreamPlan {
     op: Op,
@@ -56,17 +56,17 @@ struct StreamPlan {
 
 #[derive(Debug)]
 enum Placing {
-    /// A flush is nowhere.
+    /// A flush, which has no offset.
     Nowhere,
-    /// One zone: no choice to be made.
+    /// Random in a single zone.
     Uniform(Positions),
-    /// Several zones.
+    /// Random in several zones, chosen by weight.
     Zoned { choice: AliasTable, zones: Box<[Positions]> },
-    /// Segments, all equally likely.
+    /// Random in segments, all equally likely.
     Scattered(Scattered),
-    /// The cursor of this index.
+    /// Sequential; `cursor` is an index into the plan's cursors.
     Sequential { cursor: u32, positions: Positions },
-    /// The cursor of this index, through segments.
+    /// Sequential through segments; `cursor` is an index into the plan's cursors.
     SequentialScattered { cursor: u32, scattered: Scattered },
 }
 
@@ -78,15 +78,15 @@ struct Positions {
     alignment: u64,
 }
 
-/// The aligned positions of equal segments: those of one, from every start.
+/// The aligned positions of segments of equal size.
 #[derive(Debug, Clone)]
 struct Scattered {
-    /// In order; at least one.
+    /// Offset of each segment, ascending; at least one.
     starts: Arc<[u64]>,
     within: Positions,
 }
 
-/// A position that several threads, and perhaps several streams, advance.
+/// A position that several threads, and possibly several streams, advance.
 #[derive(Debug)]
 struct SequentialCursor {
     key: String,
@@ -95,10 +95,12 @@ struct SequentialCursor {
 }
 
 impl DrawPlan {
-    /// Resolves a stimulus; every sequential position begins at the beginning.
+    /// Resolves a stimulus; every sequential cursor starts at the beginning of its range.
     ///
-    /// Fails, with a sentence, where a stream or a zone has no room for a
-    /// single I/O or where streams with one cursor have different ranges.
+    /// # Errors
+    ///
+    /// A sentence, if a stream or a zone has no room for a single I/O or if streams that share a
+    /// cursor have different ranges.
     pub fn new(stimulus: &Stimulus) -> Result<Self, String> {
         if let Some(fault) = stimulus.fault() {
             return Err(fault);
@@ -119,11 +121,11 @@ impl DrawPlan {
         Ok(plan)
     }
 
-    /// Has every sequential position go on at the byte offset that `cursors` has
-    /// for it; one that is absent, or outside its range, begins at the beginning.
+    /// Sets every sequential cursor to its byte offset in `cursors`. A cursor that is missing
+    /// there, or lies outside its range, starts at the beginning of its range.
     #[must_use]
     pub fn going_on_from(self, cursors: &BTreeMap<String, Bytes>) -> Self {
-        // Of streams that share a position, the first says where it may lie.
+        // The first of the streams that share a cursor decides where it may lie.
         for stream in self.streams.iter().rev() {
             match &stream.place {
                 Placing::Sequential { cursor, positions } => {
@@ -138,7 +140,7 @@ impl DrawPlan {
         self
     }
 
-    /// The byte offset of every sequential position's next I/O.
+    /// Returns the byte offset of every sequential cursor's next I/O.
     pub fn cursors(&self) -> BTreeMap<String, Bytes> {
         self.cursors
             .iter()
@@ -152,10 +154,10 @@ fn transfer_size(stream: &IoStream) -> Result<u32, String> {
         .map_err(|_| format!("'{stream}': a transfer of {} is more than 4 GiB", stream.size))
 }
 
-/// Where a stimulus's I/Os may land.
+/// Area in which a stimulus's I/Os lie.
 struct LandingArea<'a> {
     stimulus: &'a Stimulus,
-    /// Where the segments of the active range begin, if it has any.
+    /// Offsets of the segments of the active range; `None` if it has no segments.
     starts: Option<Arc<[u64]>>,
 }
 
@@ -166,7 +168,7 @@ fn segment_starts(stimulus: &Stimulus) -> Result<Option<Arc<[u64]>>, String> {
 }
 
 impl LandingArea<'_> {
-    /// A stream's positions in the segments; `None` where there are none.
+    /// Returns a stream's positions in the segments; `None` if there are no segments.
     fn scattered(&self, stream: &IoStream) -> Result<Option<Scattered>, String> {
         let (Some(starts), Some(segments)) = (&self.starts, self.stimulus.active_range.segments)
         else {
@@ -216,8 +218,8 @@ fn sequential_placing(
     Ok(Placing::Sequential { cursor, positions })
 }
 
-/// Finds the stream's cursor among those that exist, or makes it. `begin` is the
-/// position at an offset or behind it.
+/// Returns the index of the stream's cursor, and creates it if it does not exist. `begin` rounds
+/// an offset up to a position.
 fn cursor_of(
     stream: &IoStream,
     range: (u64, u64),
@@ -263,8 +265,8 @@ fn whole_range(stimulus: &Stimulus) -> (u64, u64) {
     (range.start.0, range.start.0.saturating_add(range.length.0))
 }
 
-/// A zone in bytes. Its edges are rounded down to the stream's alignment, so
-/// that neighboring zones leave no position out.
+/// Returns a zone in bytes. Its edges are rounded down to the stream's alignment, so that
+/// adjacent zones leave no position out.
 fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64) {
     let (start, end) = whole_range(stimulus);
     let alignment = stream.alignment().0;
@@ -278,7 +280,7 @@ fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64)
 }
 
 impl Positions {
-    /// The positions at which a stream's I/O lies wholly inside `range`.
+    /// Returns the positions at which a stream's I/O lies entirely inside `range`.
     fn within(range: (u64, u64), stream: &IoStream) -> Result<Self, String> {
         let (alignment, size) = (stream.alignment().0, stream.size.0);
         let first = range.0.checked_next_multiple_of(alignment);
@@ -294,26 +296,26 @@ impl Positions {
         }
     }
 
-    /// The position of index `n`.
+    /// Returns the offset of position `n`.
     #[inline(always)]
     fn at(&self, n: u64) -> u64 {
         self.first + n * self.alignment
     }
 
-    /// `offset` rounded up to a position, or the first where there is none left.
+    /// Rounds `offset` up to a position; past the last one, returns the first.
     #[inline(always)]
     fn clamp(&self, offset: u64) -> u64 {
         let aligned = self.aligned(offset.max(self.first) - self.first);
         if aligned <= self.last() { self.first + aligned } else { self.first }
     }
 
-    /// How far the last position is from the first.
+    /// Returns the distance from the first to the last position in bytes.
     #[inline(always)]
     fn last(&self) -> u64 {
         (self.count - 1) * self.alignment
     }
 
-    /// `above` rounded up to the alignment.
+    /// Rounds `above` up to the alignment.
     #[inline(always)]
     fn aligned(&self, above: u64) -> u64 {
         let rest = if self.alignment.is_power_of_two() {
@@ -326,15 +328,15 @@ impl Positions {
 }
 
 impl Scattered {
-    /// Any position of any segment: they all have as many.
+    /// Returns a random position of a random segment. All segments have equally many positions.
     #[inline(always)]
     fn any(&self, random: &mut Random) -> u64 {
         let segment = random.below(self.starts.len() as u64);
         self.starts[segment as usize] + self.within.at(random.below(self.within.count))
     }
 
-    /// `offset` rounded up to a position of this segment or the next, or the
-    /// first of all where there is none left.
+    /// Rounds `offset` up to a position in this segment or the next; past the last one, returns
+    /// the first of all.
     #[inline]
     fn clamp(&self, offset: u64) -> u64 {
         let last = self.within.last();
@@ -347,14 +349,14 @@ impl Scattered {
 }
 
 impl SequentialCursor {
-    /// Goes on where an earlier load left it.
+    /// Continues where an earlier load left the cursor.
     fn place(&self, cursors: &BTreeMap<String, Bytes>, clamp: impl Fn(u64) -> u64) {
         let at = cursors.get(&self.key).map_or(self.range.0, |cursor| cursor.0);
         self.next.store(clamp(at), Ordering::Relaxed);
     }
 
-    /// The offset of this I/O; moves on to the one behind it. `clamp` gives the
-    /// position at an offset or behind it.
+    /// Returns the offset of this I/O and advances to the next. `clamp` rounds an offset up to a
+    /// position.
     #[inline(always)]
     fn advance(&self, clamp: impl Fn(u64) -> u64, size: u32) -> u64 {
         let mut seen = self.next.load(Ordering::Relaxed);
@@ -378,12 +380,12 @@ pub struct Drawer {
 }
 
 impl Drawer {
-    /// Thread number `thread` of a load with this seed.
+    /// Creates the source of thread number `thread` of a load with this seed.
     pub fn new(plan: Arc<DrawPlan>, seed: u64, thread: u32) -> Self {
         Drawer { plan, random: Random::new(seed, u64::from(thread)) }
     }
 
-    /// The next I/O.
+    /// Draws the next I/O.
     #[inline]
     pub fn draw(&mut self) -> Drawn {
         let plan = &*self.plan;
@@ -415,7 +417,7 @@ struct AliasTable {
     columns: Box<[Column]>,
 }
 
-/// A column gives its own index below `threshold` (of 2^64), `alias` above.
+/// Yields its own index below `threshold` (of 2^64), `alias` above.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     threshold: u64,
@@ -423,7 +425,7 @@ struct Column {
 }
 
 impl AliasTable {
-    /// `None` where all weights are 0.
+    /// Builds the table; `None` if all weights are 0.
     fn new(weights: &[u32]) -> Option<Self> {
         let total: u128 = weights.iter().map(|w| u128::from(*w)).sum();
         if total == 0 || u32::try_from(weights.len()).is_err() {
@@ -436,8 +438,8 @@ impl AliasTable {
             (0..count).partition(|i| shares[*i] < total);
         let mut columns: Vec<Column> =
             (0..count).map(|i| Column { threshold: u64::MAX, alias: i as u32 }).collect();
-        // The shares add up to count x total, so that whatever lies below the
-        // mean finds one above it to be filled from.
+        // The shares add up to count x total, so for each column below the mean there is one
+        // above it to fill it from.
         while let (Some(low), Some(high)) = (below.pop(), above.last().copied()) {
             let threshold = (shares[low] << 64) / total;
             columns[low] = Column { threshold: threshold as u64, alias: high as u32 };
@@ -470,14 +472,14 @@ pub(crate) struct Random {
 }
 
 impl Random {
-    /// The generator of this seed and lane; lanes are independent.
+    /// Creates the generator of this seed and lane; lanes are independent.
     pub(crate) fn new(seed: u64, lane: u64) -> Self {
         let base = mix64(mix64(seed) ^ mix64(!lane));
         let word = |n: u64| mix64(base.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         Random { state: [word(1), word(2), word(3), word(4) | 1] }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> u64 {
         let s = &mut self.state;
@@ -492,7 +494,7 @@ impl Random {
         result
     }
 
-    /// Exactly uniform in `0..bound`; `bound` is at least 1.
+    /// Returns a number that is exactly uniform in `0..bound`; `bound` is at least 1.
     #[inline(always)]
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let mut product = u128::from(self.next()) * u128::from(bound);
@@ -502,8 +504,8 @@ impl Random {
         (product >> 64) as u64
     }
 
-    /// The rare rest of [`Self::below`]: draws again while the low half lies in
-    /// the part of 2^64 that `bound` does not divide evenly.
+    /// The rare slow path of [`Self::below`]: draws again while the low half lies in the part of
+    /// 2^64 that `bound` does not divide evenly.
     #[cold]
     fn reject(&mut self, mut product: u128, bound: u64) -> u128 {
         let uneven = bound.wrapping_neg() % bound;
@@ -513,7 +515,7 @@ impl Random {
         product
     }
 
-    /// Uniform in (0, 1].
+    /// Returns a number that is uniform in (0, 1].
     pub(crate) fn fraction(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
@@ -541,7 +543,7 @@ mod tests {
         IoStream::new(Op::Read, Order::Random, Bytes(size))
     }
 
-    /// Pearson's statistic, as standard deviations above its mean.
+    /// Returns Pearson's statistic as standard deviations above its mean.
     fn chi_square_excess(counts: &[u64], expected: &[f64]) -> f64 {
         let statistic: f64 =
             counts.iter().zip(expected).map(|(c, e)| (*c as f64 - e).powi(2) / e).sum();
@@ -768,7 +770,8 @@ mod tests {
             let drawn: Vec<u64> = (0..61).map(|n| drawers[n % 2].draw().offset).collect();
             let expected: Vec<u64> = once.iter().cycle().take(61).copied().collect();
             assert_eq!(drawn, expected);
-            // A later load goes on there; one on other segments with the next of those.
+            // A later load continues there. From an offset outside the segments it starts at the
+            // next segment.
             let cursors = plan.cursors();
             let later = DrawPlan::new(&wanted).unwrap().going_on_from(&cursors);
             assert_eq!(Drawer::new(Arc::new(later), 2, 0).draw().offset, once[61 % 28]);

@@ -1,4 +1,4 @@
-//! What every engine does: it prepares a step, applies it, and ends a load.
+//! What every engine does: prepare a step, apply it, end a load.
 
 use crate::prepared::{Prepared, Refusal};
 use crate::start::Start;
@@ -6,24 +6,28 @@ use steadfast_domain::measurement::Interval;
 use steadfast_domain::{Caveat, Halt, Measurement, Nanos, Step};
 use steadfast_host::{Directory, Target};
 
-/// Waits until a load may begin: the moment, as [`Start::begins`] has it.
+/// Waits until a load may begin and returns the time, as in [`Start::begins`].
 pub type Agree<'a> = &'a mut dyn FnMut() -> Result<Option<Nanos>, Halt>;
 
 /// Applies loads to a device.
 pub trait Engine: Send {
-    /// Its name and what it could and could not use here, in one line.
+    /// Returns the engine's name and what it could and could not use on this host, in one line.
     fn describe(&self) -> String;
 
-    /// Makes what the step needs, or says why it cannot be applied, before
-    /// anything is touched. What was prepared is not refused afterwards.
+    /// Allocates what the step needs before anything is touched. A prepared step is not refused
+    /// afterwards.
+    ///
+    /// # Errors
+    ///
+    /// Why the step cannot be applied.
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal>;
 
-    /// Applies a step and returns what it did. `watch` is called about once a
-    /// second with each finished interval.
+    /// Applies a step and returns its measurement. `watch` is called about once a second with
+    /// each finished interval.
     ///
-    /// A step with a `cut` leaves its load running when the cut comes first; a
-    /// step that `continues` takes over the running load, or, where none is
-    /// running (a resumed run), starts it from `start`.
+    /// A step with a `cut` leaves its load running if the cut comes first. A step that
+    /// `continues` takes over the running load or, if none is running (a resumed run), starts it
+    /// from `start`.
     fn apply(
         &mut self,
         prepared: Prepared,
@@ -31,9 +35,9 @@ pub trait Engine: Send {
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt>;
 
-    /// The same for a step that begins together with those of other targets: `agree` waits
-    /// for them and gives the moment, in place of `start`'s. An engine that can makes its
-    /// threads and memory first, so that nothing but the moment is left to wait for.
+    /// Applies a step that begins together with those of other targets: `agree` waits for them
+    /// and returns the time, which replaces `start.begins`. An engine that can creates its
+    /// threads and memory first, so that it only has to wait for that time.
     fn apply_with_others(
         &mut self,
         prepared: Prepared,
@@ -56,25 +60,24 @@ pub trait Engine: Send {
         self.apply(prepared, start, watch)
     }
 
-    /// Ends a load that a cut left running, waiting for its outstanding I/Os.
+    /// Ends a load that a cut left running and waits for its outstanding I/Os.
     fn end_load(&mut self);
 }
 
 /// An engine that holds an armed target.
 pub trait OnTarget: Engine {
-    /// What it drives.
+    /// Returns the target that the engine drives.
     fn target(&self) -> &Target;
 
-    /// What it drives, to be purged or set. Ends a load that still runs.
+    /// Returns the target, to be purged or configured. Ends a load that still runs.
     fn target_mut(&mut self) -> &mut Target;
 
-    /// From now on, files that the engine keeps go into the directory of a run.
+    /// From now on, stores files that the engine keeps in a run directory.
     fn keep_files_in(&mut self, run: &Directory) {
         let _ = run;
     }
 
-    /// What a reader of the numbers should know and that came up since this was
-    /// last asked.
+    /// Returns the caveats about the numbers that arose since the last call.
     fn take_caveats(&mut self) -> Vec<Caveat> {
         Vec::new()
     }

@@ -1,24 +1,24 @@
-//! What becomes of a load that a cut left running when the next step comes.
+//! Handover of a load that a cut left running to the next step.
 
 use steadfast_domain::{Halt, Load, Step};
 
-/// A load that runs.
+/// A running load.
 pub(crate) trait Runs {
-    /// Whether it is this one.
+    /// Returns true if it runs this load.
     fn is_of(&self, load: &Load) -> bool;
 }
 
-/// The running load, for the step that comes.
+/// The running load as the next step finds it.
 pub(crate) enum Handover<R> {
-    /// The step goes on with it.
+    /// The step continues the running load.
     Same(R),
-    /// The step continues another one, and is refused.
+    /// The step continues a different load and is refused.
     Other(R, Halt),
-    /// The step begins a load: what may still run is to be ended.
+    /// The step begins a load; one that still runs has to be ended.
     New,
 }
 
-/// Whether a step only takes over the load that runs.
+/// Returns true if a step only takes over the running load.
 pub(crate) fn goes_on<R: Runs>(running: &Option<R>, step: &Step) -> bool {
     step.continues && running.as_ref().is_some_and(|running| running.is_of(&step.load))
 }

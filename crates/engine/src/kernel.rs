@@ -1,8 +1,8 @@
-//! What this kernel and this host give to whoever moves data here: the interface
-//! that carries a target's I/Os, and memory.
+//! Kernel resources for engines that move data: the interface that carries a target's I/Os, and
+//! memory.
 //!
-//! Below every engine that drives a real target: [`crate::native`] uses the
-//! interface itself, [`crate::fio`] has fio use the same one.
+//! Used by every engine that drives a real target: [`crate::native`] uses the interface itself,
+//! [`crate::fio`] has fio use the same one.
 
 use io_uring::{Builder, IoUring};
 use std::os::fd::AsRawFd;
@@ -10,14 +10,14 @@ use std::{fmt, io};
 use steadfast_domain::DirectBuffer;
 use steadfast_host::Target;
 
-/// Which kernel interface carries the I/Os.
+/// Kernel interface that carries the I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     /// io_uring.
     Uring,
     /// Linux AIO, `io_submit`.
     Aio,
-    /// `pread` and `pwrite`: a thread for every outstanding I/O.
+    /// `pread` and `pwrite`, with one thread per outstanding I/O.
     Threads,
 }
 
@@ -31,20 +31,20 @@ impl fmt::Display for Backend {
     }
 }
 
-/// All of them, best first.
+/// All interfaces, best first.
 const BACKENDS: [Backend; 3] = [Backend::Uring, Backend::Aio, Backend::Threads];
 
-/// Said where a target has no `NOWAIT` I/O.
+/// Note for a target that does not support `NOWAIT` I/O.
 const WHY_NOT_URING: &str =
     " (io_uring would pass every I/O of this target through a kernel thread)";
 
-/// A way to set a ring up and what to call it.
+/// One way to set up a ring.
 struct Setup {
     name: &'static str,
     apply: fn(&mut Builder) -> &mut Builder,
 }
 
-/// The ways, best first; older kernels refuse the first ones with `EINVAL`.
+/// Ways to set up a ring, best first; older kernels refuse the first ones with `EINVAL`.
 const SETUPS: [Setup; 5] = [
     Setup {
         name: "single issuer, deferred task work, no index array",
@@ -62,8 +62,9 @@ const SETUPS: [Setup; 5] = [
     Setup { name: "no setup flags (kernel before 5.19)", apply: |b| b },
 ];
 
-/// A ring for `depth` I/Os and how it was set up; the kernel's error where there
-/// is none at all.
+/// Creates a ring for `depth` I/Os and returns it with a description of its setup.
+///
+/// Errors: the kernel's, if it provides no ring at all.
 pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
     let entries = (depth + 1).next_power_of_two();
     let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
@@ -79,7 +80,9 @@ pub(crate) fn ring(depth: u32) -> io::Result<(IoUring, &'static str)> {
     Err(refusal)
 }
 
-/// The best interface for a target, and what to call it.
+/// Returns the best interface for a target and its description.
+///
+/// Errors: why none works.
 pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
     if begins_at_once(target) {
         return choose(&BACKENDS);
@@ -87,7 +90,9 @@ pub(crate) fn preferred(target: &Target) -> Result<(Backend, String), String> {
     choose(&BACKENDS[1..]).map(|(backend, name)| (backend, name + WHY_NOT_URING))
 }
 
-/// The first of these interfaces that works here, and what to call it.
+/// Returns the first of these interfaces that works on this host and its description.
+///
+/// Errors: why none of them works.
 pub(crate) fn choose(wanted: &[Backend]) -> Result<(Backend, String), String> {
     let mut said = Vec::new();
     for backend in wanted.iter().copied() {
@@ -110,19 +115,19 @@ fn probe(backend: Backend) -> io::Result<String> {
     }
 }
 
-/// Whether this kernel and its limits give an AIO context at all.
+/// Checks that this kernel and its limits allow an AIO context.
 fn probe_aio() -> io::Result<()> {
     let mut context: libc::c_ulong = 0;
-    // SAFETY: `context` is zero, as the call wants it, and valid to write to.
+    // SAFETY: `context` is zero, as the call requires, and valid to write to.
     if unsafe { libc::syscall(libc::SYS_io_setup, 1, &raw mut context) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the context was just made and has no I/O.
+    // SAFETY: the context was just created and has no I/O.
     unsafe { libc::syscall(libc::SYS_io_destroy, context) };
     Ok(())
 }
 
-/// The setting `kernel.io_uring_disabled`; `None` on kernels without it.
+/// Returns the setting `kernel.io_uring_disabled`; `None` on kernels without it.
 fn io_uring_disabled() -> Option<u32> {
     let text = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok()?;
     text.trim().parse().ok()
@@ -131,35 +136,37 @@ fn io_uring_disabled() -> Option<u32> {
 fn missing(backend: Backend, error: &io::Error) -> String {
     let advice = match (backend, error.raw_os_error()) {
         (Backend::Uring, Some(libc::EPERM)) => match io_uring_disabled() {
-            Some(0) => ": forbidden by a filter of system calls, such as that of a container",
+            Some(0) => ": forbidden by a system call filter, such as that of a container",
             Some(1) => {
-                ": for root and the group kernel.io_uring_group only; 'sysctl \
+                ": allowed only for root and the group kernel.io_uring_group; 'sysctl \
                  kernel.io_uring_disabled=0' allows it"
             }
-            Some(_) => ": switched off; 'sysctl kernel.io_uring_disabled=0' allows it",
+            Some(_) => ": disabled; 'sysctl kernel.io_uring_disabled=0' allows it",
             None => ": forbidden on this host",
         },
-        (Backend::Uring, Some(libc::ENOSYS)) => ": this kernel does not have it",
-        (Backend::Aio, Some(libc::EAGAIN)) => ": 'sysctl fs.aio-max-nr' is used up",
+        (Backend::Uring, Some(libc::ENOSYS)) => ": not supported by this kernel",
+        (Backend::Aio, Some(libc::EAGAIN)) => {
+            ": the limit fs.aio-max-nr is reached; raise it with sysctl"
+        }
         _ => "",
     };
     format!("no {backend} ({error}{advice})")
 }
 
-/// Whether the target's I/Os can be begun without blocking.
+/// Returns true if the target's I/Os can be issued without blocking.
 fn begins_at_once(target: &Target) -> bool {
     let length = target.offset_alignment().max(512) as usize;
     let mut buffer = DirectBuffer::new(length);
     let bytes = &mut buffer[..length];
     let part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
-    // SAFETY: the buffer is that long and lives until the call is over.
+    // SAFETY: the buffer has this length and outlives the call.
     let moved =
         unsafe { libc::preadv2(target.fd().as_raw_fd(), &raw const part, 1, 0, libc::RWF_NOWAIT) };
     moved >= 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP)
 }
 
-/// Registered buffers count as locked memory; a limit that stays low is no
-/// reason to fail, the kernel then goes without registration.
+/// Raises the limit on locked memory, which includes registered buffers. If it stays low, the
+/// kernel only refuses the registration.
 pub(crate) fn raise_locked_memory_limit() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is a valid structure to write to and to read.
@@ -171,7 +178,7 @@ pub(crate) fn raise_locked_memory_limit() {
     }
 }
 
-/// Half of the machine's memory, in bytes: what transfers may take at most.
+/// Returns the maximum memory for transfers in bytes: half of the machine's memory.
 pub(crate) fn transfer_memory_limit() -> u64 {
     // SAFETY: all-zero is a valid value of this plain structure.
     let mut facts: libc::sysinfo = unsafe { std::mem::zeroed() };

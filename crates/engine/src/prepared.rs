@@ -1,10 +1,8 @@
-//! A [`Prepared`] step: what an engine has found that it can do, and what it
-//! needs to do it.
+//! A [`Prepared`] step: a step that an engine can apply, with everything made for it.
 //!
-//! Everything that can be made of a step without touching the device is made
-//! once, here, before the step begins: the plan that I/Os are drawn from, an opened
-//! script, the content of a data pattern, fio's options. What cannot be done is said at the
-//! same moment, as a [`Refusal`].
+//! Everything that can be made without touching the device is made once, before the step begins:
+//! the plan that I/Os are drawn from, an opened script, the content of a data pattern, fio's
+//! options. A step that cannot be applied is refused at the same time, with a [`Refusal`].
 
 use std::any::Any;
 use std::fmt;
@@ -15,7 +13,7 @@ use steadfast_domain::{Halt, Load, Step};
 pub struct Refusal(pub String);
 
 impl Refusal {
-    /// As the end of a run that has come to this step.
+    /// Returns the refusal as the end of a run at this step.
     pub fn of(self, step: &Step) -> Halt {
         Halt::Refused(format!("{}: {self}", step.place))
     }
@@ -39,19 +37,19 @@ impl From<String> for Refusal {
 #[derive(Debug)]
 pub struct Prepared {
     step: Step,
-    /// What its engine made for it, of a type that only this engine knows. Nothing, where
-    /// the load that the step continues has all that it needs.
+    /// Data that the engine made for the step, of a type known only to that engine; `None` if the
+    /// step continues a load that has everything it needs.
     made: Option<Box<dyn Any + Send>>,
 }
 
 impl Prepared {
-    /// A step for an engine that needs nothing made beforehand.
+    /// Creates a step for an engine that prepares nothing.
     pub fn plain(step: Step) -> Self {
         Prepared { step, made: None }
     }
 
-    /// A step with what its engine makes of its load, unless it `goes_on` with the load
-    /// that runs.
+    /// Creates a step with the data that `make` builds from its load, unless the step only
+    /// `goes_on` with the running load.
     pub(crate) fn with<M: Any + Send>(
         step: &Step,
         goes_on: bool,
@@ -64,12 +62,12 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// The step.
+    /// Returns the step.
     pub fn step(&self) -> &Step {
         &self.step
     }
 
-    /// The step, and what this engine made for it.
+    /// Returns the step and the data that this engine made for it.
     pub(crate) fn into_parts<M: Any>(self) -> (Step, Option<M>) {
         let made = self.made.and_then(|made| made.downcast::<M>().ok());
         (self.step, made.map(|made| *made))

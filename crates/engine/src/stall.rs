@@ -1,46 +1,45 @@
-//! Noticing that the program itself stood still: stopped by a signal, frozen
-//! with its control group, suspended with its machine, or paused with it.
+//! Detection of stalls of the program itself: stopped by a signal, frozen with its control group,
+//! or suspended or paused with its machine.
 //!
-//! A thread that asked to be woken and wakes much later than it asked has either
-//! waited for a processor, which the kernel keeps account of, or could not run
-//! at all. The first is a busy machine, on which other threads may well have
-//! run, and is no stall. What is left is one, as far as no thread that does
-//! I/O was seen to run meanwhile. That a device is slow shows in none of it.
+//! A thread that wakes much later than requested has either waited for a processor, which the
+//! kernel accounts for, or could not run at all. The first means a busy machine, where other
+//! threads may well have run, and is no stall. The rest of the delay is a stall, as far as no
+//! thread that does I/O was seen to run meanwhile. A slow device causes neither.
 
 use std::time::Duration;
 use steadfast_domain::measurement::Stall;
 use steadfast_domain::{Halt, Measurement, Nanos, Step, measurement::Stalling};
 use steadfast_host::RunQueueTime;
 
-/// A thread that wakes this late has stood still; so has one that did not look
-/// at the clock for so long. Timers are late by less, also on virtual machines.
+/// A thread that wakes this late, or has not read the clock for this long, was stalled.
+/// Timers are late by less, on virtual machines too.
 pub(crate) const LATE: Duration = Duration::from_millis(50);
 
-/// Watches over one thread's waits.
+/// Detects late wake-ups of one thread.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
     run_queue: RunQueueTime,
 }
 
-/// A wait that ended too late.
+/// A wait that ended too late; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Late {
-    /// When it should have ended, and when it did.
+    /// Times at which it should have ended and at which it did.
     pub due: u64,
     pub woke: u64,
-    /// How much of that the thread waited for a processor.
+    /// Part of the delay that the thread waited for a processor.
     pub queued: u64,
-    /// How long the machine was suspended, which not every clock counts.
+    /// Time that the machine was suspended, which not every clock counts.
     pub suspended: u64,
 }
 
 impl Watchdog {
-    /// For the waits of the calling thread.
+    /// Creates a watchdog for the waits of the calling thread.
     pub(crate) fn new() -> Watchdog {
         Watchdog { run_queue: RunQueueTime::of_this_thread() }
     }
 
-    /// Waits, and tells if that took much longer than `time`. `now` is in
+    /// Waits, and returns the delay if the wait took much longer than `time`. `now` returns
     /// nanoseconds.
     pub(crate) fn over<R>(
         &self,
@@ -49,8 +48,8 @@ impl Watchdog {
         wait: impl FnOnce() -> R,
     ) -> (R, Option<Late>) {
         let queued = self.run_queue.nanos();
-        // In such an order that a pause between two clocks never adds to the
-        // time that the machine was suspended.
+        // The clocks are read in an order in which a pause between two readings never adds to the
+        // suspended time.
         let (monotonic, boot) = (nanos_of(libc::CLOCK_MONOTONIC), nanos_of(libc::CLOCK_BOOTTIME));
         let begun = now();
         let result = wait();
@@ -69,9 +68,9 @@ impl Watchdog {
 }
 
 impl Late {
-    /// The part of a measured time, from `begin` to `end`, in which nobody could
-    /// run; in `idle` nanoseconds of the delay, no thread that does I/O was seen
-    /// to.
+    /// Returns the stall within a measured time from `begin` to `end`: the part of the delay in
+    /// which nothing could run. `idle` is the part of the delay, in nanoseconds, in which no
+    /// thread that does I/O was seen to run.
     pub(crate) fn stall(&self, idle: u64, (begin, end): (u64, u64)) -> Option<Stall> {
         let late = self.woke.min(end).saturating_sub(self.due.max(begin));
         let lasted = idle.min(late).saturating_sub(self.queued).max(self.suspended);
@@ -80,7 +79,7 @@ impl Late {
     }
 }
 
-/// The part of a time without a look at the clock that lies in a wait's delay.
+/// Returns how much of a time without a clock reading lies in a wait's delay.
 pub(crate) fn overlap((from, to): (u64, u64), late: &Late) -> u64 {
     to.min(late.woke).saturating_sub(from.max(late.due))
 }
@@ -92,7 +91,7 @@ fn nanos_of(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The measurement, unless it was stalled for so long that its step is void.
+/// Returns the measurement. Errors: it was stalled for so long that its step is void.
 pub(crate) fn unless_void(measurement: Measurement, step: &Step) -> Result<Measurement, Halt> {
     if measurement.stalling() != Stalling::Void {
         return Ok(measurement);
@@ -130,16 +129,16 @@ mod tests {
         };
         assert_eq!(late.stall(u64::MAX, (4_000 * MS, u64::MAX)).unwrap().at, Nanos::from_secs(6));
         assert_eq!(lasted(late, 9_999), Some(3_000 * MS));
-        // The threads that do I/O ran for a part of it, or nearly all of it.
+        // The threads that do I/O ran for a part of the delay, or nearly all of it.
         assert_eq!(lasted(late, 1_000), Some(1_000 * MS));
         assert_eq!(lasted(late, 40), None);
-        // A busy machine: the thread stood in the queue all the time.
+        // A busy machine: the thread was runnable but not scheduled nearly all the time.
         let busy = Late { queued: 2_990 * MS, ..late };
         assert_eq!(lasted(busy, 9_999), None);
-        // The measured time began or ended within.
+        // The measured time began or ended within the delay.
         let within = late.stall(u64::MAX, (11_000 * MS, 12_500 * MS)).unwrap();
         assert_eq!((within.at, within.lasted), (Nanos::ZERO, Nanos(1_500 * MS)));
-        // Suspended: some clocks stand still.
+        // Suspended: some clocks do not advance.
         let asleep = Late { woke: late.due, suspended: 8_000 * MS, ..late };
         assert_eq!(lasted(asleep, 0), Some(8_000 * MS));
     }

@@ -1,40 +1,38 @@
-//! Where a step begins: what earlier steps of the run left behind.
+//! The starting point of a step: what earlier steps of the run left behind.
 
 use std::collections::BTreeMap;
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, Nanos};
 
-/// Where a step begins: what earlier steps of the run left behind.
+/// The starting point of a step: what earlier steps of the run left behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Start {
-    /// The byte offset of every sequential cursor's next I/O; a cursor that is
-    /// not in it starts at the beginning of its range.
+    /// Byte offset of every sequential cursor's next I/O; a cursor that is missing here starts at
+    /// the beginning of its range.
     pub cursors: BTreeMap<String, Bytes>,
-    /// What the load has done in the steps that this one continues. Counts
-    /// against the load's `until`; all zero for a step that begins a load.
+    /// Work done in the steps that this one continues. It counts toward the load's `until` and is
+    /// zero for a step that begins a load.
     pub done: WorkDone,
     /// The same for each of several loads that are applied at once.
     pub done_apart: Vec<WorkDone>,
-    /// How often the run had been taken up again, for the first load that
-    /// begins after that: the step that was broken off before may have drawn
-    /// I/Os that are not recorded. 0 for every other load.
+    /// How often the run has been resumed, for the first load that begins after that: the
+    /// interrupted step may have drawn I/Os that are not recorded. 0 for every other load.
     pub resumed: u64,
-    /// Where a script goes on: its beginning, or where the steps that this one
-    /// continues have left it.
+    /// Position at which a script starts: its beginning, or where the steps that this one
+    /// continues ended.
     pub script: ScriptPosition,
-    /// When a load is to begin, or a script to go on, so that several can do so
-    /// together: a time of `CLOCK_MONOTONIC`, on a simulated drive virtual time.
-    /// At once where it is absent. A script that cannot keep to it is refused; any
-    /// other load begins as soon as it can, and the measurement says how late.
+    /// Time at which a load starts or a script continues, so that several can do so together: on
+    /// `CLOCK_MONOTONIC`, or in virtual time on a simulated drive. `None` means at once. A script
+    /// that cannot keep to the time is refused, and so is every late load on a simulated drive;
+    /// any other load starts as soon as it can, and the measurement reports the delay.
     pub begins: Option<Nanos>,
 }
 
 impl Start {
-    /// The seed that a load draws its I/Os with: its own where it starts from the beginning,
-    /// and another one wherever it goes on after a gap. With its own it would
-    /// draw again, from the first on, what it has drawn before the gap; a drive
-    /// that is written to for hours would be written to in the same places.
+    /// Returns the seed of a load's I/Os: `own` if the load starts from the beginning, and a
+    /// different one if it continues after a gap. With its own seed it would repeat the I/Os from
+    /// before the gap, and a drive that is written for hours would be written in the same places.
     pub fn seed(&self, own: u64) -> u64 {
         if self.done == WorkDone::default() && self.resumed == 0 {
             return own;
@@ -43,8 +41,8 @@ impl Start {
         [time.0, bytes.0, ios, self.resumed].iter().fold(own, |seed, part| mix64(seed ^ part))
     }
 
-    /// Where one of several loads begins that are applied at once: what it has done itself,
-    /// and its own cursors.
+    /// Returns the start of one of several loads that are applied at once, with its own work done
+    /// and its own cursors. `number` counts from 0.
     pub fn of_part(&self, number: usize) -> Start {
         let own = cursors_of_part(number);
         let cursor = |(key, at): (&String, &Bytes)| Some((key.strip_prefix(&own)?.to_owned(), *at));
@@ -56,19 +54,19 @@ impl Start {
         }
     }
 
-    /// That seed, where it is not the load's own.
+    /// Returns the seed of the load's I/Os; `None` if it is `own`.
     pub(crate) fn other_seed(&self, own: u64) -> Option<u64> {
         Some(self.seed(own)).filter(|seed| *seed != own)
     }
 }
 
-/// What the names of the cursors begin with that belong to one of several loads, from 0, that
-/// are applied at once.
+/// Returns the prefix of the cursor names of one of several loads that are applied at once.
+/// `number` counts from 0.
 pub(crate) fn cursors_of_part(number: usize) -> String {
     format!("#{} ", number + 1)
 }
 
-/// How far a load has come.
+/// Progress of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkDone {
     /// Measured time.

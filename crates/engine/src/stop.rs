@@ -1,9 +1,9 @@
-//! What signals have asked of a running step.
+//! Requests to a running step that come from signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What signals have asked of a running step; cheap to share and to look at.
+/// Requests to a running step that come from signals; cheap to share and to check.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     requested: Arc<AtomicBool>,
@@ -11,23 +11,23 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// The flag that asks for it, for a signal handler to set.
+    /// Returns the flag that requests a stop, for a signal handler to set.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.requested)
     }
-    /// The flag that says that the terminal was lost, for a signal handler to set.
+    /// Returns the flag that reports the loss of the terminal, for a signal handler to set.
     pub fn hang_up_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.hung_up)
     }
-    /// Asks for it.
+    /// Requests a stop.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
     }
-    /// Whether it was asked for.
+    /// Returns true if a stop was requested.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
-    /// Whether the terminal was lost, which stops nothing.
+    /// Returns true if the terminal was lost, which stops nothing.
     pub fn lost_terminal(&self) -> bool {
         self.hung_up.load(Ordering::Relaxed)
     }

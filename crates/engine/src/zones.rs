@@ -1,10 +1,10 @@
-//! What a zoned device cannot take.
+//! Loads that a zoned device cannot take.
 
 use crate::prepared::Refusal;
 use steadfast_domain::{Device, Load, Op, Order, Stimulus, Zoned};
 
-/// Refuses writes that a device with host-managed zones would fail: those that are not
-/// sequential, and those of several threads, whose cursors stand in the same zones.
+/// Refuses writes that a device with host-managed zones would fail: random ones, and those of
+/// several streams or outstanding I/Os, which would write the same zones out of order.
 pub(crate) fn check_zones(device: &Device, load: &Load) -> Result<(), Refusal> {
     if device.zoned != Some(Zoned::HostManaged) {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The engine against real files and loop devices, with the kernel's own
-//! counters as the judge. Loop devices need root; without it those tests skip.
+//! The engine on real files and loop devices, checked by the kernel's own counters. Loop devices
+//! need root; without it those tests are skipped.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test fails by panicking")]
 
 mod fio;
@@ -27,26 +27,26 @@ use steadfast_host::{Consent, Refusal, Roots, Target, arm, create_scratch, inspe
 /// A prime, so that no batch or queue depth divides it.
 const PRIME: u64 = 10_007;
 
-/// Until what was asked for is done; beyond what a busy machine keeps threads waiting, far below
-/// what a load that goes on would take.
+/// Longest wait for a request to take effect: beyond the time that a busy machine keeps threads
+/// waiting, far below the duration of a load that continues.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Allocations of the threads that do I/O.
+/// Number of allocations by the threads that do I/O.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 struct Counting;
 
-// SAFETY: everything is passed on to the system's allocator.
+// SAFETY: every call is passed to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_io_thread() {
             ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -56,12 +56,12 @@ static ALLOCATOR: Counting = Counting;
 
 fn is_io_thread() -> bool {
     let mut name = [0u8; 16];
-    // SAFETY: sixteen bytes are what the call writes.
+    // SAFETY: the call writes sixteen bytes.
     unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
     name.starts_with(b"io-")
 }
 
-/// The tests share two cores and one allocation counter: one at a time.
+/// Serializes the tests, which share two cores and one allocation counter.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -115,11 +115,11 @@ impl LoopDevice {
     fn target(&self) -> Target {
         armed(&self.path)
     }
-    /// What the kernel counted: I/Os, merges and sectors, reads then writes,
-    /// then discards.
+    /// Returns the kernel's counts of I/Os, merges and sectors: reads, then writes, then
+    /// discards.
     fn counters(&self) -> Vec<u64> {
         let mut last = self.counters_now();
-        // The kernel counts an I/O a moment after it was told to be done.
+        // The kernel counts an I/O a moment after its completion.
         loop {
             std::thread::sleep(Duration::from_millis(5));
             let now = self.counters_now();
@@ -166,7 +166,7 @@ fn try_to_arm(path: &Path) -> Result<Target, Refusal> {
     arm(&device, &consent, &[], &roots)
 }
 
-/// Arms a target that threads hold open until their hanging I/Os are back.
+/// Arms a target that threads keep open until their hanging I/Os have completed.
 fn armed_soon(path: &Path) -> Target {
     for _ in 0..100 {
         if let Ok(target) = try_to_arm(path) {
@@ -200,7 +200,7 @@ fn apply(engine: &mut Native, stimulus: Stimulus) -> Measurement {
     engine.perform(&alone_step(stimulus), &Start::default(), &mut |_| {}).unwrap()
 }
 
-/// The counts of a measurement agree with one another.
+/// Checks that the counts of a measurement agree with one another.
 fn check_consistency(measurement: &Measurement) {
     for op in Op::ALL {
         let tally = measurement.direction(op);
@@ -217,7 +217,7 @@ fn check_consistency(measurement: &Measurement) {
         assert_eq!(tally.bytes.0, of(|t| t.bytes.0));
         assert_eq!(tally.responses(), tally.histogram.total());
         assert_eq!(tally.ios, of(|t| t.histogram.total()));
-        // I/Os that were outstanding at the end are of the step and of no interval.
+        // I/Os that were outstanding at the end belong to the step and to no interval.
         let in_intervals = of(|t| t.response_sum.0);
         match tally.outstanding {
             0 => assert_eq!(tally.response_sum.0, in_intervals),
@@ -229,8 +229,7 @@ fn check_consistency(measurement: &Measurement) {
     }
     assert_eq!(measurement.intervals.last().map_or(Nanos::ZERO, |i| i.end), measurement.elapsed);
     assert!(measurement.cpu.is_some());
-    // Absent where nothing was measured, and where fio, which counts in
-    // milliseconds, saw nothing of it.
+    // Absent if nothing was measured, or if fio, which counts in milliseconds, measured no time.
     let busiest = measurement.sensed.busiest_thread;
     assert!(busiest.is_none() || measurement.elapsed > Nanos::ZERO);
     assert!(busiest.is_some() || measurement.elapsed < Nanos::from_millis(100));
@@ -258,7 +257,7 @@ fn exact_counts_agree_with_the_kernel() {
         check_consistency(&done);
         assert_eq!(done.total().ios, PRIME, "{pattern}");
         assert_eq!(done.total().bytes.0, PRIME * blocks * 4096);
-        // Opening the device reads a few sectors; writes are ours alone.
+        // Opening the device reads a few sectors; all writes are the engine's.
         assert_eq!(done.direction(Op::Read).ios, reads, "{pattern}");
         assert_eq!(done.direction(Op::Write).ios, writes, "{pattern}");
         assert_eq!(done.bytes().0, (read_sectors + write_sectors) * 512);
@@ -325,7 +324,7 @@ fn segments_are_filled_and_nothing_else_is_touched() {
     let segments = Segments { count: 5, size: mib(2), unit: mib(1), seed: 7 };
     for pattern in ["RND 64K W", "SEQ 128K W"] {
         let scratch = Scratch::new(32 << 20);
-        // Twenty times the amount at random, once in sequence.
+        // Random writes move twenty times as much as sequential ones.
         let bytes = if pattern.starts_with("RND") { mib(200) } else { mib(10) };
         let mut wanted = stimulus(pattern, "T1Q8", 32 << 20, Until::bytes(bytes));
         wanted.active_range.segments = Some(segments);
@@ -397,7 +396,7 @@ fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
             assert_eq!(done.cursors["SEQ 4K W"], Bytes(total * 4096 % (64 << 20)));
             break;
         }
-        // What a bench does between two steps: the load runs on meanwhile.
+        // Stands for a bench's work between two steps; the load keeps running.
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(pieces > 1);
@@ -424,7 +423,7 @@ fn a_resumed_load_does_what_was_left() {
     assert!(done.complete);
 }
 
-/// A load that goes on after a gap writes where it has not written before it.
+/// A load that continues after a gap writes at other addresses than before it.
 #[test]
 fn a_resumed_load_does_not_write_the_same_addresses_again() {
     let _turn = alone();
@@ -443,13 +442,13 @@ fn a_resumed_load_does_not_write_the_same_addresses_again() {
     };
     let (own, first) = written(load(200), 0, 0);
     assert_eq!((own, written(load(200), 0, 0).1 == first), (None, true));
-    // What was left of the load; the same taken up once more; a step that was
-    // broken off, of which nothing is recorded.
+    // The rest of the load; the same after a resume; a step that was interrupted without a
+    // record.
     let mut seeds = HashSet::from([own]);
     for (ios, done, resumed) in [(400, 200, 0), (400, 200, 1), (200, 0, 2)] {
         let (seed, blocks) = written(load(ios), done, resumed);
         assert!(seeds.insert(seed), "{seed:?}");
-        // 10 of 4,096 by chance.
+        // 10 of 4,096 are expected by chance.
         let again = blocks.intersection(&first).count();
         assert!(again < 40, "{again} of {} blocks written again", blocks.len());
     }
@@ -550,7 +549,7 @@ fn a_stop_is_obeyed_long_before_the_end() {
     }
 }
 
-/// A file system of its own that can be frozen, so that writes to it hang.
+/// A separate file system that can be frozen, so that writes to it hang.
 struct Frozen {
     mount: tempfile::TempDir,
     _device: LoopDevice,
@@ -615,8 +614,8 @@ fn a_stop_is_obeyed_while_ios_hang_and_they_are_not_forgotten() {
     drop(armed_soon(&path));
 }
 
-/// A control group that lets a device do only so many reads a second; whoever
-/// is in it goes back where it came from.
+/// A control group that limits a device's reads per second. On drop, this thread returns to the
+/// root group.
 struct Throttle {
     group: PathBuf,
 }
@@ -636,14 +635,14 @@ impl Throttle {
         if fs::write(file, line).is_err() {
             return skipped(test, "this kernel cannot throttle a device");
         }
-        // The threads that this one makes are born into its group.
+        // Threads created by this one start in its group.
         fs::write(throttle.group.join("tasks"), own_thread()).unwrap();
         Some(throttle)
     }
 }
 
 fn own_thread() -> String {
-    // SAFETY: asks for a number.
+    // SAFETY: reads a number.
     unsafe { libc::gettid() }.to_string()
 }
 
@@ -659,9 +658,9 @@ impl Drop for Throttle {
     }
 }
 
-/// A device of 4 I/Os a second, 16 of them outstanding when the step ends: it
-/// ends all the same, says what was left out, and stood still in no moment. The
-/// next step begins when all have come back.
+/// A device of 4 I/Os per second, with 16 of them outstanding when the step ends: the step ends
+/// in time, reports the I/Os that it left out, and has no stall. The next step begins when all of
+/// them have completed.
 #[test]
 fn a_step_ends_at_its_time_on_a_slow_device() {
     let _turn = alone();
@@ -681,7 +680,7 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
         assert!(done.outstanding >= 1, "{backend}: all of 16 came back");
         assert!(done.outstanding + late <= 16, "{backend}: {} out, {late} late", done.outstanding);
         assert_eq!(done.stalls, [], "{backend}");
-        // Every one of them counts with the time that it took, or so far.
+        // Each of them counts with its full time, or its time so far.
         let reads = done.direction(Op::Read);
         assert_eq!(reads.outstanding, done.outstanding + late, "{backend}");
         assert_eq!(reads.histogram.total(), reads.ios + reads.outstanding, "{backend}");
@@ -695,8 +694,8 @@ fn a_step_ends_at_its_time_on_a_slow_device() {
     }
 }
 
-/// A device that hangs across the end of a step: the I/Os that wait for it have the response
-/// times that they took, the step its measured time, and the silence its place.
+/// A device that hangs across the end of a step: the waiting I/Os have their full response times,
+/// the step its measured time, and the silence is located.
 #[test]
 fn a_hang_across_the_end_is_in_the_response_times() {
     let _turn = alone();
@@ -743,8 +742,7 @@ fn a_hang_across_the_end_is_in_the_response_times() {
     drop(armed_soon(&path));
 }
 
-/// I/Os that never come back end the step with the reason; their memory stays
-/// theirs.
+/// I/Os that never complete end the step with the reason; their memory stays mapped.
 #[test]
 fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     let _turn = alone();
@@ -757,7 +755,7 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
             NativeOptions { backend: Some(backend), patience, ..NativeOptions::default() };
         let mut engine = Native::new(armed_soon(&path), Stop::default(), options).unwrap();
         system.freeze("--freeze");
-        // With a limit in time, and without one.
+        // With a time limit, and without one.
         for until in [Until::time(Nanos::from_millis(500)), Until::ios(1000)] {
             let step = alone_step(stimulus("RND 4K W", "T1Q4", 8 << 20, until));
             let halt = engine.perform(&step, &Start::default(), &mut |_| {}).unwrap_err();
@@ -770,7 +768,7 @@ fn a_device_that_never_answers_is_gone_when_the_step_has_ended() {
     drop(armed_soon(&path));
 }
 
-/// A load without a limit in time is given up as well, in the end.
+/// A load without a time limit is given up as well, eventually.
 #[test]
 fn a_device_that_never_answers_is_gone_even_where_no_time_is_set() {
     let _turn = alone();
@@ -808,7 +806,7 @@ fn failing_ios_are_located_and_void_the_step() {
     for backend in [Backend::Uring, Backend::Aio, Backend::Threads] {
         let scratch = Scratch::new(8 << 20);
         let target = scratch.target();
-        // Behind the engine's back the file loses its second half.
+        // The file loses its second half without the engine's knowledge.
         File::options().write(true).open(&scratch.path).unwrap().set_len(4 << 20).unwrap();
         let options = NativeOptions { backend: Some(backend), ..NativeOptions::default() };
         let mut engine = Native::new(target, Stop::default(), options).unwrap();
@@ -828,8 +826,8 @@ fn failing_ios_are_located_and_void_the_step() {
     }
 }
 
-/// A drive that is pulled out loses its capacity before anything else; so does
-/// a loop device whose file is emptied.
+/// A drive that is removed loses its capacity before anything else; so does a loop device whose
+/// file is emptied.
 #[test]
 fn a_device_without_capacity_is_gone_and_not_faulty() {
     let _turn = alone();
@@ -926,8 +924,8 @@ fn ios_allocate_nothing() {
             apply(&mut engine, stimulus("RND 4K RW50", "T1Q16", 8 << 20, Until::ios(ios)));
             ALLOCATIONS.load(Ordering::Relaxed) - before
         };
-        // A thread that ends beside the next step (a context that is destroyed)
-        // allocates a little in either.
+        // A thread that ends during the next step (it destroys a context) allocates a little in
+        // either case.
         let (few, many) = (allocations(16), allocations(PRIME));
         assert!(many < few + 64, "{backend}: {few} for 16 I/Os, {many} for {PRIME}");
     }
@@ -1032,14 +1030,14 @@ impl Opens {
     fn of(path: &Path) -> Opens {
         use std::os::fd::FromRawFd;
         let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: the path ends with a zero byte; the descriptor is new and ours.
+        // SAFETY: the path ends with a zero byte; the descriptor is new and has no other owner.
         unsafe {
             let fd = libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK);
             assert!(fd >= 0 && libc::inotify_add_watch(fd, path.as_ptr(), libc::IN_OPEN) >= 0);
             Opens(File::from_raw_fd(fd))
         }
     }
-    /// Since this was last asked. Every event of one file is sixteen bytes.
+    /// Returns the count since the last call. Every event of one file is sixteen bytes.
     fn count(&mut self) -> usize {
         let mut events = [0; 4096];
         std::io::Read::read(&mut self.0, &mut events).map_or(0, |length| length / 16)
@@ -1059,7 +1057,7 @@ fn the_file_of_a_data_pattern_is_read_once_however_often_its_load_is_cut() {
     wanted.data_pattern = DataPattern::File(path.to_str().unwrap().to_owned());
     let mut step = alone_step(wanted);
     step.cut = Some(Nanos::from_millis(100));
-    // Once to say that it can be done, as before a purge, and then step by step.
+    // Prepared once to check that it can be applied, as before a purge, and then step by step.
     assert!(engine.prepare(&step).is_ok());
     let mut pieces = 0;
     while !engine.perform(&step, &Start::default(), &mut |_| {}).unwrap().complete {
@@ -1117,7 +1115,7 @@ fn a_scratch_directory_is_cleaned_up() {
     assert!(!path.exists());
 }
 
-/// Loads that begin at one moment.
+/// Returns a step of loads that start at the same time.
 fn at_once(loads: Vec<Stimulus>) -> Step {
     Step::alone(Place::new("test", 0, 1, "at once"), Load::Together(loads))
 }
@@ -1178,7 +1176,7 @@ fn loads_at_once_keep_their_own_time_and_pace_over_cuts() {
             (ios + streams[0].tally.ios, time + elapsed)
         })
     };
-    // Ticks of the clock are no whole nanoseconds.
+    // Clock ticks are not whole nanoseconds.
     assert!(sum(0).1.0.abs_diff(700_000_000) < 1000, "{}", sum(0).1);
     let (paced, time) = sum(1);
     assert!(time >= Nanos::from_millis(1999), "{time}");

@@ -1,7 +1,7 @@
-//! What a procedure would do, at best and at worst, and how much of a run is left.
+//! Forecast of a procedure, at best and at worst, and the time left of a run.
 //!
-//! Both come from rehearsals: of a drive that is steady at the first chance, and
-//! of one that never is.
+//! Both come from two rehearsals: with a drive that is steady at the first chance, and with one
+//! that never is.
 
 use crate::rehearsal::{Outlook, Plan, Planned, rehearse};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use steadfast_domain::{
     Bytes, Demand, Halt, Measurement, Nanos, Place, Procedure, Step, WriteCache,
 };
 
-/// A stretch of a plan: consecutive steps of one phase and round.
+/// Consecutive steps of one phase and round.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Stretch {
     /// The phase.
@@ -27,37 +27,38 @@ pub struct Stretch {
     pub bytes: Option<Bytes>,
 }
 
-/// What would run, in order, and how long.
+/// The steps of a run in order, and their duration.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Outline {
-    /// Rounds where it is steady at the first chance.
+    /// Number of rounds if the drive is steady at the first chance.
     pub best_rounds: u32,
-    /// Rounds where it never is.
+    /// Number of rounds if it never is.
     pub worst_rounds: u32,
-    /// The least and the most rounds of every phase that has rounds.
+    /// Fewest and most rounds of every phase that has rounds.
     pub rounds: BTreeMap<String, (u32, u32)>,
-    /// Known time where it is steady at the first chance.
+    /// Total of the known times if the drive is steady at the first chance, in nanoseconds.
     pub best_time_ns: Nanos,
-    /// Known time where it never is.
+    /// Total of the known times if it never is, in nanoseconds.
     pub worst_time_ns: Nanos,
-    /// Bytes of the steps whose time depends on the drive's speed.
+    /// Bytes of the steps whose duration depends on the drive's speed.
     pub unknown_time_bytes: Bytes,
     /// Write cache setting that the procedure asks for; `None` if it leaves the cache alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCache>,
-    /// Demands of the steps of the rounds, or of all steps where there are no rounds: each once, in
+    /// Demands of the steps in rounds, or of all steps if there are no rounds: each once, in
     /// order of appearance.
     pub demands: Vec<Demand>,
-    /// Everything that may run.
+    /// All steps that may run.
     pub stretches: Vec<Stretch>,
 }
 
 impl Outline {
-    /// Rehearses a procedure, with an assumed rate of sequential writes if there
-    /// is one.
+    /// Rehearses a procedure, with an assumed rate of sequential writes in bytes per second if
+    /// there is one.
     ///
     /// # Errors
-    /// Where the procedure halts.
+    ///
+    /// The procedure halts.
     pub fn of(procedure: &dyn Procedure, bytes_per_second: Option<u64>) -> Result<Self, Halt> {
         let best = rehearse(procedure, Outlook::Best, bytes_per_second)?;
         let worst = rehearse(procedure, Outlook::Worst, bytes_per_second)?;
@@ -108,7 +109,7 @@ fn stretches(plan: &Plan) -> Vec<Stretch> {
     stretches
 }
 
-/// The least and the most rounds of every phase that has rounds.
+/// Returns the fewest and the most rounds of every phase that has rounds.
 fn rounds(best: &Plan, worst: &Plan) -> BTreeMap<String, (u32, u32)> {
     let mut rounds: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for step in &best.steps {
@@ -123,20 +124,20 @@ fn rounds(best: &Plan, worst: &Plan) -> BTreeMap<String, (u32, u32)> {
     rounds
 }
 
-/// Time left, from two rehearsals and what has been done.
+/// Time left, from two rehearsals and the progress of the run.
 pub struct Forecast {
     best: Standing,
     worst: Standing,
-    /// Bytes and time of the step under way, by its finished intervals.
+    /// Bytes and time of the current step in its finished intervals.
     under_way: (u64, Nanos),
-    /// The phase of a round that only the worst case has.
+    /// Phase of a round that only the worst case has.
     beyond: Option<String>,
-    /// Bytes that the load under way has moved in the steps before this one.
+    /// Bytes that the current load moved in earlier steps.
     carried: u64,
     recent: VecDeque<f64>,
 }
 
-/// A plan, and where in it the run stands.
+/// A plan, and the position of the run in it.
 struct Standing {
     plan: Plan,
     at: usize,
@@ -147,9 +148,9 @@ impl Standing {
         Standing { plan: rehearse(procedure, outlook, None).unwrap_or_default(), at: 0 }
     }
 
-    /// Goes to the planned step at this place, and tells whether there is one. A
-    /// place beyond the plan (a round more than the best case needs, the next cut
-    /// of a load that is planned as one) changes nothing.
+    /// Advances to the planned step at this place. Returns false if there is none: a place
+    /// outside the plan (a round beyond the best case, the next cut of a load that is planned as
+    /// one step) changes nothing.
     fn go_to(&mut self, place: &Place) -> bool {
         let same = |s: &Planned| {
             s.phase == place.phase && s.round == place.round && s.point == place.point
@@ -159,7 +160,7 @@ impl Standing {
         further.is_some()
     }
 
-    /// Time of this step and of those after it in its round.
+    /// Returns the time of this step and the rest of its round.
     fn round_rest(&self) -> Nanos {
         let steps = self.plan.steps.get(self.at..).unwrap_or_default();
         let here = steps.first().map(|s| (&s.phase, s.round));
@@ -167,20 +168,20 @@ impl Standing {
         Nanos(round.filter_map(|s| s.time).map(|t| t.0).sum())
     }
 
-    /// Time of what follows a phase.
+    /// Returns the time of the phases after this one.
     fn after(&self, phase: &str) -> Nanos {
         let last = self.plan.steps.iter().rposition(|s| s.phase == phase);
         let rest = self.plan.steps.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
         Nanos(rest.iter().filter_map(|s| s.time).map(|t| t.0).sum())
     }
 
-    /// The most rounds that the plan has of a phase.
+    /// Returns the number of rounds that the plan has of a phase.
     fn rounds_of(&self, phase: &str) -> u32 {
         let steps = self.plan.steps.iter().filter(|s| s.phase == phase);
         steps.map(|s| s.round).max().unwrap_or(0)
     }
 
-    /// How many points a round of a phase has.
+    /// Returns the number of points in a round of a phase.
     fn points_of(&self, phase: &str, round: u32) -> usize {
         self.plan.steps.iter().filter(|s| s.phase == phase && s.round == round).count()
     }
@@ -189,7 +190,7 @@ impl Standing {
         self.plan.steps.get(self.at)
     }
 
-    /// Time of the steps from here on, and the bytes of those whose time is unknown.
+    /// Returns the time from here on, and the bytes of the steps of unknown duration.
     fn rest(&self) -> (Nanos, u64) {
         let steps = self.plan.steps.get(self.at..).unwrap_or_default();
         let time = steps.iter().filter_map(|s| s.time).map(|t| t.0).sum();
@@ -198,10 +199,10 @@ impl Standing {
     }
 }
 
-/// Seconds over which the preconditioning rate is averaged.
+/// Number of intervals of one second over which the write rate is averaged.
 const RECENT: usize = 30;
 
-/// Seconds that a forecast has at most: thirty years.
+/// Longest forecast in seconds: thirty years.
 const LONGEST: f64 = 1e9;
 
 impl Forecast {
@@ -217,7 +218,7 @@ impl Forecast {
         }
     }
 
-    /// A step begins.
+    /// Notes that a step begins.
     pub fn begin(&mut self, step: &Step) {
         if !step.continues {
             self.carried = 0;
@@ -227,7 +228,7 @@ impl Forecast {
         self.beyond = (is_worst && !is_best).then(|| step.place.phase.clone());
     }
 
-    /// An interval of it is complete.
+    /// Adds a finished interval of the step.
     pub fn count(&mut self, interval: &Interval) {
         self.under_way.0 += interval.tallies.iter().map(|t| t.bytes.0).sum::<u64>();
         self.under_way.1 = interval.end;
@@ -240,7 +241,7 @@ impl Forecast {
         }
     }
 
-    /// It is over.
+    /// Notes that the step has finished.
     pub fn finish(&mut self, measurement: &Measurement) {
         self.carried += measurement.bytes().0;
         self.under_way = (0, Nanos::ZERO);
@@ -250,7 +251,8 @@ impl Forecast {
         self.carried + self.under_way.0
     }
 
-    /// How much of a load that ends by bytes is done, of 1; `None` of any other.
+    /// Returns the completed share of a load that ends by bytes, from 0 to 1; `None` for any
+    /// other load.
     pub fn share_written(&self) -> Option<f64> {
         match self.best.step() {
             Some(Planned { time: None, bytes: Some(all), .. }) if all.0 > 0 => {
@@ -260,32 +262,32 @@ impl Forecast {
         }
     }
 
-    /// How much of the step under way is done, of 1; `None` where its end is not known.
+    /// Returns the completed share of the current step, from 0 to 1; `None` if its end is
+    /// unknown.
     pub fn share_of_step(&self) -> Option<f64> {
         let planned = self.worst.step().and_then(|step| step.time).filter(|time| time.0 > 0);
         let by_time = planned.map(|all| self.under_way.1.0.min(all.0) as f64 / all.0 as f64);
         self.share_written().or(by_time)
     }
 
-    /// The least and the most rounds of a phase.
+    /// Returns the fewest and the most rounds of a phase.
     pub fn rounds(&self, phase: &str) -> (u32, u32) {
         (self.best.rounds_of(phase), self.worst.rounds_of(phase))
     }
 
-    /// How many points a round of a phase has.
+    /// Returns the number of points in a round of a phase.
     pub fn points(&self, phase: &str, round: u32) -> usize {
         self.worst.points_of(phase, round)
     }
 
-    /// What is left from now on; `None` as long as what is to be written has no
-    /// known rate.
+    /// Returns the time left; `None` while the rate of the bytes still to be written is unknown.
     pub fn left(&self) -> Option<TimeLeft> {
         let writing = self.writing_left()?;
         let span = |planned: Nanos| {
             let seconds = writing + planned.saturating_sub(self.under_way.1).as_secs_f64();
             Duration::from_secs_f64(seconds.min(LONGEST))
         };
-        // Past the best case, this round can still be the one that is steady.
+        // Beyond the best case, this round may still be the one that is steady.
         let best = match &self.beyond {
             Some(phase) => self.worst.round_rest() + self.best.after(phase),
             None => self.best.rest().0,
@@ -293,7 +295,7 @@ impl Forecast {
         Some(TimeLeft { best: span(best), worst: span(self.worst.rest().0) })
     }
 
-    /// Seconds to write what ends by bytes, at the rate of late.
+    /// Returns the seconds to write the loads that end by bytes, at the recent rate.
     fn writing_left(&self) -> Option<f64> {
         let planned = self.best.rest().1;
         let rate = self.recent.iter().sum::<f64>() / self.recent.len().max(1) as f64;
@@ -305,12 +307,12 @@ impl Forecast {
     }
 }
 
-/// How long a run will still take.
+/// Remaining time of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLeft {
-    /// Where it is steady at the first chance.
+    /// If the drive is steady at the first chance.
     pub best: Duration,
-    /// Where it never is.
+    /// If it never is.
     pub worst: Duration,
 }
 
@@ -322,8 +324,8 @@ mod tests {
     use steadfast_domain::{Bytes, Demand, Settings, Stimulus};
     use steadfast_procedures::procedure;
 
-    /// The standard's IOPS test: twice the capacity in sequential writes, then 5 to
-    /// 25 rounds of 56 minutes.
+    /// The IOPS test of the specification: twice the capacity in sequential writes, then 5 to 25
+    /// rounds of 56 minutes.
     #[test]
     fn an_outline_has_the_rounds_and_what_is_written_before_them() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
@@ -340,8 +342,8 @@ mod tests {
         assert_eq!(assumed.best_time_ns, Nanos::from_secs(5 * 56 * 60 + 2));
     }
 
-    /// Five rounds are the best case; in the sixth, what is left is the rest of it
-    /// and the histogram, and not the end of a plan that is over.
+    /// Five rounds are the best case. In the sixth, what is left is the rest of that round and
+    /// the histogram, not the end of a finished plan.
     #[test]
     fn past_the_best_case_what_is_left_is_this_round_and_what_follows() {
         let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };

@@ -1,12 +1,11 @@
-//! The host changes of commands that have no run directory: a journal of each
-//! process in a directory of the system's state.
+//! Host changes of commands that have no run directory: one journal per process, in a directory
+//! of the system's state.
 //!
-//! A process makes its file with its first change, and every change is on disk
-//! (fsync) before it is made. The file is held by a lock (flock) for as long as
-//! the process lives, in whatever PID namespace that is, and removed once
-//! everything is put back. A file without a lock was left by a dead process:
-//! [`left_behind`] finds it, and `steadfast restore` undoes what it says. The
-//! format is documented in `docs/formats.md`.
+//! A process creates its file with its first change, and every change is on disk (fsync) before
+//! it is made. A lock (flock) is held on the file for as long as the process lives, in whatever
+//! PID namespace that is, and the file is removed once everything is restored. A file without a
+//! lock was left by a dead process: [`left_behind`] finds it, and `steadfast restore` undoes its
+//! changes. The format is documented in `docs/formats.md`.
 
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -18,47 +17,49 @@ use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
 use steadfast_host::{Directory, Readers, read_file};
 
-/// The version of the files' format.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
-/// The directory of the files, in the directory of the program's state.
+/// Name of the directory, inside the program's state directory.
 const DIRECTORY: &str = "host-changes";
 
-/// Where root keeps state between runs; systemd names another to a service.
+/// State directory of root; systemd passes another one to a service.
 const OF_ROOT: &str = "/var/lib/steadfast";
 
-/// The longest file that is read: a change has some 200 bytes.
+/// Maximum size of a file in bytes; a change takes about 200.
 const FILE_MAX: u64 = 64 << 20;
 
-/// The first line of a file.
+/// First line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// Version of the format.
     pub version: u32,
-    /// The process, in its own PID namespace.
+    /// Process ID, in the process's own PID namespace.
     pub process: u32,
-    /// What it was called with.
+    /// Command line of the process.
     pub command: String,
-    /// Wall-clock time, in milliseconds since 1970 (UTC).
+    /// Start time by the wall clock, in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
 }
 
-/// Any other line.
+/// Any other line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {
-    /// About to be made.
+    /// A change that is about to be made.
     Changed(HostChange),
-    /// Nothing of it is left to undo.
+    /// A change that needs no more undoing.
     Restored(HostChange),
 }
 
-/// Where the files of this user lie.
+/// Returns the directory of this user's files.
 ///
 /// # Errors
-/// Where neither the environment nor the user's name tells.
+///
+/// None of `STATE_DIRECTORY`, `XDG_STATE_HOME` and `HOME` names a directory, and the user is not
+/// root.
 pub fn directory() -> io::Result<PathBuf> {
-    // A service's may be several, separated by colons.
+    // A service may have several, separated by colons.
     let set = |name| std::env::var(name).ok().filter(|value: &String| value.starts_with('/'));
     let of_service = set("STATE_DIRECTORY");
     let of_service = of_service.as_deref().and_then(|all| all.split(':').next()).map(PathBuf::from);
@@ -70,11 +71,11 @@ pub fn directory() -> io::Result<PathBuf> {
         (false, None, Some(home)) => Some(Path::new(&home).join(".local/state/steadfast")),
         (false, None, None) => None,
     };
-    let none = || io::Error::other("no directory for state: set STATE_DIRECTORY or HOME");
+    let none = || io::Error::other("no state directory: set STATE_DIRECTORY or HOME");
     of_service.or_else(own).map(|state| state.join(DIRECTORY)).ok_or_else(none)
 }
 
-/// The journal of this process.
+/// Journal of this process.
 pub struct HostChanges {
     directory: io::Result<PathBuf>,
     owner: Owner,
@@ -83,17 +84,18 @@ pub struct HostChanges {
 }
 
 impl HostChanges {
-    /// A journal without a file, until something is changed.
+    /// Creates a journal, whose file is created with the first change.
     pub fn new(directory: io::Result<PathBuf>, command: String, began_unix_ms: u64) -> Self {
         let process = std::process::id();
         let owner = Owner { version: VERSION, process, command, began_unix_ms };
         HostChanges { directory, owner, file: None, open: Vec::new() }
     }
 
-    /// Writes a change that is about to be made.
+    /// Journals a change that is about to be made.
     ///
     /// # Errors
-    /// Where it cannot be written: the change must not be made then.
+    ///
+    /// It cannot be written; the change must then not be made.
     pub fn keep(&mut self, change: &HostChange) -> Result<(), Halt> {
         if self.file.is_none() {
             self.file = Some(self.begin().map_err(|error| self.unkept(&error))?);
@@ -103,18 +105,18 @@ impl HostChanges {
         Ok(())
     }
 
-    /// Undoes everything, the last change first, and removes the file.
+    /// Undoes all changes, the last first, and removes the file.
     ///
     /// # Errors
-    /// The first change that cannot be undone; it and those before it stay in the
-    /// file.
+    ///
+    /// The first change that cannot be undone; it and those before it stay in the file.
     pub fn undo(
         &mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
         while let Some(change) = self.open.last().cloned() {
             undo(&change)?;
-            // What is put back is put back: that it cannot be written does no harm.
+            // The setting is restored; that this cannot be written does no harm.
             let _ = self.write(&Line::Restored(change));
             self.open.pop();
         }
@@ -127,13 +129,14 @@ impl HostChanges {
     fn begin(&self) -> io::Result<(Directory, File)> {
         let directory = self.directory.as_ref().map_err(|e| io::Error::other(e.to_string()))?;
         refuse_link(directory)?;
-        // Who can write above it can take the directory away, whatever the umask is.
+        // Anyone who can write above the directory can take it away, whatever the umask is.
         let directory = Directory::make(directory, Readers::Owner).map_err(io::Error::other)?;
         trust(&directory)?;
         loop {
             let mut file = directory.create(&self.name(), Readers::Owner)?;
             file.lock()?;
-            // Until it was locked, it was one that nobody held, and may be gone.
+            // Until it was locked, the file looked abandoned, and another process may have
+            // removed it.
             if file.metadata()?.nlink() > 0 {
                 put(&mut file, &self.owner)?;
                 directory.sync();
@@ -142,7 +145,7 @@ impl HostChanges {
         }
     }
 
-    /// The name of its file.
+    /// Returns the name of its file.
     fn name(&self) -> OsString {
         format!("{}-{}.jsonl", self.owner.process, self.owner.began_unix_ms).into()
     }
@@ -160,27 +163,27 @@ impl HostChanges {
             Err(_) => "the journal of host changes".to_owned(),
         };
         Halt::Ledger(format!(
-            "{place}: {error}; changes of host settings must be journalled there first. Set \
+            "{place}: {error}; changes of host settings must be journaled there first. Set \
              STATE_DIRECTORY to a writable directory"
         ))
     }
 }
 
-/// What a dead process left changed.
+/// Host changes left by a dead process.
 #[derive(Debug)]
 pub struct Leftover {
     directory: Directory,
     name: OsString,
     file: File,
-    /// The process that left it.
+    /// The process.
     pub owner: Owner,
-    /// Its changes that nothing has undone, in their order.
+    /// Its changes that were not undone, in order.
     pub changes: Vec<HostChange>,
 }
 
 impl Leftover {
-    /// Undoes its changes, the last first, and removes the file. Returns every
-    /// change with what was said of it.
+    /// Undoes its changes, the last first, and removes the file if all succeed. Returns every
+    /// change with its result.
     pub fn undo<T>(
         mut self,
         undo: &mut dyn FnMut(&HostChange) -> Result<T, Halt>,
@@ -200,11 +203,12 @@ impl Leftover {
     }
 }
 
-/// What dead processes left in this directory. Those that live are left alone;
-/// those that left nothing changed are removed.
+/// Returns the changes left by dead processes in this directory. Files of living processes are
+/// not touched; files without changes are removed.
 ///
 /// # Errors
-/// Where the directory is there and cannot be read or trusted.
+///
+/// The directory exists and cannot be read or trusted.
 pub fn left_behind(directory: &Path) -> io::Result<Vec<Leftover>> {
     refuse_link(directory)?;
     let directory = match Directory::open(directory) {
@@ -256,15 +260,15 @@ fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<Leftover>> 
     }
 }
 
-/// The owner, and the changes that are not undone. A torn last line is one of a
-/// change that was never made.
+/// Parses a file. Returns the owner and the changes that were not undone. An incomplete last line
+/// belongs to a change that was never made.
 fn parse(text: &str) -> Result<(Option<Owner>, Vec<HostChange>), String> {
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let mut lines = whole.lines();
     let Some(first) = lines.next() else { return Ok((None, Vec::new())) };
     let owner: Owner = serde_json::from_str(first).map_err(|e| e.to_string())?;
     if owner.version > VERSION {
-        return Err(format!("format {}, and this program reads {VERSION}", owner.version));
+        return Err(format!("format {}; this program reads up to {VERSION}", owner.version));
     }
     let mut open = Vec::new();
     for line in lines {
@@ -276,8 +280,8 @@ fn parse(text: &str) -> Result<(Option<Owner>, Vec<HostChange>), String> {
     Ok((Some(owner), open))
 }
 
-/// Takes an undone change out of those that are open, and with it what came after
-/// it of the same setting: changes are undone from the last to the first.
+/// Removes an undone change from the open ones, together with all later changes of the same
+/// setting: changes are undone from the last to the first.
 pub(crate) fn close(open: &mut Vec<HostChange>, undone: &HostChange) {
     let first = open.iter().rposition(|change| change == undone).unwrap_or(0);
     let after = open.split_off(first);
@@ -298,8 +302,8 @@ fn refuse_link(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses a directory in which somebody else could leave or take files, or which he could
-/// exchange for another.
+/// Refuses a directory in which another user could create or take files, or which another user
+/// could replace.
 fn trust(directory: &Directory) -> io::Result<()> {
     directory.refuse_exchangeable().map_err(io::Error::other)?;
     let found = directory.metadata().map_err(io::Error::other)?;
@@ -332,7 +336,7 @@ mod tests {
         HostChanges::new(Ok(directory.to_owned()), "measure".into(), 7)
     }
 
-    /// What a kill leaves: the file, and nobody who holds it.
+    /// Imitates a kill: the file stays, and no process locks it.
     fn killed(journal: HostChanges) {
         drop(journal);
     }
@@ -369,7 +373,7 @@ mod tests {
         killed(changes);
         let mut left = left_behind(&directory).unwrap();
         assert_eq!((left.len(), left[0].owner.command.as_str()), (1, "measure"));
-        // One of the two cannot be undone now, and can be later.
+        // One of the two cannot be undone now, but can be later.
         let undone = left.remove(0).undo(&mut |change| match change.setting.as_str() {
             "b" => Err(Halt::Refused("not here".into())),
             _ => Ok(()),

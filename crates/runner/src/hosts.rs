@@ -1,6 +1,6 @@
 //! The rig of several hosts: a device that they share, loaded from all of them.
 //!
-//! The hosts belong to others: nothing is set on them, nothing is purged, and this host's
+//! The hosts belong to others: nothing is configured on them, nothing is purged, and this host's
 //! own sensors say nothing about them.
 
 use crate::ledger::Moment;
@@ -19,10 +19,10 @@ use steadfast_engine::fio::FioHosts;
 use steadfast_engine::{Engine, Prepared, Refusal, Start, Stop};
 use steadfast_host::{RemoteHost, wall_clock_unix_ms};
 
-/// How long the kernels are given to count what they have done.
+/// Pause before the kernels' counters are read again.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A device that several hosts share.
+/// A device shared by several hosts.
 pub struct HostsRig {
     engine: FioHosts,
     stop: Stop,
@@ -32,7 +32,7 @@ pub struct HostsRig {
 }
 
 impl HostsRig {
-    /// A rig around an engine that has its hosts.
+    /// Creates a rig around an engine that has its hosts.
     pub fn new(engine: FioHosts, stop: Stop) -> Self {
         HostsRig { engine, stop, purge: PurgeChoice::Auto, seat: None, caveats: Vec::new() }
     }
@@ -115,7 +115,7 @@ impl Rig for HostsRig {
             Some(CommonStart { agreed, late, .. }) => CommonStart { agreed, late, ..met },
             None => met,
         });
-        // Every step is a load of its own, so its I/Os are all its own.
+        // Every step is a load of its own, so all of its I/Os belong to the step.
         let target = self.engine.target_mut();
         let read = || target.counters();
         measurement.kernel =

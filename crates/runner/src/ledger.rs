@@ -1,15 +1,14 @@
-//! The ledger: a run directory with `settings.json`, written once, and
-//! `journal.jsonl`, only ever appended to.
+//! The ledger: a run directory with `settings.json`, written once, and `journal.jsonl`, which is
+//! only appended to.
 //!
-//! Every line of the journal carries a SHA-256 over the line before it and its
-//! own content, the first over the settings, so that an edited ledger is told
-//! from a torn one. A line is on disk (fsync) before [`Ledger::append`] returns.
-//! A last line without its line end is what a crash leaves: it is dropped. The
-//! format is documented in `docs/formats.md`.
+//! Every line of the journal carries a SHA-256 over the line before it and its own content, the
+//! first over the settings, so that an edited ledger is distinguished from an incomplete one. A
+//! line is on disk (fsync) before [`Ledger::append`] returns. A last line without a line feed is
+//! left by a crash and is dropped. The format is documented in `docs/formats.md`.
 //!
-//! Only a run that was confirmed is resumed: [`Ledger::open`] demands the
-//! journaled opening, whose chain covers the settings, and as root a directory
-//! that no other user can write to, because settings name devices and commands.
+//! Only a confirmed run is resumed: [`Ledger::open`] demands the journaled opening, whose chain
+//! covers the settings, and as root a directory that no other user can write to, because settings
+//! name devices and commands.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -24,41 +23,41 @@ use steadfast_domain::{Device, Entry, Nanos, Record, Settings};
 use steadfast_host::{Directory, FileError, Readers, Roots, is_locked};
 
 const SETTINGS: &str = "settings.json";
-/// The settings until all of them are on disk.
+/// Name of the settings until they are completely on disk.
 const SETTINGS_UNFINISHED: &str = ".settings.json.unfinished";
 const JOURNAL: &str = "journal.jsonl";
 
-/// The longest `settings.json` that is read: it holds a captured workload.
+/// Maximum size of `settings.json` in bytes; it holds a captured workload.
 const SETTINGS_MAX: u64 = 256 << 20;
-/// The longest journal that is read: a step has some 2 kB and an interval of a second less.
+/// Maximum size of a journal in bytes: a step takes about 2 kB, and an interval of a second less.
 const JOURNAL_MAX: u64 = 2 << 30;
-/// The longest line of a journal: that of a step of a day has 86,400 intervals.
+/// Maximum size of a line in bytes: that of a step of one day has 86,400 intervals.
 const LINE_MAX: u64 = 256 << 20;
 
-/// What a line begins with; the digest follows.
+/// Beginning of a line; the digest follows.
 const LINE_HEAD: &str = "{\"chain\":\"";
-/// Length of a SHA-256 in hexadecimal.
+/// Length of a SHA-256 in hexadecimal digits.
 const DIGEST_LENGTH: usize = 64;
 
 /// Everything that was decided before a run began. Never edited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunSettings {
-    /// Version of the ledger's format.
+    /// Version of the ledger format.
     pub version: u32,
     /// Name and version of the program.
     pub software: String,
-    /// Wall-clock time, in milliseconds since 1970 (UTC).
+    /// Start time by the wall clock, in milliseconds since 1970 (UTC).
     pub began_unix_ms: u64,
-    /// The engine: `uring`, `fio` or `sim`.
+    /// Engine: `uring`, `fio` or `sim`.
     pub engine: String,
     /// The device as it was found.
     pub device: Device,
-    /// What the user chose.
+    /// The user's settings.
     pub settings: Settings,
 }
 
 impl RunSettings {
-    /// The facts that decide what a procedure does.
+    /// Returns the properties of the device that determine what a procedure does.
     pub fn geometry(&self) -> Geometry {
         Geometry { capacity: self.device.capacity, logical_sector: self.device.logical_sector }
     }
@@ -67,11 +66,11 @@ impl RunSettings {
 /// One line of the journal, without its digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Line {
-    /// Its number, from 1.
+    /// Number of the line, from 1.
     pub n: u64,
-    /// Wall-clock time at which it was written, in milliseconds since 1970 (UTC).
+    /// Wall-clock time of writing, in milliseconds since 1970 (UTC).
     pub at: u64,
-    /// The time since the machine was started, where the clock is its.
+    /// Time since boot in nanoseconds; absent in virtual time and in journals of version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Nanos>,
     /// What happened.
@@ -96,38 +95,38 @@ impl From<u64> for Moment {
 /// Why a ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// A file or the directory cannot be made or read.
+    /// A file or the directory cannot be created or read.
     #[error(transparent)]
     File(#[from] FileError),
     /// Reading or writing failed.
     #[error("{path}: {source}")]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A run is there already.
+    /// The directory already holds a run.
     #[error("{0} already exists; choose another --out, or resume it: steadfast resume {0}")]
     Exists(PathBuf),
-    /// Something else is there.
+    /// The path exists and is something else.
     #[error("{path} already exists and is {what}; choose another --out")]
     Taken {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What it is.
+        /// Description of what exists there.
         what: &'static str,
     },
     /// The directory holds no run.
     #[error("{0} is not a run directory: it has no settings.json")]
     NotARun(PathBuf),
-    /// Nothing in it was confirmed.
+    /// The run ended before its device was confirmed.
     #[error(
         "{0} contains settings, but no run: it ended before the device was confirmed, so there is \
          nothing to resume. Remove the directory and start the run again"
     )]
     NotBegun(PathBuf),
-    /// Somebody else can write to it, and we are root.
+    /// Another user can write to it, and this program runs as root.
     #[error(
         "{path} {why}, so another user may have written its settings and commands. If you trust \
          them, give the run directory and its files to root (chown -R root) and close them to \
@@ -136,15 +135,15 @@ pub enum LedgerError {
     Foreign {
         /// The directory, or a file in it.
         path: PathBuf,
-        /// Whose it is, or who can write to it.
+        /// Who owns it or can write to it.
         why: String,
     },
-    /// It was deleted while it was written to.
+    /// It was deleted during the run.
     #[error("{path} was deleted during the run: {steps} finished steps are lost with it")]
     Deleted {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// How many finished steps it held.
+        /// Number of finished steps in it.
         steps: u64,
     },
     /// Another process writes to it.
@@ -156,36 +155,36 @@ pub enum LedgerError {
          Use a newer steadfast"
     )]
     Newer {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// The version in it.
+        /// Version in the file.
         found: u64,
     },
-    /// Somebody edited it.
+    /// It was edited or damaged.
     #[error(
         "{path}, line {line}: {why}. The ledger was edited or damaged after it was written, so \
          nothing computed from it can be trusted"
     )]
     Edited {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Which line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What does not fit.
+        /// The inconsistency.
         why: String,
     },
-    /// The settings cannot be read.
+    /// The settings cannot be parsed.
     #[error("{path} cannot be read: {why}")]
     Malformed {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The parser's error.
         why: String,
     },
 }
 
 impl LedgerError {
-    /// About a place that something is in already.
+    /// Returns the error for a path that already exists.
     pub fn taken(path: &Path) -> LedgerError {
         let what = match path.metadata() {
             Ok(found) if !found.is_dir() => "not a directory",
@@ -213,31 +212,30 @@ pub struct Ledger {
     chain: String,
     next: u64,
     steps: u64,
-    /// What the directory was made in, if it was made for this ledger.
+    /// Parent directory, if the directory was created for this ledger.
     made_in: Option<Directory>,
 }
 
-/// A ledger as it was found.
+/// Content of a ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contents {
-    /// What was decided before the run.
+    /// Settings of the run.
     pub settings: RunSettings,
-    /// What happened.
+    /// Lines of the journal.
     pub lines: Vec<Line>,
-    /// Bytes of a torn last line that were dropped.
+    /// Bytes of an incomplete last line that were dropped.
     pub torn: u64,
     chain: String,
     length: u64,
 }
 
 impl Ledger {
-    /// Begins a ledger in a new directory, for the usual readers.
+    /// Creates a ledger in a new directory, for the usual readers.
     pub fn create(directory: &Path, settings: &RunSettings) -> Result<Ledger, LedgerError> {
         Ledger::create_for(Readers::Usual, directory, settings)
     }
 
-    /// Begins a ledger in a new directory; nothing of it stays where it cannot
-    /// be begun.
+    /// Creates a ledger in a new directory. If that fails, nothing of it remains.
     pub fn create_for(
         readers: Readers,
         directory: &Path,
@@ -267,15 +265,15 @@ impl Ledger {
         Ledger::open_begun(directory, |contents| contents.opening().is_some())
     }
 
-    /// The same of one of several runs, which may have ended before its device was confirmed
-    /// while others had begun: such a device is to be confirmed now.
+    /// Opens the ledger of one of several runs to resume it. Such a run may have ended before its
+    /// device was confirmed while others had begun; the device is then confirmed now.
     pub fn open_member(directory: &Path) -> Result<(Ledger, Contents), LedgerError> {
         let may_go_on =
             |contents: &Contents| contents.opening().is_some() || contents.lines.is_empty();
         Ledger::open_begun(directory, may_go_on)
     }
 
-    /// Opens the ledger of a run that may go on; that of any other stays as it is.
+    /// Opens the ledger of a run that may continue; any other is left unchanged.
     fn open_begun(
         directory: &Path,
         may_go_on: impl FnOnce(&Contents) -> bool,
@@ -314,7 +312,7 @@ impl Ledger {
         Ok((ledger, contents))
     }
 
-    /// Reads a ledger without taking it.
+    /// Reads a ledger without locking it.
     pub fn read(directory: &Path) -> Result<Contents, LedgerError> {
         Ledger::read_in(&Ledger::find(directory)?)
     }
@@ -330,7 +328,7 @@ impl Ledger {
         })
     }
 
-    /// Reads the ledger in an open directory without taking it.
+    /// Reads the ledger in an open directory without locking it.
     pub fn read_in(directory: &Directory) -> Result<Contents, LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
         let decided = read_settings(&open_settings(directory)?, &settings_path)?;
@@ -341,14 +339,14 @@ impl Ledger {
         Ledger::understand(decided, journal.as_ref(), &path)
     }
 
-    /// Whether a process works on a run, without disturbing it; `None` where that cannot
-    /// be found out.
+    /// Returns true if a process works on a run, without disturbing it; `None` if that cannot be
+    /// determined.
     pub fn is_held(directory: &Path) -> Option<bool> {
         let directory = Directory::open(directory).ok()?;
         is_locked(&Roots::real(), &directory.open_file(OsStr::new(JOURNAL)).ok()?)
     }
 
-    /// Makes sense of settings and of an open journal, line by line.
+    /// Parses settings and an open journal, line by line.
     fn understand(
         (settings, text): (RunSettings, String),
         journal: Option<&File>,
@@ -397,8 +395,8 @@ impl Ledger {
         Ok(contents)
     }
 
-    /// Adds a line. It is on disk when this returns; where it could not be
-    /// written, the journal ends with the line before it.
+    /// Appends a line, which is on disk when this returns. If it cannot be written, the journal
+    /// ends with the line before it.
     pub fn append(&mut self, now: impl Into<Moment>, entry: &Entry) -> Result<(), LedgerError> {
         self.is_there()?;
         let now = now.into();
@@ -420,8 +418,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether what is written still has a name: a deleted file takes every
-    /// write, and none of it is ever found again.
+    /// Checks that the files still have a name: a deleted file accepts every write, and all of
+    /// them are lost.
     pub fn is_there(&self) -> Result<(), LedgerError> {
         for (file, name) in [(&self.settings, SETTINGS), (&self.journal, JOURNAL)] {
             let path = self.directory.path().join(name);
@@ -432,20 +430,20 @@ impl Ledger {
         Ok(())
     }
 
-    /// Takes a ledger away that was created and holds no line yet.
+    /// Removes a ledger that was created and holds no line yet.
     pub fn withdraw(self) {
         if self.next == 1 {
             discard(&self.directory, self.made_in.as_ref());
         }
     }
 
-    /// The run directory, which was opened once for the whole run.
+    /// Returns the run directory, which was opened once for the whole run.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 }
 
-/// What a procedure was given: the entries that answer its calls.
+/// Returns true for the entries that answer a procedure's calls.
 pub(crate) fn is_measured(entry: &Entry) -> bool {
     matches!(
         entry,
@@ -457,7 +455,7 @@ pub(crate) fn is_measured(entry: &Entry) -> bool {
     )
 }
 
-/// SHA-256 of the measured entries, one JSON object a line.
+/// Returns the SHA-256 of the measured entries, one JSON object per line.
 fn measured_digest(lines: &[Line]) -> String {
     let mut hash = Sha256::new();
     for line in lines.iter().filter(|line| is_measured(&line.entry)) {
@@ -473,13 +471,13 @@ fn is_step(entry: &Entry) -> bool {
 }
 
 impl Contents {
-    /// The last time that a process took up the run, on a device that was
-    /// confirmed or proven to be it: the line and the entry.
+    /// Returns the last opening: the line with which a process began or resumed the run on a
+    /// device that was confirmed or proven.
     pub fn opening(&self) -> Option<&Line> {
         self.lines.iter().rev().find(|line| matches!(line.entry, Entry::Opened { .. }))
     }
 
-    /// As a record for study.
+    /// Converts the contents to a record.
     pub fn into_record(self) -> Record {
         let digest = measured_digest(&self.lines);
         Record {
@@ -493,7 +491,7 @@ impl Contents {
     }
 }
 
-/// Makes the directory, or takes an empty one. Returns it, and what it was made in if it was.
+/// Creates the directory, or takes an empty one. Returns it, and its parent if it was created.
 fn claim(path: &Path, readers: Readers) -> Result<(Directory, Option<Directory>), LedgerError> {
     Directory::check_place(path)?;
     let directory = match (Directory::open(path), path.parent(), path.file_name()) {
@@ -516,8 +514,8 @@ fn claim(path: &Path, readers: Readers) -> Result<(Directory, Option<Directory>)
     Ok((directory, None))
 }
 
-/// Makes the journal: of two processes that begin a run in one directory at once,
-/// the one that makes it has the directory, and the other leaves it alone.
+/// Creates the journal. If two processes begin a run in one directory at once, the one that
+/// creates it owns the directory, and the other leaves it alone.
 fn own(directory: &Directory, made_in: Option<&Directory>) -> Result<File, LedgerError> {
     directory.create(OsStr::new(JOURNAL), Readers::Usual).map_err(|error| {
         if error.kind() == io::ErrorKind::AlreadyExists {
@@ -548,7 +546,7 @@ fn begin(
     Ok(Ledger { directory, settings, journal, length: 0, chain, next: 1, steps: 0, made_in })
 }
 
-/// The settings appear whole or not at all.
+/// Writes the settings so that they appear completely or not at all.
 fn put_settings(directory: &Directory, text: &str, path: &Path) -> Result<File, LedgerError> {
     let unfinished = OsStr::new(SETTINGS_UNFINISHED);
     let mut file = directory.create(unfinished, Readers::Usual).map_err(at(path))?;
@@ -557,8 +555,8 @@ fn put_settings(directory: &Directory, text: &str, path: &Path) -> Result<File, 
     Ok(file)
 }
 
-/// Takes away what was begun a moment ago, as far as it can be: the error that
-/// led here is what the user must hear of.
+/// Removes a ledger that was just begun, as far as possible: the user has to see the original
+/// error, not one of this removal.
 fn discard(directory: &Directory, made_in: Option<&Directory>) {
     for name in [SETTINGS_UNFINISHED, SETTINGS, JOURNAL] {
         let _ = directory.remove(OsStr::new(name));
@@ -573,7 +571,7 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Refuses what somebody else could have written, where root is to obey it.
+/// Refuses a file that another user could have written, if root is to obey it.
 fn refuse_foreign(found: &Metadata, path: &Path) -> Result<(), LedgerError> {
     if !is_root() {
         return Ok(());
@@ -616,7 +614,8 @@ fn read_settings(file: &File, path: &Path) -> Result<(RunSettings, String), Ledg
     Ok((settings, text))
 }
 
-/// `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}`.
+/// Returns a line `{"chain":"<SHA-256 of the previous digest and of the rest>","n":1,...}` and
+/// its digest.
 fn print_line(line: &Line, chain: &str) -> Result<(String, String), serde_json::Error> {
     let body = serde_json::to_string(line)?;
     let rest = &body[1..];
@@ -637,9 +636,9 @@ fn parse_line(line: &[u8], chain: &str) -> Result<(String, Line), String> {
     Ok((digest.to_owned(), parsed))
 }
 
-/// A crash leaves the beginning of a line, and never more than it wrote. A whole
-/// line that ends in another byte than a line feed was damaged; to cut it off
-/// would lose a finished step.
+/// Refuses an incomplete last line that is damaged. A crash leaves the beginning of a line, and
+/// never more than was written. A complete line that ends in another byte than a line feed was
+/// damaged; to cut it off would lose a finished step.
 fn refuse_damaged_end(end: &[u8], chain: &str) -> Result<(), String> {
     let Some((_, line)) = end.split_last() else { return Ok(()) };
     match parse_line(line, chain) {

@@ -1,12 +1,10 @@
-//! The bench: drives a procedure against a rig, keeps the ledger, resumes and
-//! rehearses.
+//! The bench: conducts a procedure on a rig, keeps the ledger, resumes and rehearses.
 //!
-//! A [`Rig`] is what can be set, purged, loaded and left alone: a real device
-//! ([`real`]) or an SSD in virtual time ([`simulated`]). [`live`] puts every
-//! finished step on disk before it returns, and replays what is there already;
-//! [`rehearsal`] only adds time and bytes up, from which [`forecast`] tells how
-//! long a run takes. Outside a run, [`once()`] applies one step, and [`calibrate`]
-//! compares two engines.
+//! A [`Rig`] is a device that can be configured, purged, loaded and left idle: a real device
+//! ([`real`]) or an SSD in virtual time ([`simulated`]). [`live`] writes every finished step to
+//! disk before it returns, and replays the steps that are already there; [`rehearsal`] only adds
+//! up time and bytes, from which [`forecast`] computes how long a run takes. Outside a run,
+//! [`once()`] applies one step, and [`calibrate`] compares two engines.
 
 pub mod calibrate;
 pub mod forecast;

@@ -1,5 +1,5 @@
-//! One step outside a run: applied with the host set for it, journaled, and put
-//! back however it ends.
+//! One step outside a run: host settings are applied for it, journaled, and restored however it
+//! ends.
 
 use crate::host_changes::HostChanges;
 use crate::rig::Rig;
@@ -11,36 +11,36 @@ use steadfast_domain::{
 };
 use steadfast_engine::{Prepared, Start};
 
-/// How long a load is applied where nothing else ends it.
+/// Duration of a load without another limit.
 const USUAL: Nanos = Nanos::from_secs(10);
 
-/// A load that is to be applied to a device once.
+/// A load to be applied to a device once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Single {
-    /// What it is called.
+    /// Name of the load.
     pub name: String,
-    /// Its I/O streams.
+    /// I/O streams.
     pub streams: Vec<IoStream>,
     /// Threads and outstanding I/Os.
     pub demand: Demand,
-    /// What is written.
+    /// Content of writes.
     pub data_pattern: DataPattern,
-    /// Part of the capacity to use.
+    /// Part of the capacity to use, in percent.
     pub active_range_percent: u8,
-    /// Ramp-up time before the measurement, not measured.
+    /// Time before the measurement that is not measured.
     pub ramp: Nanos,
-    /// Measured time; ten seconds where I/Os do not end it either.
+    /// Measured time; ten seconds if `ios` does not limit the load either.
     pub time: Option<Nanos>,
-    /// Measured I/Os.
+    /// Limit in measured I/Os.
     pub ios: Option<u64>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Check that what is read is what was written.
+    /// Whether to verify that reads return what was written.
     pub verify: bool,
 }
 
 impl Single {
-    /// Whether it changes what is on the device.
+    /// Returns true if it alters data on the device.
     pub fn alters(&self) -> bool {
         self.streams.iter().any(|stream| stream.op.alters())
     }
@@ -53,7 +53,7 @@ impl Single {
         let usual = self.ios.is_none().then_some(USUAL);
         let mut range = ActiveRange::first(self.active_range_percent, device.capacity, unit);
         if range.length == Bytes(0) {
-            // A transfer is larger than the device, which the refusal names as it is.
+            // A transfer is larger than the device; with this range the refusal names that.
             let sector = u64::from(device.logical_sector);
             range = ActiveRange::first(self.active_range_percent, device.capacity, sector);
         }
@@ -67,20 +67,20 @@ impl Single {
     }
 }
 
-/// What came of one step.
+/// Result of one step.
 #[derive(Debug)]
 pub struct Once {
-    /// What it did.
+    /// Its measurement, or why it halted.
     pub result: Result<Measurement, Halt>,
-    /// What device and host have shown meanwhile.
+    /// Checks of device and host during the step.
     pub checks: Vec<Check>,
-    /// What a reader of the numbers should know.
+    /// Caveats about the numbers.
     pub caveats: Vec<Caveat>,
 }
 
-/// Applies one prepared step. On a device that may be written to, requests are not merged
-/// meanwhile; on one that may only be read, the host stays as it is. Every change
-/// is journaled before it is made, and put back however the step ends.
+/// Applies one prepared step. On a device that may be written, request merging is off meanwhile;
+/// on one that may only be read, the host is not changed. Every change is journaled before it is
+/// made, and restored however the step ends.
 pub fn once(
     rig: &mut dyn Rig,
     prepared: Prepared,
@@ -94,7 +94,7 @@ pub fn once(
     Once { result, checks: rig.look_back(), caveats: rig.take_caveats() }
 }
 
-/// Has the device see each I/O as it was submitted.
+/// Disables request merging, so that the device sees each I/O as it was submitted.
 fn keep_apart(rig: &mut dyn Rig, changes: &mut HostChanges) -> Result<(), Halt> {
     let unmerged = Conditions { merges: Some(false), ..Conditions::default() };
     rig.settle(&unmerged, &mut |change| changes.keep(change)).map(drop)

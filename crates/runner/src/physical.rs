@@ -1,18 +1,18 @@
-//! What the rigs of physical devices do alike: leave the device alone in real time, and read
-//! what kernels have counted once they have counted everything.
+//! Functions common to the rigs of physical devices: leave the device idle in real time, and read
+//! the kernel's counters once they are complete.
 
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::{Halt, Measurement, Nanos, Op};
 use steadfast_engine::Stop;
 
-/// How often a waiting rig looks whether it should stop.
+/// Interval between checks for a stop by a waiting rig.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How often the kernel's counts are read after a step, at most.
+/// Maximum number of reads of the kernel's counters after a step.
 const READS: u32 = 10;
 
-/// Waits; the device is left alone.
+/// Waits; the device is left idle.
 pub(crate) fn idle(time: Nanos, stop: &Stop) -> Result<(), Halt> {
     let end = Instant::now() + time.to_duration();
     loop {
@@ -27,9 +27,10 @@ pub(crate) fn idle(time: Nanos, stop: &Stop) -> Result<(), Halt> {
     }
 }
 
-/// What was counted during a step since `before`; `read` returns the counts of now. A kernel
-/// counts an I/O's bytes, and then the I/O, a moment after it was told to be done, so counts
-/// that fall short are read again after `pause`.
+/// Returns the kernel's counts of a step since `before`; `read` returns the current counters. The
+/// kernel counts an I/O's bytes, and then the I/O, a moment after its completion, so counts that
+/// fall short are read again after `pause`. `None` if the counters cannot be read or count
+/// nothing of the step.
 pub(crate) fn counted_since(
     before: &KernelCounters,
     done: &Measurement,
@@ -45,15 +46,15 @@ pub(crate) fn counted_since(
             return Some(counted);
         }
         if reads == READS {
-            // Counters that count none of the step's I/Os are of another device, or stand
-            // still: they say nothing of anybody.
+            // Counters that count none of the step's I/Os belong to another device, or are not
+            // maintained, and prove nothing.
             return (!counted.is_zero() || ours.1 == 0).then_some(counted);
         }
         std::thread::sleep(pause);
     }
 }
 
-/// I/Os and bytes read and written, in and outside the measured time.
+/// Returns the I/Os and bytes read and written, inside and outside the measured time.
 fn moved(done: &Measurement) -> (u64, u64) {
     let both = [Op::Read, Op::Write];
     let measured = both.iter().map(|op| done.direction(*op)).map(|all| (all.ios, all.bytes.0));
@@ -62,8 +63,8 @@ fn moved(done: &Measurement) -> (u64, u64) {
     all.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
 }
 
-/// Whether the kernel has counted all of them: it may count more I/Os, where it
-/// splits some, and fewer, where it merges some.
+/// Returns true if the kernel has counted all of the I/Os: it may count more if it splits some,
+/// and fewer if it merges some.
 fn has_counted(kernel: &KernelCounters, (ios, bytes): (u64, u64)) -> bool {
     let merges = kernel.read_merges + kernel.write_merges;
     kernel.reads + kernel.writes + merges >= ios

@@ -1,5 +1,4 @@
-//! The real rig: a block device or a scratch file, its host, and the engine
-//! that moves its data.
+//! The real rig: a block device or a scratch file, its host, and the engine that moves its data.
 
 use crate::ledger::Moment;
 use crate::physical;
@@ -17,7 +16,7 @@ use steadfast_host::{Directory, HostError, PurgeProgress, PurgeWatch, Roots};
 
 pub use steadfast_host::wall_clock_unix_ms;
 
-/// How long the kernel is given to count what it has done.
+/// Pause before the kernel's counters are read again.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A device of this machine.
@@ -29,12 +28,12 @@ pub struct RealRig {
     surroundings: Surroundings,
     seat: Option<Seat>,
     caveats: Vec<Caveat>,
-    /// The kernel's counts at the cut that left a load running.
+    /// The kernel's counters at the cut that left a load running.
     at_cut: Option<KernelCounters>,
 }
 
 impl RealRig {
-    /// A rig around an engine that holds an armed target.
+    /// Creates a rig around an engine that holds an armed target.
     pub fn new(engine: impl OnTarget + 'static, roots: Roots, stop: Stop) -> Self {
         let device = engine.target().device();
         let host = steadfast_host::host_facts(&roots, device);
@@ -52,7 +51,7 @@ impl RealRig {
     }
 }
 
-/// Stands beside a purge for the bench.
+/// Passes a purge's changes and progress to the bench.
 struct Beside<'a> {
     journal: Journal<'a>,
     tell: Tell<'a>,
@@ -172,9 +171,9 @@ impl Rig for RealRig {
         let device = self.engine.target().device().clone();
         let RealRig { engine, seat, stop, surroundings: around, roots, .. } = self;
         let mut surroundings = around.before(step);
-        // A load that runs on has no moment of its own to be counted from.
+        // A running load has no start of its own from which to count.
         let (mut met, mut before) = (None, self.at_cut.take().filter(|_| step.continues));
-        // The engine has everything ready when it asks.
+        // The engine calls this when everything is ready.
         let mut agree = || {
             met = match (seat.as_mut(), step.continues) {
                 (Some(seat), false) => seat.meet(step, stop)?,
@@ -195,7 +194,7 @@ impl Rig for RealRig {
         measurement.kernel = match (before, measurement.complete) {
             (None, _) => None,
             (Some(before), true) => physical::counted_since(&before, &measurement, PAUSE, read),
-            // The load runs on: there is no moment at which all of its I/Os are counted.
+            // The load keeps running, so there is no moment at which all of its I/Os are counted.
             (Some(before), false) => {
                 self.at_cut = read();
                 self.at_cut.map(|now| now.since(&before)).filter(|counted| !counted.is_zero())

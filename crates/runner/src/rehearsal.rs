@@ -1,5 +1,5 @@
-//! Rehearsal: a procedure conducted against a bench that only adds up time and
-//! bytes. Plan and time left come from it, by the procedure's own code path.
+//! Rehearsal: a procedure conducted on a bench that only adds up time and bytes. The plan and the
+//! time left come from it, through the procedure's own code.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,34 +10,34 @@ use steadfast_domain::{
 };
 use steadfast_engine::{Prepared, Refusal};
 
-/// Steps of a plan at most: 173 days of a load that is journaled once a minute. A file of
-/// another tool can ask for billions.
+/// Maximum number of steps of a plan: 173 days of a load that is journaled once a minute. A file
+/// of another tool can ask for billions.
 const STEPS_MAX: usize = 250_000;
 
-/// How the rehearsed drive behaves.
+/// Behavior of the rehearsed drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outlook {
     /// Every round like the one before: steady at the first chance.
     Best,
-    /// Every round far from the one before: steady in the last round at the
-    /// earliest, so that what follows on steady state may still come.
+    /// Every round far from the one before: steady in the last round at the earliest, so that the
+    /// phases after steady state may still follow.
     Worst,
 }
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    /// Its phase.
+    /// Phase of the step.
     pub phase: String,
-    /// Its round; 0 outside rounds.
+    /// Round of the step; 0 outside rounds.
     pub round: u32,
-    /// The point inside the round or phase; 0 for a purge or an idle time.
+    /// Point within the round or phase; 0 for a purge or an idle time.
     pub point: u32,
-    /// What it does.
+    /// Description of the step, as in reports.
     pub label: String,
-    /// How long it takes; `None` where that depends on the drive's speed.
+    /// Duration; `None` if it depends on the drive's speed.
     pub time: Option<Nanos>,
-    /// How many bytes it moves, where that ends it.
+    /// Bytes moved, if they end the step.
     pub bytes: Option<Bytes>,
     /// Threads and outstanding I/Os; `None` of a purge, an idle time, a script and several loads at
     /// once.
@@ -45,7 +45,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Something that is no step and moves no data.
+    /// Returns a purge or an idle time, which moves no data.
     fn pause(what: &str, time: Option<Nanos>) -> Self {
         Planned {
             phase: what.to_owned(),
@@ -59,27 +59,27 @@ impl Planned {
     }
 }
 
-/// What would run, in order.
+/// The steps of a run, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// Every step.
+    /// All steps.
     pub steps: Vec<Planned>,
     /// Write cache setting that the procedure asks for; `None` if it leaves the cache alone.
     pub write_cache: Option<WriteCache>,
 }
 
 impl Plan {
-    /// Time of the steps whose time is known.
+    /// Returns the total time of the steps of known duration.
     pub fn time(&self) -> Nanos {
         Nanos(self.steps.iter().filter_map(|s| s.time).map(|t| t.0).sum())
     }
-    /// Bytes of the steps whose time depends on the drive's speed.
+    /// Returns the total bytes of the steps whose duration depends on the drive's speed.
     pub fn bytes_of_unknown_time(&self) -> Bytes {
         let unknown = self.steps.iter().filter(|s| s.time.is_none());
         Bytes(unknown.filter_map(|s| s.bytes).map(|b| b.0).sum())
     }
-    /// Adds the phases that only the other plan has, which follow on steady state:
-    /// the last round may still bring it. Each comes after what it follows there.
+    /// Adds the phases that only the other plan has, which follow steady state: the last round
+    /// may still reach it. Each is inserted after the phase that it follows in the other plan.
     fn with_what_follows(mut self, other: Plan) -> Plan {
         let known: HashSet<String> = self.steps.iter().map(|step| step.phase.clone()).collect();
         let mut at = 0;
@@ -94,14 +94,14 @@ impl Plan {
         }
         self
     }
-    /// Rounds of the plan.
+    /// Returns the number of rounds.
     pub fn rounds(&self) -> u32 {
         self.steps.iter().map(|s| s.round).max().unwrap_or(0)
     }
 }
 
-/// Rehearses a procedure. With an assumed rate of sequential writes (bytes per
-/// second), steps that end by bytes get a time.
+/// Rehearses a procedure. An assumed rate of sequential writes, in bytes per second, gives steps
+/// that end by bytes a duration.
 pub fn rehearse(
     procedure: &dyn Procedure,
     outlook: Outlook,
@@ -118,24 +118,25 @@ pub fn rehearse(
     }
 }
 
-/// Why one of the procedure's steps cannot be done, said before anything is
-/// done; rounds that repeat are asked once.
+/// Returns why one of the procedure's steps cannot be applied, before anything is done; `None` if
+/// all can be. Steps that repeat in later rounds are checked once.
 pub fn refusal(
     procedure: &dyn Procedure,
     prepare: &mut dyn FnMut(&Step) -> Result<Prepared, Refusal>,
 ) -> Option<String> {
     let rehearsal = Rehearsal::new(Outlook::Best, None);
     let mut bench = Inquiry { rehearsal, prepare, asked: HashSet::new(), refused: None };
-    // Only what is refused counts: the run itself says what else halts it.
+    // Only a refused step counts; any other halt is reported by the run itself.
     let _ = procedure.conduct(&mut bench);
     bench.refused
 }
 
-/// The steps of a procedure that is steady at once, in order; of rounds that repeat, the
-/// steps of the first.
+/// Returns the steps of a procedure that is steady at once, in order. Steps that repeat in later
+/// rounds are included once.
 ///
 /// # Errors
-/// What halts it whatever its steps give.
+///
+/// The procedure halts regardless of the results of its steps.
 pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
     let rehearsal = Rehearsal::new(Outlook::Best, None);
     let mut bench = Collection { rehearsal, seen: HashSet::new(), steps: Vec::new() };
@@ -143,10 +144,10 @@ pub fn steps_of(procedure: &dyn Procedure) -> Result<Vec<Step>, Halt> {
     Ok(bench.steps)
 }
 
-/// A rehearsal that keeps every new step.
+/// A rehearsal that collects every new step.
 struct Collection {
     rehearsal: Rehearsal,
-    /// Phase, point and label.
+    /// Phase, point and label of the collected steps.
     seen: HashSet<(String, u32, String)>,
     steps: Vec<Step>,
 }
@@ -171,11 +172,11 @@ impl Bench for Collection {
     fn note(&mut self, _: &Note) {}
 }
 
-/// A rehearsal that asks of every new step whether it can be done.
+/// A rehearsal that checks of every new step whether it can be applied.
 struct Inquiry<'a> {
     rehearsal: Rehearsal,
     prepare: &'a mut dyn FnMut(&Step) -> Result<Prepared, Refusal>,
-    /// Phase, point and label.
+    /// Phase, point and label of the checked steps.
     asked: HashSet<(String, u32, String)>,
     refused: Option<String>,
 }
@@ -207,10 +208,10 @@ impl Bench for Inquiry<'_> {
 struct Rehearsal {
     outlook: Outlook,
     bytes_per_second: Option<u64>,
-    /// How long the load that a cut left running has run so far.
+    /// Time that the load left running by a cut has run so far.
     running: Nanos,
     plan: Plan,
-    /// Time of the plan so far.
+    /// Time of the plan so far, in nanoseconds.
     time_ns: u64,
 }
 
@@ -221,7 +222,7 @@ impl Rehearsal {
     }
 }
 
-/// What one call of `apply` is planned as.
+/// Planned result of one call of `apply`.
 struct Leg {
     time: Option<Nanos>,
     bytes: Option<Bytes>,
@@ -237,8 +238,8 @@ impl Rehearsal {
     fn add(&mut self, planned: Planned) -> Result<(), Halt> {
         if self.plan.steps.len() >= STEPS_MAX {
             return Err(Halt::Refused(format!(
-                "the run has more than {STEPS_MAX} steps, of which each takes up to a minute of \
-                 a long load; choose shorter times or smaller counts"
+                "the run has more than {STEPS_MAX} steps; each step covers up to a minute of a \
+                 long load: choose shorter times or smaller counts"
             )));
         }
         let more = planned.time.unwrap_or_default();
@@ -261,7 +262,7 @@ impl Rehearsal {
             Load::Together(stimuli) => self.at_once(stimuli, step.cut),
             Load::Stimulus(stimulus) => {
                 match (stimulus.until.time, step.cut) {
-                    // It ends by bytes alone: from cut to cut it is one stretch.
+                    // Limited by bytes alone: the cuts are planned as one step.
                     (None, _) => self.whole(stimulus),
                     (Some(time), None) => Leg {
                         time: Some(self.shortest(stimulus, time) + stimulus.ramp),
@@ -274,7 +275,7 @@ impl Rehearsal {
         }
     }
 
-    /// Loads at once last as long as the longest of them.
+    /// Plans loads that are applied at once; they last as long as the longest of them.
     fn at_once(&mut self, stimuli: &[Stimulus], cut: Option<Nanos>) -> Leg {
         let ramp = stimuli.first().map_or(Nanos::ZERO, |stimulus| stimulus.ramp);
         let lasts = |stimulus: &Stimulus| match stimulus.until.time {
@@ -300,13 +301,13 @@ impl Rehearsal {
         Leg { time: time.map(|time| time + stimulus.ramp), bytes, complete: true }
     }
 
-    /// One cut of a load that has a limit in time: complete at the limit, or
-    /// where an assumed rate says that the bytes are written.
+    /// Plans one cut of a load with a time limit: complete at the limit, or when its bytes are
+    /// written at the assumed rate.
     fn part(&mut self, stimulus: &Stimulus, time: Nanos, cut: Nanos) -> Leg {
         self.leg_of(self.shortest(stimulus, time), cut)
     }
 
-    /// One cut of a load that lasts this long.
+    /// Plans one cut of a load that lasts `lasts`.
     fn leg_of(&mut self, lasts: Nanos, cut: Nanos) -> Leg {
         let leg = cut.min(lasts.saturating_sub(self.running));
         self.running += leg;
@@ -318,15 +319,15 @@ impl Rehearsal {
         by_bytes.map_or(time, |by_bytes| by_bytes.min(time))
     }
 
-    /// How long these bytes take at the assumed rate.
+    /// Returns how long writing these bytes takes at the assumed rate; `None` without one.
     fn writing(&self, bytes: Bytes) -> Option<Nanos> {
         let rate = self.bytes_per_second.filter(|rate| *rate > 0)?;
         let seconds = Duration::try_from_secs_f64(bytes.0 as f64 / rate as f64).ok()?;
         Some(Nanos::from(seconds))
     }
 
-    /// Constant rounds for the best outlook; rounds that double for the worst.
-    /// In the best case filling the drive takes no time worth counting.
+    /// Returns the IOPS of a step: constant for the best outlook, far apart from round to round
+    /// for the worst. In the best case filling the drive takes negligible time.
     fn iops(&self, step: &Step) -> u64 {
         match self.outlook {
             Outlook::Best => 1 << 24,
@@ -335,7 +336,7 @@ impl Rehearsal {
     }
 }
 
-/// What a drive of constant speed would have done.
+/// Returns the measurement of a drive of constant speed.
 fn imagined(stimulus: &Stimulus, iops: u64, leg: &Leg) -> Measurement {
     let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
     let all = (iops as f64 * elapsed.as_secs_f64()) as u64;
@@ -352,7 +353,7 @@ fn imagined(stimulus: &Stimulus, iops: u64, leg: &Leg) -> Measurement {
     Measurement { elapsed, complete: leg.complete, streams, ..Measurement::default() }
 }
 
-/// The same of loads that are applied at once.
+/// Returns the measurement of loads that are applied at once.
 fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &Leg) -> Measurement {
     let mut all = Measurement::default();
     for stimulus in stimuli {
@@ -365,8 +366,8 @@ fn imagined_at_once(stimuli: &[Stimulus], iops: u64, leg: &Leg) -> Measurement {
     all
 }
 
-/// What a drive that keeps up would have done of a script, whose I/Os are taken
-/// to be spread evenly over its time.
+/// Returns the measurement of a drive that keeps up with a script, whose I/Os are assumed to be
+/// spread evenly over its time.
 fn imagined_replay(script: &ScriptLoad, leg: &Leg) -> Measurement {
     let elapsed = leg.time.unwrap_or(Nanos::SECOND).max(Nanos::from_millis(1));
     let whole = script.lasts().map_or(elapsed, |lasts| lasts.max(elapsed));
@@ -477,10 +478,10 @@ mod tests {
         let plan = |script: &ScriptLoad| rehearse(&Replay(script.clone()), Outlook::Best, None);
         let planned = plan(&script).unwrap();
         assert_eq!((planned.steps.len(), planned.time()), (2, Nanos::from_secs(100)));
-        // One of 292 years is refused before its parts take the memory.
+        // A script of 292 years is refused before its parts exhaust the memory.
         let endless = ScriptLoad { span: Nanos(1 << 63), ..script.clone() };
         assert!(matches!(plan(&endless), Err(Halt::Refused(_))));
-        // In a closed loop that is up to the device.
+        // In a closed loop the duration depends on the device.
         script.timing = Timing::Closed;
         let planned = plan(&script).unwrap();
         assert_eq!((planned.steps.len(), planned.time()), (1, Nanos::ZERO));

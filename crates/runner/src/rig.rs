@@ -18,68 +18,71 @@ pub type Journal<'a> = &'a mut dyn FnMut(&HostChange) -> Result<(), Halt>;
 /// Called with every finished interval.
 pub type Watch<'a> = &'a mut dyn FnMut(&Interval);
 
-/// Called with how far a purge has come.
+/// Called with the progress of a purge.
 pub type Tell<'a> = &'a mut dyn FnMut(&PurgeProgress<'_>);
 
-/// What the live bench drives: `settle, purge, apply, idle, now`.
+/// The device and host that a bench drives.
 pub trait Rig: Send {
-    /// The device, as found.
+    /// Returns the device, as found.
     fn device(&self) -> &Device;
-    /// The machine, as found.
+    /// Returns the host, as found.
     fn host(&self) -> Host;
-    /// The engine, and what it could and could not use here.
+    /// Returns the engine's description: its name and what it could and could not use on this
+    /// host.
     fn engine(&self) -> String;
-    /// Milliseconds since 1970 (UTC); virtual on a simulated device.
+    /// Returns the time in milliseconds since 1970 (UTC); virtual on a simulated device.
     fn now_unix_ms(&self) -> u64;
-    /// Now by every clock that the rig has.
+    /// Returns the current time by every clock of the rig.
     fn now(&self) -> Moment {
         self.now_unix_ms().into()
     }
-    /// What proves that the device is this one; `None` for one of memory.
+    /// Returns the proof of the device's identity; `None` if there is none, as for a simulated
+    /// device.
     fn proof(&self) -> Option<Proof> {
         None
     }
-    /// A simulated device begins every run factory-new, so a resumed run
-    /// applies the journaled steps again to bring it to where it was; on a
-    /// real device that would be a second test.
+    /// Returns true for a simulated device, which begins every run factory-new: a resumed run
+    /// applies the journaled steps again to restore its state. On a real device that would be a
+    /// second test.
     fn forgets(&self) -> bool;
-    /// Takes note of what the user wants of the purge, and of the host during the
-    /// run. A device in virtual time has no host.
+    /// Sets the user's requests for the purge, and for the host during the run. A simulated
+    /// device has no host.
     fn wish(&mut self, wishes: &HostWishes);
-    /// From now on, files that the engine keeps go into the directory of the run. A drive in
-    /// virtual time keeps none.
+    /// From now on, stores files that the engine keeps in the run's directory. A simulated drive
+    /// keeps none.
     fn keep_files_in(&mut self, run: &Directory) {
         let _ = run;
     }
-    /// From now on, loads begin together with those of other devices of this host;
-    /// `caveat` discloses that they are tested at the same time. A drive in virtual
-    /// time shares nothing with anybody, and takes no seat.
+    /// From now on, starts loads together with those of other devices of this host; `caveat`
+    /// discloses that they are tested at the same time. A simulated drive shares nothing with
+    /// others and ignores the seat.
     fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
         drop((seat, caveat));
     }
-    /// Looks device and host over before anything is touched, and begins what
-    /// lasts for the run. Empty where there is nothing to look at.
+    /// Checks device and host before anything is touched, and starts what lasts for the run.
+    /// Returns no checks if there is nothing to check.
     fn examine(&mut self) -> Vec<Check> {
         Vec::new()
     }
-    /// What the run has shown of its own sensors and host; ends what lasted.
+    /// Returns the checks of the run's own sensors and host, and ends what lasted for the run.
     fn look_back(&mut self) -> Vec<Check> {
         Vec::new()
     }
-    /// Sets what is wanted, each change journaled first; returns what was read back.
+    /// Applies the wanted conditions, each change journaled first. Returns the conditions read
+    /// back.
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt>;
-    /// What is set on host and device now; `None` where nothing can be read, as on
-    /// a simulated device, whose conditions nothing changes.
+    /// Returns the current conditions of host and device; `None` if nothing can be read, as on a
+    /// simulated device, whose conditions nothing changes.
     fn read_back(&mut self) -> Option<Conditions> {
         None
     }
-    /// How the device will be purged; nothing is written. An error says why it
-    /// cannot be done as the user wishes.
+    /// Returns the purge method that will be used; nothing is written. Errors: the user's choice
+    /// is not possible.
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt>;
-    /// Brings the device to the state of never having been written.
+    /// Purges the device to the state of never having been written.
     fn purge(&mut self, journal: Journal<'_>, tell: Tell<'_>) -> Result<Purge, Halt>;
-    /// Makes what a step needs, or says why it cannot be applied, before anything
-    /// is touched.
+    /// Allocates what a step needs, before anything is touched. Errors: why the step cannot be
+    /// applied.
     fn prepare(&mut self, step: &Step) -> Result<Prepared, Refusal>;
     /// Applies a step and measures it.
     fn apply(
@@ -90,18 +93,17 @@ pub trait Rig: Send {
     ) -> Result<Measurement, Halt>;
     /// Ends a load that a cut left running.
     fn end_load(&mut self);
-    /// What a reader of the numbers should know and that came up since this was
-    /// last asked.
+    /// Returns the caveats about the numbers that arose since the last call.
     fn take_caveats(&mut self) -> Vec<Caveat> {
         Vec::new()
     }
-    /// Whether no run held the device just before this step: a simulated rig can
-    /// be told to have such a gap. A load that ran on is ended by it.
+    /// Returns a gap, without a run holding the device, just before this step: a simulated rig
+    /// can be given one. The gap ends a running load.
     fn gap_before(&mut self) -> Option<Gap> {
         None
     }
-    /// Leaves the device alone.
+    /// Leaves the device idle.
     fn idle(&mut self, time: Nanos) -> Result<(), Halt>;
-    /// Puts a host setting back.
+    /// Restores a host setting.
     fn restore(&mut self, change: &HostChange) -> Result<(), Halt>;
 }

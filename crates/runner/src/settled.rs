@@ -1,10 +1,10 @@
-//! What a run set on host and device, and whether it still is: a purge, a reset or
-//! another program can change a write cache behind it.
+//! Settings that a run made on host and device, and whether they still hold: a purge, a reset or
+//! another program can change a write cache unnoticed.
 
 use steadfast_domain::record::ReadAgain;
 use steadfast_domain::{Caveat, CaveatKind, Conditions, caveats};
 
-/// What was asked for, what was read last, and when it has to be read again.
+/// The wanted conditions, those read last, and when to read them again.
 #[derive(Default)]
 pub(crate) struct Settled {
     wanted: Option<Conditions>,
@@ -12,12 +12,12 @@ pub(crate) struct Settled {
     since_purge: Since,
 }
 
-/// Where the run stands after its last purge.
+/// Position of the run relative to its last purge.
 #[derive(Default)]
 enum Since {
     /// No step has followed it.
     Nothing,
-    /// Steps of one phase have.
+    /// Only steps of this phase have followed it.
     Phase(String),
     /// A second phase has begun, or there was no purge.
     #[default]
@@ -25,23 +25,23 @@ enum Since {
 }
 
 impl Settled {
-    /// The procedure settled its conditions.
+    /// Notes the conditions that the procedure settled.
     pub fn set(&mut self, wanted: &Conditions, got: &Conditions) {
         (self.wanted, self.got) = (Some(wanted.clone()), got.clone());
     }
 
-    /// What is to be set again; `None` before anything was.
+    /// Returns the conditions to be set again; `None` before any were settled.
     pub fn wanted(&self) -> Option<Conditions> {
         self.wanted.clone()
     }
 
-    /// The device was purged.
+    /// Notes that the device was purged.
     pub fn purged(&mut self) {
         self.since_purge = Since::Nothing;
     }
 
-    /// Whether the phase that followed the purge, which preconditions, is over
-    /// when a step of this phase begins.
+    /// Notes that a step of this phase begins. Returns true if it ends the phase after the purge,
+    /// which preconditions.
     pub fn precondition_ends(&mut self, phase: &str) -> bool {
         let is_over = matches!(&self.since_purge, Since::Phase(first) if first != phase);
         self.since_purge = match std::mem::take(&mut self.since_purge) {
@@ -52,7 +52,7 @@ impl Settled {
         is_over
     }
 
-    /// Keeps what was read; a caveat where it is not what was read before.
+    /// Stores conditions that were read. Returns a caveat if they differ from those read before.
     pub fn read(&mut self, got: &Conditions, when: ReadAgain) -> Option<Caveat> {
         let before = std::mem::replace(&mut self.got, got.clone());
         self.wanted.as_ref()?;
@@ -68,17 +68,17 @@ impl Settled {
     }
 }
 
-/// What reads otherwise than before. What is unmet was said when it was set.
+/// Describes the differences between two readings. Unmet wishes were reported when they were set.
 fn changes(before: &Conditions, now: &Conditions) -> Vec<String> {
-    fn told<T: ToString>(value: Option<T>) -> String {
+    fn text<T: ToString>(value: Option<T>) -> String {
         value.map_or("unknown".to_owned(), |value| value.to_string())
     }
     let merges = |merges: Option<bool>| merges.map(|on| if on { "allowed" } else { "off" });
     let pairs = [
-        ("the write cache", told(before.write_cache), told(now.write_cache)),
-        ("request merging", told(merges(before.merges)), told(merges(now.merges))),
-        ("the I/O scheduler", told(before.scheduler.as_ref()), told(now.scheduler.as_ref())),
-        ("the longest request (KiB)", told(before.request_kib_max), told(now.request_kib_max)),
+        ("the write cache", text(before.write_cache), text(now.write_cache)),
+        ("request merging", text(merges(before.merges)), text(merges(now.merges))),
+        ("the I/O scheduler", text(before.scheduler.as_ref()), text(now.scheduler.as_ref())),
+        ("the longest request (KiB)", text(before.request_kib_max), text(now.request_kib_max)),
     ];
     let differ = pairs.into_iter().filter(|(_, before, now)| before != now);
     differ.map(|(what, before, now)| format!("{what} is {now}, was {before}")).collect()

@@ -11,17 +11,17 @@ use steadfast_domain::{
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_engine::{Engine, Prepared, Refusal, Start};
 
-/// A drive that exists in virtual time only.
+/// A drive in virtual time.
 pub struct SimulatedRig {
     ssd: SimulatedSsd,
     purge: PurgeChoice,
     gap: Option<SimGap>,
-    /// Steps begun so far.
+    /// Number of steps begun so far.
     steps: u64,
 }
 
 impl SimulatedRig {
-    /// A rig around a drive, with a gap in virtual time if one is wanted.
+    /// Creates a rig around a drive, with a gap in virtual time if requested.
     pub fn new(ssd: SimulatedSsd, gap: Option<SimGap>) -> Self {
         SimulatedRig { ssd, purge: PurgeChoice::Auto, gap, steps: 0 }
     }

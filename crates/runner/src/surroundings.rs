@@ -1,5 +1,5 @@
-//! What surrounds a real device during a run: the checks before it, sensors and
-//! device logs around each step, and the locks that keep the host awake.
+//! The surroundings of a real device during a run: the checks before it, sensors and device logs
+//! around each step, and the locks that keep the host awake.
 
 use std::fmt::Display;
 use steadfast_domain::measurement::LogDelta;
@@ -11,27 +11,27 @@ use steadfast_host::{
     PurgeOrder, QuotaCounts, Roots, SleepInhibition, Undone,
 };
 
-/// Steps shorter than this get no reading of the device's logs: asking a drive
-/// for them costs it some milliseconds.
+/// Shortest step for which the device's logs are read: asking a drive for them costs it some
+/// milliseconds.
 const LOGGED_FROM: Nanos = Nanos::from_secs(10);
 
-/// Host writes from which a step's write amplification means something: the
-/// counters of some drives move in steps of many megabytes.
+/// Fewest host-written bytes for which a step's write amplification is meaningful: the counters
+/// of some drives advance in steps of many megabytes.
 const AMPLIFIED_FROM: u64 = 1_000_000_000;
 
-/// What a user wants of the host during a run.
+/// The user's requests for the host during a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostWishes {
-    /// Keep the processors out of slow idle states.
+    /// Whether to keep the processors out of slow idle states.
     pub hold_idle_states: bool,
-    /// A command that prints the device's power.
+    /// Command that prints the device's power.
     pub power_command: Option<String>,
-    /// How the device is purged.
+    /// Purge method and its options.
     pub purge: PurgeOrder,
 }
 
 impl HostWishes {
-    /// Those in a run's settings.
+    /// Returns the requests in a run's settings.
     pub fn of(settings: &Settings) -> Self {
         HostWishes {
             hold_idle_states: settings.hold_c_states,
@@ -53,24 +53,24 @@ pub(crate) struct Surroundings {
     roots: Roots,
     wishes: HostWishes,
     logs: DeviceLogs,
-    /// The last reading, while nothing has happened to the device since.
+    /// The last reading, as long as nothing but steps has happened to the device since.
     last: Option<LogReading>,
     power: Option<PowerMeter>,
     locks: Vec<Lock>,
     throttled: Option<u64>,
     /// The control groups of this program.
     cgroups: Option<OwnCgroups>,
-    /// Settings that were not put back, because they are no longer ours.
+    /// Settings that were not restored because something else has changed them.
     left: Vec<Check>,
 }
 
-/// Held until the run ends.
+/// A lock held until the run ends.
 enum Lock {
     Sleep { _lock: SleepInhibition },
     Idle { _hold: IdleStateHold },
 }
 
-/// The state before a step.
+/// State before a step.
 pub(crate) struct Before {
     log: Option<LogReading>,
     processors: Option<ProcessorTimes>,
@@ -93,7 +93,7 @@ impl Surroundings {
         }
     }
 
-    /// What the user wants of the purge.
+    /// Returns how the user wants the device purged.
     pub(crate) fn purge_order(&self) -> &PurgeOrder {
         &self.wishes.purge
     }
@@ -102,7 +102,7 @@ impl Surroundings {
         self.wishes = wishes.clone();
     }
 
-    /// Looks everything over, and then begins to hold and to sense.
+    /// Checks device and host, and then starts to hold the locks and to read the sensors.
     pub(crate) fn examine(&mut self) -> Vec<Check> {
         let mut checks = steadfast_host::examine(&self.device, &self.roots, steadfast_host::WATCH);
         checks.push(self.keep_awake());
@@ -165,13 +165,13 @@ impl Surroundings {
         })
     }
 
-    /// Something other than a step happens to the device: what it counts then
-    /// belongs to no step.
+    /// Notes that something other than a step happens to the device, whose counts belong to no
+    /// step.
     pub(crate) fn pass_over(&mut self) {
         self.last = None;
     }
 
-    /// Reads what is to be compared after a step.
+    /// Reads everything that is compared after a step.
     pub(crate) fn before(&mut self, step: &Step) -> Before {
         let log = self.last.take().filter(|_| is_logged(step));
         let log = log.or_else(|| self.read_log(step));
@@ -185,8 +185,8 @@ impl Surroundings {
         }
     }
 
-    /// The rig has waited since it read what is to be compared: what the processors do
-    /// and the power are of the step alone.
+    /// Reads the processors and the power again after the rig has waited, so that they cover the
+    /// step alone.
     pub(crate) fn waited(&mut self, before: &mut Before) {
         if let Some(power) = &self.power {
             power.begin();
@@ -199,7 +199,7 @@ impl Surroundings {
         self.cgroups.as_ref().and_then(OwnCgroups::quota_counts)
     }
 
-    /// Fills in what was sensed during a step. What the engine has sensed stays.
+    /// Fills in the readings of a step. Readings of the engine are kept.
     pub(crate) fn after(&mut self, before: Before, step: &Step, measurement: &mut Measurement) {
         let processors = steadfast_host::processor_times(&self.roots);
         let power = self.power.as_ref().and_then(PowerMeter::mean_milliwatts);
@@ -224,7 +224,7 @@ impl Surroundings {
         if is_logged(step) { self.logs.read() } else { None }
     }
 
-    /// Keeps what a reader must know of a setting that was to be put back.
+    /// Records a setting that was not restored, for the report.
     pub(crate) fn note_undone(&mut self, change: &HostChange, undone: &Undone) {
         let Undone::Left(why) = undone else { return };
         let found = format!("{} was not restored: {why}", change.setting);
@@ -233,7 +233,7 @@ impl Surroundings {
         self.left.push(check(id, subject, CheckState::Attention, found, advice));
     }
 
-    /// What a run has shown of its own sensors and host.
+    /// Returns the checks of the run's own sensors and host, and releases the locks.
     pub(crate) fn look_back(&mut self, stop: &Stop) -> Vec<Check> {
         let mut checks = std::mem::take(&mut self.left);
         if stop.lost_terminal() {
@@ -280,22 +280,22 @@ fn check(
 
 fn power_readings(meter: &PowerMeter) -> Check {
     let report = meter.report();
-    let of = format!("{} readings from {}", report.readings, meter.source().describe());
+    let readings = format!("{} readings from {}", report.readings, meter.source().describe());
     let (id, subject) = ("power-readings", "Power readings");
     match (report.failures, report.last_failure) {
-        (0, _) => check(id, subject, CheckState::Good, of, ""),
+        (0, _) => check(id, subject, CheckState::Good, readings, ""),
         (failures, why) => check(
             id,
             subject,
             CheckState::Attention,
-            format!("{of}; {failures} more failed, the last: {}", why.unwrap_or_default()),
-            "The means are over the readings that succeeded.",
+            format!("{readings}; {failures} more failed, the last: {}", why.unwrap_or_default()),
+            "The means cover only the readings that succeeded.",
         ),
     }
 }
 
-/// Whether a step is long enough for its device logs to be read: by its limit
-/// in time, or by its bytes alone.
+/// Returns true if a step is long enough for its device logs to be read: by its time limit, or
+/// because only bytes limit it.
 fn is_logged(step: &Step) -> bool {
     let length = match &step.load {
         Load::Script(script) => Some(script.span),
@@ -311,7 +311,8 @@ fn is_logged(step: &Step) -> bool {
     length.is_none_or(|length| length >= LOGGED_FROM)
 }
 
-/// Flash bytes per host byte, both as the device counts them.
+/// Returns flash bytes per host byte, both as counted by the device; `None` if they are unknown
+/// or too few.
 fn amplification(delta: &LogDelta) -> Option<f64> {
     let (host, nand) = (delta.host_written?.0, delta.nand_written?.0);
     (host >= AMPLIFIED_FROM).then(|| nand as f64 / host as f64)

@@ -1,14 +1,13 @@
-//! Several devices of one host, each in a run of its own: where their loads begin
-//! together.
+//! Several devices of one host, each in a run of its own, whose loads start together.
 //!
-//! Every run has a [`Seat`]. Before a load begins, its run waits at the load's place until
-//! every other run waits too, or has left. Those that wait at the same place are let go
-//! together and agree on a moment that lies a little ahead, so that each can begin then: its
-//! engine has made its threads and memory before. Runs need not do the same steps: where they wait at different
-//! places, the one that is behind goes on alone, and the others wait for it to come to
-//! theirs. A run that ends, halts or fails leaves, and the others go on.
+//! Every run has a [`Seat`]. Before a load starts, its run waits at the load's place until every
+//! other run waits too, or has left. Those that wait at the same place are released together and
+//! agree on a time shortly ahead, so that each can start then: its engine has created its threads
+//! and memory before. Runs need not do the same steps: if they wait at different places, the one
+//! that is behind continues alone, and the others wait until it reaches theirs. A run that ends,
+//! halts or fails leaves, and the others continue.
 //!
-//! A load that runs on from step to step waits only before its first step.
+//! A load that continues from step to step waits only before its first step.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,24 +15,24 @@ use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::{Halt, Load, Nanos, Place, Step};
 use steadfast_engine::Stop;
 
-/// How far ahead the agreed moment lies: threads and memory are ready by then, and only those
-/// that wait have to be woken.
+/// Time from the agreement to the common start: threads and memory are ready by then, and only
+/// waiting threads have to be woken.
 const LEAD: Nanos = Nanos::from_millis(100);
 
-/// The same for a script, which cannot begin late, and whose first I/Os are decoded first.
+/// The same for a script, which cannot start late, and whose first I/Os are decoded first.
 const LEAD_OF_SCRIPTS: Nanos = Nanos::from_secs(3);
 
-/// How often a waiting run looks whether it should stop.
+/// Interval between checks for a stop by a waiting run.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Which loads begin together.
+/// Which loads start together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
     /// Those of every step that all runs have.
     Steps,
-    /// The first of every phase; each run goes on at its own pace inside a phase.
+    /// The first of every phase; inside a phase each run continues at its own pace.
     Phases,
-    /// The first only.
+    /// Only the first.
     Start,
 }
 
@@ -43,40 +42,41 @@ pub struct Seat {
     meeting: Arc<Meeting>,
     number: usize,
     keeping: Keeping,
-    /// The phase whose first load has begun.
+    /// Phase whose first load has started.
     phase: Option<String>,
 }
 
-/// What the runs share.
+/// State shared by the runs.
 #[derive(Debug)]
 struct Meeting {
     table: Mutex<Table>,
     changed: Condvar,
 }
 
-/// Who waits where.
+/// State of every run.
 #[derive(Debug)]
 struct Table {
     runs: Vec<Standing>,
-    /// Phases in the order in which they come: a run in an earlier one is behind.
+    /// Phases in order: a run in an earlier one is behind.
     phases: Vec<String>,
 }
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Standing {
-    /// It does something.
+    /// It is busy.
     Away,
-    /// It waits to begin a load.
+    /// It waits to start a load.
     Waits { place: Place, lead: Nanos },
-    /// It may go: when the loads begin, and how many.
+    /// It may continue, with the start time of the loads and their number; `None` if it starts
+    /// alone.
     Released(Option<(Nanos, u32)>),
     /// It has ended.
     Left,
 }
 
-/// Seats for so many runs. `phases` are those of the procedure in their order, as far as
-/// they are known.
+/// Creates seats for this many runs. `phases` are those of the procedure in order, as far as they
+/// are known.
 pub fn meeting(runs: usize, phases: Vec<String>, keeping: Keeping) -> Vec<Seat> {
     let table = Mutex::new(Table { runs: vec![Standing::Away; runs], phases });
     let meeting = Arc::new(Meeting { table, changed: Condvar::new() });
@@ -85,10 +85,11 @@ pub fn meeting(runs: usize, phases: Vec<String>, keeping: Keeping) -> Vec<Seat> 
 }
 
 impl Seat {
-    /// Waits until this step's load may begin. `None` where nobody begins with it.
+    /// Waits until this step's load may start. `None` if no other run starts with it.
     ///
     /// # Errors
-    /// Where the user asks for an end meanwhile.
+    ///
+    /// The user requests a stop meanwhile.
     pub fn meet(&mut self, step: &Step, stop: &Stop) -> Result<Option<CommonStart>, Halt> {
         let Some(place) = self.meets_at(&step.place) else { return Ok(None) };
         let since = steadfast_host::monotonic();
@@ -127,7 +128,8 @@ impl Seat {
         }))
     }
 
-    /// Where it waits for the others before a load of this place; `None` where it need not.
+    /// Returns where it waits for the others before a load at this place; `None` if it need not
+    /// wait.
     fn meets_at(&mut self, place: &Place) -> Option<Place> {
         if self.keeping != Keeping::Phases {
             return Some(place.clone());
@@ -153,14 +155,14 @@ impl Drop for Seat {
 }
 
 impl Meeting {
-    /// A run that panics leaves no half-made change here.
+    /// Locks the table; a run that panics leaves no half-made change in it.
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
-    /// Lets go those who wait at the earliest place, once everybody waits.
+    /// Releases the runs that wait at the earliest place, once all runs wait.
     fn release(&mut self) {
         let busy = |run: &Standing| matches!(run, Standing::Away | Standing::Released(_));
         if self.runs.iter().any(busy) {
@@ -186,7 +188,7 @@ impl Table {
         }
     }
 
-    /// How early a place comes.
+    /// Returns a key that orders places by time.
     fn key(&mut self, place: &Place) -> (usize, u32, u32) {
         let known = self.phases.iter().position(|phase| *phase == place.phase);
         let phase = known.unwrap_or_else(|| {
@@ -213,7 +215,7 @@ mod tests {
         Step::alone(Place::new(place.0, place.1, place.2, ""), stimulus)
     }
 
-    /// A run that does these steps one after another, and leaves.
+    /// Does these steps in a run of its own, one after another, and leaves.
     fn run(mut seat: Seat, steps: Vec<(&'static str, u32, u32)>) -> JoinHandle<Vec<Met>> {
         std::thread::spawn(move || {
             let each = steps.into_iter().map(|place| {

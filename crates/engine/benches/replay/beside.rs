@@ -1,4 +1,4 @@
-//! Both players, one after the other, on the same targets.
+//! Both players in turn on the same targets.
 
 use crate::Choice;
 use crate::observer::Observer;
@@ -9,10 +9,10 @@ use crate::{fio, ours};
 use std::path::Path;
 use steadfast_domain::script::Timing;
 
-/// I/Os outstanding at most.
+/// Maximum number of outstanding I/Os.
 const OUTSTANDING: u32 = 64;
 
-/// Plays so many times faster.
+/// Factor of the accelerated replay.
 const FASTER: u64 = 10;
 
 fn traces(seconds: u64) -> [Trace; 3] {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use steadfast_domain::Op;
 
-/// How long fio took, in nanoseconds.
+/// Plays a trace. Returns the time that fio took, in nanoseconds.
 pub fn play(path: &Path, trace: Trace, outstanding: u32) -> Fallible<f64> {
     let directory = tempfile::tempdir()?;
     let log = directory.path().join("trace.log");

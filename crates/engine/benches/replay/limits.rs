@@ -1,5 +1,5 @@
-//! How many I/Os a second one thread plays on time, and what a long trace takes
-//! of memory.
+//! The highest rate in I/Os per second that one thread plays on time, and the memory that a long
+//! trace takes.
 
 use crate::Choice;
 use crate::ours;
@@ -10,10 +10,10 @@ use std::path::Path;
 use steadfast_domain::Nanos;
 use steadfast_domain::script::Timing;
 
-/// I/Os outstanding at most.
+/// Maximum number of outstanding I/Os.
 const OUTSTANDING: u32 = 64;
 
-/// The goal for the 99th percentile.
+/// Largest 99th percentile of the lateness that counts as on time.
 const ON_TIME: Nanos = Nanos(200_000);
 
 const STEP: f64 = 50e3;
@@ -63,7 +63,7 @@ pub fn memory(choice: &Choice) -> Fallible<()> {
     let zram = Zram::new()?;
     let rhythm = Rhythm::Poisson(1e6);
     let trace = Trace { rhythm, ios: choice.ios, reads_only: true };
-    // The peak so far is forgotten.
+    // Resets the peak memory use.
     fs::write("/proc/self/clear_refs", "5")?;
     let played = ours::play(&zram.path, trace, Timing::Closed, OUTSTANDING)?;
     let status = fs::read_to_string("/proc/self/status")?;

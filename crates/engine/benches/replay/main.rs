@@ -1,14 +1,13 @@
-//! Replay beside fio's replay (`read_iolog`, version 3) of the same traces, on a
-//! file in memory, on a loop device over one and on an unwritten zram device,
-//! which answers at once. Prints Markdown tables.
+//! Replay compared with fio's replay (`read_iolog`, version 3) of the same traces, on a file in
+//! memory, on a loop device over one and on an unwritten zram device, which completes at once.
+//! Prints Markdown tables.
 //!
-//! `cargo bench -p steadfast-engine --bench replay [-- PART...]`; parts are
-//! `beside` (both players, and `faster:N`), `rates` (at which rate the 99th
-//! percentile of the lateness leaves its goal) and `memory`, by default all.
-//! `--seconds N` sets the length of a trace, `--ios N` the I/Os of the long one,
-//! `--pin` binds everything to the last processor, `--no-fio` leaves fio out.
-//! Needs root, fio and 3 GiB of free memory. On block devices a third party says
-//! when each I/O began: the kernel's own event of its issue to the device.
+//! `cargo bench -p steadfast-engine --bench replay [-- PART...]`; parts are `beside` (both
+//! players, and `faster:N`), `rates` (the rate at which the 99th percentile of the lateness
+//! exceeds its goal) and `memory`, by default all. `--seconds N` sets the length of a trace,
+//! `--ios N` the I/Os of the long one, `--pin` binds everything to the last processor, `--no-fio`
+//! omits fio. Needs root, fio and 3 GiB of free memory. On block devices an independent observer
+//! records when each I/O began: the kernel's own event of its issue to the device.
 #![allow(clippy::print_stdout, reason = "its tables are what it is for")]
 
 mod beside;
@@ -23,12 +22,12 @@ mod trace;
 
 use shared::{Fallible, pin};
 
-/// What the command line asks for.
+/// The command line.
 pub struct Choice {
     parts: Vec<String>,
-    /// How long each part measures.
+    /// Length of a trace in seconds.
     pub seconds: u64,
-    /// How many I/Os the long trace has.
+    /// Number of I/Os of the long trace.
     pub ios: u64,
     /// Whether fio plays too.
     pub fio: bool,

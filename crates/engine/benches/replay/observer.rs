@@ -1,5 +1,5 @@
-//! A third party that says when I/Os were issued to a block device: the kernel's
-//! event of it, with the time-stamp counter as its clock.
+//! An independent observer of the times at which I/Os are issued to a block device: the kernel's
+//! tracepoint, with the time-stamp counter as its clock.
 
 use crate::shared::{Fallible, command};
 use std::fs;
@@ -7,10 +7,10 @@ use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Kilobytes of events for each processor.
+/// Trace buffer per processor, in kilobytes.
 const ROOM: &str = "131072";
 
-/// Watches a device from its making on.
+/// Observes a device from its creation on.
 pub struct Observer {
     mounted: tempfile::TempDir,
     instance: PathBuf,
@@ -25,7 +25,7 @@ impl Observer {
         let observer = Observer { mounted, instance, nanos_per_tick: nanos_per_tick() };
         fs::create_dir(&observer.instance)?;
         let number = fs::metadata(device)?.st_rdev();
-        // As the kernel numbers devices, not as C does.
+        // The kernel's device number, not that of libc.
         let number = u64::from(libc::major(number)) << 20 | u64::from(libc::minor(number));
         observer.set("trace_clock", "x86-tsc")?;
         observer.set("buffer_size_kb", ROOM)?;
@@ -39,13 +39,13 @@ impl Observer {
         fs::write(&path, value).map_err(|error| format!("{}: {error}", path.display()).into())
     }
 
-    /// Forgets what it has seen.
+    /// Clears the recorded events.
     pub fn forget(&self) -> Fallible<()> {
         self.set("trace", "")
     }
 
-    /// When 4 KiB I/Os were issued since it last forgot, in order, in
-    /// nanoseconds.
+    /// Returns when 4 KiB I/Os were issued since the last call of `forget`, in order, in
+    /// nanoseconds since the first.
     pub fn starts(&self) -> Fallible<Vec<f64>> {
         let text = fs::read_to_string(self.instance.join("trace"))?;
         let lines = text.lines().filter(|line| line.contains(" + 8 "));
@@ -71,7 +71,7 @@ impl Drop for Observer {
 
 #[cfg(target_arch = "x86_64")]
 fn nanos_per_tick() -> f64 {
-    // SAFETY: every x86-64 processor has it.
+    // SAFETY: every x86-64 processor has this instruction.
     let counter = || unsafe { std::arch::x86_64::_rdtsc() };
     let (begun, ticks) = (Instant::now(), counter());
     std::thread::sleep(Duration::from_millis(500));

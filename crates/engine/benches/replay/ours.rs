@@ -7,21 +7,21 @@ use steadfast_domain::script::Timing;
 use steadfast_domain::{Load, Measurement, Nanos, Place, Replayed, Step};
 use steadfast_engine::{Engine, Start};
 
-/// What the engine says of its own playing.
+/// Measurement of the engine's own replay.
 pub struct Played {
     pub done: Measurement,
     pub replay: Box<Replayed>,
 }
 
 impl Played {
-    /// The lateness that this share of the I/Os did not exceed.
+    /// Returns the lateness that this share of the I/Os did not exceed.
     pub fn late(&self, share: f64) -> Nanos {
         self.replay.lateness.histogram.quantile(share).unwrap_or(Nanos::ZERO)
     }
     pub fn latest(&self) -> Nanos {
         self.replay.lateness.max
     }
-    /// How late the last second was on average.
+    /// Returns the mean lateness of the last interval with I/Os.
     pub fn late_at_the_end(&self) -> Nanos {
         let seconds = self.replay.intervals.iter().rev();
         seconds.filter_map(|second| second.mean()).next().unwrap_or(Nanos::ZERO)

@@ -1,28 +1,28 @@
-//! How true the times of a replay are: every I/O's start against when it was due.
+//! Accuracy of a replay: the start of every I/O compared with its due time.
 
-/// I/Os that are due closer together than this leave one after the other, as fast as
-/// they can be handed over.
+/// I/Os due closer together than this many nanoseconds are submitted one after the other, as fast
+/// as possible.
 pub const TOGETHER_NS: f64 = 2e4;
 
-/// What a player's start times show.
+/// Accuracy of a player's start times.
 #[derive(Debug, Clone, Copy)]
 pub struct Truth {
-    /// By how much the whole became longer, as a share.
+    /// Share by which the whole replay took longer.
     pub stretch: f64,
-    /// Start errors, early and late alike, in nanoseconds.
+    /// Absolute start errors, in nanoseconds.
     pub median: f64,
     pub p99: f64,
     pub max: f64,
-    /// The median of how late the last thousand were.
+    /// Median lateness of the last thousand I/Os, in nanoseconds.
     pub drift: f64,
-    /// The largest difference of the cumulative shares of the times between I/Os.
+    /// Kolmogorov-Smirnov distance between the gaps of the due times and those of the starts.
     pub distance: f64,
-    /// The same among times of more than [`TOGETHER_NS`] only.
+    /// The same for gaps longer than [`TOGETHER_NS`] only.
     pub apart: f64,
 }
 
-/// Compares; both in nanoseconds and in the order of the trace, each counted
-/// from its first.
+/// Compares due times and start times. Both are in nanoseconds and in the order of the trace, and
+/// are taken relative to their first.
 pub fn compare(due: &[f64], started: &[f64]) -> Truth {
     let since_first = |all: &[f64]| -> Vec<f64> { all.iter().map(|at| at - all[0]).collect() };
     let (due, started) = (since_first(due), since_first(started));
@@ -50,7 +50,7 @@ fn gaps(times: &[f64]) -> Vec<f64> {
     gaps
 }
 
-/// The Kolmogorov-Smirnov distance of two sorted lists, from this value on.
+/// Returns the Kolmogorov-Smirnov distance of two sorted lists, from the value `from` on.
 fn distance(a: &[f64], b: &[f64], from: f64) -> f64 {
     let (mut i, mut j, mut most) = (0, 0, 0.0f64);
     while i < a.len() && j < b.len() {

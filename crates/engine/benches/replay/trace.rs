@@ -1,4 +1,4 @@
-//! Traces made up on the spot: 4 KiB, seven reads to three writes, anywhere.
+//! Synthetic traces: 4 KiB, seven reads to three writes, anywhere.
 
 use crate::shared::SIZE;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use steadfast_domain::{Bytes, Demand, DueIo, Nanos, Op, Script, ScriptError, Scr
 
 const BLOCK: u64 = 4096;
 
-/// I/Os of a burst, and from one to the next.
+/// I/Os per burst, and time from one burst to the next.
 const BURST: u64 = 32;
 const BETWEEN_BURSTS_NS: f64 = 1e7;
 
-/// When I/Os are due.
+/// Due times of the I/Os.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rhythm {
-    /// Exponential gaps, so many I/Os a second.
+    /// Exponential gaps, with this many I/Os per second.
     Poisson(f64),
     Bursts,
 }
 
-/// A trace that is made while it is played.
+/// A trace that is generated while it is played.
 #[derive(Debug, Clone, Copy)]
 pub struct Trace {
     pub rhythm: Rhythm,
@@ -30,7 +30,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A trace of about this many seconds.
+    /// Returns a trace of about this many seconds.
     pub fn lasting(rhythm: Rhythm, seconds: u64) -> Trace {
         let rate = match rhythm {
             Rhythm::Poisson(rate) => rate,
@@ -50,13 +50,13 @@ impl Trace {
         Playing { trace: self, number: 0, due: 0.0 }
     }
 
-    /// All I/Os.
+    /// Returns all I/Os.
     pub fn all(self) -> Vec<DueIo> {
         let mut player = self.player();
         std::iter::from_fn(|| player.next()).collect()
     }
 
-    /// How the engine is told of it.
+    /// Returns the trace as a load of the engine.
     pub fn load(self, timing: Timing, outstanding: u32) -> ScriptLoad {
         let (mut counts, mut span) = (OpCounts::default(), Nanos::ZERO);
         let mut player = self.player();
@@ -84,7 +84,7 @@ impl Trace {
     }
 }
 
-/// A trace at some I/O.
+/// A trace being played.
 #[derive(Debug)]
 pub struct Playing {
     trace: Trace,

@@ -1,5 +1,5 @@
-//! What the benches of this crate stand on: targets in memory, the engine on
-//! them, and a processor of their own.
+//! Common parts of this crate's benches: targets in memory, an engine on them, and pinning to a
+//! processor.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use steadfast_engine::Stop;
 use steadfast_engine::native::{Backend, Native, NativeOptions};
 use steadfast_host::{Consent, Roots, Target, arm, inspect};
 
-/// Every target is as large.
+/// Size of every target.
 pub const SIZE: Bytes = Bytes::gib(1);
 
 pub type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
@@ -30,7 +30,7 @@ pub fn new_engine(path: &Path, backend: Option<Backend>) -> Fallible<Native> {
     Ok(Native::new(armed(path)?, Stop::default(), options)?)
 }
 
-/// Binds this thread, and all that it starts, to the last processor or to all.
+/// Binds this thread, and all threads that it starts, to the last processor or to all processors.
 pub fn pin(pinned: bool) -> Fallible<()> {
     let count = std::thread::available_parallelism()?.get().max(last_processor() + 1);
     // SAFETY: all-zero is an empty set; the set is valid for both calls.
@@ -45,12 +45,12 @@ pub fn pin(pinned: bool) -> Fallible<()> {
 }
 
 fn last_processor() -> usize {
-    // SAFETY: asks for one number.
+    // SAFETY: reads one number.
     let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     usize::try_from(online).unwrap_or(1).saturating_sub(1)
 }
 
-/// A file in a tmpfs of its own.
+/// A file in its own tmpfs.
 pub struct MemoryFile {
     pub path: PathBuf,
     directory: tempfile::TempDir,
@@ -106,7 +106,7 @@ impl Zram {
 }
 
 impl Drop for Zram {
-    /// fio's rings are taken down in the background and hold the device a while.
+    /// The kernel tears fio's rings down in the background, and they hold the device for a while.
     fn drop(&mut self) {
         for _ in 0..100 {
             let reset = fs::write(format!("/sys/block/zram{}/reset", self.number), "1");

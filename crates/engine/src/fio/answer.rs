@@ -1,43 +1,43 @@
-//! fio's answer: its json+ output, read strictly.
+//! Strict parser for fio's json+ output.
 //!
-//! Every number that is used must be there, be a number, and agree with the
-//! others; a field that is missing, renamed or of another kind is an error that
-//! names it. Nothing is ever taken to be zero because it was not found.
+//! Every number that is used must be present, be a number, and agree with the others; a field
+//! that is missing, renamed or of another type is an error that names it. Nothing is taken as
+//! zero because it was not found.
 
 use serde_json::Value;
 use steadfast_domain::{FineHistogram, Op};
 
-/// The directions that an answer tells of, as fio names them.
+/// Operations in an answer, with fio's names.
 pub(super) const DIRECTIONS: [(Op, &str); 2] = [(Op::Read, "read"), (Op::Write, "write")];
 
-/// An answer of fio: cumulative counts since its jobs began.
+/// An answer of fio: cumulative counts since its jobs started.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
-    /// One per job, or one for all where fio adds them up.
+    /// One per job, or one for all jobs if fio adds them up.
     pub sections: Vec<Section>,
 }
 
-/// What one section of an answer says.
+/// One section of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Section {
-    /// The error number that ended the job; 0 where none did.
+    /// Error number that ended the job; 0 if none did.
     pub error: i32,
-    /// I/Os that failed, or moved fewer bytes than asked.
+    /// I/Os that failed, or moved fewer bytes than requested.
     pub faults: u64,
-    /// The first of their error numbers.
+    /// Error number of the first of them.
     pub first_error: i32,
-    /// Time that the section's threads ran, added up.
+    /// Sum of the run times of the section's threads, in nanoseconds.
     pub run_ns: u64,
     pub user_ns: u64,
     pub system_ns: u64,
-    /// As [`DIRECTIONS`].
+    /// In the order of [`DIRECTIONS`].
     pub directions: [Direction; 2],
 }
 
-/// What was read, or written.
+/// Reads, or writes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Direction {
-    /// I/Os that were issued.
+    /// I/Os issued.
     pub issued: u64,
     pub bytes: u64,
     pub run_ns: u64,
@@ -45,18 +45,20 @@ pub(super) struct Direction {
     pub completed: u64,
     pub response_mean: f64,
     pub response_max: u64,
-    /// Response times by bucket of our fine histogram.
+    /// Response times as index and count of the buckets of [`FineHistogram`].
     pub buckets: Vec<(usize, u64)>,
 }
 
 impl Direction {
-    /// I/Os in the buckets.
+    /// Returns the I/Os in the buckets.
     pub(super) fn counted(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 }
 
-/// Reads an answer of `sections` jobs. Fails with what is wrong with it.
+/// Parses an answer of `sections` job sections.
+///
+/// Errors: what is wrong with it.
 pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
@@ -74,15 +76,15 @@ pub(super) fn read(text: &str, sections: usize) -> Result<Answer, String> {
     Ok(Answer { sections: sections? })
 }
 
-/// Reads what a client of fio has gathered from one server: a report for every second and
-/// one at the end, each of `sections` jobs and with counts since the beginning.
+/// Parses the reports that a client of fio has collected from one server: one per second and one
+/// at the end, each of `sections` job sections with counts since the start.
 pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let root = Spot { value: &value, path: String::new() };
     let mut own = Vec::new();
     for spot in root.at("client_stats")?.elements()? {
-        // A sum over the first report, of which fio prints one only.
+        // A sum over the first report; fio prints only one.
         if spot.at("jobname")?.text()? != ALL_CLIENTS {
             own.push(section(&spot)?);
         }
@@ -93,8 +95,8 @@ pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, S
     let answers: Vec<Answer> =
         own.chunks(sections).map(|part| Answer { sections: part.to_vec() }).collect();
     let ios = |answer: &Answer| -> Vec<u64> {
-        let of = |section: &Section| section.directions.iter().map(|d| d.issued).sum();
-        answer.sections.iter().map(of).collect()
+        let issued = |section: &Section| section.directions.iter().map(|d| d.issued).sum();
+        answer.sections.iter().map(issued).collect()
     };
     for pair in answers.windows(2) {
         if ios(&pair[0]).iter().zip(ios(&pair[1])).any(|(earlier, later)| later < *earlier) {
@@ -104,7 +106,7 @@ pub(super) fn read_reports(text: &str, sections: usize) -> Result<Vec<Answer>, S
     Ok(answers)
 }
 
-/// The job name that a client gives the sum over its servers.
+/// Job name that a client gives the sum over its servers.
 const ALL_CLIENTS: &str = "All clients";
 
 fn section(spot: &Spot<'_>) -> Result<Section, String> {
@@ -140,7 +142,7 @@ fn direction(spot: &Spot<'_>) -> Result<Direction, String> {
     let latency = spot.at("lat_ns")?;
     let completed = latency.at("N")?.count()?;
     let mut buckets: Vec<(usize, u64)> = Vec::new();
-    // fio leaves the bins out where there is nothing to put into them.
+    // fio omits the bins if they would be empty.
     if completed > 0 {
         let bins = latency.at("bins")?;
         for (key, count) in bins.members()? {
@@ -160,9 +162,9 @@ fn direction(spot: &Spot<'_>) -> Result<Direction, String> {
     })
 }
 
-/// The bucket of ours that holds the upper edge of fio's, so that a percentile
-/// is never too short. fio names a bin by its midpoint and splits every power
-/// of two into 64 from 128 ns on; ours are half as wide and have the same edges.
+/// Returns the bucket that contains the upper edge of a bin of fio, so that a percentile is never
+/// too short. fio names a bin by its midpoint and splits every power of two into 64 from 128 ns
+/// on; our buckets are half as wide and have the same edges.
 fn bucket(midpoint: u64) -> usize {
     let width = u64::BITS - midpoint.leading_zeros();
     if width <= 7 {
@@ -171,9 +173,9 @@ fn bucket(midpoint: u64) -> usize {
     FineHistogram::index(midpoint | ((1 << (width - 7)) - 1))
 }
 
-/// Checks what must hold once all I/Os have come back: everything that was
-/// issued has a response time or has failed, every response time lies in a
-/// bin, and bytes are I/Os times transfer size where there is only one size.
+/// Checks an answer after all I/Os have completed: each issued I/O has a response time or has
+/// failed, every response time lies in a bin, and bytes are I/Os times transfer size if there is
+/// only one size.
 pub(super) fn check_final(answer: &Answer, sizes: &[Option<u64>; 2]) -> Result<(), String> {
     for section in &answer.sections {
         let mut failed = section.faults;
@@ -200,7 +202,7 @@ pub(super) fn check_final(answer: &Answer, sizes: &[Option<u64>; 2]) -> Result<(
     Ok(())
 }
 
-/// A value and where it stands.
+/// A JSON value and its path.
 struct Spot<'v> {
     value: &'v Value,
     path: String,

@@ -1,14 +1,14 @@
-//! Cumulative counts of a load, and what happened between two of them.
+//! Cumulative counts of a load, and differences between them.
 
 use super::answer::{Answer, DIRECTIONS};
 use steadfast_domain::measurement::{CpuTime, IntervalTally, StreamTally};
 use steadfast_domain::{Bytes, FineHistogram, IoStream, Nanos, Op, Stimulus, Tally};
 
-/// What a load has done since it began, over all calls of fio.
+/// Counts of a load since it began, over all calls of fio.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Counts {
     pub elapsed: Nanos,
-    /// As [`DIRECTIONS`].
+    /// In the order of [`DIRECTIONS`].
     pub directions: [Sum; 2],
     /// One per section.
     pub threads: Vec<Busy>,
@@ -16,7 +16,7 @@ pub(super) struct Counts {
     pub first_error: i32,
 }
 
-/// One direction's I/Os.
+/// I/Os of one operation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sum {
     pub ios: u64,
@@ -26,7 +26,7 @@ pub(super) struct Sum {
     buckets: Box<[u64]>,
 }
 
-/// Processor time of a section, and how long its threads ran.
+/// Processor time and run time of a section's threads, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Busy {
     pub user: u64,
@@ -42,7 +42,7 @@ impl Default for Sum {
 }
 
 impl Counts {
-    /// What an answer says, on top of what earlier calls of the load did.
+    /// Returns the counts of an answer added to those of earlier calls.
     pub(super) fn of(answer: &Answer, before: &Counts) -> Counts {
         let mut counts = before.clone();
         let mut ran = 0;
@@ -71,7 +71,7 @@ impl Counts {
         counts
     }
 
-    /// Adds what another host did meanwhile; the time is left as it is.
+    /// Adds the counts of another host for the same time; `elapsed` is unchanged.
     pub(super) fn join(&mut self, other: &Counts) {
         for (sum, more) in self.directions.iter_mut().zip(&other.directions) {
             sum.ios += more.ios;
@@ -89,48 +89,48 @@ impl Counts {
         }
     }
 
-    /// Bytes of both directions.
+    /// Returns the bytes of both operations.
     pub(super) fn bytes(&self) -> Bytes {
         Bytes(self.directions.iter().map(|sum| sum.bytes).sum())
     }
 
-    /// Response times of both directions: added up, and the longest.
+    /// Returns the sum and the longest of the response times of both operations.
     pub(super) fn responses(&self) -> (Nanos, Nanos) {
         let longest = self.directions.iter().map(|sum| sum.response_max).max();
         let sum = self.directions.iter().map(|sum| sum.response_sum).sum();
         (Nanos(sum), Nanos(longest.unwrap_or(0)))
     }
 
-    /// Processor time of all threads.
+    /// Returns the processor time of all threads.
     pub(super) fn cpu(&self) -> CpuTime {
         let sum = |of: fn(&Busy) -> u64| Nanos(self.threads.iter().map(of).sum());
         CpuTime { user: sum(|busy| busy.user), system: sum(|busy| busy.system) }
     }
 
-    /// fio counts by direction: a stream that is alone in its direction has a tally of its
-    /// own; where any is not, there is one tally per direction.
+    /// Returns the tallies by stream, if each is alone in its direction, and otherwise one tally
+    /// per direction: fio counts by direction.
     pub(super) fn stream_tallies(&self, stimulus: &Stimulus, ops: &[Op]) -> Vec<StreamTally> {
         let streams = &stimulus.streams;
         let in_direction = |op: Op| streams.iter().filter(move |stream| stream.op == op).count();
         let tally = |op: Op| StreamTally { op, tally: self.direction(op).tally() };
         if DIRECTIONS.iter().all(|(op, _)| in_direction(*op) <= 1) {
-            let of = |stream: &IoStream| match stream.weight {
+            let tally_of = |stream: &IoStream| match stream.weight {
                 0 => StreamTally { op: stream.op, tally: Tally::default() },
                 _ => tally(stream.op),
             };
-            return streams.iter().map(of).collect();
+            return streams.iter().map(tally_of).collect();
         }
         ops.iter().map(|op| tally(*op)).collect()
     }
 
-    /// I/Os of both directions.
+    /// Returns the I/Os of both operations.
     pub(super) fn ios(&self) -> u64 {
         self.directions.iter().map(|sum| sum.ios).sum()
     }
 
-    /// What came after `before`. The longest response time is exact where it
-    /// was longer than all before; else it is the upper edge of the highest
-    /// bucket, at most 1.6 % too long.
+    /// Returns the counts after `before`. The longest response time is exact if it exceeds all
+    /// earlier ones; otherwise it is the upper edge of the highest bucket, at most 1.6 % too
+    /// long.
     pub(super) fn since(&self, before: &Counts) -> Counts {
         let mut counts = self.clone();
         counts.elapsed = self.elapsed.saturating_sub(before.elapsed);
@@ -146,17 +146,17 @@ impl Counts {
         counts
     }
 
-    /// The share of its time that the busiest thread used a processor. Where
-    /// fio adds its jobs up, the share of all of them together.
+    /// Returns the share of its run time for which the busiest thread used a processor. If fio
+    /// adds its jobs up, returns the share of all of them together.
     pub(super) fn busiest(&self) -> Option<f64> {
         let share = |busy: &Busy| (busy.user + busy.system) as f64 / busy.ran as f64;
         let shares = self.threads.iter().filter(|busy| busy.ran > 0).map(share);
         shares.reduce(f64::max).map(|share| share.min(1.0))
     }
 
-    /// The directions' tallies for an interval, those without an I/O left out.
+    /// Returns the tallies of an interval by operation, without operations that had no I/O.
     pub(super) fn interval_tallies(&self) -> Vec<IntervalTally> {
-        let of = |((op, _), sum): (&(Op, &str), &Sum)| {
+        let interval_tally = |((op, _), sum): (&(Op, &str), &Sum)| {
             (sum.ios > 0).then(|| IntervalTally {
                 op: *op,
                 ios: sum.ios,
@@ -166,17 +166,17 @@ impl Counts {
                 histogram: FineHistogram::from_dense(&sum.buckets).coarsen(),
             })
         };
-        DIRECTIONS.iter().zip(&self.directions).filter_map(of).collect()
+        DIRECTIONS.iter().zip(&self.directions).filter_map(interval_tally).collect()
     }
 
-    /// One direction's I/Os.
+    /// Returns the I/Os of one operation.
     pub(super) fn direction(&self, op: Op) -> &Sum {
         &self.directions[usize::from(op == Op::Write)]
     }
 }
 
 impl Sum {
-    /// As the tally of a step.
+    /// Returns the counts as the tally of a step.
     pub(super) fn tally(&self) -> Tally {
         Tally {
             ios: self.ios,
@@ -184,7 +184,7 @@ impl Sum {
             response_sum: Nanos(self.response_sum),
             response_max: Nanos(self.response_max),
             histogram: FineHistogram::from_dense(&self.buckets),
-            // fio waits for what is outstanding and counts it.
+            // fio waits for outstanding I/Os and counts them.
             outstanding: 0,
         }
     }

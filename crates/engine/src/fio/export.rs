@@ -1,4 +1,4 @@
-//! A stimulus as a job that anybody's fio runs: the same load, without this program.
+//! A stimulus as a job for any installed fio: the same load, without this program.
 
 use super::expression::{Expression, TargetFacts};
 use std::fmt::Write;
@@ -8,15 +8,16 @@ use steadfast_domain::{Bytes, Nanos, Op, Stimulus};
 /// The engine that every fio on Linux has.
 const IO_ENGINE: &str = "libaio";
 
-/// What a message of this program's own engine ends with.
+/// End of a message that advises this program's own engine.
 const OTHER_ENGINE: &str = "; use the engine uring";
 
-/// A section of a job file that gives the load of a stimulus on `filename`, a target of
-/// this capacity and sector. Where it `waits`, it begins when the sections before it have ended,
-/// otherwise with them.
+/// Returns a job-file section with the load of a stimulus on `filename`, a target of this
+/// capacity and sector. If it `waits`, it starts when the sections before it have ended,
+/// otherwise together with them.
 ///
 /// # Errors
-/// Why fio cannot give the same load.
+///
+/// Why fio cannot apply the same load.
 pub fn job(
     stimulus: &Stimulus,
     name: &str,
@@ -35,7 +36,7 @@ fn job_of(
     (capacity, sector): (Bytes, u64),
 ) -> Result<String, String> {
     if filename.contains(['\n', '$', ';', '#']) {
-        return Err(format!("fio cannot be told the file name {filename:?}"));
+        return Err(format!("a fio job file cannot contain the file name {filename:?}"));
     }
     let facts = TargetFacts {
         path: filename,
@@ -56,7 +57,8 @@ fn job_of(
         ..plain
     };
     let expression = Expression::new(&plain, &facts)?;
-    let mut part = expression.next_part(Nanos::ZERO, 0).ok_or("it has nothing to do".to_owned())?;
+    let mut part =
+        expression.next_part(Nanos::ZERO, 0).ok_or("the load has nothing to do".to_owned())?;
     part.time = part.time.map(|time| time.saturating_sub(plain.ramp));
     let stonewall = if waits { "stonewall\n" } else { "" };
     let mut text = format!("[{name}]\n{stonewall}filename={filename}\n");
@@ -68,11 +70,11 @@ fn job_of(
     Ok(text)
 }
 
-/// The options of a pace; fio gives every job a pace of its own.
+/// Returns the options of a pace; in fio every job has its own.
 fn paced(stimulus: &Stimulus) -> Result<String, String> {
     let threads = u64::from(stimulus.demand.threads);
     if stimulus.streams.iter().any(|stream| stream.pace.is_some()) {
-        return Err("fio has no pace of one I/O stream beside another".into());
+        return Err("fio cannot pace one I/O stream independently of another".into());
     }
     match stimulus.pace {
         Pace::Closed => Ok(String::new()),
@@ -85,25 +87,25 @@ fn paced(stimulus: &Stimulus) -> Result<String, String> {
             Ok(format!("thinktime={pause}us\nthinktime_blocks={blocks}\n"))
         }
         Pace::Burst { .. } => {
-            Err("fio pauses after whole I/Os of each thread, for whole microseconds".into())
+            Err("fio pauses after whole I/Os per thread, for whole microseconds".into())
         }
     }
 }
 
-/// I/Os per second of every job, by direction.
+/// Returns the option with the I/Os per second of every job, by direction.
 fn rate(stimulus: &Stimulus, ios: u64, per: Nanos) -> Result<String, String> {
     let all: u128 = stimulus.streams.iter().map(|s| u128::from(s.weight)).sum();
-    let of = |op: Op| -> Result<u128, String> {
+    let rate_of = |op: Op| -> Result<u128, String> {
         let weight: u128 =
             stimulus.streams.iter().filter(|s| s.op == op).map(|s| u128::from(s.weight)).sum();
         let above = u128::from(ios) * 1_000_000_000 * weight;
         let below = u128::from(per.0.max(1)) * u128::from(stimulus.demand.threads) * all.max(1);
         match above % below {
             0 => Ok(above / below),
-            _ => Err("fio's rates are whole I/Os per second of every thread and direction".into()),
+            _ => Err("fio's rates are whole I/Os per second for each thread and direction".into()),
         }
     };
-    let (reads, writes) = (of(Op::Read)?, of(Op::Write)?);
+    let (reads, writes) = (rate_of(Op::Read)?, rate_of(Op::Write)?);
     let one = |rate: u128| if rate > 0 { rate.to_string() } else { String::new() };
     Ok(format!("rate_iops={},{}\n", one(reads), one(writes)))
 }

@@ -1,8 +1,8 @@
-//! A stimulus in fio's words, or the sentence that says why fio has none.
+//! A stimulus as options of fio, or why fio cannot express it.
 //!
-//! What is expressed here is exact, but for what docs/fio.md lists; everything
-//! else is refused before anything is touched. The rules stand as they were
-//! seen in fio 3.33, by the offsets that it issues and not by its manual alone.
+//! An expressed stimulus is exact, except for what docs/fio.md lists; everything else is refused
+//! before anything is touched. The rules were observed in fio 3.33, by the offsets that it issues
+//! and not by its manual alone.
 
 use crate::draw::DrawPlan;
 use crate::start::{Start, WorkDone};
@@ -11,56 +11,56 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Pace, Zone};
 use steadfast_domain::{Bytes, IoStream, Nanos, Op, Order, Stimulus};
 
-/// More jobs than fio takes in one file.
+/// Maximum number of jobs of a load.
 const THREADS_LIMIT: u32 = 2048;
 
-/// The longest pattern that fio repeats, in bytes.
+/// Longest pattern that fio repeats, in bytes.
 const PATTERN_LIMIT: usize = 512;
 
-/// A longer transfer is split by the kernel.
+/// Maximum transfer size in bytes; the kernel splits longer transfers.
 const SIZE_LIMIT: u64 = 1 << 30;
 
-/// Above this many jobs fio adds them up before it answers: an answer of 32
-/// jobs takes a tenth of a second to write on a busy machine.
+/// Above this number of jobs fio adds them up before it answers: writing an answer of 32 jobs
+/// takes a tenth of a second on a busy machine.
 const JOBS_APART: u32 = 8;
 
-/// What an expression needs to know of its target.
+/// Properties of the target that an expression depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TargetFacts<'t> {
     pub path: &'t str,
     pub length: Bytes,
     pub writable: bool,
-    /// What offsets and sizes must be multiples of, in bytes.
+    /// Unit of offsets and sizes in bytes.
     pub sector: u64,
     pub direct: bool,
     pub io_engine: &'static str,
 }
 
-/// One call of fio: the bytes that it may touch, and its limits.
+/// One call of fio: the byte range that it may touch, and its limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub offset: u64,
     pub length: u64,
-    /// I/Os at most.
+    /// Maximum number of I/Os.
     pub ios: Option<u64>,
-    /// Time at most, the unmeasured beginning included.
+    /// Maximum time, including the ramp.
     pub time: Option<Nanos>,
-    /// What its addresses and its data are drawn with.
+    /// Seed of its addresses and data.
     pub seed: u64,
 }
 
-/// A stimulus in fio's words.
+/// A stimulus as options of fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expression {
-    /// The options that all parts share, in order.
+    /// Options common to all parts, in order.
     options: Vec<(&'static str, String)>,
-    /// The directions that have I/Os.
+    /// Operations with I/Os.
     pub ops: Vec<Op>,
-    /// The transfer size, where a direction has only one; as `ops`.
+    /// Transfer size of each operation in `ops`; `None` if it has several.
     pub sizes: Vec<Option<u64>>,
-    /// Jobs that an answer tells of.
+    /// Number of job sections in an answer.
     pub sections: usize,
-    /// Threads that a section stands for.
+    /// Number of threads that a section covers.
     pub threads_per_section: u32,
     place: Placing,
     largest: u64,
@@ -68,22 +68,20 @@ pub(super) struct Expression {
     ios: Option<u64>,
     time: Option<Nanos>,
     ramp: Nanos,
-    /// What the first call draws with; each later one has a seed of its own,
-    /// made of this one.
+    /// Seed of the first call; each later call derives its own from it.
     pub seed: u64,
 }
 
-/// Where I/Os land.
+/// Where the I/Os lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Placing {
-    /// Anywhere in these bytes.
+    /// Anywhere in this byte range.
     Random { offset: u64, length: u64 },
-    /// One after the other, I/Os of `size` from `begin` to `end`, then from
-    /// `first` again.
+    /// Sequential I/Os of `size` from `begin` to `end`, then from `first` again.
     Sequential { key: String, first: u64, end: u64, size: u64, alignment: u64, begin: u64 },
 }
 
-/// The load's limits in I/Os, and in bytes as I/Os of one size.
+/// The load's limits in I/Os, and in bytes as a number of I/Os of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Limits {
     ios: Option<u64>,
@@ -91,7 +89,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// I/Os that are left once so much is done; `None` without a limit.
+    /// Returns the I/Os left after `done`; `None` without a limit.
     fn left(self, done: WorkDone) -> Option<u64> {
         let by_ios = self.ios.map(|ios| ios.saturating_sub(done.ios));
         let whole = |(bytes, size): (u64, u64)| bytes.saturating_sub(done.bytes.0).div_ceil(size);
@@ -100,8 +98,9 @@ impl Limits {
 }
 
 impl Expression {
-    /// Expresses a stimulus that begins at its beginning; says why fio cannot
-    /// apply it.
+    /// Expresses a stimulus from its beginning.
+    ///
+    /// Errors: why fio cannot apply it.
     pub(super) fn new(stimulus: &Stimulus, facts: &TargetFacts<'_>) -> Result<Expression, String> {
         refuse_place(stimulus, facts)?;
         stimulus.streams.iter().try_for_each(|stream| refuse_stream(stream, facts.sector))?;
@@ -139,7 +138,7 @@ impl Expression {
         })
     }
 
-    /// The same, ended no later than after this much measured time.
+    /// Limits the measured time to `cut`.
     #[must_use]
     pub(super) fn ending_after(mut self, cut: Option<Nanos>) -> Expression {
         if let Some(cut) = cut {
@@ -148,19 +147,19 @@ impl Expression {
         self
     }
 
-    /// The same with an unmeasured beginning of this length.
+    /// Replaces the ramp.
     #[must_use]
     pub(super) fn ramping_for(mut self, ramp: Nanos) -> Expression {
         self.ramp = ramp;
         self
     }
 
-    /// I/Os that are left to do; `None` where only time ends it.
+    /// Returns the I/Os left to do; `None` if only time limits the load.
     pub(super) fn ios_left(&self) -> Option<u64> {
         self.ios
     }
 
-    /// What is left of the stimulus when it begins at `start`.
+    /// Reduces the stimulus to what is left of it at `start`.
     #[must_use]
     pub(super) fn going_on_from(mut self, start: &Start) -> Expression {
         if let Placing::Sequential { key, first, end, size, alignment, begin } = &mut self.place {
@@ -175,8 +174,8 @@ impl Expression {
         self
     }
 
-    /// The call of fio that comes next when so much was done already, ramp
-    /// included; `None` where nothing is left to do.
+    /// Returns the next call of fio after `done` time, including the ramp, and `ios` I/Os; `None`
+    /// if nothing is left to do.
     pub(super) fn next_part(&self, done: Nanos, ios: u64) -> Option<Part> {
         let time = self.time.map(|time| (time + self.ramp).saturating_sub(done));
         let left = self.ios.map(|limit| limit.saturating_sub(ios));
@@ -188,8 +187,8 @@ impl Expression {
         };
         let offset = self.position(ios).unwrap_or(*first);
         let count = (end - offset) / size;
-        // fio begins every lap where the first one began, so a lap from the
-        // middle to the end is a call of its own.
+        // fio starts every lap where the first one started, so a lap from the middle to the end
+        // is a call of its own.
         let limit = match offset == *first {
             true => left,
             false => Some(left.map_or(count, |left| left.min(count))),
@@ -199,7 +198,7 @@ impl Expression {
         Some(Part { offset, length: count * size, ios: limit, time, seed })
     }
 
-    /// Random I/Os are one call.
+    /// Returns the single call that does all random I/Os; `None` if it has already run.
     fn random_part(&self, fresh: bool, ios: Option<u64>, time: Option<Nanos>) -> Option<Part> {
         match self.place {
             Placing::Random { offset, length } if fresh => {
@@ -209,7 +208,7 @@ impl Expression {
         }
     }
 
-    /// The offset of the sequential I/O that follows the first `ios`.
+    /// Returns the offset of the sequential I/O that follows the first `ios`.
     fn position(&self, ios: u64) -> Option<u64> {
         let Placing::Sequential { first, end, size, begin, .. } = &self.place else {
             return None;
@@ -221,7 +220,7 @@ impl Expression {
         })
     }
 
-    /// Where the sequential cursor stands after so many I/Os.
+    /// Returns the offset of the sequential cursor after `ios` I/Os; empty for random I/Os.
     pub(super) fn cursors(&self, ios: u64) -> BTreeMap<String, Bytes> {
         match (&self.place, self.position(ios)) {
             (Placing::Sequential { key, .. }, Some(next)) => {
@@ -231,12 +230,12 @@ impl Expression {
         }
     }
 
-    /// The job file of a part. `title` is a comment.
+    /// Returns the job file of a part. `title` becomes a comment.
     pub(super) fn job_file(&self, part: &Part, filename: &str, title: &str) -> String {
         format!("; {}\n[load]\nfilename={filename}\n{}", printable(title), self.body(part))
     }
 
-    /// The options of a part, one line each, without the target.
+    /// Returns the options of a part without the target, one per line.
     pub(super) fn body(&self, part: &Part) -> String {
         let mut text = String::new();
         for (name, value) in &self.options {
@@ -258,10 +257,10 @@ impl Expression {
     }
 }
 
-/// A call of fio for less than this is not worth its start.
+/// Shortest call of fio that is worth its start.
 const SHORTEST: Nanos = Nanos::from_millis(5);
 
-/// fio reads `${...}` in job files as variables of the environment.
+/// Replaces `$` and control characters: fio expands `${...}` in job files from the environment.
 fn printable(title: &str) -> String {
     title.chars().map(|c| if c.is_control() || c == '$' { ' ' } else { c }).collect()
 }
@@ -301,7 +300,7 @@ fn refuse_stream(stream: &IoStream, sector: u64) -> Result<(), String> {
         ),
         Op::Flush => Some("fio flushes after a number of writes, not as one of the I/Os".into()),
         Op::Write if stream.fua => {
-            Some("fio writes through the cache with all of a job's I/Os or none".into())
+            Some("fio writes through the cache (FUA) with all of a job's I/Os or none".into())
         }
         _ if stream.pace.is_some() => {
             Some("it has a pace of its own, and fio paces a job as a whole".into())
@@ -340,12 +339,12 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
     let used = used_streams(stimulus);
     let random = used.iter().filter(|stream| stream.order == Order::Random).count();
     if random != 0 && random != used.len() {
-        return no("fio has no mix of random and sequential I/Os in which each keeps its share");
+        return no("fio cannot keep the shares in a mix of random and sequential I/Os");
     }
     Ok(())
 }
 
-/// What every job says.
+/// Returns the options that every job has.
 fn fixed_options(
     stimulus: &Stimulus,
     facts: &TargetFacts<'_>,
@@ -360,15 +359,15 @@ fn fixed_options(
         ("iodepth", stimulus.demand.depth.to_string()),
         // One section for all jobs, or one for each.
         ("group_reporting", flag(!apart)),
-        // The target is there, and nothing else is to be made or touched.
+        // The target exists, and nothing else may be created or touched.
         ("allow_file_create", flag(false)),
         ("allow_mounted_write", flag(false)),
         ("invalidate", flag(false)),
-        // Without randrepeat=0, fio 3.33 does not look at randseed.
+        // Without randrepeat=0, fio 3.33 ignores randseed.
         ("randrepeat", flag(false)),
         ("random_generator", "tausworthe64".to_owned()),
         ("norandommap", flag(true)),
-        // Response times from hand-over to completion, as ours.
+        // Response times run from submission to completion, as in this program.
         ("lat_percentiles", flag(true)),
         ("clat_percentiles", flag(false)),
         ("continue_on_error", "io".to_owned()),
@@ -381,7 +380,8 @@ fn fixed_options(
     options
 }
 
-/// fio multiplies the seed by a job's number, and reads it as a signed number.
+/// Returns a seed that fits fio, which multiplies it by a job's number and reads it as a signed
+/// number.
 fn seed(seed: u64) -> u64 {
     mix64(seed) >> 1 | 1
 }
@@ -462,7 +462,7 @@ fn only_size(used: &[&IoStream], op: Op) -> Option<u64> {
     sizes.all(|size| size == first).then_some(first)
 }
 
-/// Block sizes, their shares and their alignment, by direction.
+/// Returns the block sizes, their shares and their alignment, by direction.
 fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, String)>, String> {
     let mut sizes = Vec::new();
     let mut splits = Vec::new();
@@ -472,8 +472,8 @@ fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, Str
         let alignment = streams[0].alignment().0;
         if streams.iter().any(|stream| stream.alignment().0 != alignment) {
             return Err(format!(
-                "fio aligns all transfers of a direction alike; '{}' and '{}' differ: give them \
-                 one alignment, or use the engine uring",
+                "fio aligns all transfers of one direction equally; '{}' and '{}' differ: give \
+                 them one alignment, or use the engine uring",
                 streams[0],
                 streams[streams.len() - 1]
             ));
@@ -483,7 +483,7 @@ fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, Str
         splits.push(split(&streams)?);
     }
     let fio = |all: &[String]| match all {
-        // For a job of writes alone, fio takes the second of two values.
+        // For a job with writes alone, fio takes the second of two values.
         [only] => format!("{only},{only}"),
         all => all.join(","),
     };
@@ -498,7 +498,7 @@ fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, Str
     Ok(options)
 }
 
-/// `512/4:4096/67:...`: sizes with their shares of a direction's I/Os.
+/// Returns sizes with their shares of a direction's I/Os, such as `512/4:4096/67:...`.
 fn split(streams: &[&IoStream]) -> Result<String, String> {
     let mut shares: BTreeMap<u64, u64> = BTreeMap::new();
     for stream in streams {
@@ -518,7 +518,7 @@ fn split(streams: &[&IoStream]) -> Result<String, String> {
     })
 }
 
-/// The zones that a random stream draws from.
+/// Returns the zones that a random stream draws from.
 fn zones_of<'s>(stimulus: &'s Stimulus, stream: &'s IoStream) -> &'s [Zone] {
     if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones }
 }
@@ -554,7 +554,7 @@ fn no_such_zones() -> String {
         .into()
 }
 
-/// The bytes of random I/Os: fio counts positions from the first of them.
+/// Returns the byte range of random I/Os: fio counts positions from its first byte.
 fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
     if used.iter().any(|stream| zones_of(stimulus, stream) != zones_of(stimulus, used[0])) {
         return Err("fio has one set of LBA zones for all I/Os, these streams have several; use \
@@ -586,7 +586,7 @@ fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, 
         );
     };
     if stimulus.demand.threads > 1 {
-        return Err("every fio thread goes through the range by itself, and the threads share no \
+        return Err("every fio thread runs through the range by itself, and the threads share no \
             position; use one thread, or the engine uring"
             .into());
     }
@@ -613,7 +613,7 @@ fn limits(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Limits, String> {
         return Ok(limits);
     }
     if stimulus.demand.threads > 1 {
-        return Err("fio gives every job a limit of its own, the threads do not share one: use \
+        return Err("fio gives every job a limit of its own instead of one for all threads: use \
                     one thread, a limit in time, or the engine uring"
             .into());
     }

@@ -1,21 +1,21 @@
-//! Where job files and answers are kept.
+//! Storage of job files and answers.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 use steadfast_host::{Directory, FileError, Readers};
 
-/// Makes a directory, and says with which number job files go on from those in it. fio is
-/// told the path, and may look at it from elsewhere, so it becomes an absolute one.
+/// Creates a directory, makes its path absolute and returns the number of the next job file in
+/// it. fio gets the path and may resolve it from another directory.
 pub(super) fn make(directory: &mut PathBuf) -> io::Result<u32> {
     let made = Directory::make(directory, Readers::Usual).map_err(io::Error::other)?;
-    // From here on it is named by its path: nobody else may decide what that leads to.
+    // From here on the directory is used by path: no one else may decide where that leads.
     made.refuse_exchangeable().and_then(|()| made.refuse_foreign()).map_err(io::Error::other)?;
     *directory = directory.canonicalize()?;
     next_number(&made).map_err(io::Error::other)
 }
 
-/// Makes a directory in that of a run, or opens it if it is there.
+/// Creates a directory in a run's directory, or opens it if it exists.
 pub(super) fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
     match run.make_new(name, Readers::Usual) {
         Err(FileError::Exists(_)) => run.enter(name),
@@ -23,7 +23,7 @@ pub(super) fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileEr
     }
 }
 
-/// With which number job files go on from those in a directory.
+/// Returns the number of the next job file in a directory.
 pub(super) fn next_number(directory: &Directory) -> Result<u32, FileError> {
     let mut last = 0;
     for name in directory.names()? {

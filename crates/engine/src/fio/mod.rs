@@ -1,10 +1,9 @@
-//! The same stimuli through fio 3.x, for a second opinion.
+//! Applies the same stimuli through fio 3.x, for a second opinion.
 //!
-//! A step becomes a job file ([`expression`]), fio applies it to the armed
-//! target's own handle ([`process`]), and its json+ output becomes the
-//! measurement ([`answer`], [`counts`], [`running`]). Job files and answers are
-//! kept. What fio cannot express exactly is refused beforehand; docs/fio.md
-//! says what that is, and what its numbers mean.
+//! A step becomes a job file ([`expression`]), fio applies it to the armed target's own file
+//! descriptor ([`process`]), and its json+ output becomes the measurement ([`answer`],
+//! [`counts`], [`running`]). Job files and answers are kept. A stimulus that fio cannot express
+//! exactly is refused beforehand; docs/fio.md lists which, and explains what fio's numbers mean.
 
 mod answer;
 mod counts;
@@ -40,33 +39,32 @@ use steadfast_domain::{
 use steadfast_host::{Directory, FileError, Readers, Target, find_program};
 use version::{ask, installed};
 
-/// A load that is ended waits this long for its outstanding I/Os.
+/// Longest wait for the outstanding I/Os of a load that is ended.
 const END_PATIENCE: Duration = Duration::from_secs(60);
 
-/// A load that failed or was stopped is waited for this long.
+/// Longest wait for a load that failed or was stopped.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Lines of fio that are quoted in caveats, at most.
+/// Maximum number of output lines of fio quoted in caveats.
 const QUOTES_LIMIT: usize = 10;
 
-/// How a [`Fio`] behaves.
+/// Options of a [`Fio`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FioOptions {
     /// The program: a name to be found on the path, or a path.
     pub program: PathBuf,
-    /// Where job files and answers are kept; made when the first step begins.
-    /// For this engine alone. Of a run ([`OnTarget::keep_files_in`]), only its last name
-    /// counts.
+    /// Directory for job files and answers, created when the first step begins and used by this
+    /// engine alone. In a run ([`OnTarget::keep_files_in`]), only its last component counts.
     pub directory: PathBuf,
-    /// fio's own engine (`io_uring` or `libaio`). Where absent, the kernel
-    /// interface that [`crate::native::Native`] would use on this target.
+    /// fio's own engine (`io_uring` or `libaio`). `None` selects the kernel interface that
+    /// [`crate::native::Native`] would use on this target.
     pub interface: Option<Interface>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
 }
 
 impl FioOptions {
-    /// The installed fio, keeping its files in `directory`.
+    /// Returns the options for the installed fio, with its files in `directory`.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         FioOptions {
             program: PathBuf::from("fio"),
@@ -77,7 +75,7 @@ impl FioOptions {
     }
 }
 
-/// Which of fio's own engines carries the I/Os.
+/// The engine of fio that carries the I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
     /// `io_uring`, with registered buffers and files.
@@ -87,7 +85,7 @@ pub enum Interface {
 }
 
 impl Interface {
-    /// As fio names it.
+    /// Returns fio's name of the engine.
     pub const fn name(self) -> &'static str {
         match self {
             Interface::IoUring => "io_uring",
@@ -102,13 +100,13 @@ pub struct Fio {
     stop: Stop,
     options: FioOptions,
     interface: Interface,
-    /// `fio-3.33`.
+    /// Version, such as `fio-3.33`.
     version: String,
-    /// The number of the next job file.
+    /// Number of the next job file.
     number: u32,
-    /// The directory of the run, if the files are kept in one.
+    /// Directory of the run, if the files are stored in one.
     run_directory: Option<Directory>,
-    /// Keeps job files and answers; open from the first step on.
+    /// Directory for job files and answers; open from the first step on.
     kept: Option<Directory>,
     running: Option<Running>,
     stranded: Vec<Process>,
@@ -117,11 +115,12 @@ pub struct Fio {
 }
 
 impl Fio {
-    /// Finds fio and what it can use here. Fails where it is missing, older
-    /// than 3.20, or has no fitting engine.
+    /// Finds fio and the engine that it can use on this host.
+    ///
+    /// Errors: fio is missing, older than 3.20, or lacks that engine.
     pub fn new(target: Target, stop: Stop, mut options: FioOptions) -> Result<Self, Halt> {
-        // Every call is of the program whose version is recorded. Where there is
-        // none, the first call says so.
+        // Every call runs the program whose version is recorded. If it does not exist, the first
+        // call reports that.
         if let Ok(path) = find_program(&options.program) {
             options.program = path;
         }
@@ -158,12 +157,12 @@ impl Fio {
         })
     }
 
-    /// What fio calls itself: `fio-3.33`.
+    /// Returns the version that fio reports, such as `fio-3.33`.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// fio's own engine that is in use.
+    /// Returns the engine of fio in use.
     pub fn interface(&self) -> Interface {
         self.interface
     }
@@ -188,15 +187,15 @@ impl Fio {
             Load::Stimulus(stimulus) => stimulus,
             Load::Together(_) => {
                 return Err(Refusal(
-                    "fio's results are not taken apart for loads that are applied at once; use \
-                     the engine uring"
+                    "fio does not report loads that are applied at once separately; use the \
+                     engine uring"
                         .to_owned(),
                 ));
             }
             Load::Script(script) => {
                 return Err(Refusal(format!(
-                    "script '{}': fio replays logs of its own kind, does not issue every I/O at \
-                     its due time and does not report how late each was; use the engine uring",
+                    "script '{}': fio replays only its own logs, does not issue every I/O at its \
+                     due time and does not report how late each was; use the engine uring",
                     script.name
                 )));
             }
@@ -205,7 +204,8 @@ impl Fio {
         refuse_memory(stimulus).map_or(Ok(expression), |why| Err(Refusal(why)))
     }
 
-    /// Opens the directory, once for all steps, and numbers job files on from those in it.
+    /// Opens the directory, once for all steps, and continues the numbering of the job files in
+    /// it.
     fn make_directory(&mut self) -> Result<Directory, FileError> {
         if let Some(kept) = &self.kept {
             return Ok(kept.clone());
@@ -214,7 +214,7 @@ impl Fio {
             (Some(run), Some(name)) => files::make_in(run, name)?,
             _ => Directory::make(&self.options.directory, Readers::Usual)?,
         };
-        // fio works in it, and overwrites files of its own names.
+        // fio works in it, and overwrites files with names of its own.
         kept.refuse_foreign()?;
         self.number = files::next_number(&kept)?;
         self.kept = Some(kept.clone());
@@ -232,7 +232,7 @@ impl Fio {
         })
     }
 
-    /// Turns what fio said into caveats, each line once.
+    /// Turns output lines of fio into caveats, each line once.
     fn quote(&mut self, step: &Step, lines: &[String]) {
         for line in lines {
             if self.quoted.len() >= QUOTES_LIMIT || !self.quoted.insert(line.clone()) {
@@ -244,7 +244,7 @@ impl Fio {
         }
     }
 
-    /// The load that the step goes on with, or a new one.
+    /// Returns the load that the step continues, or a new one.
     fn load_for(
         &mut self,
         step: &Step,
@@ -261,7 +261,7 @@ impl Fio {
         }
         self.refuse_stranded()?;
         let kept = self.make_directory().map_err(|error| Halt::Ledger(error.to_string()))?;
-        // What was to go on, and has been ended since, begins anew.
+        // A load that should be continued but has ended meanwhile starts again.
         let expression = match expression {
             Some(expression) => expression,
             None => self.express(&step.load).map_err(|refusal| refusal.of(step))?,
@@ -272,7 +272,7 @@ impl Fio {
         Running::new(expression.going_on_from(start), step, &mut self.means(&kept).0)
     }
 
-    /// What a load needs, and what it leaves.
+    /// Returns what a load needs, and the list for processes that hang.
     fn means<'e>(&'e mut self, kept: &'e Directory) -> (Means<'e>, &'e mut Vec<Process>) {
         let means = Means {
             program: &self.options.program,
@@ -364,7 +364,8 @@ impl Drop for Fio {
     }
 }
 
-/// fio has a buffer for every outstanding I/O.
+/// Returns why this host lacks the memory for a stimulus; fio has a buffer for every outstanding
+/// I/O.
 fn refuse_memory(stimulus: &Stimulus) -> Option<String> {
     let largest = stimulus.streams.iter().map(|stream| stream.size.0).max().unwrap_or(0);
     let wanted = stimulus.demand.outstanding().saturating_mul(largest);

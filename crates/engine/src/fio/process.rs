@@ -1,5 +1,5 @@
-//! fio as a process: begun with nothing but our handle, asked for its counts,
-//! ended with us.
+//! fio as a process: started with only the target's descriptor, asked for its counts, and killed
+//! when this program ends.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,35 +11,35 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use steadfast_host::{Directory, Readers};
 
-/// fio looks for a file of this name in `TMPDIR`, ten times in a tenth of a
-/// second; it removes the file and answers.
+/// Name of the file in `TMPDIR` that requests an answer. fio looks for it ten times in a tenth of
+/// a second, removes it and answers.
 const REQUEST: &str = "fio-dump-status";
 
-/// How often a process that should end is looked at.
+/// Interval between checks of a process that should end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What fio said.
+/// Output of fio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Said {
-    /// A JSON object.
+    /// A complete JSON object.
     Answer(String),
-    /// The beginning of one, and then nothing more.
+    /// The beginning of a JSON object, cut off by the end of the output.
     Torn(String),
-    /// A line of text, with the stream that it came from.
+    /// A line of text, prefixed with its stream.
     Text(String),
 }
 
-/// What came out of waiting for fio.
+/// Result of waiting for output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Heard {
     Said(Said),
-    /// Nothing within the time.
+    /// No output within the time.
     Nothing,
-    /// It has closed its output.
+    /// fio has closed its output.
     Closed,
 }
 
-/// A fio that runs.
+/// A running fio process.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -47,23 +47,23 @@ pub(super) struct Process {
     directory: Directory,
 }
 
-/// What a call of fio needs.
+/// Everything that a call of fio needs.
 pub(super) struct Call<'c> {
     pub program: &'c Path,
-    /// The text of the job file.
+    /// Text of the job file.
     pub job: &'c str,
-    /// Where it works and looks for requests; nobody else's.
+    /// Working directory of fio, in which it looks for requests; used by nothing else.
     pub directory: &'c Directory,
     pub target: BorrowedFd<'c>,
     pub writable: bool,
 }
 
 impl Process {
-    /// Begins fio with a job file. The target's handle keeps its number, the
-    /// process dies with the thread that began it, and Ctrl-C reaches only us.
+    /// Starts fio with a job file. The target's descriptor keeps its number, the process dies
+    /// with the thread that started it, and Ctrl-C reaches only this program.
     pub(super) fn begin(call: &Call<'_>) -> io::Result<Process> {
         make_way(call.directory)?;
-        // fio obeys what it reads, so it reads by descriptor and not by name.
+        // fio trusts its job file, so it reads it by descriptor and not by name.
         let job = steadfast_host::sealed_text(call.job)?;
         let (job, directory) = (job.as_raw_fd(), call.directory.handle().as_raw_fd());
         let inherited = [job, directory, call.target.as_raw_fd()];
@@ -104,7 +104,7 @@ impl Process {
         Ok(Process { child, said, directory: call.directory.clone() })
     }
 
-    /// Asks for the counts so far, unless a request is still open.
+    /// Requests the counts so far, unless a request is still open.
     pub(super) fn ask(&self) -> io::Result<()> {
         match self.directory.create(OsStr::new(REQUEST), Readers::Usual) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -112,12 +112,12 @@ impl Process {
         }
     }
 
-    /// Whether a request has not been answered.
+    /// Returns true if a request is still open.
     pub(super) fn is_asked(&self) -> bool {
         matches!(self.directory.look(OsStr::new(REQUEST)), Ok(Some(_)))
     }
 
-    /// Waits for what it says next.
+    /// Waits for the next output, at most `wait`.
     pub(super) fn hear(&self, wait: Duration) -> Heard {
         match self.said.recv_timeout(wait) {
             Ok(said) => Heard::Said(said),
@@ -126,8 +126,8 @@ impl Process {
         }
     }
 
-    /// How it ended, once it has closed its output; `None` where it does not
-    /// end within this time.
+    /// Returns the exit status, once fio has closed its output; `None` if it does not exit within
+    /// `patience`.
     pub(super) fn ended(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
         let begun = Instant::now();
         loop {
@@ -142,11 +142,11 @@ impl Process {
         }
     }
 
-    /// Ends it: asks it to, waits for its outstanding I/Os, then kills it.
-    /// Returns it where it hangs in the kernel even so.
+    /// Ends the process: asks it to end, waits for its outstanding I/Os, then kills it. Returns
+    /// it if it still hangs in the kernel.
     pub(super) fn end(mut self, patience: Duration) -> Option<Process> {
         self.signal(libc::SIGTERM);
-        // What it still says must be taken, or it could not end.
+        // Its output must be read, or it could not end.
         let begun = Instant::now();
         while begun.elapsed() < patience && self.hear(LOOK) != Heard::Closed {}
         let left = patience.saturating_sub(begun.elapsed());
@@ -159,20 +159,20 @@ impl Process {
         None
     }
 
-    /// Whether it has ended, after waiting for it that long.
+    /// Returns true if it has ended, after waiting for at most `patience`.
     pub(super) fn is_over(&mut self, patience: Duration) -> bool {
         !matches!(self.ended(patience), Ok(None))
     }
 
     fn signal(&self, signal: i32) {
         let Ok(id) = i32::try_from(self.child.id()) else { return };
-        // SAFETY: the child has not been waited for, so the number is its own.
+        // SAFETY: the child has not been waited for, so the ID is still its own.
         unsafe { libc::kill(id, signal) };
     }
 }
 
-/// Removes a request that a dead fio never answered, which is empty. What is not
-/// empty is somebody's, and fio would remove it.
+/// Removes a request that a dead fio never answered, which is empty. A file that is not empty
+/// belongs to someone else, and fio would remove it.
 fn make_way(directory: &Directory) -> io::Result<()> {
     let request = OsStr::new(REQUEST);
     match directory.look(request).map_err(io::Error::other)? {
@@ -190,7 +190,7 @@ fn make_way(directory: &Directory) -> io::Result<()> {
     }
 }
 
-/// How a process ended, in words.
+/// Describes how a process ended.
 pub(super) fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with status {code}"),
@@ -199,8 +199,8 @@ pub(super) fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// Takes standard output apart: fio's objects begin with a line that ends in
-/// `{` and end with a line that is `}`; whatever stands outside is text.
+/// Splits standard output: fio's objects begin with a line that ends in `{` and end with a line
+/// that is `}`; everything outside is text.
 fn pass_answers(pipe: impl Read, sender: &Sender<Said>) {
     let mut answer: Option<String> = None;
     for line in lines(pipe) {
@@ -234,7 +234,7 @@ fn pass_text(pipe: impl Read, sender: &Sender<Said>) {
     }
 }
 
-/// Lines, whatever bytes they hold, without their ends.
+/// Returns lines without their ends, with invalid UTF-8 replaced.
 fn lines(pipe: impl Read) -> impl Iterator<Item = String> {
     let mut reader = BufReader::new(pipe);
     std::iter::from_fn(move || {

@@ -1,9 +1,8 @@
-//! A load that fio carries: one call after the other where it needs several,
-//! and the accounting of the steps that cut it into pieces.
+//! A load that fio carries: one or several calls of fio in turn, and the accounting of the steps
+//! that cut it into pieces.
 //!
-//! fio counts from the beginning of a call and never forgets. Seconds, ramps
-//! and cuts are differences between its answers, which it gives when asked
-//! while the load runs on.
+//! fio counts from the start of a call and never resets. Seconds, ramps and cuts are differences
+//! between its answers, which it gives on request while the load runs.
 
 use super::answer::{self, Answer};
 use super::counts::Counts;
@@ -20,91 +19,91 @@ use steadfast_domain::measurement::{Interval, Silence, Stall, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step, Stimulus};
 use steadfast_host::{Directory, Existing, NewFile, Readers, Target};
 
-/// How often a waiting accountant looks whether it was asked to stop.
+/// Interval between checks for a stop by a waiting accounting thread.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The first answer is asked for after this, and again as long as nothing has
-/// been measured: fio takes about a quarter of a second to begin.
+/// Time after which the first answer is requested, and again as long as nothing has been
+/// measured: fio takes about a quarter of a second to start.
 const FIRST: Duration = Duration::from_millis(300);
 
-/// fio counts time in milliseconds: an answer this early is in time, because a
-/// step may be that much shorter than asked.
+/// Largest time before a boundary at which an answer still counts for it: fio counts
+/// milliseconds, and a step may be shorter than requested by as much.
 const EARLY: Nanos = steadfast_domain::step::SHORTFALL_MAX;
 
-/// An interval is not closed so shortly before the end of a call, when fio is
-/// about to give its last answer anyway.
+/// An interval is not closed within this time before the end of a call, when fio is about to give
+/// its last answer anyway.
 const SLACK: Nanos = Nanos::from_millis(200);
 
-/// A shorter interval is a partial one.
+/// A shorter interval is marked partial.
 pub(super) const WHOLE: Nanos = Nanos::from_millis(950);
 
-/// A call that ends so much before its time has failed.
+/// A call that ends more than this before its time has failed.
 pub(super) const SHORT: Nanos = Nanos::from_millis(50);
 
-/// fio is given this long beyond its time, then the load is called off.
+/// Longest overrun of a call of fio before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Lines of text that are kept of a load.
+/// Maximum number of lines of text kept of a load.
 const TEXT_LIMIT: usize = 200;
 
 /// Everything that a call of fio needs of its engine.
 pub(super) struct Means<'e> {
     pub program: &'e Path,
-    /// Keeps jobs and answers.
+    /// Directory for job files and answers.
     pub directory: &'e Directory,
     pub target: &'e Target,
     pub fault_limit: u64,
     pub stop: &'e Stop,
-    /// The number of the next job file.
+    /// Number of the next job file.
     pub number: &'e mut u32,
 }
 
-/// A load whose fio runs.
+/// A load with a running fio.
 pub(super) struct Running {
     stimulus: Stimulus,
-    /// What its I/Os are drawn with, where that is not its own seed.
+    /// Seed in use, if it is not the stimulus's own.
     seed: Option<u64>,
     expression: Expression,
     process: Option<Process>,
     part: Part,
     name: String,
-    /// What finished calls did.
+    /// Counts of the finished calls.
     before_call: Counts,
-    /// The last answer, on top of that.
+    /// Counts as of the last answer, including the finished calls.
     latest: Counts,
-    /// Its text.
+    /// Text of the last answer.
     answer: String,
-    /// When it came, and when the call began.
+    /// Times of the last answer and of the start of the call.
     at: Instant,
     called: Instant,
-    /// Whether the call has begun to count.
+    /// Whether the call has completed any I/O.
     is_under_way: bool,
-    /// Where the current step's measurement began.
+    /// Counts at the start of the current step's measurement.
     begin: Counts,
     begin_unix_ms: u64,
-    /// The unmeasured time that is still to pass.
+    /// Ramp that is still to pass.
     ramp: Nanos,
     unmeasured: Vec<Unmeasured>,
     stalls: Vec<Stall>,
-    /// What fio said besides its answers.
+    /// Output of fio other than its answers.
     pub text: Vec<String>,
     sizes: [Option<u64>; 2],
 }
 
-/// One step's accounting.
+/// Accounting of one step.
 struct Meter {
     intervals: Vec<Interval>,
     /// Counts at the end of the last interval.
     closed: Counts,
 }
 
-/// What has happened.
+/// Result of waiting for fio.
 enum Turn {
-    /// Nothing that matters.
+    /// Nothing relevant has happened.
     Waiting,
     /// A call of fio has ended.
     CallOver,
-    /// New counts.
+    /// New counts have arrived.
     Counted,
 }
 
@@ -121,7 +120,7 @@ impl Running {
         means: &mut Means<'_>,
     ) -> Result<Running, Halt> {
         let Some(stimulus) = step.load.stimulus() else {
-            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
+            return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
         let mut sizes = [None, None];
         for (op, size) in expression.ops.iter().zip(&expression.sizes) {
@@ -153,7 +152,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Begins the next call of fio; `false` where the load is complete.
+    /// Starts the next call of fio. Returns false if the load is complete.
     fn call_next(&mut self, step: &Step, means: &mut Means<'_>) -> Result<bool, Halt> {
         let done = &self.latest;
         let Some(part) = self.expression.next_part(done.elapsed, done.ios()) else {
@@ -172,7 +171,7 @@ impl Running {
             target,
             writable: means.target.is_writable(),
         })
-        .map_err(|error| Halt::Refused(format!("fio cannot be started: {error}")))?;
+        .map_err(|error| Halt::Refused(format!("cannot start fio: {error}")))?;
         self.process = Some(process);
         self.part = part;
         self.called = Instant::now();
@@ -182,7 +181,7 @@ impl Running {
         Ok(true)
     }
 
-    /// Applies a step: until the load is complete or the step is cut.
+    /// Measures a step until the load is complete or the step is cut.
     pub(super) fn measure(
         &mut self,
         step: &Step,
@@ -218,7 +217,7 @@ impl Running {
         Ok(self.conclude(meter, complete))
     }
 
-    /// Waits for what happens next.
+    /// Waits for the next event.
     fn turn(
         &mut self,
         step: &Step,
@@ -259,8 +258,8 @@ impl Running {
         }
     }
 
-    /// Nothing is seen of fio's own threads: where we stood still, it may have,
-    /// and what it answers cannot tell.
+    /// Records a stall of this program. fio's own threads cannot be observed: they may have
+    /// stalled as well, and its answers do not show it.
     fn note_stall(&mut self, late: Option<Late>) {
         let stall = late.and_then(|late| late.stall(u64::MAX, (0, u64::MAX)));
         let at = self.elapsed();
@@ -268,7 +267,7 @@ impl Running {
         self.stalls.extend(stall.filter(|_| is_measured).map(|stall| Stall { at, ..stall }));
     }
 
-    /// Reads the last answer into the counts.
+    /// Parses the last answer and updates the counts.
     fn take_answer(&mut self, step: &Step, means: &mut Means<'_>) -> Result<Answer, Halt> {
         let answer = match answer::read(&self.answer, self.expression.sections) {
             Ok(answer) => answer,
@@ -290,7 +289,7 @@ impl Running {
         Ok(answer)
     }
 
-    /// Looks at how a call ended, and at its last answer.
+    /// Checks how a call ended, and its last answer.
     fn finish_call(&mut self, step: &Step, means: &mut Means<'_>) -> Result<(), Halt> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let status = process.ended(PATIENCE).map_err(|error| lost(&error))?;
@@ -323,7 +322,7 @@ impl Running {
         self.keep(step, means)
     }
 
-    /// A call that did less than it was asked to has failed, whatever it says.
+    /// Errors: a call did less than requested, whatever its exit status.
     fn check_length(&mut self, step: &Step, means: &mut Means<'_>) -> Result<(), Halt> {
         let ran = self.latest.elapsed.saturating_sub(self.before_call.elapsed);
         let ios = self.latest.ios() - self.before_call.ios() + self.latest.faults;
@@ -339,18 +338,18 @@ impl Running {
         Err(self.failed(&format!("ended after {ran} and {ios} I/Os of {asked}"), step, means))
     }
 
-    /// Asks for counts when an interval, the ramp or the step should end.
+    /// Requests counts when an interval, the ramp or the step should end.
     fn ask_in_time(&mut self, step: &Step) -> Result<(), Halt> {
         let Some(process) = &self.process else { return Ok(()) };
         if process.is_asked() || Instant::now() < self.ask_at(step) {
             return Ok(());
         }
         process.ask().map_err(|error| {
-            Halt::Ledger(format!("a request to fio cannot be created in its directory: {error}"))
+            Halt::Ledger(format!("cannot create a request to fio in its directory: {error}"))
         })
     }
 
-    /// When to ask for the next answer.
+    /// Returns when to request the next answer.
     fn ask_at(&self, step: &Step) -> Instant {
         if !self.is_under_way {
             return self.at.max(self.called) + FIRST;
@@ -367,13 +366,14 @@ impl Running {
         self.at + next.saturating_sub(self.latest.elapsed).to_duration()
     }
 
-    /// The end of the current second of the step, on the load's clock.
+    /// Returns the end of the step's current second, in the load's time.
     fn next_boundary(&self) -> Nanos {
         let passed = self.elapsed() + EARLY;
         self.begin.elapsed + Nanos((passed.0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0)
     }
 
-    /// When the current call ends by its time, on the load's clock.
+    /// Returns the time at which the current call ends, in the load's time; `None` if no time
+    /// limits it.
     fn call_ends(&self) -> Option<Nanos> {
         self.part.time.map(|time| self.before_call.elapsed + time)
     }
@@ -382,7 +382,7 @@ impl Running {
         self.call_ends().is_some_and(|end| self.latest.elapsed + SLACK > end)
     }
 
-    /// Measured time of the step.
+    /// Returns the measured time of the step.
     fn elapsed(&self) -> Nanos {
         self.latest.elapsed.saturating_sub(self.begin.elapsed)
     }
@@ -397,7 +397,7 @@ impl Running {
         left.clamp(Duration::from_millis(1), LOOK)
     }
 
-    /// Once the ramp is over, what it did is set aside.
+    /// Once the ramp is over, moves its counts to the unmeasured I/Os.
     fn pass_ramp(&mut self, meter: &mut Meter, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
         if self.ramp == Nanos::ZERO || self.elapsed() + EARLY < self.ramp {
             return Ok(());
@@ -415,7 +415,7 @@ impl Running {
         Ok(())
     }
 
-    /// Whether fio has overstayed its time.
+    /// Errors: fio runs longer than its time allows.
     fn check_patience(&mut self, step: &Step) -> Result<(), Halt> {
         let Some(time) = self.part.time else { return Ok(()) };
         if self.called.elapsed() < time.to_duration() + PATIENCE {
@@ -430,7 +430,7 @@ impl Running {
         )))
     }
 
-    /// Makes the measurement, and this moment the next one's beginning.
+    /// Builds the measurement; the next one begins with the current counts.
     fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
         let done = self.latest.since(&self.begin);
         let mut measurement = Measurement {
@@ -454,8 +454,7 @@ impl Running {
         measurement
     }
 
-    /// Keeps the answer that a step or a call ends with, and what fio said
-    /// besides.
+    /// Stores the answer at the end of a step or a call, and fio's other output.
     fn keep(&self, step: &Step, means: &Means<'_>) -> Result<(), Halt> {
         self.keep_as("json", step, means)?;
         if self.text.is_empty() {
@@ -471,14 +470,14 @@ impl Running {
         keep(means.directory, &self.file(ending, step), &self.answer)
     }
 
-    /// A file beside the job file, with the number of the call and the place of
-    /// the step.
+    /// Returns the name of a file next to the job file, made of the number of the call and the
+    /// place of the step.
     fn file(&self, ending: &str, step: &Step) -> String {
         let number = self.name.split('-').next().unwrap_or_default();
         format!("{number}-{}.{ending}", slug(step))
     }
 
-    /// An answer that this program does not understand.
+    /// Returns the halt for an answer that cannot be parsed or is inconsistent.
     fn unreadable(&self, why: &str, step: &Step, means: &Means<'_>) -> Halt {
         if let Err(halt) = self.keep(step, means) {
             return halt;
@@ -491,7 +490,7 @@ impl Running {
         ))
     }
 
-    /// A call that failed.
+    /// Returns the halt for a failed call.
     fn failed(&self, how: &str, step: &Step, means: &Means<'_>) -> Halt {
         if let Err(halt) = self.keep(step, means) {
             return halt;
@@ -517,18 +516,18 @@ impl Running {
             return Halt::DeviceGone { device: means.target.device().path.clone(), why };
         }
         let place = self.text.iter().find(|line| line.contains("io_u error"));
-        let place = place.map_or("which fio does not place".to_owned(), Clone::clone);
+        let place = place.map_or("fio does not report where".to_owned(), Clone::clone);
         Halt::Faults { place: step.place.to_string(), count, first: format!("{why} ({place})") }
     }
 
-    /// Ends the load. Returns a fio that hangs.
+    /// Ends the load. Returns the process if it hangs.
     pub(super) fn end(mut self, patience: Duration) -> Option<Process> {
         self.process.take().and_then(|process| process.end(patience))
     }
 }
 
 impl Meter {
-    /// Where the current interval should end, in the step's time.
+    /// Returns the time at which the current interval should end, in the step's time.
     fn boundary(&self, begin: &Counts) -> Nanos {
         let closed = self.closed.elapsed.saturating_sub(begin.elapsed) + SLACK;
         Nanos((closed.0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0)
@@ -553,7 +552,7 @@ fn lost(error: &io::Error) -> Halt {
     Halt::Refused(format!("waiting for fio failed: {error}"))
 }
 
-/// Keeps a text in the directory. A step that fails after its answer was kept is kept again.
+/// Writes a text to a file in the directory, and replaces one from an earlier attempt.
 fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
     NewFile::create_in(directory, OsStr::new(name), Existing::Overwrite, Readers::Usual)
         .and_then(|file| file.hold(text.as_bytes()))
@@ -561,7 +560,7 @@ fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Halt> {
-    // A step that fails after its answer was kept is kept again.
+    // A step that fails after its answer was stored stores it again.
     NewFile::create(path, Existing::Overwrite, Readers::Usual)
         .and_then(|file| file.hold(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
@@ -571,12 +570,12 @@ fn unix_ms() -> u64 {
     unix_nanos().0 / 1_000_000
 }
 
-/// Now by the wall clock, since 1970.
+/// Returns the wall-clock time since 1970.
 pub(super) fn unix_nanos() -> Nanos {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().into()
 }
 
-/// `rounds-1-3-rnd-4k-rw65`: a place as part of a file name.
+/// Returns a place as part of a file name, such as `rounds-1-3-rnd-4k-rw65`.
 pub(super) fn slug(step: &Step) -> String {
     let place = &step.place;
     let text = format!("{}-{}-{}-{}", place.phase, place.round, place.point, place.label);

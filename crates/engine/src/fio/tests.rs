@@ -1,5 +1,4 @@
-//! Recorded answers of fio 3.33, answers spoilt by hand, and programs that only
-//! pretend to be fio.
+//! Recorded answers of fio 3.33, answers corrupted by hand, and programs that imitate fio.
 
 use super::answer::{self, Answer};
 use super::counts::Counts;
@@ -18,7 +17,7 @@ use steadfast_host::{Consent, Roots, arm, create_scratch, inspect};
 /// T2Q4 RND 4K RW65 on a loop device: an answer while it ran, and the last one.
 const RUNNING: &str = include_str!("answers/running-3.33.json");
 const MIXED: &str = include_str!("answers/mixed-3.33.json");
-/// Forty reads of which half lay behind the end of the device.
+/// Forty reads, half of them beyond the end of the device.
 const FAILED: &str = include_str!("answers/failed-3.33.json");
 
 const MIB: u64 = 1 << 20;
@@ -71,7 +70,7 @@ fn an_interval_is_the_difference_of_two_answers() {
     assert_eq!(writes.ios, 4849 - (330 + 348));
     assert_eq!(reads.histogram.total(), reads.ios);
     assert_eq!(reads.response_max, Nanos(36_269_098), "longer than all before, so exact");
-    // Nothing happens after the last answer, and so nothing took long.
+    // Nothing happens after the last answer, so no response time is left.
     let nothing = after.since(&after);
     assert_eq!((nothing.ios(), nothing.direction(Op::Read).tally().response_max), (0, Nanos(0)));
     assert_eq!(nothing.interval_tallies(), []);
@@ -89,8 +88,8 @@ fn failed_ios_are_told_from_completed_ones() {
     assert_eq!((section.directions[0].issued, section.directions[0].completed), (40, 20));
 }
 
-/// fio's bins by the rule in its stat.h: 64 to every power of two, named by
-/// their midpoints.
+/// Returns the midpoint of fio's bin by the rule in its stat.h: 64 bins per power of two, named
+/// by their midpoints.
 fn fio_midpoint(ns: u64) -> u64 {
     let msb = 63 - (ns | 1).leading_zeros();
     if msb <= 6 {
@@ -115,7 +114,7 @@ fn a_percentile_is_never_too_short_and_little_too_long() {
     }
 }
 
-/// A whole answer with these bins, made by hand.
+/// Returns a complete answer with these bins.
 fn with_bins(bins: &[(u64, u64)]) -> String {
     let mut value: Value = serde_json::from_str(FAILED).unwrap();
     let bins: BTreeMap<String, u64> = bins.iter().map(|(k, n)| (k.to_string(), *n)).collect();
@@ -123,7 +122,7 @@ fn with_bins(bins: &[(u64, u64)]) -> String {
     value.to_string()
 }
 
-/// Everything that is used of an answer.
+/// All fields that are used of an answer.
 const USED: [&str; 26] = [
     "/fio version",
     "/jobs",
@@ -233,12 +232,12 @@ fn a_sequential_load_is_as_many_calls_as_it_begins_laps_in_the_middle() {
     assert_eq!((first.offset, first.length, first.ios), (60 * MIB, 4 * MIB, Some(4)));
     let second = expression.next_part(Nanos::from_secs(1), 4).unwrap();
     assert_eq!((second.offset, second.length, second.ios), (0, 64 * MIB, Some(66)));
-    // Neither sends the data that the other sent, or a call before the gap.
+    // Neither writes the same data as the other, or as a call before the gap.
     assert_ne!(first.seed, second.seed);
     assert!(first.seed != load.seed && second.seed != load.seed);
     assert_eq!(expression.next_part(Nanos::from_secs(2), 70), None);
     assert_eq!(expression.cursors(70)["SEQ 1024K W"], Bytes(2 * MIB));
-    // Stray cursors begin at the beginning.
+    // Invalid cursors start at the beginning.
     for stray in [0, 64 * MIB, u64::MAX] {
         let cursors = BTreeMap::from([("SEQ 1024K W".to_owned(), Bytes(stray))]);
         let start = Start { cursors, ..Start::default() };
@@ -266,7 +265,7 @@ fn a_load_that_goes_on_after_a_gap_has_another_seed() {
     assert_eq!(seeds.len(), 5);
 }
 
-/// Loads that fio cannot apply exactly, and a word of the reason.
+/// Loads that fio cannot apply exactly, with a word of the reason.
 fn inexpressible() -> Vec<(Stimulus, &'static str)> {
     let base = || stimulus("RND 4K RW65", "T1Q4", Until::time(Nanos::SECOND));
     let change = |change: &dyn Fn(&mut Stimulus)| {
@@ -347,8 +346,8 @@ struct Pretender {
 }
 
 impl Pretender {
-    /// `body` is the shell text of a call with a job file; `$answer` is the
-    /// path of a recorded answer.
+    /// `body` is the shell text of a call with a job file; `$answer` is the path of a recorded
+    /// answer.
     fn new(version: &str, engines: &str, body: &str) -> Pretender {
         let directory = tempfile::tempdir().unwrap();
         let answer = directory.path().join("answer.json");
@@ -380,7 +379,7 @@ impl Pretender {
         Fio::new(target, Stop::default(), options)
     }
 
-    /// Applies the load that the recorded answer is of.
+    /// Applies the load of the recorded answer.
     fn apply(&self) -> (Result<Measurement, Halt>, Fio) {
         let mut engine = self.engine().unwrap();
         let load = stimulus("RND 4K RW65", "T2Q4", Until::time(Nanos::from_millis(1200)));
@@ -429,7 +428,7 @@ fn an_answer_becomes_a_measurement_and_its_files_are_kept() {
     assert!(pretender.kept(&format!("{name}.fio")).unwrap().contains("rwmixread=65"));
     assert_eq!(pretender.kept(&format!("{name}.json")).as_deref(), Some(MIXED));
     assert_eq!(pretender.kept(&format!("{name}.txt")), None);
-    // A second engine in the same directory numbers on.
+    // A second engine in the same directory continues the numbering.
     drop(engine);
     pretender.apply().0.unwrap();
     assert!(pretender.kept("0002-rounds-2-7-rnd-4k-rw65.fio").is_some());

@@ -1,4 +1,4 @@
-//! Which fio it is, and which ones are known.
+//! Detection of the installed fio and its version.
 
 use super::process::ending;
 use std::io;
@@ -6,16 +6,16 @@ use std::path::Path;
 use std::process::Stdio;
 use steadfast_host::command;
 
-/// The oldest fio 3.x whose options and answers these are.
+/// Oldest fio 3.x with these options and answers.
 const OLDEST: (u32, u32) = (3, 20);
 
-/// What an installed fio calls itself, where it is one that this engine knows.
+/// Returns the version that an installed fio reports. Errors: it is not supported, or not fio.
 pub(super) fn installed(program: &Path) -> Result<String, String> {
     let said = ask(program, "--version")?;
     known(said.trim(), &program.display().to_string())
 }
 
-/// The version of a fio that calls itself `name`, where it is one that this engine knows.
+/// Returns the version `name` that a fio reports. Errors: it is not supported, or not fio.
 pub(super) fn known(name: &str, program: &str) -> Result<String, String> {
     let number = |text: &str| -> Option<u32> {
         text.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok())
@@ -34,7 +34,7 @@ pub(super) fn known(name: &str, program: &str) -> Result<String, String> {
     }
 }
 
-/// One question that fio answers without touching anything.
+/// Returns the output of fio for an option that touches nothing.
 pub(super) fn ask(program: &Path, question: &str) -> Result<String, String> {
     let output = command(program)
         .and_then(|mut command| command.arg(question).stdin(Stdio::null()).output())

@@ -1,8 +1,7 @@
-//! Reading a script ahead of its playing, on a thread of its own.
+//! Decoding of a script ahead of its playing, on a thread of its own.
 //!
-//! Batches go through a channel of fixed length and come back to be filled
-//! again, so that a script of any length takes the same memory, and the thread
-//! that plays neither decodes nor allocates.
+//! Batches go through a channel of fixed length and come back to be refilled, so that a script of
+//! any length takes the same memory, and the playing thread neither decodes nor allocates.
 
 use crate::play::{BATCH, Fed, Feed, Source};
 use crate::stop::Stop;
@@ -11,19 +10,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 use steadfast_domain::{DueIo, Halt, ScriptError};
 
-/// Batches that wait to be played, at most.
+/// Maximum number of batches that wait to be played.
 pub(super) const AHEAD: usize = 256;
 
-/// Batches that must wait before playing begins, where there are so many.
+/// Number of batches that must wait before playing begins, if the script has that many.
 const PRIMED: usize = 8;
 
-/// How often a wait looks whether it was asked to stop.
+/// Interval between checks for a stop during a wait.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A slow reader is not waited for longer than this.
+/// Longest wait for a slow reader before playing begins.
 const PRIMING: Duration = Duration::from_secs(2);
 
-/// Waiting, being played, being filled, and on their way back.
+/// Bytes of all batches: waiting, being played, being filled, and on their way back.
 const MEMORY: usize = (2 * AHEAD + 4) * BATCH * size_of::<DueIo>();
 
 const _: () = assert!(MEMORY <= 300 << 20, "a script takes at most 300 MB, however long it is");
@@ -31,11 +30,11 @@ const _: () = assert!(MEMORY <= 300 << 20, "a script takes at most 300 MB, howev
 /// A batch, or why there is none.
 type Filled = Result<Vec<DueIo>, Box<ScriptError>>;
 
-/// The script as the thread that plays sees it.
+/// The decoded script on the side of the playing thread.
 #[derive(Debug)]
 pub(super) struct Ahead {
     filled: Receiver<Filled>,
-    /// Emptied batches, on their way back.
+    /// Returns emptied batches to the reader.
     emptied: SyncSender<Vec<DueIo>>,
     batch: Vec<DueIo>,
     at: usize,
@@ -43,8 +42,8 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Begins to read at number `from` of the script, and waits until enough is
-    /// there to begin with.
+    /// Starts to read at position `from` of the script, and waits until enough is decoded to
+    /// begin.
     pub(super) fn begin(source: Source, from: u64, stop: &Stop) -> Result<Ahead, Halt> {
         let (filled, batches) = sync_channel(AHEAD);
         let (emptied, empty) = sync_channel(AHEAD);
@@ -52,9 +51,9 @@ impl Ahead {
         let name = source.load().name.clone();
         let read = move || read(source, from, &filled, &empty, &ready);
         thread::Builder::new().name("script".to_owned()).spawn(read).map_err(|error| {
-            Halt::Refused(format!("script '{name}': no thread can be created to read it: {error}"))
+            Halt::Refused(format!("script '{name}': cannot create a thread to read it: {error}"))
         })?;
-        // To pass over what was played before may take long, but ends.
+        // Passing over I/Os that were played before may take long, but ends.
         wait(&readiness, Duration::MAX, stop)?;
         wait(&readiness, PRIMING, stop)?;
         Ok(Ahead { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
@@ -69,7 +68,7 @@ impl Ahead {
             Ok(Ok(batch)) => {
                 let emptied = std::mem::replace(&mut self.batch, batch);
                 self.at = 0;
-                // Where the reader has ended, nobody wants it back.
+                // A reader that has ended does not take it back.
                 let _ = self.emptied.try_send(emptied);
                 None
             }
@@ -101,7 +100,7 @@ impl Feed for Ahead {
     }
 }
 
-/// Waits for a sign of the reader, which hangs up where it ends before.
+/// Waits for a signal of the reader, at most `longest`; a reader that ends early hangs up.
 fn wait(sign: &Receiver<()>, longest: Duration, stop: &Stop) -> Result<(), Halt> {
     let begun = Instant::now();
     while let Err(RecvTimeoutError::Timeout) = sign.recv_timeout(LOOK) {
@@ -115,7 +114,7 @@ fn wait(sign: &Receiver<()>, longest: Duration, stop: &Stop) -> Result<(), Halt>
     Ok(())
 }
 
-/// Fills batches until the script ends, fails, or nobody wants them any more.
+/// Fills batches until the script ends, fails, or the playing thread is gone.
 fn read(
     mut source: Source,
     from: u64,
@@ -130,7 +129,7 @@ fn read(
     loop {
         let message = match more {
             Ok(true) => Ok(std::mem::take(&mut batch)),
-            // Passing over may have ended with a batch.
+            // Passing over may have ended exactly at the end of a batch.
             Ok(false) if sent == 0 => Ok(Vec::new()),
             Ok(false) => return,
             Err(error) => Err(Box::new(error)),

@@ -1,4 +1,4 @@
-//! Linux AIO (`io_submit`): for hosts where io_uring is switched off.
+//! Linux AIO (`io_submit`), for hosts where io_uring is disabled.
 
 use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
 use std::io;
@@ -9,11 +9,11 @@ const COMMAND_READ: u16 = 0;
 const COMMAND_WRITE: u16 = 1;
 const COMMAND_DATA_SYNC: u16 = 3;
 
-/// How often and at what distance a context is asked for.
+/// Number of attempts to create a context, and the pause between them.
 const SETUP_TRIES: u32 = 20;
 const SETUP_PAUSE: Duration = Duration::from_millis(10);
 
-/// A waiting thread looks up this often, to see whether its load was ended.
+/// Longest wait in nanoseconds, after which a thread checks whether its load has ended.
 const LONGEST_WAIT_NS: u64 = 100_000_000;
 
 /// `struct io_event` of `linux/aio_abi.h`.
@@ -26,7 +26,7 @@ struct AioEvent {
     result2: i64,
 }
 
-/// A kernel context and room for the control blocks of every slot.
+/// An AIO context with a control block for every slot.
 pub(super) struct AioQueue {
     context: libc::c_ulong,
     fd: i32,
@@ -58,8 +58,8 @@ impl AioQueue {
         let mut begun = 0;
         while begun < self.batch.len() {
             let rest = &mut self.batch[begun..];
-            // SAFETY: every pointer leads to a slot's control block, which is
-            // not touched again before its I/O has completed.
+            // SAFETY: every pointer refers to a slot's control block, which is not touched again
+            // before its I/O has completed.
             let taken = unsafe {
                 libc::syscall(libc::SYS_io_submit, self.context, rest.len(), rest.as_mut_ptr())
             };
@@ -80,9 +80,9 @@ impl AioQueue {
         Ok(())
     }
 
-    /// An I/O that the kernel would not even take completes with its error.
+    /// Completes an I/O that the kernel refused to take with its error.
     fn fail_first(&mut self, begun: usize, error: i32) {
-        // SAFETY: the pointer leads to a control block of this queue.
+        // SAFETY: the pointer refers to a control block of this queue.
         let tag = unsafe { (*self.batch[begun]).aio_data };
         self.events[self.seen] = AioEvent { tag, result: -i64::from(error), ..AioEvent::default() };
         self.seen += 1;
@@ -133,7 +133,7 @@ impl Queue for AioQueue {
         block.aio_lio_opcode = match request.op {
             Op::Read => COMMAND_READ,
             Op::Write => COMMAND_WRITE,
-            // Discards never come here: a load that has some takes plain threads.
+            // Discards never reach this queue: a load with discards runs on plain threads.
             Op::Discard | Op::Flush => COMMAND_DATA_SYNC,
         };
         if request.op != Op::Flush {
@@ -165,27 +165,28 @@ impl Queue for AioQueue {
 }
 
 impl Drop for AioQueue {
-    /// The call waits for the context's I/Os and then for a grace period of the
-    /// kernel, some 30 ms: the step that ends with it need not.
+    /// Destroys the context on a thread of its own: the call waits for the context's I/Os and
+    /// then about 30 ms for a grace period of the kernel, which the step does not have to wait
+    /// for.
     fn drop(&mut self) {
         let context = self.context;
         let destroy = move || {
-            // SAFETY: the context was this queue's own, and nobody has it now.
+            // SAFETY: the context belonged to this queue alone, which no longer uses it.
             unsafe { libc::syscall(libc::SYS_io_destroy, context) };
         };
         let thread = std::thread::Builder::new().name("io-destroy".to_owned());
-        // Without a thread the context goes with the process.
+        // If no thread can be created, the context ends with the process.
         drop(thread.spawn(destroy));
     }
 }
 
-/// A new context. The system's number of them is limited (fs.aio-max-nr), and
-/// those of the step before may be about to go.
+/// Creates a context. The system limits their number (fs.aio-max-nr), and those of the previous
+/// step may still be going away.
 fn context(depth: u32) -> io::Result<libc::c_ulong> {
     let mut tries = 0;
     loop {
         let mut context: libc::c_ulong = 0;
-        // SAFETY: `context` is zero, as the call wants it, and valid to write to.
+        // SAFETY: `context` is zero, as the call requires, and valid to write to.
         let made = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
         if made >= 0 {
             return Ok(context);

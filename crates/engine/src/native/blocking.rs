@@ -1,7 +1,7 @@
-//! Plain system calls, one I/O at a time: what always works.
+//! Plain system calls, one I/O at a time: works on every target.
 //!
-//! A thread carries one I/O, so a load has threads x queue depth of them; for a
-//! script, which one thread plays, see `pool`.
+//! A thread carries one I/O, so a load has threads x queue depth threads. For a script, which one
+//! thread plays, see `pool`.
 
 use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
 use std::ffi::c_int;
@@ -23,7 +23,7 @@ impl<'c> BlockingQueue<'c> {
     }
 }
 
-/// Does an I/O: bytes moved, or a negative error number.
+/// Performs an I/O. Returns the bytes moved, or a negative error number.
 pub(super) fn perform(fd: RawFd, block_device: bool, request: &Request) -> i32 {
     loop {
         let result = attempt(fd, block_device, request);

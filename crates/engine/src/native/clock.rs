@@ -1,13 +1,13 @@
 //! The clock that response times are read from.
 //!
-//! The processor's time-stamp counter where it runs at one rate for ever (an
-//! invariant TSC), scaled against `CLOCK_MONOTONIC`; that clock itself
-//! elsewhere. A reading costs 8 ns against 25 ns.
+//! It is the processor's time-stamp counter if that always runs at one rate (an invariant TSC),
+//! scaled against `CLOCK_MONOTONIC`, and otherwise that clock itself. A reading costs 8 ns
+//! against 25 ns.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Reads time in ticks and turns ticks into nanoseconds.
+/// Reads time in ticks and converts ticks to nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
     /// Nanoseconds per tick, times 2^32.
@@ -15,48 +15,48 @@ pub(super) struct Clock {
     counter: bool,
 }
 
-/// How long the counter is watched before it is trusted, twice.
+/// Time for which the counter is watched, twice, before it is trusted.
 const CALIBRATION: Duration = Duration::from_millis(10);
 
-/// The two halves of a calibration must agree this well, in parts per million.
+/// Maximum difference between the two halves of a calibration, in parts per million.
 const AGREEMENT_PPM: u64 = 100;
 
 impl Clock {
-    /// The clock of this process; the first call takes 20 ms to calibrate it.
+    /// Returns the clock of this process; the first call takes 20 ms to calibrate it.
     pub(super) fn get() -> Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
         *CLOCK.get_or_init(|| calibrated_counter().unwrap_or(Clock::monotonic()))
     }
 
-    /// `CLOCK_MONOTONIC`: its ticks are nanoseconds.
+    /// Returns `CLOCK_MONOTONIC` as a clock whose ticks are nanoseconds.
     pub(super) fn monotonic() -> Clock {
         Clock { scale: 1 << 32, counter: false }
     }
 
-    /// Now.
+    /// Returns the current time in ticks.
     #[inline(always)]
     pub(super) fn ticks(self) -> u64 {
         if self.counter { counter() } else { monotonic_nanos() }
     }
 
-    /// A span of ticks in nanoseconds.
+    /// Converts a number of ticks to nanoseconds.
     #[inline(always)]
     pub(super) fn nanos(self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.scale)) >> 32) as u64
     }
 
-    /// A span of nanoseconds in ticks.
+    /// Converts a number of nanoseconds to ticks.
     pub(super) fn ticks_in(self, nanos: u64) -> u64 {
         u64::try_from((u128::from(nanos) << 32) / u128::from(self.scale)).unwrap_or(u64::MAX)
     }
 
-    /// What it is called when the engine describes itself.
+    /// Returns the name under which the engine reports it.
     pub(super) fn name(self) -> &'static str {
         if self.counter { "TSC clock" } else { "CLOCK_MONOTONIC (no invariant TSC)" }
     }
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds.
 fn monotonic_nanos() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to; this clock always exists.
@@ -91,7 +91,7 @@ fn counter_is_invariant() -> bool {
     false
 }
 
-/// `None` where the counter is not invariant or does not keep its pace.
+/// Returns the calibrated counter; `None` if it is not invariant or its rate varies.
 fn calibrated_counter() -> Option<Clock> {
     if !counter_is_invariant() {
         return None;
@@ -106,8 +106,8 @@ fn calibrated_counter() -> Option<Clock> {
     agrees.then_some(Clock { scale: scale(begin, end)?, counter: true })
 }
 
-/// The counter and the monotonic clock at one moment: of some attempts the one
-/// that took least time.
+/// Returns the counter and the monotonic clock at the same moment: the fastest of several
+/// attempts.
 fn reading_pair() -> (u64, u64) {
     let attempt = || {
         let before = counter();

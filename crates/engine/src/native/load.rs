@@ -1,5 +1,4 @@
-//! A load that runs: its threads, and the accounting of the steps that cut it
-//! into pieces.
+//! A running load: its threads, and the accounting of the steps that cut it into pieces.
 
 use super::clock::Clock;
 use super::load_threads::{PreparedLoad, ScriptProgress};
@@ -22,35 +21,35 @@ use steadfast_domain::measurement::{
 };
 use steadfast_domain::{Bytes, Halt, Load, Measurement, Nanos, Op, Step};
 
-/// A script begins so long after everything is ready: by then the thread that
-/// plays is awake, and its first I/O is not late.
+/// Time from the moment everything is ready to the start of a script, so that the playing thread
+/// is awake and its first I/O is not late.
 const HEADWAY_NS: u64 = 2_000_000;
 
-/// How often a waiting accountant looks whether it was asked to stop.
+/// Interval between checks for a stop by a waiting accounting thread.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// An interval is one second unless a cut or the end comes in this part of it.
+/// An interval lasts one second, unless a cut or the end follows within this time.
 const SLACK_NS: u64 = 50_000_000;
 
-/// A shorter interval is a partial one.
+/// A shorter interval is marked partial.
 const WHOLE_NS: u64 = 950_000_000;
 
-/// A load that is called off waits this long for I/Os that are under way.
+/// Longest wait for the outstanding I/Os of a load that is called off.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// A load whose threads run.
+/// A load with running threads.
 pub(super) struct Running {
-    /// The loads that run at once; mostly one.
+    /// The loads that run at once; usually one.
     parts: Vec<RunningPart>,
     clock: Clock,
     load: Load,
-    /// What is played, where it is a script.
+    /// Progress of the script, if the load is one.
     script: Option<ScriptProgress>,
-    /// When it was to begin, and how late it did, until a step has told.
+    /// Agreed and actual start of the load; `None` once a step has reported it.
     common_start: Option<CommonStart>,
     /// Ticks at which the current step's measurement begins.
     begin: u64,
-    /// The wall clock, in milliseconds since 1970, at these ticks.
+    /// Wall clock in milliseconds since 1970, and the ticks at the same moment.
     wall: (u64, u64),
     /// Ticks at which the last interval ended.
     turned: u64,
@@ -60,17 +59,17 @@ pub(super) struct Running {
     unmeasured: Vec<Unmeasured>,
     stalls: Vec<Stall>,
     silence: SilenceWatch,
-    /// I/Os that were not waited for.
+    /// Number of I/Os that were given up.
     outstanding: u64,
 }
 
-/// What ends a step.
+/// Why a step ends.
 enum End {
     /// The load is complete.
     Complete,
-    /// The step is cut; the load runs on.
+    /// The step is cut; the load keeps running.
     Cut,
-    /// The load's time is long over, and I/Os are still out.
+    /// The load's time is long over, and I/Os are still outstanding.
     Overdue,
 }
 
@@ -81,8 +80,8 @@ impl Runs for Running {
 }
 
 impl Running {
-    /// Makes the threads and everything that they need, then lets them begin.
-    /// Returns what could not be had, for the engine to say.
+    /// Starts the threads with everything they need, then lets them begin. Also returns notes on
+    /// what this host could not provide.
     pub(super) fn start(
         load: &Load,
         made: Vec<(PreparedLoad, Handles)>,
@@ -145,7 +144,7 @@ impl Running {
         Ok(())
     }
 
-    /// Lets the threads begin. Fails where they should have begun before.
+    /// Lets the threads begin. Errors: a script's agreed start has already passed.
     fn open(&mut self, begins: Option<Nanos>) -> Result<(), Halt> {
         let clock = self.clock;
         if let Some(agreed) = begins {
@@ -154,9 +153,9 @@ impl Running {
             self.common_start =
                 Some(CommonStart { agreed, late: Some(late), ..CommonStart::default() });
         }
-        // Beside each other: threads that are woken may take this one's processor for a while.
+        // Read back to back: threads that wake up may take this processor for a while.
         let (now, now_unix_ms) = (clock.ticks(), unix_ms());
-        // The threads of a script wait for it themselves: its clock counts nanoseconds.
+        // The threads of a script wait for its start themselves; its clock counts nanoseconds.
         let soon = Nanos(now.saturating_add(HEADWAY_NS));
         let at = self.script.is_some().then(|| begins.unwrap_or(soon).0);
         if let Some(late) = at.and_then(|at| now.checked_sub(at)) {
@@ -165,7 +164,7 @@ impl Running {
                 Nanos(late)
             )));
         }
-        // Loads that begin at once have one beginning, to the tick.
+        // Loads that run at once start at the same tick.
         let at = at.or((self.parts.len() > 1).then_some(now));
         let measured_at_once = self.ramp == Nanos::ZERO;
         let mut begin = now;
@@ -192,14 +191,14 @@ impl Running {
         self.parts.iter().all(|part| part.shared.all_ended())
     }
 
-    /// When the last of the parts that still run is to end.
+    /// Returns the deadline in ticks of the last part that still runs.
     fn deadline(&self) -> u64 {
         let running = self.parts.iter().filter(|part| !part.shared.all_ended());
         let all = || self.parts.iter().map(|part| part.shared.deadline()).max();
         running.map(|part| part.shared.deadline()).max().or_else(all).unwrap_or(u64::MAX)
     }
 
-    /// Waits until something changes in one that still runs, at most this long.
+    /// Waits until something changes in a part that still runs, at most `time`.
     fn wait(&self, time: Duration) {
         let running = self.parts.iter().find(|part| !part.shared.all_ended());
         if let Some(part) = running.or(self.parts.first()) {
@@ -211,7 +210,7 @@ impl Running {
         self.parts.iter().flat_map(|part| part.shared.cpu_times()).collect()
     }
 
-    /// Hands all accounts of the interval to a meter; the ticks of the turn.
+    /// Moves all accounts of the interval into a meter and returns the ticks of the turn.
     fn turn_over(&self, meter: &mut Meter) -> u64 {
         let mut first = 0;
         let mut ticks = self.turned;
@@ -222,7 +221,7 @@ impl Running {
         ticks
     }
 
-    /// Applies a step: until the load is complete or the step is cut.
+    /// Measures a step until the load is complete or the step is cut.
     pub(super) fn measure(
         &mut self,
         step: &Step,
@@ -275,7 +274,7 @@ impl Running {
         Ok(self.conclude(meter, complete))
     }
 
-    /// Ends the load without the I/Os that are still out. They count with their time so far.
+    /// Ends the load without its outstanding I/Os, which count with their time so far.
     fn give_up_waiting(&mut self, meter: &mut Meter) {
         let mut first = 0;
         for part in &self.parts {
@@ -288,8 +287,7 @@ impl Running {
         }
     }
 
-    /// Waits for what happens next, and notes it where nobody could have seen it
-    /// happen.
+    /// Waits for the next event, and records a stall if no thread could run meanwhile.
     fn rest(&mut self, watchdog: &Watchdog, time: Duration, step: &Step) -> Result<(), Halt> {
         let clock = self.clock;
         let begun = clock.ticks();
@@ -304,7 +302,7 @@ impl Running {
         let mut all_wait = true;
         let mut progress = 0u64;
         for part in &mut self.parts {
-            // Between two due times nothing comes back, however long that is.
+            // A paced load with no outstanding I/O completes nothing until the next due time.
             let waits = part.has_due_times() && !part.shared.waits_for_ios();
             part.pass(time, woken, waits);
             all_wait &= waits || part.shared.all_ended();
@@ -314,18 +312,18 @@ impl Running {
         if woken >= begun.saturating_sub(clock.ticks_in(Nanos::SECOND.0)) {
             return Ok(());
         }
-        // A processor that was switched off counts from nothing again: there is
-        // no telling when the step would end.
+        // The counter of a processor that was switched off starts again at zero, so the end of
+        // the step can no longer be determined.
         let stalled = Nanos(self.stalls.iter().map(|stall| stall.lasted.0).sum());
         Err(Halt::Stalled { place: step.place.to_string(), stalled, elapsed: stalled })
     }
 
-    /// In how many nanoseconds of a delay no thread was seen to run.
+    /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
     fn not_seen_in(&self, late: &Late) -> u64 {
         self.parts.iter().map(|part| part.shared.not_seen_in(late)).min().unwrap_or(u64::MAX)
     }
 
-    /// Whether the device still answers.
+    /// Errors: the device has stopped completing I/Os.
     fn check_answers(&self, device: &str) -> Result<(), Halt> {
         let Some(silent) = self.parts.iter().find_map(RunningPart::is_lost_for) else {
             return Ok(());
@@ -339,7 +337,7 @@ impl Running {
         })
     }
 
-    /// Lets the unmeasured beginning pass and forgets what it counted.
+    /// Waits for the end of the ramp and moves what it counted to the unmeasured I/Os.
     fn pass_ramp(&mut self, step: &Step, device: &str, stop: &Stop) -> Result<(), Halt> {
         let clock = self.clock;
         let over = self.begin.saturating_add(clock.ticks_in(self.ramp.0));
@@ -367,13 +365,13 @@ impl Running {
         Ok(())
     }
 
-    /// Why the step cannot go on.
+    /// Errors: a stop was requested, or the load has failed.
     fn check(&self, step: &Step, device: &str, stop: &Stop) -> Result<(), Halt> {
         if stop.is_requested() {
             return Err(Halt::Stopped);
         }
-        let of = |part: &RunningPart| part.shared.state().failure.clone();
-        let failure = self.parts.iter().find_map(of);
+        let failure_of = |part: &RunningPart| part.shared.state().failure.clone();
+        let failure = self.parts.iter().find_map(failure_of);
         let error = |errno| io::Error::from_raw_os_error(errno).to_string();
         match failure {
             None => Ok(()),
@@ -399,8 +397,8 @@ impl Running {
         }
     }
 
-    /// Ticks at which the current interval is one second old, on the grid of
-    /// the step's seconds.
+    /// Returns the ticks at which the current interval is one second old, on the step's grid of
+    /// seconds.
     fn boundary(&self) -> u64 {
         let clock = self.clock;
         let second = clock.ticks_in(Nanos::SECOND.0);
@@ -412,8 +410,8 @@ impl Running {
         step.cut.map(|cut| self.begin.saturating_add(self.clock.ticks_in(cut.0)))
     }
 
-    /// Whether a cut or the end follows so closely on the interval's end that
-    /// the interval lasts until then.
+    /// Returns true if a cut or the end follows the end of the interval so closely that the
+    /// interval is extended to it.
     fn ends_soon(&self, step: &Step) -> bool {
         let end = self.cut_at(step).unwrap_or(u64::MAX).min(self.deadline());
         end < self.boundary().saturating_add(self.clock.ticks_in(SLACK_NS))
@@ -429,7 +427,7 @@ impl Running {
         Duration::from_nanos(clock.nanos(next.saturating_sub(now))).min(LOOK)
     }
 
-    /// Closes the interval at this moment.
+    /// Closes the current interval now.
     fn close_interval<'m>(&mut self, meter: &'m mut Meter) -> &'m Interval {
         let ticks = self.turn_over(meter);
         self.script.iter_mut().for_each(ScriptProgress::mark);
@@ -440,8 +438,8 @@ impl Running {
         interval
     }
 
-    /// Closes the last interval of a load: at the deadline, or where the load
-    /// ended before, at its last completion.
+    /// Closes the last interval of a load: at the deadline, or at the last completion if the load
+    /// ended early. `None` if nothing is left to close.
     fn close_last_interval<'m>(&mut self, meter: &'m mut Meter) -> Option<&'m Interval> {
         self.turn_over(meter);
         self.script.iter_mut().for_each(ScriptProgress::mark);
@@ -459,7 +457,7 @@ impl Running {
         self.parts.iter_mut().for_each(RunningPart::join);
     }
 
-    /// The faults since they were last taken: their number and the first ones.
+    /// Returns the number of faults since the last call, and the first of them in order of time.
     fn take_faults(&self) -> (u64, Vec<LocatedFault>) {
         let (mut count, mut faults) = (0, Vec::new());
         for part in &self.parts {
@@ -472,21 +470,21 @@ impl Running {
         (count, faults)
     }
 
-    /// How long each of several parts was measured since the step began.
+    /// Returns the measured time of each part since the step began; empty for a load of one part.
     fn apart(&self, elapsed: Nanos) -> Vec<LoadPart> {
-        let of = |part: &RunningPart| {
+        let load_part = |part: &RunningPart| {
             let ended = part.shared.all_ended().then(|| part.shared.ended_at());
             let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(self.begin)));
             let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
             LoadPart { streams: u32::try_from(part.streams).unwrap_or(u32::MAX), elapsed }
         };
         match self.load {
-            Load::Together(_) => self.parts.iter().map(of).collect(),
+            Load::Together(_) => self.parts.iter().map(load_part).collect(),
             _ => Vec::new(),
         }
     }
 
-    /// Where the sequential cursors stand.
+    /// Returns the offset of each sequential cursor.
     fn cursors(&self) -> BTreeMap<String, Bytes> {
         let own = |(number, part): (usize, &RunningPart)| {
             let prefix = match self.load {
@@ -499,7 +497,7 @@ impl Running {
         self.parts.iter().enumerate().flat_map(own).collect()
     }
 
-    /// Makes the measurement, and this moment the next one's beginning.
+    /// Builds the measurement; the next one begins at the end of its last interval.
     fn conclude(&mut self, meter: Meter, complete: bool) -> Measurement {
         let clock = self.clock;
         let begin = self.begin;
@@ -552,27 +550,27 @@ impl Running {
         measurement
     }
 
-    /// What was read back, where it was asked for.
+    /// Returns the result of the read-back; `None` if the load does not verify.
     fn verification(&self) -> Option<Verification> {
         self.load.stimulus().filter(|stimulus| stimulus.verify)?;
         self.parts.first().map(|part| part.shared.findings.take())
     }
 
-    /// What completed in the ramp or after the end, by operation.
+    /// Returns the I/Os completed in the ramp or after the end since the last call, by operation.
     fn take_unmeasured(&mut self) -> Vec<Unmeasured> {
         let late = self.parts.iter().flat_map(|part| part.shared.take_late());
         self.unmeasured.extend(late);
         let parts = std::mem::take(&mut self.unmeasured);
-        let of = |op: Op| {
+        let unmeasured_of = |op: Op| {
             let matching = || parts.iter().filter(move |part| part.op == op);
             let bytes = Bytes(matching().map(|part| part.bytes.0).sum());
             Unmeasured { op, ios: matching().map(|part| part.ios).sum(), bytes }
         };
-        Op::ALL.into_iter().map(of).filter(|part| part.ios > 0).collect()
+        Op::ALL.into_iter().map(unmeasured_of).filter(|part| part.ios > 0).collect()
     }
 
-    /// Ends the load: nothing more is issued, outstanding I/Os are waited for,
-    /// at most this long and not beyond a stop. Returns threads that still wait.
+    /// Ends the load: no more I/Os are issued, and outstanding ones are waited for, at most
+    /// `patience` and only briefly after a stop. Returns threads that still wait.
     pub(super) fn end(mut self, patience: Duration, stop: &Stop) -> Vec<Stranded> {
         self.parts.iter().for_each(|part| part.shared.finish());
         let begun = Instant::now();
@@ -588,42 +586,41 @@ impl Running {
         Vec::new()
     }
 
-    /// Leaves a complete load. Returns threads that still wait for I/Os.
+    /// Releases a complete load. Returns threads that still wait for I/Os.
     pub(super) fn leave(self) -> Vec<Stranded> {
         let left = self.parts.into_iter().filter(|part| !part.threads.is_empty());
         left.map(|part| Stranded { shared: part.shared, threads: part.threads }).collect()
     }
 
-    /// Ends a load whose step has failed or was stopped.
+    /// Ends a load whose step has failed or was stopped. Returns threads that still wait.
     pub(super) fn call_off(self) -> Vec<Stranded> {
         self.end(PATIENCE, &Stop::default())
     }
 }
 
-/// Threads of a load that was called off while I/Os hang in the kernel. They
-/// own all memory that those I/Os may still touch.
+/// Threads of a load that was called off with I/Os stuck in the kernel. They own all memory that
+/// those I/Os may still access.
 pub(super) struct Stranded {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Stranded {
-    /// Whether all of its I/Os have come back.
+    /// Returns true if all of its I/Os have completed and its threads have ended.
     pub(super) fn is_over(&self) -> bool {
         self.shared.all_ended() && self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// A number that changes whenever one of its I/Os comes back.
+    /// Returns a number that changes whenever one of its I/Os completes.
     pub(super) fn progress(&self) -> u64 {
         self.shared.progress()
     }
 }
 
-/// The processor time of the busiest thread as a share of the measured time.
-/// Near 1 where a thread never waits: the device answers faster than the thread
-/// asks, or does its work inside the calls that hand I/Os over (zram, a file in
-/// memory). A paced load spins shortly before its I/Os are due and so has some
-/// share that is not work.
+/// Returns the processor time of the busiest thread as a share of the measured time. It is near 1
+/// if a thread never waits: the device completes faster than the thread submits, or does its work
+/// inside the submitting system calls (zram, a file in memory). A paced load spins shortly before
+/// its I/Os are due, so part of its share is not work.
 fn busiest(used: &[ThreadCpu], elapsed: Nanos) -> Option<f64> {
     let most = used.iter().map(|thread| thread.user + thread.system).max()?;
     (elapsed > Nanos::ZERO).then(|| (most as f64 / elapsed.0 as f64).min(1.0))
@@ -634,7 +631,7 @@ fn unix_ms() -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A failed I/O in words, with what to do where that is known.
+/// Describes a failed I/O, with advice where the cause is known.
 fn describe(fault: &LocatedFault, device: &str) -> String {
     let op = match fault.op {
         Op::Read => "read",
@@ -654,7 +651,7 @@ fn describe(fault: &LocatedFault, device: &str) -> String {
         }
         (libc::ENOSPC, _) => "; free some space, or use a smaller file",
         (libc::EIO, _) => "; see the kernel log (dmesg) for the device's own error",
-        // What the block layer makes of a medium error that a drive reports.
+        // The block layer's error number for a medium error reported by the drive.
         (libc::ENODATA, _) => {
             "; the drive reports a medium error: see its own log (smartctl -x) and dmesg"
         }

@@ -1,5 +1,5 @@
-//! The threads of a load. Each gets its memory, a queue to the kernel, and a plan to draw
-//! from or a script to play, before any of them begins.
+//! The threads of a load. Each gets its memory, a queue to the kernel, and a plan to draw from or
+//! a script to play, before any of them begins.
 
 use super::ahead::Ahead;
 use super::aio::AioQueue;
@@ -29,7 +29,7 @@ use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::Timing;
 use steadfast_domain::{Halt, Nanos, Op, Replayed, ScriptLoad, Stimulus};
 
-/// A load that can begin: everything that is made without touching the device.
+/// A load that can begin, with everything that is made without touching the device.
 #[derive(Debug)]
 pub(super) struct PreparedLoad {
     pub(super) source: IoSource,
@@ -79,17 +79,17 @@ impl Sizing {
     pub(super) fn of_script(script: &ScriptLoad) -> Sizing {
         let depth = u32::try_from(script.demand.outstanding()).unwrap_or(u32::MAX);
         let largest = u32::try_from(script.largest.0).unwrap_or(u32::MAX);
-        let of = |ios: u64| if ios > 0 { largest } else { 0 };
-        let (read, write) = (of(script.counts.reads), of(script.counts.writes));
+        let size_if_any = |ios: u64| if ios > 0 { largest } else { 0 };
+        let (read, write) = (size_if_any(script.counts.reads), size_if_any(script.counts.writes));
         Sizing { threads: 1, depth, read, write, streams: SCRIPT_STREAMS }
     }
 
-    /// Bytes from one slot's read buffer to the next; 0 if nothing is read.
+    /// Returns the distance in bytes between the read buffers of two slots; 0 if nothing is read.
     fn read_stride(self) -> usize {
         (self.read as usize).next_multiple_of(page_size())
     }
 
-    /// Memory of a load's transfers and accounts, in bytes.
+    /// Returns the memory of a load's transfers and accounts, in bytes.
     pub(super) fn memory(self, alignment: u32) -> u64 {
         let read = self.read_stride() as u64 * u64::from(self.depth);
         let write = match self.write {
@@ -101,7 +101,7 @@ impl Sizing {
     }
 }
 
-/// What all threads of a load share before they begin.
+/// Data that all threads of a load share before they begin.
 pub(super) struct ThreadSetup {
     pub task: Task,
     pub sizing: Sizing,
@@ -120,20 +120,20 @@ pub(super) enum Task {
         seed: u64,
         written: Option<Arc<WrittenSectors>>,
     },
-    /// A script, which one thread takes.
+    /// A script, taken by the one thread that plays it.
     Play(Mutex<Option<Play>>),
 }
 
-/// A script on its way to the thread that plays it.
+/// A script on its way to the playing thread.
 pub(super) struct Play {
     player: Player<Ahead>,
-    /// Playing time that has passed already.
+    /// Playing time that has already passed.
     passed: Nanos,
-    /// Whether due times count.
+    /// Whether I/Os are submitted by their due times.
     timed: bool,
 }
 
-/// Progress of a script that is played.
+/// Progress of a script being played.
 pub(super) struct ScriptProgress {
     counts: Arc<PlayCounts>,
     /// Ticks at which it began or was resumed.
@@ -144,13 +144,14 @@ pub(super) struct ScriptProgress {
     position: u64,
 }
 
-/// The largest transfer of an operation; 0 where there is none.
+/// Returns the largest transfer of an operation in bytes; 0 if there is none.
 fn largest(stimulus: &Stimulus, op: Op) -> u32 {
     let sizes = stimulus.streams.iter().filter(|s| s.op == op && s.weight > 0).map(|s| s.size.0);
     sizes.max().map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX))
 }
 
-/// Starts the threads and waits until each has its memory and its queue.
+/// Starts the threads and waits until each has its memory and its queue. Returns them with notes
+/// on what this host could not provide.
 pub(super) fn spawn(
     shared: &Arc<Shared>,
     setup: &Arc<ThreadSetup>,
@@ -163,7 +164,7 @@ pub(super) fn spawn(
         match std::thread::Builder::new().name(format!("io-{lane}")).spawn(body) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
-                let why = format!("thread {} of {count} cannot be created: {error}", lane + 1);
+                let why = format!("cannot create thread {} of {count}: {error}", lane + 1);
                 shared.report_unready(why);
                 break;
             }
@@ -202,25 +203,27 @@ fn thread_body(shared: &Shared, setup: &ThreadSetup, lane: u32) {
     }
 }
 
-/// Makes the thread's memory and its queue on the backend, and does its work.
+/// Creates the thread's memory and its queue on the backend, and does its work.
 fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(), String> {
     let depth = shared.target.depth;
     let transfers = transfers(setup, lane)
-        .map_err(|error| format!("no memory for the transfers of this load: {error}"))?;
+        .map_err(|error| format!("cannot allocate the buffers of this load: {error}"))?;
     let mut notes = Vec::new();
     match (setup.backend, &setup.task) {
         (Backend::Uring, _) => {
-            let mut ring = Ring::new(depth).map_err(|error| format!("no io_uring: {error}"))?;
+            let mut ring =
+                Ring::new(depth).map_err(|error| format!("cannot create an io_uring: {error}"))?;
             let reads = transfers.read_buffers(depth);
             let writes = transfers.write_buffers(depth);
-            // SAFETY: the worker owns queue and transfers, gives the memory back
-            // only when no I/O is outstanding, and leaves the queue first.
+            // SAFETY: the worker owns queue and transfers, frees the memory only when no I/O is
+            // outstanding, and drops the queue first.
             let queue = unsafe { ring.queue(&shared.target, &reads, &writes, &mut notes) };
             run_task(shared, setup, lane, queue, transfers, notes);
         }
         (Backend::Aio, _) => {
-            let queue = AioQueue::new(&shared.target)
-                .map_err(|error| format!("no Linux AIO context of {depth} I/Os: {error}"))?;
+            let queue = AioQueue::new(&shared.target).map_err(|error| {
+                format!("cannot create a Linux AIO context of {depth} I/Os: {error}")
+            })?;
             run_task(shared, setup, lane, queue, transfers, notes);
         }
         (Backend::Threads, Task::Draw { .. }) => {
@@ -229,7 +232,7 @@ fn run_on_backend(shared: &Shared, setup: &ThreadSetup, lane: u32) -> Result<(),
         }
         (Backend::Threads, Task::Play(_)) => {
             let queue = PoolQueue::new(&shared.target)
-                .map_err(|error| format!("no {depth} threads for I/Os: {error}"))?;
+                .map_err(|error| format!("cannot create {depth} threads for I/Os: {error}"))?;
             run_task(shared, setup, lane, queue, transfers, notes);
         }
     }
@@ -243,7 +246,7 @@ fn transfers(setup: &ThreadSetup, lane: u32) -> io::Result<Transfers> {
         0 => None,
         stride => {
             let mut arena = Arena::new(stride * sizing.depth as usize)?;
-            // Touched now, so that no I/O waits for a page.
+            // Touched now, so that no I/O waits for a page fault.
             arena.bytes_mut().fill(0);
             Some(arena)
         }
@@ -303,7 +306,7 @@ fn run_task<Q: Queue>(
 }
 
 impl Task {
-    /// Task of a stimulus, which goes on from where the cursors of `start` stand.
+    /// Creates the task of a stimulus, whose cursors continue from `start`.
     pub(super) fn draw(
         stimulus: &Stimulus,
         plan: &Arc<DrawPlan>,
@@ -318,7 +321,7 @@ impl Task {
         }
     }
 
-    /// Task of a script, and its progress. Reads the first batches ahead.
+    /// Creates the task of a script and its progress. Reads the first batches ahead.
     pub(super) fn play(
         script: &ScriptLoad,
         source: Source,
@@ -341,7 +344,7 @@ impl ScriptProgress {
         self.position = self.counts.position();
     }
 
-    /// Returns what was played since the last cut; `now` is the moment of this one.
+    /// Returns the results since the last cut; `now` is the time of this one in ticks.
     pub(super) fn conclude(
         &self,
         mut played: Played,

@@ -1,27 +1,27 @@
-//! Memory for transfers: page-aligned, in huge pages where they can be had.
+//! Memory for transfers: page-aligned, in huge pages where available.
 
 use std::io;
 use std::ptr::NonNull;
 
-/// A huge page on the platforms that this runs on.
+/// Size in bytes of a huge page on the supported platforms.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// What every buffer begins with a multiple of: a page, whatever less a device
-/// says that it would take (`steadfast_domain::DirectBuffer` says why).
+/// Alignment of every buffer in bytes: a page, even if a device accepts less
+/// (`steadfast_domain::DirectBuffer` says why).
 pub(super) fn page_size() -> usize {
     // SAFETY: asks for a number.
-    let told = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(told).unwrap_or(0).max(4096)
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(0).max(4096)
 }
 
-/// Which pages an [`Arena`] got.
+/// Kind of pages of an [`Arena`], worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pages {
-    /// Ordinary ones only.
+    /// Ordinary pages only.
     Plain,
-    /// Huge ones as far as the kernel finds some (`MADV_HUGEPAGE`).
+    /// Huge pages as far as the kernel finds some (`MADV_HUGEPAGE`).
     Transparent,
-    /// Huge ones from the reserved pool (`MAP_HUGETLB`).
+    /// Huge pages from the reserved pool (`MAP_HUGETLB`).
     Reserved,
 }
 
@@ -35,7 +35,7 @@ impl Pages {
     }
 }
 
-/// A piece of anonymous memory, zero at first, given back when dropped.
+/// Anonymous memory, zeroed when mapped and unmapped when dropped.
 #[derive(Debug)]
 pub(super) struct Arena {
     start: NonNull<u8>,
@@ -56,11 +56,10 @@ impl Arena {
         if let Ok(start) = map(length, libc::MAP_HUGETLB) {
             return Ok(Arena { start, length, pages: Pages::Reserved });
         }
-        // A transparent huge page needs an aligned piece, which is cut out of a
-        // mapping that is one huge page longer.
+        // A transparent huge page needs aligned memory, which is cut out of a mapping that is one
+        // huge page longer.
         let start = aligned(map(length + HUGE_PAGE, 0)?, length)?;
-        // SAFETY: the range was mapped above. Advice that the kernel does not
-        // take leaves it as it is.
+        // SAFETY: the range was mapped above. Rejected advice leaves it unchanged.
         let advised =
             unsafe { libc::madvise(start.as_ptr().cast(), length, libc::MADV_HUGEPAGE) } == 0;
         let pages = if advised { Pages::Transparent } else { Pages::Plain };
@@ -71,7 +70,7 @@ impl Arena {
         self.pages
     }
 
-    /// The address of the byte at `offset`.
+    /// Returns the address of the byte at `offset`.
     #[inline(always)]
     pub(super) fn at(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.length);
@@ -79,7 +78,7 @@ impl Arena {
         unsafe { self.start.as_ptr().add(offset) }
     }
 
-    /// All of it.
+    /// Returns all of the memory.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is `length` bytes, readable and writable, and
         // borrowed mutably here.

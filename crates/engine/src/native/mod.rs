@@ -1,10 +1,10 @@
-//! A real device or file, through io_uring, Linux AIO or plain system calls.
+//! Engine for a real device or file, on io_uring, Linux AIO or plain system calls.
 //!
-//! [`Native`] turns a step into threads that keep T x Q I/Os outstanding
-//! (`load_threads`, `worker`), or into one that plays a script (`performer`, `ahead`), and
-//! accounts for what they did (`load`, `shared`). The kernel interface is one of three behind
-//! one small boundary (`queue`): a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a
-//! thread per outstanding I/O (`blocking`, `pool`).
+//! [`Native`] turns a step into threads that keep T x Q I/Os outstanding (`load_threads`,
+//! `worker`), or into one that plays a script (`performer`, `ahead`), and accounts for their I/Os
+//! (`load`, `shared`). The kernel interface is one of three behind one small boundary (`queue`):
+//! a raw io_uring per thread (`ring`), Linux AIO (`aio`), or a thread per outstanding I/O
+//! (`blocking`, `pool`).
 
 mod ahead;
 mod aio;
@@ -58,34 +58,33 @@ use steadfast_domain::{
 use steadfast_host::Target;
 use verify::WrittenSectors;
 
-/// Threads of a load, at most.
+/// Maximum number of threads of a load.
 const THREADS_LIMIT: u32 = 4096;
 
-/// Outstanding I/Os per thread, at most.
+/// Maximum number of outstanding I/Os per thread.
 const DEPTH_LIMIT: u32 = 16_384;
 
-/// The kernel splits longer transfers.
+/// Maximum transfer size in bytes; the kernel splits longer transfers.
 const SIZE_LIMIT: u64 = 1 << 30;
 
-/// The kernel gives up an I/O of most devices after this time.
+/// Time after which the kernel gives up an I/O of most devices.
 const DEVICE_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often I/Os that were given up are looked for.
+/// Interval between checks of I/Os that were given up.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How a [`Native`] behaves.
+/// Options of a [`Native`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NativeOptions {
-    /// The kernel interface to use. Where absent, the best that works: io_uring,
-    /// but Linux AIO for a target that cannot begin I/Os without blocking (no
-    /// `NOWAIT`, as tmpfs and zram). io_uring hands each I/O of such a target to
-    /// a kernel thread, and the two switches between threads would be measured
-    /// as the device's.
+    /// Kernel interface to use. `None` selects the best that works: io_uring, but Linux AIO for a
+    /// target that cannot issue I/Os without blocking (no `NOWAIT`, as tmpfs and zram). io_uring
+    /// passes each I/O of such a target to a kernel thread, and the two context switches would be
+    /// measured as the device's time.
     pub backend: Option<Backend>,
     /// A step with more failed I/Os than this is void.
     pub fault_limit: u64,
-    /// How long the I/Os that are outstanding at the end of a load are waited
-    /// for. A device that lets none of them come back in this time is gone.
+    /// Longest wait for the outstanding I/Os at the end of a load. A device that completes none of
+    /// them in this time is gone.
     pub patience: Duration,
 }
 
@@ -101,15 +100,14 @@ pub struct Native {
     stop: Stop,
     options: NativeOptions,
     backend: Backend,
-    /// What the kernel interface could and could not use.
+    /// Description of the kernel interface and of what it could not use.
     interface: String,
-    /// What the last load had to do without.
+    /// Notes on what this host could not provide to the last load.
     notes: Vec<String>,
     clock: Clock,
     key: StampKey,
     loads: u64,
-    /// The data pattern that was resolved last: a file is read once, however many
-    /// steps write it.
+    /// The data pattern resolved last: a file is read once, even if many steps write it.
     content: Option<(DataPattern, Arc<Content>)>,
     written: Option<Arc<WrittenSectors>>,
     running: Option<Running>,
@@ -117,8 +115,9 @@ pub struct Native {
 }
 
 impl Native {
-    /// Finds the kernel interface and calibrates the clock (20 ms). Fails where
-    /// the options force an interface that this host does not have.
+    /// Selects the kernel interface and calibrates the clock (20 ms).
+    ///
+    /// Errors: the options force an interface that this host does not provide.
     pub fn new(target: Target, stop: Stop, options: NativeOptions) -> Result<Self, Halt> {
         kernel::raise_locked_memory_limit();
         let (backend, interface) = match options.backend {
@@ -143,18 +142,18 @@ impl Native {
         })
     }
 
-    /// What it drives.
+    /// Returns the target that the engine drives.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// What it drives, to be purged or set. Ends a load that still runs.
+    /// Returns the target, to be purged or configured. Ends a load that still runs.
     pub fn target_mut(&mut self) -> &mut Target {
         self.end_load();
         &mut self.target
     }
 
-    /// The kernel interface that is in use.
+    /// Returns the kernel interface in use.
     pub fn backend(&self) -> Backend {
         self.backend
     }
@@ -167,7 +166,7 @@ impl Native {
         self.target.device().transport != Transport::File
     }
 
-    /// The interface for a load: not every one can discard.
+    /// Returns the interface for a load; not every one can discard.
     fn backend_for(&self, discards: bool) -> Backend {
         let able = match self.backend {
             Backend::Uring => !self.is_block_device() || ring::discards_blocks(),
@@ -212,20 +211,20 @@ impl Native {
         Ok(running)
     }
 
-    /// What one of the loads that run at once needs for itself.
+    /// Returns the handles of one of the loads that run at once.
     fn handles(&mut self) -> Result<Handles, Halt> {
         let failed = |what: &str, error: io::Error| {
             Halt::Refused(format!("{}: {what}: {error}", self.target.device().path))
         };
         let file = self.target.fd().try_clone_to_owned();
-        let file = file.map_err(|error| failed("the handle cannot be duplicated", error))?;
-        let wake = wake_handle().map_err(|error| failed("no event handle", error))?;
+        let file = file.map_err(|error| failed("cannot duplicate its file descriptor", error))?;
+        let wake = wake_handle().map_err(|error| failed("cannot create an eventfd", error))?;
         self.loads += 1;
         Ok(Handles { file, wake, sequence: self.loads << 40 })
     }
 
-    /// Begins to remember written sectors with the first load that verifies,
-    /// and forgets them when a load changes sectors without stamping them.
+    /// Starts to record written sectors with the first load that verifies, and forgets them when
+    /// a load changes sectors without stamping them.
     fn track_written_sectors(&mut self, load: &Load) {
         let leaves_stamps = match load {
             Load::Stimulus(_) | Load::Together(_) => load.stimuli().iter().all(leaves_stamps),
@@ -260,7 +259,7 @@ impl Native {
     }
 
     fn prepare_script(&mut self, script: &ScriptLoad) -> Result<PreparedLoad, Refusal> {
-        // What the target cannot discard is left out, and counted.
+        // I/Os that the target cannot discard are omitted and counted.
         let discards = !self.is_block_device() || self.target.device().discard;
         let backend = self.backend_for(discards && script.plays_discards());
         let sizing = Sizing::of_script(script);
@@ -315,7 +314,7 @@ impl Native {
         Ok(prepared)
     }
 
-    /// Why this target cannot take the I/Os that a script announces.
+    /// Returns why this target cannot take the I/Os that a script announces.
     fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
         let (name, path, sector) = (&script.name, self.path(), self.sector());
         if script.reach > self.target.length() {
@@ -339,7 +338,7 @@ impl Native {
             .then(|| format!("script '{name}': one I/O moves at most 1 GiB; split larger ones"))
     }
 
-    /// What a data pattern writes.
+    /// Resolves a data pattern to the content of writes.
     fn resolve(&mut self, pattern: &DataPattern) -> Result<Arc<Content>, Refusal> {
         if let Some((resolved, content)) = &self.content
             && resolved == pattern
@@ -351,7 +350,7 @@ impl Native {
         Ok(content)
     }
 
-    /// The smallest unit of a transfer.
+    /// Returns the smallest unit of a transfer in bytes.
     fn sector(&self) -> u64 {
         u64::from(self.target.offset_alignment()).max(pattern::SECTOR as u64)
     }
@@ -405,7 +404,7 @@ impl Native {
         if sizing.threads > THREADS_LIMIT || sizing.depth > DEPTH_LIMIT || carried {
             return Some(format!(
                 "demand {demand} is more than this engine supports with {backend}: at most \
-                 {THREADS_LIMIT} threads and {DEPTH_LIMIT} I/Os of each"
+                 {THREADS_LIMIT} threads with {DEPTH_LIMIT} I/Os each"
             ));
         }
         let wanted = sizing.memory(self.target.memory_alignment());
@@ -425,13 +424,13 @@ impl Native {
     }
 }
 
-/// Whether every sector that the load changes still carries a valid stamp.
+/// Returns true if every sector that the load changes still carries a valid stamp.
 fn leaves_stamps(stimulus: &Stimulus) -> bool {
     stimulus.data_pattern == DataPattern::RandomUnique
         && stimulus.streams.iter().all(|s| s.op != Op::Discard)
 }
 
-/// Why the limits cannot be kept exactly.
+/// Returns why the load's limits cannot be kept exactly.
 fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
     let until = stimulus.until;
     if let Some(bytes) = until.bytes {
@@ -450,7 +449,7 @@ fn refuse_end(stimulus: &Stimulus, sector: u64) -> Option<String> {
     })
 }
 
-/// Why the load cannot be paced or verified as it asks.
+/// Returns why the load cannot be paced or verified as requested.
 fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
     if let Some(fault) = pace::fault(stimulus.pace) {
         return Some(fault.to_owned());
@@ -525,7 +524,7 @@ impl Engine for Native {
 }
 
 impl Native {
-    /// The load that the step goes on with, or a new one.
+    /// Returns the load that the step continues, or a new one.
     fn load_for(
         &mut self,
         step: &Step,
@@ -542,7 +541,7 @@ impl Native {
             Handover::New => self.end_load(),
         }
         self.refuse_stranded()?;
-        // What was to go on, and has been ended since, begins anew.
+        // A load that should be continued but has ended meanwhile starts again.
         let prepared = match prepared {
             Some(prepared) => prepared,
             None => self.prepare_load(&step.load).map_err(|refusal| refusal.of(step))?,
@@ -550,7 +549,7 @@ impl Native {
         self.begin(&step.load, prepared, start, agree)
     }
 
-    /// I/Os that failed because the device is no more are not its faults.
+    /// Turns I/O errors into [`Halt::DeviceGone`] if the device no longer exists.
     fn unless_vanished(&self, result: Result<Measurement, Halt>) -> Result<Measurement, Halt> {
         let faulty = match &result {
             Ok(measurement) => measurement.fault_count > 0,
@@ -565,7 +564,7 @@ impl Native {
         })
     }
 
-    /// Waits for I/Os that were given up, as long as some of them come back.
+    /// Waits for I/Os that were given up, as long as some of them complete.
     fn await_stranded(&mut self) {
         let mut patience = Patience::new(self.options.patience);
         loop {
@@ -580,7 +579,7 @@ impl Native {
         }
     }
 
-    /// A load that was called off may have left I/Os that hang.
+    /// Errors: I/Os of an earlier load are still stuck.
     fn refuse_stranded(&mut self) -> Result<(), Halt> {
         self.stranded.retain(|stranded| !stranded.is_over());
         if self.stranded.is_empty() {
@@ -610,8 +609,9 @@ impl Drop for Native {
     }
 }
 
-/// A script keeps to the time of day: the counter's rate is known to some parts
-/// in a million, which adds up over hours, and differs between two processes.
+/// Returns the clock for a load. A script uses `CLOCK_MONOTONIC`: the rate of the counter is
+/// known only to a few parts per million, which adds up over hours, and differs between two
+/// processes.
 fn clock_of(load: &Load, own: Clock) -> Clock {
     match load {
         Load::Stimulus(_) | Load::Together(_) => own,
@@ -625,6 +625,6 @@ fn wake_handle() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

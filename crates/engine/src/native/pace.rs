@@ -1,9 +1,8 @@
-//! When I/Os are due, where a load does not simply keep its queues full.
+//! Due times of I/Os, for a load that does not simply keep its queues full.
 //!
-//! An I/O is due whether or not an earlier one has completed. Its response time
-//! counts from then, not from when a slot came free for it, so that a device
-//! that stalls is charged for the I/Os that had to wait (no coordinated
-//! omission).
+//! An I/O is due whether or not an earlier one has completed. Its response time counts from then,
+//! not from when a slot came free for it, so that a device that stalls is charged for the I/Os
+//! that had to wait (no coordinated omission).
 
 use super::clock::Clock;
 use crate::draw::Random;
@@ -15,8 +14,8 @@ pub(super) struct Schedule {
     clock: Clock,
     start: u64,
     rhythm: Rhythm,
-    /// Ticks at which the next I/O is due; `None` while a burst is under way
-    /// and nothing more is due before it has completed.
+    /// Ticks at which the next I/O is due; `None` while a burst is outstanding and nothing is due
+    /// before it has completed.
     next: Option<u64>,
 }
 
@@ -24,15 +23,14 @@ pub(super) struct Schedule {
 enum Rhythm {
     /// Every `threads`-th of the load's evenly spaced I/Os.
     Fixed { ios: u64, per_ns: u64, number: u64, threads: u64 },
-    /// Exponential gaps; the sum of the threads' processes is the load's.
+    /// Exponential gaps; the processes of all threads add up to that of the load.
     Poisson { mean_ns: f64, elapsed_ns: f64, random: Random },
-    /// The thread's share of a burst, and what is left of it.
+    /// The thread's share of each burst, and what is left of the current one.
     Burst { share: u64, left: u64, delay_ns: u64 },
 }
 
 impl Schedule {
-    /// The schedule of thread `thread` of `threads`; `None` for a closed loop,
-    /// and for a thread that gets no I/O of the bursts.
+    /// Creates the schedule of thread `thread` of `threads`; `None` for a closed loop.
     pub(super) fn new(
         pace: Pace,
         (thread, threads): (u32, u32),
@@ -69,12 +67,12 @@ impl Schedule {
         }
     }
 
-    /// When the next I/O is due.
+    /// Returns the ticks at which the next I/O is due.
     pub(super) fn due(&self) -> Option<u64> {
         self.next
     }
 
-    /// The I/O that was due is issued.
+    /// Advances to the next I/O after one was issued.
     pub(super) fn issued(&mut self) {
         self.next = match &mut self.rhythm {
             Rhythm::Fixed { number, threads, .. } => {
@@ -89,7 +87,7 @@ impl Schedule {
         };
     }
 
-    /// All I/Os of the thread have completed, at `now`.
+    /// Notes that all I/Os of the thread have completed at `now`.
     pub(super) fn all_complete(&mut self, now: u64) {
         if let Rhythm::Burst { share, left, delay_ns } = &mut self.rhythm
             && *left == 0
@@ -115,11 +113,11 @@ impl Schedule {
     }
 }
 
-/// Why a pace cannot be kept.
+/// Returns why a pace cannot be kept; `None` if it can.
 pub(super) fn fault(pace: Pace) -> Option<&'static str> {
     match pace {
         Pace::Fixed { ios: 0, .. } | Pace::Poisson { ios: 0, .. } | Pace::Burst { ios: 0, .. } => {
-            Some("a pace of 0 I/Os never issues one")
+            Some("a pace needs at least one I/O")
         }
         Pace::Fixed { per, .. } | Pace::Poisson { per, .. } if per.0 == 0 => {
             Some("a pace needs a period longer than 0")

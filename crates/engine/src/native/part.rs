@@ -22,7 +22,7 @@ use std::time::Duration;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Halt, Load, Nanos, Op, Stimulus};
 
-/// What a load uses of its engine.
+/// Settings and state of the engine that a load uses.
 pub(super) struct LoadContext<'e> {
     pub block_device: bool,
     pub memory_alignment: u32,
@@ -34,7 +34,7 @@ pub(super) struct LoadContext<'e> {
     pub stop: &'e Stop,
 }
 
-/// Handles and numbers that one part has for itself.
+/// Handles and numbers of one part.
 pub(super) struct Handles {
     pub file: OwnedFd,
     pub wake: OwnedFd,
@@ -58,8 +58,8 @@ pub(super) struct RunningPart {
 }
 
 impl RunningPart {
-    /// Makes the threads and their memory; they wait to begin. Returns also the progress of
-    /// a script, and notes on what this host could not provide.
+    /// Creates the threads and their memory; they wait to begin. Also returns the progress of a
+    /// script, and notes on what this host could not provide.
     pub(super) fn start(
         load: &Load,
         prepared: PreparedLoad,
@@ -111,7 +111,8 @@ impl RunningPart {
         Ok((part, script, notes))
     }
 
-    /// Lets `time` pass, up to the ticks `woken`. `waits`: no I/O needs to complete in it.
+    /// Lets `time` pass, up to the ticks `woken`. `waits` means that nothing is outstanding and
+    /// nothing due.
     pub(super) fn pass(&mut self, time: Duration, woken: u64, waits: bool) {
         if self.shared.all_ended() {
             return self.patience.rest();
@@ -123,7 +124,8 @@ impl RunningPart {
         }
     }
 
-    /// Returns true if its I/Os have due times: then none may be outstanding between two.
+    /// Returns true if its I/Os have due times, so that none need be outstanding between two of
+    /// them.
     pub(super) fn has_due_times(&self) -> bool {
         self.plan.is_none() || self.pace != Pace::Closed
     }
@@ -133,26 +135,26 @@ impl RunningPart {
         self.patience.lost_by(self.pace)
     }
 
-    /// Returns true if it has ended, or is so overdue that nothing is waited for any more.
+    /// Returns true if it has ended, or is so overdue that its outstanding I/Os are given up.
     pub(super) fn is_done(&self) -> bool {
         self.shared.all_ended() || self.patience.is_at_an_end()
     }
 
-    /// Adds its threads' accounts to a meter as the streams from `first` on. Returns the ticks
-    /// of the turn.
+    /// Adds its threads' accounts to a meter as the streams from `first` on. Returns the ticks of
+    /// the turn.
     pub(super) fn turn_over(&self, meter: &mut Meter, first: usize) -> u64 {
-        // SAFETY: the accounts of the last turn are not held any more.
+        // SAFETY: the accounts of the previous turn are no longer held.
         let (ticks, accounts) = unsafe { self.shared.turn_over() };
         accounts.into_iter().for_each(|account| meter.add(account, first));
         ticks
     }
 
-    /// Offsets of its sequential cursors.
+    /// Returns the byte offset of each sequential cursor.
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {
         self.plan.as_ref().map_or_else(BTreeMap::new, |plan| plan.cursors())
     }
 
-    /// Waits for the threads of a complete load; they have nothing left to do.
+    /// Joins the threads of a complete load, which have nothing left to do.
     pub(super) fn join(&mut self) {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {

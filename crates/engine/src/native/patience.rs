@@ -1,35 +1,35 @@
-//! How long to wait for a device that does not answer.
+//! How long to wait for a device that completes nothing.
 //!
-//! Time is added up from waits, not read from a clock: a program that stood
-//! still must not find its device dead.
+//! Time is added up from waits, not read from a clock: a program that was stalled must not
+//! conclude that its device is dead.
 
 use std::time::Duration;
 use steadfast_domain::stimulus::Pace;
 
-/// While a load runs, a device may be silent for so many times longer than after
-/// its end: the kernel gives up an I/O and tries it again before it fails.
+/// Factor by which a device may be silent longer while a load runs than after its end: the kernel
+/// times an I/O out and retries it before it fails it.
 const WHILE_RUNNING: u32 = 10;
 
-/// Keeps an eye on the I/Os that come back.
+/// Time without completions of one load, and time beyond its end.
 #[derive(Debug)]
 pub(super) struct Patience {
     limit: Duration,
-    /// The last state of progress that was seen, and for how long since.
+    /// Last progress seen, and how long it has not changed.
     progress: u64,
     silent: Duration,
-    /// Since the load should have ended.
+    /// Time since the load should have ended.
     beyond: Duration,
 }
 
 impl Patience {
-    /// A device that lets no I/O come back for this long after a load's end is
-    /// gone; one that still does is not waited for any longer.
+    /// Creates the watch. A device that completes no I/O for `limit` after a load's end is gone;
+    /// one that still does is not waited for any longer.
     pub(super) fn new(limit: Duration) -> Patience {
         Patience { limit, progress: 0, silent: Duration::ZERO, beyond: Duration::ZERO }
     }
 
-    /// This much time has passed; `progress` is a number that changes with every
-    /// I/O that comes back.
+    /// Lets `time` pass; `progress` changes with every completed I/O, and `is_over` means that
+    /// the load should have ended.
     pub(super) fn passed(&mut self, time: Duration, progress: u64, is_over: bool) {
         self.silent += time;
         if progress != self.progress {
@@ -40,18 +40,17 @@ impl Patience {
         }
     }
 
-    /// There is nothing that could come back.
+    /// Notes that nothing is outstanding.
     pub(super) fn rest(&mut self) {
         self.silent = Duration::ZERO;
     }
 
-    /// For how long nothing came back.
+    /// Returns how long nothing has completed.
     pub(super) fn silent(&self) -> Duration {
         self.silent
     }
 
-    /// For how long nothing came back, where that is too long for a load of this
-    /// pace.
+    /// Returns how long nothing has completed, if that is too long for a load of this pace.
     pub(super) fn lost_by(&self, pace: Pace) -> Option<Duration> {
         let limit = match self.beyond.is_zero() {
             true => (self.limit + between(pace)).saturating_mul(WHILE_RUNNING),
@@ -60,14 +59,13 @@ impl Patience {
         (self.silent >= limit).then_some(self.silent)
     }
 
-    /// Whether the load should have ended so long ago that what is still out is
-    /// left out.
+    /// Returns true if the load should have ended so long ago that outstanding I/Os are given up.
     pub(super) fn is_at_an_end(&self) -> bool {
         self.beyond >= self.limit
     }
 }
 
-/// How long a load may have nothing outstanding, on average.
+/// Returns how long a load may have nothing outstanding, on average.
 fn between(pace: Pace) -> Duration {
     match pace {
         Pace::Closed => Duration::ZERO,

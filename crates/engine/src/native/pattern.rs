@@ -1,10 +1,9 @@
-//! What writes send: data patterns, and the stamps that make sectors unique.
+//! Content of writes: data patterns, and the stamps that make sectors unique.
 //!
-//! Random-unique data is a pool of random sectors, each stamped with 32 bytes
-//! every time it is written: the sector's address, a sequence number, its place
-//! in the pool and a check word. The stamp is scrambled by a bijection with this
-//! engine's key, so that no two sectors ever written are equal, that a stamp is
-//! as incompressible as what surrounds it, and that a sector read back tells
+//! Random-unique data is a pool of random sectors. Each is stamped with 32 bytes every time it is
+//! written: its address, a sequence number, its index in the pool and a check word. The stamp is
+//! scrambled by a bijection with this engine's key. Therefore no two sectors ever written are
+//! equal, a stamp is as incompressible as the data around it, and a sector read back shows
 //! whether, where and from which pool sector it was written.
 
 use super::memory::{Arena, Pages, page_size};
@@ -16,24 +15,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::DataPattern;
 
-/// The unit that is stamped, whatever the device's sectors are.
+/// The stamped unit in bytes, whatever the device's sector size.
 pub(super) const SECTOR: usize = 512;
 const STAMP: usize = 32;
 
-/// Duplicates repeat whole blocks of this size.
+/// Duplicates repeat whole blocks of this many bytes.
 const DUPLICATE_BLOCK: u32 = 4096;
 
-/// A file whose content is written is read into memory as a whole.
+/// Maximum size of a pattern file in bytes; it is read into memory as a whole.
 const FILE_LIMIT: u64 = 64 << 20;
 
-/// A thread's writes take their bytes from at least this much memory.
+/// Minimum memory in bytes from which a thread's writes take their data.
 const POOL: usize = 512 << 10;
 
-/// An odd multiplier (of SplitMix64) and its inverse modulo 2^64.
+/// An odd multiplier (from SplitMix64) and its inverse modulo 2^64.
 const MULTIPLIER: u64 = 0xbf58_476d_1ce4_e5b9;
 const INVERSE: u64 = inverse(MULTIPLIER);
 
-/// Newton's iteration: every round doubles the bits that are right.
+/// Returns the inverse by Newton's iteration: every round doubles the number of correct bits.
 const fn inverse(odd: u64) -> u64 {
     let mut guess = odd;
     let mut round = 0;
@@ -54,26 +53,26 @@ fn unscramble(value: u64, key: u64) -> u64 {
     (value ^ (value >> 32)).wrapping_mul(INVERSE) ^ key
 }
 
-/// The secret of this engine's stamps: tells its sectors from any other's.
+/// Secret key of this engine's stamps, which distinguishes its sectors from those of any other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StampKey {
     words: [u64; 4],
     pool: u64,
 }
 
-/// What a stamp says.
+/// Content of a stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// The 512-byte sector that it was written to.
+    /// Address of the 512-byte sector that it was written to.
     pub sector: u64,
-    /// Counts the writes of a thread.
+    /// Number of the write within its thread.
     pub sequence: u64,
-    /// The pool sector that its body came from.
+    /// Index of the pool sector that its body came from.
     pub pool: u64,
 }
 
 impl StampKey {
-    /// A key that no other engine has.
+    /// Creates a key that no other engine has.
     pub(super) fn new() -> StampKey {
         let mut entropy = [0u8; 8];
         // SAFETY: eight bytes are valid to write to.
@@ -100,7 +99,7 @@ impl StampKey {
         scramble(a ^ b.rotate_left(21) ^ c.rotate_left(42), self.words[3])
     }
 
-    /// What the stamp of a sector says; `None` where it has none of this key.
+    /// Returns the content of a sector's stamp; `None` if it has no stamp of this key.
     pub(super) fn open(&self, sector: &[u8]) -> Option<Stamp> {
         let mut words = [0u64; 4];
         for (word, bytes) in words.iter_mut().zip(sector.get(..STAMP)?.chunks_exact(8)) {
@@ -122,7 +121,7 @@ impl StampKey {
         }
     }
 
-    /// Whether everything behind the stamp is what that pool sector holds.
+    /// Returns true if everything after the stamp equals that pool sector.
     pub(super) fn body_is(&self, sector: &[u8], pool: u64) -> bool {
         let mut expected = [0u8; SECTOR];
         self.fill_sector(&mut expected, pool);
@@ -130,22 +129,22 @@ impl StampKey {
     }
 }
 
-/// A data pattern, ready to fill memory with.
+/// A data pattern, ready to fill memory.
 #[derive(Debug)]
 pub(super) enum Content {
     /// Random and stamped.
     Unique,
-    /// Random, used again and again.
+    /// Random, generated once and reused.
     Once,
-    /// These bytes over and over.
+    /// These bytes, repeated.
     Fixed(Vec<u8>),
-    /// Stamped, this many bytes of a sector random and the rest zero, this many
-    /// of 2^32 blocks repeating one that was written before.
+    /// Stamped; `random_bytes` of each sector are random and the rest is zero. `duplicates` of
+    /// 2^32 blocks repeat an earlier one.
     Mixed { random_bytes: usize, duplicates: u64 },
 }
 
 impl Content {
-    /// Resolves a pattern; reads its file, if it is one.
+    /// Resolves a pattern, and reads its file if it has one.
     pub(super) fn new(pattern: &DataPattern) -> Result<Content, String> {
         match pattern {
             DataPattern::RandomUnique => Ok(Content::Unique),
@@ -167,7 +166,7 @@ impl Content {
         }
     }
 
-    /// Fills memory whose first sector is number `first` of the pool.
+    /// Fills memory whose first sector has index `first` in the pool.
     fn fill(&self, memory: &mut [u8], key: &StampKey, first: u64) {
         if let Content::Fixed(bytes) = self {
             let mut phase = (first as usize * SECTOR) % bytes.len();
@@ -186,8 +185,10 @@ impl Content {
     }
 }
 
-/// The whole content of a file, or why that is no data pattern. Only a regular
-/// file has a content that is there at once and ends; a FIFO is not waited for.
+/// Returns the whole content of a file. Only a regular file has content that is available at once
+/// and ends; a FIFO is not waited for.
+///
+/// Errors: why the file is no data pattern.
 fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
     let file = OpenOptions::new()
@@ -208,51 +209,51 @@ fn read_pattern(path: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// How much memory a thread's writes need.
+/// Dimensions of the memory for a thread's writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WriteShape {
-    /// Slots of the thread.
+    /// Number of slots.
     pub depth: u32,
-    /// The largest write.
+    /// Largest write in bytes.
     pub largest: u32,
-    /// Buffers begin at multiples of this.
+    /// Alignment of the buffers in bytes.
     alignment: u32,
 }
 
 impl WriteShape {
-    /// For a device that wants memory aligned so, which is never less than to
-    /// pages.
+    /// Creates the dimensions for a device that requires this memory alignment. Buffers are at
+    /// least page-aligned.
     pub(super) fn new(depth: u32, largest: u32, alignment: u32) -> WriteShape {
         WriteShape { depth, largest, alignment: alignment.max(page_size() as u32) }
     }
 
-    /// Bytes of one slot: several of the largest write where those are small,
-    /// so that a slot does not send the same pool sectors over and over.
+    /// Returns the bytes of one slot: several times the largest write if that is small, so that a
+    /// slot does not write the same pool sectors over and over.
     pub(super) fn area(&self) -> u64 {
         let one = u64::from(self.largest).next_multiple_of(u64::from(self.alignment));
         let wanted = POOL as u64 / u64::from(self.depth);
         one * (wanted / one).max(1)
     }
 
-    /// Bytes of all slots.
+    /// Returns the bytes of all slots.
     pub(super) fn total(&self) -> u64 {
         self.area() * u64::from(self.depth)
     }
 }
 
-/// One thread's source of bytes to write.
+/// Source of one thread's write data.
 #[derive(Debug)]
 pub(super) struct Writer {
     arena: Arena,
     area: u32,
-    /// Every buffer begins at a multiple of this.
+    /// Alignment of every buffer in bytes.
     grain: u32,
-    /// Where in its area each slot takes its next bytes from.
+    /// Offset in its area from which each slot takes its next data.
     positions: Box<[u32]>,
     key: StampKey,
     stamping: Stamping,
     sequence: u64,
-    /// The pool number of the arena's first sector.
+    /// Pool index of the arena's first sector.
     first: u64,
 }
 
@@ -264,8 +265,8 @@ enum Stamping {
 }
 
 impl Writer {
-    /// Fills the memory of thread `thread`. `sequence` is above that of every
-    /// earlier load of this engine.
+    /// Fills the memory of thread number `thread`. `sequence` is above that of every earlier load
+    /// of this engine.
     pub(super) fn new(
         content: &Content,
         key: StampKey,
@@ -303,13 +304,13 @@ impl Writer {
         self.arena.pages()
     }
 
-    /// The memory of one slot.
+    /// Returns the memory of one slot.
     pub(super) fn slot_memory(&self, slot: u32) -> (*mut u8, usize) {
         (self.arena.at(slot as usize * self.area as usize), self.area as usize)
     }
 
-    /// The bytes for a write of `size` to `offset`, which stay as they are
-    /// until the slot's next write.
+    /// Returns the data of a write of `size` bytes to `offset`, which stays unchanged until the
+    /// slot's next write.
     #[inline(always)]
     pub(super) fn next(&mut self, slot: u32, offset: u64, size: u32) -> *mut u8 {
         let position = &mut self.positions[slot as usize];
@@ -327,7 +328,7 @@ impl Writer {
         self.arena.at(start)
     }
 
-    /// Stamps the sectors that lie at `start` in the arena.
+    /// Stamps the sectors from `start` on in the arena.
     #[inline(always)]
     fn stamp(&mut self, start: usize, sector: u64, size: u32) {
         let pool = self.first + (start / SECTOR) as u64;
@@ -342,13 +343,13 @@ impl Writer {
     #[inline(always)]
     fn put(&mut self, at: usize, words: [u64; 4]) {
         let place = self.arena.at(at).cast::<[u64; 4]>();
-        // SAFETY: `at` is a sector of the arena, so 32 bytes fit; it is aligned
-        // to 512 bytes. The slot's last write has completed.
+        // SAFETY: `at` is the start of a sector in the arena, so 32 bytes fit and are aligned.
+        // The slot's last write has completed.
         unsafe { place.write(words.map(u64::to_le)) };
     }
 
-    /// Stamps block by block; a duplicate carries a stamp that names nothing,
-    /// the same whenever its pool block is a duplicate again.
+    /// Stamps block by block. A duplicate carries a stamp without an address, the same whenever
+    /// its pool block is a duplicate again.
     fn stamp_some(&mut self, start: usize, sector: u64, size: u32) {
         let pool = self.first + (start / SECTOR) as u64;
         for begin in (0..size).step_by(DUPLICATE_BLOCK as usize) {
@@ -391,8 +392,8 @@ mod tests {
         unsafe { std::slice::from_raw_parts(start, size as usize) }.to_vec()
     }
 
-    /// Bytes left over by a dictionary coder that finds repeats of 8 bytes or
-    /// more anywhere before: what a compressing or deduplicating drive gains.
+    /// Returns the share of the 8-byte words that repeat an earlier one: what a dictionary coder
+    /// in a compressing or deduplicating drive can save.
     fn repeated_share(content: &[u8]) -> f64 {
         let mut seen = HashSet::new();
         let repeats = content.chunks_exact(8).filter(|c| !seen.insert(c.to_vec())).count();
@@ -507,7 +508,7 @@ mod tests {
         let large = directory.path().join("large");
         std::fs::File::create(&large).unwrap().set_len(FILE_LIMIT + 1).unwrap();
         assert!(refusal(large.to_str().unwrap()).contains("larger than 64 MiB"));
-        // Through a link it is the same file.
+        // A link to the file is followed.
         std::fs::write(directory.path().join("content"), b"steadfast").unwrap();
         std::os::unix::fs::symlink("content", directory.path().join("link")).unwrap();
         let link = directory.path().join("link").to_str().unwrap().to_owned();

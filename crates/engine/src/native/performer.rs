@@ -1,16 +1,14 @@
-//! The loop that the I/Os of a script go through: hand over when due, reap,
-//! count.
+//! The loop that the I/Os of a script go through: submit when due, reap, count.
 //!
-//! One thread hands over all of them, so that they leave in the script's order
-//! and an overlap is seen; the kernel interface carries as many at once as the
-//! step asks for. It sleeps until shortly before an I/O is due and looks at the
-//! clock from then on (`waking`), so that a processor is busy only where I/Os
-//! follow closely; `precedence` says which turn it has on it.
+//! One thread submits all of them, so that they leave in script order and overlaps are detected;
+//! the kernel interface carries as many at once as the step allows. The thread sleeps until
+//! shortly before an I/O is due and polls the clock from then on (`waking`), so that a processor
+//! is busy only where I/Os follow closely; `precedence` sets its scheduling class.
 //!
-//! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due
-//! times keep to it for days, and two targets can begin at one moment of it.
+//! The clock is `CLOCK_MONOTONIC`, whose nanoseconds are the ticks here: due times stay accurate
+//! for days, and two targets can start at the same time.
 //!
-//! Nothing here allocates, locks or logs while I/Os flow.
+//! While I/Os flow, nothing here allocates, locks or logs.
 
 use super::ahead::Ahead;
 use super::clock::Clock;
@@ -24,24 +22,24 @@ use crate::play::{Next, Player, Ready};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
-/// Between two looks at a reader that has nothing decoded.
+/// Wait in nanoseconds between two checks of a reader that has nothing decoded.
 const STARVING_NS: u64 = 100_000;
 
-/// A place for one outstanding I/O.
+/// State of one outstanding I/O; times in ticks.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     due: u64,
     handed: u64,
     offset: u64,
     size: u32,
-    /// The result of a complete transfer.
+    /// Result of a complete transfer.
     expected: i32,
     op: Op,
 }
 
 const VACANT: Slot = Slot { due: 0, handed: 0, offset: 0, size: 0, expected: 0, op: Op::Flush };
 
-/// The thread that plays.
+/// The thread that plays a script.
 pub(super) struct Performer<'s, Q: Queue> {
     shared: &'s Shared,
     lane: &'s Lane,
@@ -52,7 +50,7 @@ pub(super) struct Performer<'s, Q: Queue> {
     precedence: Precedence,
     transfers: Transfers,
     slots: Box<[Slot]>,
-    /// Slots whose I/O goes with the next call.
+    /// Slots whose I/O is submitted by the next call.
     batch: Vec<u32>,
     vacant: Vec<u32>,
     outstanding: u32,
@@ -87,7 +85,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         }
     }
 
-    /// Plays until the script or the load ends and all I/Os have come back.
+    /// Plays until the script or the load ends and all I/Os have completed.
     pub(super) fn run(mut self) {
         sharpen_timer();
         self.lane.look(self.clock.ticks(), u64::MAX);
@@ -119,8 +117,8 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         }
     }
 
-    /// Puts what is due into the batch. How long to wait for completions then;
-    /// `None` where nothing more will come.
+    /// Adds all due I/Os to the batch. Returns how long to wait for completions then; `None` if
+    /// no more I/Os follow.
     #[inline(always)]
     fn gather(&mut self, now: u64) -> Option<Wait> {
         loop {
@@ -139,8 +137,7 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         }
     }
 
-    /// Puts an I/O into the batch. There is a vacant slot wherever the player
-    /// hands something over.
+    /// Adds an I/O to the batch. A slot is vacant whenever the player returns an I/O.
     #[inline(always)]
     fn issue(&mut self, ready: &Ready, now: u64) {
         let Some(slot) = self.vacant.pop() else { return };
@@ -182,8 +179,8 @@ impl<'s, Q: Queue> Performer<'s, Q> {
         let seen = self.queue.look();
         let now = self.clock.ticks();
         self.lane.look(now, self.shared.long);
-        // SAFETY: this is the lane's thread, and the reap has begun with this
-        // turn; the reference ends before the reap does.
+        // SAFETY: this is the lane's thread, and the reap has begun with this turn; the reference
+        // ends before the reap does.
         let account = unsafe { self.lane.account(turn) };
         while let Some(completion) = self.queue.next() {
             self.complete(completion, now, account);
@@ -237,7 +234,7 @@ mod tests {
     /// Operation, FUA, offset and size.
     type Taken = (Op, bool, u64, u32);
 
-    /// Takes every I/O down and completes it at once.
+    /// Records every I/O and completes it at once.
     #[derive(Default)]
     struct Recording {
         taken: Arc<Mutex<Vec<Taken>>>,
@@ -275,7 +272,7 @@ mod tests {
         Shared::new(Clock::monotonic(), target, budget, (1, SCRIPT_STREAMS), 0)
     }
 
-    /// Plays a script on a device that takes no time: what it saw, and the meter.
+    /// Plays a script on a device that takes no time. Returns the recorded I/Os and the meter.
     fn played(load: &ScriptLoad) -> (Vec<Taken>, Meter) {
         let depth = load.demand.outstanding() as u32;
         let shared = shared(depth);
@@ -288,7 +285,7 @@ mod tests {
         Performer::new(&shared, 0, queue, player, (transfers, Precedence::none())).run();
         assert_eq!(shared.state().failure, None);
         let mut meter = Meter::of_script();
-        // SAFETY: nobody else turns, and the thread that counted has ended.
+        // SAFETY: nothing else advances the turn, and the thread that counted has ended.
         let (_, accounts) = unsafe { shared.turn_over() };
         meter.close_interval(accounts, Nanos::ZERO, Nanos::SECOND, false);
         (std::mem::take(&mut *taken.lock().unwrap()), meter)
@@ -325,7 +322,7 @@ mod tests {
         let mut ahead = Ahead::begin(Source::open(&script).unwrap(), 0, &Stop::default()).unwrap();
         let count = || delivered.load(Ordering::SeqCst);
         for round in 1..=3u64 {
-            // The reader fills what there is room for, and stands still then.
+            // Meanwhile the reader fills all available batches, and then waits.
             let mut before = 0;
             while before != count() {
                 before = count();

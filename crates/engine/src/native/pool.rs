@@ -1,6 +1,5 @@
-//! Plain system calls by several threads, for a script where the kernel has no
-//! better: one thread plays, these carry. An I/O is handed over when it is given
-//! to them.
+//! Plain system calls by several threads, for a script on a host without a better interface: one
+//! thread plays, and these carry the I/Os. An I/O counts as submitted when it is passed to them.
 
 use super::blocking::perform;
 use super::queue::{Completion, Queue, QueueTarget, Request, Wait};
@@ -11,10 +10,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A waiting thread looks up this often, to see whether its load was ended.
+/// Longest wait, after which a thread checks whether its load has ended.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// What the playing thread and those that carry share.
+/// State shared by the playing thread and those that carry I/Os.
 #[derive(Debug)]
 struct Pool {
     file: RawFd,
@@ -35,8 +34,8 @@ struct Todo {
 #[derive(Debug)]
 struct Carried(Request);
 
-// SAFETY: a request's buffer belongs to its slot, which nobody touches before
-// the I/O has completed, and outlives the pool.
+// SAFETY: a request's buffer belongs to its slot, which is not touched before the I/O has
+// completed, and outlives the pool.
 unsafe impl Send for Carried {}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -66,7 +65,7 @@ impl Pool {
     }
 }
 
-/// One I/O per thread, all for one that hands them over.
+/// Queue whose I/Os are carried by a pool of threads, one I/O each.
 pub(super) struct PoolQueue {
     pool: Arc<Pool>,
     threads: Vec<JoinHandle<()>>,
@@ -76,8 +75,7 @@ pub(super) struct PoolQueue {
 }
 
 impl PoolQueue {
-    /// As many threads as the target has I/Os outstanding. The target's file
-    /// stays open until they have ended.
+    /// Starts one thread per outstanding I/O. The target's file stays open until they have ended.
     pub(super) fn new(target: &QueueTarget) -> io::Result<PoolQueue> {
         let depth = target.depth as usize;
         let pool = Arc::new(Pool {

@@ -1,51 +1,49 @@
-//! Which turn the playing thread gets on its processor.
+//! Scheduling class of the playing thread.
 //!
-//! A thread that sleeps until an I/O is due must run the moment it wakes up: it
-//! has real-time priority (`SCHED_FIFO`) then. One that has stayed awake for a while
-//! must not: whatever else has to run on its processor starves, until the kernel
-//! takes the processor away for up to 50 ms in every second. So a thread that stays
-//! awake goes back to the ordinary class, at the highest weight there is: others
-//! get their turn at once, in pieces as short as their work.
+//! A thread that sleeps until an I/O is due must run the moment it wakes up, so it has real-time
+//! priority (`SCHED_FIFO`). A thread that has been awake for a while must not: everything else on
+//! its processor starves, until the kernel takes the processor away for up to 50 ms in every
+//! second. So a thread that stays awake returns to the ordinary class, at the highest weight:
+//! others run at once, in slices as short as their work.
 
-/// A thread that has been awake for longer gives the real-time class up, in
-/// nanoseconds.
+/// Time in nanoseconds after which an awake thread gives up the real-time class.
 const AWAKE_NS: u64 = 5_000_000;
 
-/// The highest weight of the ordinary class.
+/// Nice value of the highest weight in the ordinary class.
 const NICEST: libc::c_int = -20;
 
-/// The class of the calling thread.
+/// Scheduling class of the calling thread.
 #[derive(Debug)]
 pub(super) struct Precedence {
     allowed: bool,
     real_time: bool,
-    /// Since when it has been awake; `None` before its first I/O.
+    /// Time since which it has been awake; `None` before its first I/O.
     awake_since: Option<u64>,
 }
 
 impl Precedence {
-    /// Stays as it is.
+    /// Keeps the thread's class as it is.
     pub(super) fn none() -> Precedence {
         Precedence { allowed: false, real_time: false, awake_since: None }
     }
 
-    /// Takes real-time priority where that is allowed and leaves a processor to all
-    /// others. Says which.
+    /// Takes real-time priority if that is permitted and leaves a processor for everything else.
+    /// Also returns a note on the result.
     pub(super) fn take() -> (Precedence, &'static str) {
-        // It may look at the clock for as long as it plays.
+        // The thread may poll the clock for as long as it plays.
         if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
             return (Precedence::none(), "no real-time priority (one processor)");
         }
         if !enter(libc::SCHED_FIFO, 1) {
             return (Precedence::none(), "no real-time priority (not permitted)");
         }
-        // SAFETY: sets one property of the calling thread. Where it fails the
-        // thread has its usual weight whenever it is not real-time.
+        // SAFETY: sets one property of the calling thread. If it fails, the thread has its usual
+        // weight whenever it is not real-time.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICEST) };
         (Precedence { allowed: true, real_time: true, awake_since: None }, "real-time priority")
     }
 
-    /// The thread is about to wait.
+    /// Notes that the thread is about to wait.
     #[inline(always)]
     pub(super) fn sleeps(&mut self) {
         self.awake_since = None;
@@ -54,7 +52,7 @@ impl Precedence {
         }
     }
 
-    /// The thread is awake at this time.
+    /// Notes that the thread is awake at `now`.
     #[inline(always)]
     pub(super) fn awake(&mut self, now: u64) {
         if !self.real_time {
@@ -67,7 +65,7 @@ impl Precedence {
     }
 }
 
-/// Puts the calling thread into a class.
+/// Puts the calling thread into a class. Returns true on success.
 #[cold]
 fn enter(class: libc::c_int, level: libc::c_int) -> bool {
     let priority = libc::sched_param { sched_priority: level };
@@ -82,9 +80,9 @@ fn enter(class: libc::c_int, level: libc::c_int) -> bool {
 mod tests {
     use super::*;
 
-    /// The class of this thread.
+    /// Returns the class of this thread.
     fn class() -> libc::c_int {
-        // SAFETY: asks for one number.
+        // SAFETY: reads one number.
         unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK }
     }
 

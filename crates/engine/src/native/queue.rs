@@ -1,23 +1,23 @@
-//! The boundary between the loop that draws, stamps and counts I/Os and the
-//! kernel interface that carries them.
+//! Boundary between the loop that draws, stamps and counts I/Os and the kernel interface that
+//! carries them.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use steadfast_domain::Op;
 
-/// One I/O for the kernel.
+/// An I/O to be submitted to the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Request {
-    /// Comes back with the completion; below the queue's depth.
+    /// Index below the queue depth; returned with the completion.
     pub slot: u32,
     pub op: Op,
     pub fua: bool,
     pub offset: u64,
     pub size: u32,
-    /// Where its bytes come from or go to; null where it moves none.
+    /// Buffer of its data; null if the operation moves none.
     pub buffer: *mut u8,
 }
 
-/// One I/O that the kernel is done with.
+/// An I/O that the kernel has completed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Completion {
     pub slot: u32,
@@ -25,48 +25,48 @@ pub(super) struct Completion {
     pub result: i32,
 }
 
-/// How long to stay in the kernel after handing I/Os over.
+/// Time to stay in the kernel after submitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Until something completed.
+    /// Until an I/O completes.
     Completion,
-    /// Until something completed, at most this many nanoseconds.
+    /// Until an I/O completes, at most this many nanoseconds.
     AtMost(u64),
-    /// Not at all.
+    /// Return at once.
     Not,
 }
 
-/// One thread's I/Os on their way to the kernel and back.
+/// One thread's submission and completion queue.
 pub(super) trait Queue {
-    /// Takes an I/O into the next batch. There is always room for as many as
-    /// the queue is deep.
+    /// Adds an I/O to the next batch. There is always room for as many I/Os as the queue is deep.
     fn push(&mut self, request: Request);
 
-    /// Hands the batch over and waits. Fails, with an error number, only where
-    /// no I/O of the batch can ever be carried.
+    /// Submits the batch and waits.
+    ///
+    /// Errors: the error number, if no I/O of the batch can ever be submitted.
     fn submit(&mut self, wait: Wait) -> Result<(), i32>;
 
-    /// Whether [`Self::next`] has something.
+    /// Checks once for completions and returns how many there are; a wake-up may count as one.
     ///
-    /// Looks once: what completes after it is left for the next reap, so that a
-    /// clock read between this and the first [`Self::next`] is not earlier than
-    /// any completion that they deliver.
+    /// An I/O that completes later is left for the next reap, so that a clock reading between
+    /// this call and the first [`Self::next`] is not earlier than any completion that they
+    /// deliver.
     fn look(&mut self) -> usize;
 
-    /// The next completion of those that [`Self::look`] saw.
+    /// Returns the next of the completions that [`Self::look`] saw.
     fn next(&mut self) -> Option<Completion>;
 }
 
-/// What the queues of a load have in common.
+/// Target and settings that the queues of a load share.
 #[derive(Debug)]
 pub(super) struct QueueTarget {
-    /// The target, held open by the load itself.
+    /// File descriptor of the target, which the load itself keeps open.
     pub file: OwnedFd,
-    /// Written to wake threads that wait for I/Os.
+    /// Eventfd, written to wake threads that wait for I/Os.
     pub wake: OwnedFd,
-    /// Blocks of a device are discarded by a command of their own.
+    /// Whether the target is a block device: its blocks are discarded by a command of their own.
     pub block_device: bool,
-    /// I/Os outstanding per thread, at most.
+    /// Maximum number of outstanding I/Os per thread.
     pub depth: u32,
 }
 
@@ -76,7 +76,7 @@ impl QueueTarget {
     }
 }
 
-/// A buffer of a slot, for registration with the kernel.
+/// Buffer of a slot, for registration with the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Buffer {
     pub start: *mut u8,

@@ -1,4 +1,4 @@
-//! io_uring: one ring per thread, everything registered that can be.
+//! io_uring: one ring per thread, with its file and buffers registered where possible.
 
 use super::queue::{Buffer, Completion, Queue, QueueTarget, Request, Wait};
 use crate::kernel;
@@ -8,30 +8,32 @@ use std::io;
 use std::os::fd::AsRawFd;
 use steadfast_domain::Op;
 
-/// Marks the completion of the poll that wakes a waiting thread.
+/// User data of the poll that wakes a waiting thread.
 const WAKE: u64 = u64::MAX;
 
 /// `BLOCK_URING_CMD_DISCARD` of `linux/blkdev.h`: `_IO(0x12, 0)`, Linux 6.12.
 const DISCARD_COMMAND: u32 = 0x1200;
 
-/// A fixed buffer may be this long; the kernel registers no longer ones.
+/// Maximum length in bytes of a registered buffer, set by the kernel.
 const BUFFER_LIMIT: usize = 1 << 30;
 
-/// A ring takes this many registered buffers (`IORING_MAX_REG_BUFFERS`).
+/// Maximum number of registered buffers of a ring (`IORING_MAX_REG_BUFFERS`).
 const BUFFER_COUNT_LIMIT: usize = 1 << 14;
 
 /// A ring before its file and buffers are registered.
 pub(super) struct Ring(IoUring);
 
 impl Ring {
-    /// Makes a ring for `depth` I/Os.
+    /// Creates a ring for `depth` I/Os.
     pub(super) fn new(depth: u32) -> io::Result<Ring> {
         Ok(Ring(kernel::ring(depth)?.0))
     }
 
-    /// Registers what can be registered and says what could not.
+    /// Registers the ring, the file and the buffers, and adds a note for each that cannot be
+    /// registered.
     ///
     /// # Safety
+    ///
     /// The buffers must outlive the queue and every I/O in it.
     pub(super) unsafe fn queue<'r>(
         &'r mut self,
@@ -92,7 +94,7 @@ unsafe fn register(submitter: &Submitter<'_>, buffers: &[Buffer]) -> io::Result<
     unsafe { submitter.register_buffers(&vectors) }
 }
 
-/// A ring at work.
+/// A ring in use.
 pub(super) struct RingQueue<'r> {
     submitter: Submitter<'r>,
     sq: SubmissionQueue<'r>,
@@ -100,7 +102,7 @@ pub(super) struct RingQueue<'r> {
     file: i32,
     file_flags: squeue::Flags,
     fixed_buffers: bool,
-    /// Write buffers are registered behind the read buffers.
+    /// Index of the first write buffer; they are registered after the read buffers.
     first_write_buffer: u32,
     block_device: bool,
     timed_wait: bool,
@@ -108,7 +110,7 @@ pub(super) struct RingQueue<'r> {
 }
 
 impl RingQueue<'_> {
-    /// Has the ring complete something when the load's wake-up is written to.
+    /// Polls the load's eventfd, so that writing to it completes an entry of the ring.
     fn watch_for_wake(&mut self, target: &QueueTarget) {
         let poll = opcode::PollAdd::new(Fd(target.wake.as_raw_fd()), libc::POLLIN as u32);
         self.enqueue(&poll.build().user_data(WAKE));
@@ -116,16 +118,16 @@ impl RingQueue<'_> {
 
     #[inline(always)]
     fn enqueue(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the entry's buffer belongs to a slot, which is not used again
-        // before the I/O has completed, and outlives the ring.
+        // SAFETY: the entry's buffer belongs to a slot, which is not reused before the I/O has
+        // completed, and outlives the ring.
         if unsafe { self.sq.push(entry) }.is_err() {
             self.enqueue_after_look(entry);
         }
         self.unsubmitted += 1;
     }
 
-    /// The ring has an entry per slot and one for the wake-up, so it is never
-    /// full; it may seem so before the kernel's progress is looked at.
+    /// The ring has an entry per slot and one for the wake-up, so it is never full; it may seem
+    /// so until the kernel's progress is read.
     #[cold]
     fn enqueue_after_look(&mut self, entry: &squeue::Entry) {
         self.sq.sync();
@@ -160,7 +162,7 @@ impl RingQueue<'_> {
         let length = u64::from(request.size);
         match request.op {
             Op::Discard if self.block_device => {
-                // The length lies where the command's own bytes begin.
+                // The length is the first 8 bytes of the command's own data.
                 let mut command = [0; 16];
                 command[..8].copy_from_slice(&length.to_ne_bytes());
                 let discard = opcode::UringCmd16::new(file, DISCARD_COMMAND);
@@ -194,9 +196,8 @@ impl RingQueue<'_> {
 }
 
 impl Drop for RingQueue<'_> {
-    /// A ring is taken down in the background. What it has registered is given
-    /// back here and now, or the target would still be in use after its engine
-    /// is gone.
+    /// The kernel tears a ring down in the background. Files and buffers are unregistered here,
+    /// or the target would still be in use after its engine is gone.
     fn drop(&mut self) {
         if self.file_flags.contains(squeue::Flags::FIXED_FILE) {
             let _ = self.submitter.unregister_files();
@@ -228,8 +229,8 @@ impl Queue for RingQueue<'_> {
         match entered {
             Ok(taken) => self.unsubmitted -= taken as u32,
             Err(error) => match error.raw_os_error().unwrap_or(libc::EIO) {
-                // Taken up again by the next call. A time-out says nothing of
-                // how many entries were taken, the ring does.
+                // The next call submits the rest. After a timeout only the ring knows how many
+                // entries were taken.
                 libc::EINTR | libc::EAGAIN | libc::EBUSY | libc::ETIME => {
                     self.sq.sync();
                     self.unsubmitted = self.sq.len() as u32;
@@ -256,7 +257,7 @@ impl Queue for RingQueue<'_> {
     }
 }
 
-/// Whether this kernel's rings can discard blocks.
+/// Returns true if this kernel's io_uring can discard blocks (Linux 6.12 and later).
 pub(super) fn discards_blocks() -> bool {
     // SAFETY: all-zero is a valid value of this plain structure.
     let mut name: libc::utsname = unsafe { std::mem::zeroed() };

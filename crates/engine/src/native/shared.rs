@@ -1,9 +1,8 @@
-//! What a load's threads and the thread that accounts for them share.
+//! State shared by a load's threads and the accounting thread.
 //!
-//! Two accounts per thread: the thread counts into the one that `turn` selects;
-//! the accounting thread turns, waits until no reap that began before is under
-//! way, and then has the other account for itself. Neither ever waits for a
-//! lock of the other.
+//! Each thread has two accounts and counts into the one that `turn` selects. The accounting
+//! thread advances `turn`, waits until no reap that began before is still being counted, and then
+//! owns the other account. Neither side ever waits for a lock of the other.
 
 use super::clock::Clock;
 use super::queue::QueueTarget;
@@ -17,14 +16,14 @@ use std::time::Duration;
 use steadfast_domain::measurement::Unmeasured;
 use steadfast_domain::{Bytes, Op, ScriptError};
 
-/// A thread that is to tell what it has outstanding is given so many moments.
-const MOMENTS: u32 = 50;
-const MOMENT: Duration = Duration::from_millis(5);
+/// Number and length of the waits for threads to count their outstanding I/Os.
+const SURRENDER_POLLS: u32 = 50;
+const SURRENDER_POLL: Duration = Duration::from_millis(5);
 
-/// Faults of which everything is kept.
+/// Maximum number of faults kept with their location.
 pub(super) const FAULTS_KEPT: usize = 32;
 
-/// One load, as its threads and its accountant see it.
+/// State of one load, shared by its threads and the accounting thread.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub clock: Clock,
@@ -32,18 +31,18 @@ pub(super) struct Shared {
     pub budget: Budget,
     pub lanes: Box<[Lane]>,
     pub findings: ReadBackFindings,
-    /// Which of a lane's accounts is counted into, by its lowest bit.
+    /// Number of the current turn; its lowest bit selects the account of each lane.
     turn: AtomicU32,
-    /// An I/O reaped at this tick or later is not counted, and none is issued.
+    /// Ticks at which the load ends: an I/O reaped then or later is not counted, and none is
+    /// issued.
     deadline: AtomicU64,
-    /// A thread reached the deadline.
+    /// Set when a thread has reached the deadline.
     timed_out: AtomicBool,
-    /// A thread looks at the clock at least so often, in ticks, where its I/Os
-    /// come back.
+    /// Longest time in ticks between two clock readings of a thread whose I/Os complete.
     pub long: u64,
-    /// No more I/Os are to be issued.
+    /// Set when no more I/Os are to be issued.
     finishing: AtomicBool,
-    /// What is outstanding is no longer waited for.
+    /// Set when outstanding I/Os are no longer waited for.
     given_up: AtomicBool,
     fault_count: AtomicU64,
     fault_limit: u64,
@@ -51,78 +50,78 @@ pub(super) struct Shared {
     changed: Condvar,
 }
 
-/// The part that is touched rarely: under a lock.
+/// Rarely used state, under a lock.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Threads that have ended.
+    /// Number of threads that have ended.
     pub ended: usize,
-    /// The first I/Os that failed.
+    /// The first failed I/Os, at most [`FAULTS_KEPT`].
     pub faults: Vec<LocatedFault>,
-    /// Why the load cannot go on.
+    /// Why the load fails; `None` while it runs.
     pub failure: Option<Failure>,
-    /// Ticks at which the threads begin; `None` before.
+    /// Ticks at which the threads begin; `None` until that is known.
     start: Option<u64>,
-    /// Threads that have all they need.
+    /// Number of threads that have their memory and their queue.
     ready: usize,
-    /// What the threads had to do without; one note of a kind.
+    /// Notes on what this host could not provide to the threads, without duplicates.
     notes: Vec<String>,
     /// Why a thread cannot begin.
     unready: Option<String>,
 }
 
-/// An I/O that failed.
+/// A failed I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LocatedFault {
     pub op: Op,
     pub offset: u64,
     pub size: u32,
-    /// 0 for a short transfer.
+    /// Error number; 0 for a short transfer.
     pub errno: i32,
     pub at: u64,
 }
 
-/// Why a load ends before its time.
+/// Why a load ends early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// Too many faults, or a first one that all others would follow.
+    /// Too many faults, or a first fault that every further I/O would repeat.
     Faults,
-    /// The device has left.
+    /// The device is gone, with the error number.
     Gone(i32),
-    /// The kernel interface failed.
+    /// The kernel interface failed, with the error number.
     Broken(i32),
-    /// A thread ended in a way that it should not.
+    /// A thread panicked.
     Died,
-    /// The script could not go on.
+    /// The script failed.
     Script(Box<ScriptError>),
 }
 
-/// One thread's accounts and what it tells of itself. On cache lines of its
-/// own: it is written with every batch.
+/// Accounts and status of one thread. It is written with every batch and therefore has cache
+/// lines of its own.
 #[repr(align(128))]
 #[derive(Debug)]
 pub(super) struct Lane {
     /// Odd while a reap is counted.
     reaps: AtomicU64,
     accounts: [UnsafeCell<Account>; 2],
-    /// Ticks of the last I/O that was counted.
+    /// Ticks of the last counted reap; 0 before the first.
     pub last: AtomicU64,
-    /// I/Os and bytes after the end, by operation as `Op::ALL` lists them.
+    /// I/Os and bytes completed after the end, in the order of `Op::ALL`.
     late: [(AtomicU64, AtomicU64); Op::ALL.len()],
-    /// Ticks at which the thread last looked at the clock, and between which it
-    /// last did not for longer than it should.
+    /// Ticks of the thread's last clock reading, followed by the ticks at the start and end of
+    /// its last interval without a reading that was longer than allowed.
     looked: AtomicU64,
     blind: (AtomicU64, AtomicU64),
-    /// I/Os outstanding, as of the last turn; of a script or a paced load, at any time.
+    /// Outstanding I/Os as of the last turn; always current for a script or a paced load.
     outstanding: AtomicU32,
-    /// The stream of the last I/O that was issued.
+    /// Stream of the last issued I/O.
     stream: AtomicU32,
-    /// The thread has counted what was outstanding when it was no longer waited for.
+    /// Set when the thread has counted the I/Os that are no longer waited for.
     surrendered: AtomicBool,
     /// Number of I/Os that it counted then.
     given_up: AtomicU32,
     cpu_user: AtomicU64,
     cpu_system: AtomicU64,
-    /// The turn at which the processor time was read.
+    /// Turn at which the processor time was read.
     cpu_turn: AtomicU32,
     ended: AtomicBool,
 }
@@ -152,7 +151,7 @@ impl Lane {
         }
     }
 
-    /// Begins to count a reap: the turn that it counts for.
+    /// Begins to count a reap and returns its turn.
     #[inline(always)]
     pub(super) fn begin_reap(&self, shared: &Shared) -> u32 {
         // Sequentially consistent with `turn_over`: either the accountant sees
@@ -161,26 +160,27 @@ impl Lane {
         shared.turn.load(Ordering::SeqCst)
     }
 
-    /// The account of a turn.
+    /// Returns the account of a turn.
     ///
     /// # Safety
-    /// Only on the lane's own thread, between `begin_reap`, which returned
-    /// `turn`, and `end_reap`; one reference at a time.
+    /// Either on the lane's own thread, between `begin_reap`, which returned `turn`, and
+    /// `end_reap`; or on the accounting thread for the account that the turn does not select,
+    /// once no reap that counts into it is under way. One reference at a time.
     #[inline(always)]
     #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
     pub(super) unsafe fn account(&self, turn: u32) -> &mut Account {
-        // SAFETY: by the caller's promise nobody else touches this account.
+        // SAFETY: the caller guarantees that no other reference to this account exists.
         unsafe { &mut *self.accounts[(turn & 1) as usize].get() }
     }
 
-    /// The reap is counted.
+    /// Marks the reap as counted.
     #[inline(always)]
     pub(super) fn end_reap(&self) {
         let reaps = self.reaps.load(Ordering::Relaxed);
         self.reaps.store(reaps + 1, Ordering::Release);
     }
 
-    /// Counts an I/O that completed after the end.
+    /// Counts an I/O that completed after the end of the load.
     #[cold]
     pub(super) fn count_late(&self, op: Op, size: u32) {
         let (ios, bytes) = &self.late[op as usize];
@@ -188,8 +188,8 @@ impl Lane {
         bytes.fetch_add(size.into(), Ordering::Relaxed);
     }
 
-    /// The thread has looked at the clock; `long` is how many ticks it may go
-    /// without.
+    /// Notes that the thread has read the clock at `now`; `long` is the longest allowed time
+    /// without a reading. Both are in ticks.
     #[inline(always)]
     pub(super) fn look(&self, now: u64, long: u64) {
         let before = self.looked.load(Ordering::Relaxed);
@@ -205,7 +205,8 @@ impl Lane {
         self.blind.1.store(to, Ordering::Relaxed);
     }
 
-    /// In how many nanoseconds of a delay the thread was not seen to run.
+    /// Returns how many nanoseconds of a delay passed without a clock reading of this thread;
+    /// `u64::MAX` if it has ended.
     fn not_seen_in(&self, late: &Late, clock: Clock) -> u64 {
         if self.ended.load(Ordering::Acquire) {
             return u64::MAX;
@@ -217,34 +218,34 @@ impl Lane {
         since.max(overlap(before, late))
     }
 
-    /// Notes the stream of an I/O that is issued.
+    /// Notes the stream of an issued I/O.
     #[inline(always)]
     pub(super) fn issued(&self, stream: u32) {
         self.stream.store(stream, Ordering::Relaxed);
     }
 
-    /// Whether the thread has counted what was outstanding.
+    /// Returns true if the thread has counted its outstanding I/Os as given up.
     pub(super) fn has_surrendered(&self) -> bool {
         self.surrendered.load(Ordering::Relaxed)
     }
 
-    /// Notes that the thread has counted its outstanding I/Os, and their number.
+    /// Notes that the thread has counted this many outstanding I/Os as given up.
     pub(super) fn surrender(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
         self.given_up.store(outstanding, Ordering::Relaxed);
         self.surrendered.store(true, Ordering::Release);
     }
 
-    /// Tells how many I/Os are outstanding.
+    /// Publishes the number of outstanding I/Os.
     #[inline(always)]
     pub(super) fn hold(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
     }
 
-    /// A number that changes whenever one of its I/Os completes.
+    /// Returns a number that changes whenever one of the thread's I/Os completes.
     fn progress(&self) -> u64 {
         let late: u64 = self.late.iter().map(|(ios, _)| ios.load(Ordering::Relaxed)).sum();
-        // What was given up is in no other count once it completes.
+        // Once it completes, an I/O that was given up appears in no other count.
         let given_up = if self.has_surrendered() {
             u64::from(self.outstanding.load(Ordering::Relaxed))
         } else {
@@ -253,8 +254,8 @@ impl Lane {
         self.last.load(Ordering::Relaxed).wrapping_add(late).wrapping_sub(given_up)
     }
 
-    /// Tells how many I/Os are outstanding, and the thread's processor time, as
-    /// of this turn. Called by the thread.
+    /// Publishes the number of outstanding I/Os and the thread's processor time as of this turn.
+    /// Called by the thread itself.
     #[cold]
     pub(super) fn tell(&self, turn: u32, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
@@ -269,36 +270,37 @@ impl Lane {
         self.cpu_turn.store(turn, Ordering::Release);
     }
 
-    /// Whether no reap that began before a turn is under way.
+    /// Returns true if no reap that began before a turn is still being counted; `reaps_seen` is
+    /// the value of `reaps` at the turn.
     fn is_past(&self, reaps_seen: u64) -> bool {
         reaps_seen.is_multiple_of(2) || self.reaps.load(Ordering::Acquire) != reaps_seen
     }
 }
 
-/// What a load may still do, shared by its threads.
+/// I/Os and bytes that a load may still issue, shared by its threads.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// Whether there is a limit in I/Os or bytes at all.
+    /// Whether the load has a limit in I/Os or bytes.
     pub is_limited: bool,
     ios: AtomicU64,
     bytes: AtomicU64,
-    /// The size of every I/O where all streams have one; 0 otherwise.
+    /// Transfer size in bytes if all streams have the same; 0 otherwise.
     uniform: u32,
 }
 
-/// What a thread may issue.
+/// Permission to issue the next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// Nothing more.
+    /// No more I/Os.
     Exhausted,
-    /// An I/O of at most this size.
+    /// An I/O of at most this many bytes.
     UpTo(u32),
-    /// An I/O whose size is still to be charged.
+    /// An I/O whose size has to be charged once it is known.
     ToBeCharged,
 }
 
 impl Budget {
-    /// `None` is no limit. `sizes` are the transfer sizes of the streams.
+    /// Creates a budget; `None` means no limit. `sizes` holds the transfer sizes of the streams.
     pub(super) fn new(ios: Option<u64>, bytes: Option<Bytes>, sizes: &[u32]) -> Budget {
         let uniform = match sizes {
             [first, rest @ ..] if rest.iter().all(|s| s == first) => *first,
@@ -312,7 +314,7 @@ impl Budget {
         }
     }
 
-    /// Asked before an I/O is drawn, so that no cursor moves in vain.
+    /// Requests one I/O. Called before it is drawn, so that a refusal moves no cursor.
     pub(super) fn ask(&self) -> Leave {
         if self.bytes.load(Ordering::Relaxed) == 0 || take(&self.ios, 1) == 0 {
             return Leave::Exhausted;
@@ -326,13 +328,14 @@ impl Budget {
         }
     }
 
-    /// Charges an I/O whose size was not known before: the bytes granted.
+    /// Charges an I/O of `size` bytes after [`Leave::ToBeCharged`] and returns the bytes granted.
     pub(super) fn charge(&self, size: u32) -> u32 {
         take(&self.bytes, size.into()) as u32
     }
 }
 
-/// Takes up to `wanted` and returns what there was. No limit stays none.
+/// Takes up to `wanted` from a counter and returns what it took. `u64::MAX` is no limit and stays
+/// unchanged.
 fn take(counter: &AtomicU64, wanted: u64) -> u64 {
     let rest = |left: u64| {
         if left == u64::MAX { None } else { Some(left.saturating_sub(wanted)) }
@@ -351,7 +354,7 @@ pub(super) struct ThreadCpu {
 }
 
 impl ThreadCpu {
-    /// What was used after `before`.
+    /// Returns the processor time used after `before`.
     pub(super) fn since(self, before: ThreadCpu) -> ThreadCpu {
         ThreadCpu {
             user: self.user.saturating_sub(before.user),
@@ -387,14 +390,14 @@ impl Shared {
         }
     }
 
-    /// The rarely touched part.
+    /// Locks the rarely used state.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    // What the threads call.
+    // Called by the threads.
 
-    /// A thread has all that it needs, but for what it notes.
+    /// Reports a thread as ready, with notes on what this host could not provide.
     pub(super) fn report_ready(&self, notes: Vec<String>) {
         let mut state = self.state();
         state.ready += 1;
@@ -406,13 +409,13 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// A thread cannot begin.
+    /// Reports why a thread cannot begin.
     pub(super) fn report_unready(&self, why: String) {
         self.state().unready.get_or_insert(why);
         self.changed.notify_all();
     }
 
-    /// Waits for the start: its ticks, or `None` where it is called off.
+    /// Waits for the start and returns its ticks; `None` if the load is called off.
     pub(super) fn await_start(&self) -> Option<u64> {
         let mut state = self.state();
         loop {
@@ -436,7 +439,7 @@ impl Shared {
         self.finishing.load(Ordering::Relaxed)
     }
 
-    /// Whether what is outstanding is no longer waited for.
+    /// Returns true if outstanding I/Os are no longer waited for.
     #[inline(always)]
     pub(super) fn is_given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
@@ -446,7 +449,7 @@ impl Shared {
         self.timed_out.store(true, Ordering::Relaxed);
     }
 
-    /// Keeps a fault; `hopeless` where every further I/O must fail as well.
+    /// Counts and keeps a fault; `hopeless` if every further I/O must fail as well.
     #[cold]
     pub(super) fn report_fault(&self, fault: LocatedFault, hopeless: bool) {
         let count = self.fault_count.fetch_add(1, Ordering::Relaxed) + 1;
@@ -464,7 +467,7 @@ impl Shared {
         }
     }
 
-    /// Ends the load for this reason, unless there is one already.
+    /// Ends the load with this failure, unless it has failed already.
     #[cold]
     pub(super) fn fail(&self, failure: Failure) {
         let mut state = self.state();
@@ -473,7 +476,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// The thread of this lane has ended.
+    /// Reports that the thread of this lane has ended.
     pub(super) fn thread_ended(&self, lane: usize) {
         let mut state = self.state();
         self.lanes[lane].ended.store(true, Ordering::Release);
@@ -481,10 +484,10 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    // What the accountant calls.
+    // Called by the accounting thread.
 
-    /// Waits until all threads have what they need: their notes, or why one of
-    /// them cannot begin.
+    /// Waits until all threads are ready and returns their notes. Errors: one of them cannot
+    /// begin.
     pub(super) fn await_ready(&self) -> Result<Vec<String>, String> {
         let mut state = self.state();
         loop {
@@ -501,8 +504,8 @@ impl Shared {
         }
     }
 
-    /// Lets the threads begin, at once or at a tick to come, `deadline` ticks the
-    /// end; the ticks of the start.
+    /// Lets the threads begin at the ticks `at`, or at once, and sets the deadline
+    /// `deadline_after` ticks later. Returns the ticks of the start.
     pub(super) fn open(&self, at: Option<u64>, deadline_after: Option<u64>) -> u64 {
         let mut state = self.state();
         let start = at.unwrap_or_else(|| self.clock.ticks());
@@ -518,8 +521,8 @@ impl Shared {
         self.deadline.store(ticks, Ordering::Relaxed);
     }
 
-    /// When a load that has ended did: at its deadline, or where it ended
-    /// before, at its last completion.
+    /// Returns the ticks at which a completed load ended: its deadline, or its last completion if
+    /// that came first.
     pub(super) fn ended_at(&self) -> u64 {
         if self.timed_out.load(Ordering::Relaxed) {
             return self.deadline();
@@ -527,7 +530,7 @@ impl Shared {
         self.lanes.iter().map(|lane| lane.last.load(Ordering::Relaxed)).max().unwrap_or(0)
     }
 
-    /// Has the threads issue nothing more, and wakes those that wait.
+    /// Stops the threads from issuing I/Os, and wakes those that wait.
     pub(super) fn finish(&self) {
         let state = self.state();
         self.finishing.store(true, Ordering::Relaxed);
@@ -541,7 +544,7 @@ impl Shared {
         }
     }
 
-    /// Waits until something changes, at most this long.
+    /// Waits until something changes, at most `time`.
     pub(super) fn wait(&self, time: Duration) {
         let state = self.state();
         if state.ended == self.lanes.len() || state.failure.is_some() {
@@ -554,11 +557,11 @@ impl Shared {
         self.state().ended == self.lanes.len()
     }
 
-    /// Turns the accounts over: returns the ticks of the turn and the accounts
-    /// that are now the caller's until it turns again.
+    /// Begins a new turn. Returns its ticks and the accounts of the previous turn, which belong
+    /// to the caller until the next one.
     ///
     /// # Safety
-    /// Only ever one caller; the accounts of an earlier turn are given back.
+    /// Only one caller at a time, and it no longer holds accounts of an earlier turn.
     #[allow(clippy::mut_from_ref, reason = "the cells are what makes it sound")]
     pub(super) unsafe fn turn_over(&self) -> (u64, Vec<&mut Account>) {
         let old = self.turn.load(Ordering::Relaxed);
@@ -572,61 +575,62 @@ impl Shared {
             }
         }
         fence(Ordering::Acquire);
-        // SAFETY: every reap from now on counts into the other account, and
-        // those that counted into this one are over.
+        // SAFETY: every reap from now on counts into the other account, and those that counted
+        // into this one are over.
         let accounts = self.lanes.iter().map(|lane| unsafe { lane.account(old) }).collect();
         (ticks, accounts)
     }
 
-    /// The processor time that each thread has told. Gives those that run a
-    /// moment to tell it; one that waits in the kernel has used none since.
+    /// Returns the processor time of each thread. Running threads get up to 2 ms to publish it; a
+    /// thread that waits in the kernel has used none since it last did.
     pub(super) fn cpu_times(&self) -> Vec<ThreadCpu> {
         let turn = self.turn.load(Ordering::Relaxed);
-        let told = |lane: &Lane| {
+        let is_current = |lane: &Lane| {
             lane.cpu_turn.load(Ordering::Acquire) == turn || lane.ended.load(Ordering::Acquire)
         };
         for _ in 0..20 {
-            if self.lanes.iter().all(told) {
+            if self.lanes.iter().all(is_current) {
                 break;
             }
             std::thread::sleep(Duration::from_micros(100));
         }
-        let of = |lane: &Lane| ThreadCpu {
+        let cpu_of = |lane: &Lane| ThreadCpu {
             user: lane.cpu_user.load(Ordering::Relaxed),
             system: lane.cpu_system.load(Ordering::Relaxed),
         };
-        self.lanes.iter().map(of).collect()
+        self.lanes.iter().map(cpu_of).collect()
     }
 
-    /// Whether a thread has told of an I/O that is outstanding.
+    /// Returns true if any thread has published outstanding I/Os.
     pub(super) fn waits_for_ios(&self) -> bool {
         self.lanes.iter().any(|lane| lane.outstanding.load(Ordering::Relaxed) > 0)
     }
 
-    /// In how many nanoseconds of a delay no thread was seen to run.
+    /// Returns how many nanoseconds of a delay passed without a clock reading of any thread.
     pub(super) fn not_seen_in(&self, late: &Late) -> u64 {
         self.lanes.iter().map(|lane| lane.not_seen_in(late, self.clock)).min().unwrap_or(u64::MAX)
     }
 
-    /// A number that changes whenever an I/O completes.
+    /// Returns a number that changes whenever an I/O completes.
     pub(super) fn progress(&self) -> u64 {
         self.lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.progress()))
     }
 
-    /// Ends the load without its outstanding I/Os: their number, of every thread that has not
-    /// ended. Threads count their I/Os with the time so far into their accounts; the I/Os of
-    /// threads that sit in the call that does their only one are returned as stream and time.
+    /// Ends the load without waiting for its outstanding I/Os. Returns their number over all
+    /// threads that have not ended. A thread counts its I/Os with their time so far into its
+    /// account; for a thread blocked in the system call of its only I/O, that I/O is returned as
+    /// stream and time in nanoseconds.
     pub(super) fn give_up_waiting(&self) -> (u64, Vec<(u32, u64)>) {
         self.given_up.store(true, Ordering::Relaxed);
         self.finish();
-        let told = |lane: &Lane| {
+        let has_answered = |lane: &Lane| {
             lane.surrendered.load(Ordering::Acquire) || lane.ended.load(Ordering::Acquire)
         };
-        for _ in 0..MOMENTS {
-            if self.lanes.iter().all(told) {
+        for _ in 0..SURRENDER_POLLS {
+            if self.lanes.iter().all(has_answered) {
                 break;
             }
-            std::thread::sleep(MOMENT);
+            std::thread::sleep(SURRENDER_POLL);
         }
         let now = self.clock.ticks();
         let mut count = 0;
@@ -643,19 +647,19 @@ impl Shared {
         (count, silent)
     }
 
-    /// The I/Os after the end since they were last taken.
+    /// Returns the I/Os completed after the end since the last call, by operation.
     pub(super) fn take_late(&self) -> Vec<Unmeasured> {
-        let of = |op: Op| {
+        let late_of = |op: Op| {
             let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
             let late = || self.lanes.iter().map(|lane| &lane.late[op as usize]);
             let ios = late().map(|(ios, _)| taken(ios)).sum();
             let bytes = Bytes(late().map(|(_, bytes)| taken(bytes)).sum());
             Unmeasured { op, ios, bytes }
         };
-        Op::ALL.into_iter().map(of).collect()
+        Op::ALL.into_iter().map(late_of).collect()
     }
 
-    /// The faults since they were last taken: their number and the first ones.
+    /// Returns the number of faults since the last call, and the first of them.
     pub(super) fn take_faults(&self) -> (u64, Vec<LocatedFault>) {
         let faults = std::mem::take(&mut self.state().faults);
         (self.fault_count.swap(0, Ordering::Relaxed), faults)

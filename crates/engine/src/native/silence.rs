@@ -1,25 +1,25 @@
-//! Noticing that a device completes nothing although I/Os are outstanding.
+//! Detection of a device that completes nothing although I/Os are outstanding.
 
 use std::time::Duration;
 use steadfast_domain::Nanos;
 use steadfast_domain::measurement::Silence;
 
-/// Watches the I/Os that come back. Like the patience with a device, it adds time up from
-/// waits: a program that stood still has not seen a silent device.
+/// Watches for completions. Like `patience`, it adds up time from waits: a stalled program must
+/// not report a silent device.
 #[derive(Debug, Default)]
 pub(super) struct SilenceWatch {
-    /// The last state of progress that was seen, and for how long since.
+    /// Last progress seen, and how long it has not changed.
     progress: u64,
     silent: Duration,
-    /// When the clock was last looked at.
+    /// Time of the last call of `passed`.
     now: Nanos,
-    /// Silences by their beginning on the clock.
+    /// Silences; `at` is the start on the clock.
     found: Vec<Silence>,
 }
 
 impl SilenceWatch {
-    /// This much time has passed until `now`. `progress` is a number that changes with every
-    /// I/O that comes back; `waits` says that nothing is outstanding.
+    /// Lets `time` pass, up to `now`. `progress` changes with every completed I/O; `waits` means
+    /// that nothing is outstanding.
     pub(super) fn passed(&mut self, time: Duration, progress: u64, waits: bool, now: Nanos) {
         if progress != self.progress || waits {
             self.end();
@@ -30,18 +30,18 @@ impl SilenceWatch {
         self.now = now;
     }
 
-    /// Ends the silence that lasts, with the time so far.
+    /// Ends the current silence, with its time so far.
     pub(super) fn end(&mut self) {
         let silent = Nanos(u64::try_from(self.silent.as_nanos()).unwrap_or(u64::MAX));
         self.silent = Duration::ZERO;
-        // Known to within one look: a silence that began and ended between two looks has up
-        // to one look more.
+        // Accurate to one wait: a silence that began and ended between two calls of `passed` is
+        // up to one wait too long.
         if silent >= Silence::SHORTEST {
             self.found.push(Silence { at: self.now.saturating_sub(silent), lasted: silent });
         }
     }
 
-    /// The silences since they were last taken, counted from `begin` on the clock.
+    /// Returns the silences since the last call, relative to `begin` on the clock.
     pub(super) fn take(&mut self, begin: Nanos) -> Vec<Silence> {
         let mut found = std::mem::take(&mut self.found);
         for silence in &mut found {

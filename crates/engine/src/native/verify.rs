@@ -1,10 +1,9 @@
-//! Reading back: does a sector hold what this engine wrote to it?
+//! Read verification: does a sector hold what this engine wrote to it?
 //!
-//! Which sectors it wrote is kept in a bitmap, one bit per 512 bytes, from the
-//! first load that verifies. A read is checked against the bits as they stood
-//! when it was issued; whichever version of a sector a concurrent write leaves
-//! is right, because every version carries the sector's address and names its
-//! own body.
+//! The written sectors are kept in a bitmap, one bit per 512 bytes, from the first load that
+//! verifies. A read is checked against the bits as they were when it was issued. Whichever
+//! version of a sector a concurrent write leaves is right, because every version carries the
+//! sector's address and identifies its own body.
 
 use super::pattern::{SECTOR, StampKey};
 use super::queue::QueueTarget;
@@ -13,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::Bytes;
 use steadfast_domain::measurement::Verification;
 
-/// A mismatch under concurrent writes is looked at again this often.
+/// Number of times that a mismatch under concurrent writes is read again.
 const LOOKS: usize = 3;
 
-/// One bit for every 512-byte sector of a device.
+/// Bitmap with one bit for each 512-byte sector of a device.
 #[derive(Debug)]
 pub(super) struct WrittenSectors {
     words: Box<[AtomicU64]>,
@@ -43,7 +42,7 @@ impl WrittenSectors {
     }
 }
 
-/// What a load's threads found, added up.
+/// Totals of all threads of a load.
 #[derive(Debug, Default)]
 pub(super) struct ReadBackFindings {
     right: AtomicU64,
@@ -53,7 +52,7 @@ pub(super) struct ReadBackFindings {
 }
 
 impl ReadBackFindings {
-    /// Takes what was found since it was last taken.
+    /// Returns the findings since the last call.
     pub(super) fn take(&self) -> Verification {
         Verification {
             sectors_right: self.right.swap(0, Ordering::Relaxed),
@@ -72,15 +71,16 @@ impl ReadBackFindings {
     }
 }
 
-/// One thread's checks.
+/// Read verification of one thread.
 #[derive(Debug)]
 pub(super) struct Checker {
     written: Arc<WrittenSectors>,
     key: StampKey,
-    /// Per slot: whether each sector of its read was known to be written.
+    /// Per slot: whether each sector of its read was known to be written when the read was
+    /// issued.
     known: Box<[bool]>,
     per_slot: usize,
-    /// The load writes too, so that a sector may change while it is read.
+    /// Whether the load writes too, so that a sector may change while it is read.
     contended: bool,
 }
 
@@ -97,7 +97,7 @@ impl Checker {
         Checker { written, key, known, per_slot, contended }
     }
 
-    /// Notes what is known of the sectors that a read is about to be issued for.
+    /// Notes which sectors of a read that is about to be issued are known to be written.
     pub(super) fn before_read(&mut self, slot: u32, offset: u64, size: u32) {
         let first = offset / SECTOR as u64;
         let begin = slot as usize * self.per_slot;
@@ -106,13 +106,13 @@ impl Checker {
         }
     }
 
-    /// Notes that these sectors are written now.
+    /// Marks these sectors as written.
     pub(super) fn after_write(&self, offset: u64, size: u32) {
         let first = offset / SECTOR as u64;
         (0..u64::from(size) / SECTOR as u64).for_each(|index| self.written.mark(first + index));
     }
 
-    /// Checks what a read returned.
+    /// Checks the data of a completed read.
     pub(super) fn after_read(
         &self,
         target: &QueueTarget,
@@ -146,8 +146,8 @@ impl Checker {
             .is_some_and(|stamp| stamp.sector == sector && self.key.body_is(content, stamp.pool))
     }
 
-    /// Reads again: where sectors are not written atomically (a page cache),
-    /// a concurrent write may have been seen half done.
+    /// Reads again: where sectors are not written atomically (a page cache), the read may have
+    /// seen a concurrent write half done.
     #[cold]
     fn is_right_now(
         &self,

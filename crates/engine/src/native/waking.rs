@@ -1,44 +1,43 @@
 //! How long before an I/O is due a thread stops sleeping.
 //!
-//! A sleep ends late: the timer fires, an idle processor wakes up (a virtual one
-//! has to be given a real one first), and the thread gets its turn. How late is
-//! learned from the sleeps themselves, so that as little as possible of a
-//! processor is spent on looking at the clock, and no I/O is late for it.
+//! A sleep ends late: the timer fires, an idle processor wakes up (a virtual one must first be
+//! given a real one), and the thread is scheduled. The delay is learned from the sleeps
+//! themselves, so that as little processor time as possible is spent on polling the clock, and no
+//! I/O is late for it.
 
 use super::queue::Wait;
 
-/// The longest sleep, so that an end is noticed.
+/// Longest sleep in nanoseconds, so that the end of a load is noticed.
 const NAP_NS: u64 = 40_000_000;
 
-/// The thread is awake at least, and at most, so long before an I/O is due.
+/// Shortest and longest time in nanoseconds that a thread is awake before an I/O is due.
 const LEAST_NS: u64 = 60_000;
 const MOST_NS: u64 = 1_000_000;
 
-/// After a sleep that ended in time, the margin shrinks by this part of itself, as
-/// a power of two.
+/// Exponent n of the share 2^-n by which the margin shrinks after a sleep that ended in time.
 const SHRINKS: u32 = 8;
 
-/// And by this part with every I/O: where all follow within the margin nothing is
-/// learned from sleeps any more.
+/// Exponent n of the share 2^-n by which it shrinks with every I/O: if all of them follow within
+/// the margin, no sleep corrects it any more.
 const FORGETS: u32 = 13;
 
-/// A thread's sleeps.
+/// Sleep control of one thread.
 #[derive(Debug)]
 pub(super) struct Waking {
     margin_ns: u64,
-    /// When the sleep was to end.
+    /// Time at which the current sleep should end.
     planned: Option<u64>,
 }
 
 impl Default for Waking {
     fn default() -> Self {
-        // Nothing is late before anything was learned.
+        // Starts with the longest margin, so that no I/O is late before anything is learned.
         Waking { margin_ns: MOST_NS, planned: None }
     }
 }
 
 impl Waking {
-    /// How long to sleep where the next I/O is due then; in nanoseconds both.
+    /// Returns how long to sleep if the next I/O is due at `due`. Times are in nanoseconds.
     #[inline(always)]
     pub(super) fn until(&mut self, due: u64, now: u64) -> Wait {
         match due.saturating_sub(now) {
@@ -51,7 +50,7 @@ impl Waking {
         }
     }
 
-    /// The thread is awake. A completion may have woken it before its time.
+    /// Notes that the thread is awake. A completion may have woken it early.
     #[inline(always)]
     pub(super) fn awake(&mut self, now: u64) {
         if let Some(planned) = self.planned.take()
@@ -61,7 +60,7 @@ impl Waking {
         }
     }
 
-    /// An I/O was handed over.
+    /// Notes that an I/O was submitted.
     #[inline(always)]
     pub(super) fn handed_over(&mut self) {
         self.margin_ns = (self.margin_ns - (self.margin_ns >> FORGETS)).max(LEAST_NS);

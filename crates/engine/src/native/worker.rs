@@ -1,15 +1,14 @@
-//! The loop that every I/O goes through: draw, hand over, reap, count.
+//! The loop that every I/O goes through: draw, submit, reap, count.
 //!
-//! A response time runs from just before the system call that hands the I/O to
-//! the kernel to the moment at which its thread sees it completed. The clock is
-//! read once per call and once per reap: all I/Os that one call hands over
-//! begin with it, and a reap takes only what had completed before its reading.
-//! So a response time is never too short, and contains the time that the
-//! kernel took to issue the I/Os before it in the same call. A paced I/O begins
-//! when it is due instead (see `pace`).
+//! A response time runs from just before the system call that submits the I/O to the moment at
+//! which its thread sees it completed. The clock is read once per call and once per reap: all
+//! I/Os submitted by one call begin with it, and a reap takes only I/Os that had completed before
+//! its clock reading. So a response time is never too short, and includes the time that the
+//! kernel took to issue the I/Os before it in the same call. A paced I/O begins when it is due
+//! instead (see `pace`).
 //!
-//! Nothing here allocates, locks or logs while I/Os flow; faults, verification
-//! and the end of a load leave the path.
+//! While I/Os flow, nothing here allocates, locks or logs; faults, verification and the end of a
+//! load leave this path.
 
 use super::clock::Clock;
 use super::memory::{Arena, Pages};
@@ -23,19 +22,19 @@ use crate::draw::{Drawer, Drawn};
 use std::sync::atomic::Ordering;
 use steadfast_domain::Op;
 
-/// A thread that waits for the next due time stops sleeping this long before.
+/// A thread that waits for the next due time stops sleeping this many nanoseconds before it.
 const SPIN_NS: u64 = 60_000;
 
-/// A place for one outstanding I/O.
+/// State of one outstanding I/O.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     began: u64,
     offset: u64,
     size: u32,
     stream: u32,
-    /// Bytes that it is shorter than its stream's I/Os.
+    /// Bytes by which it is shorter than its stream's transfer size.
     missing: u32,
-    /// The result of a complete transfer.
+    /// Result of a complete transfer.
     expected: i32,
     op: Op,
 }
@@ -43,7 +42,7 @@ struct Slot {
 const VACANT: Slot =
     Slot { began: 0, offset: 0, size: 0, stream: 0, missing: 0, expected: 0, op: Op::Flush };
 
-/// The memory that a thread's I/Os move.
+/// Data buffers of a thread's I/Os.
 #[derive(Debug)]
 pub(super) struct Transfers {
     reads: Option<Arena>,
@@ -56,7 +55,7 @@ impl Transfers {
         Transfers { reads, read_stride, writer }
     }
 
-    /// The read buffers of all slots.
+    /// Returns the read buffers of all slots.
     pub(super) fn read_buffers(&self, depth: u32) -> Vec<Buffer> {
         let Some(arena) = &self.reads else { return Vec::new() };
         (0..depth as usize)
@@ -67,7 +66,7 @@ impl Transfers {
             .collect()
     }
 
-    /// The write buffers of all slots.
+    /// Returns the write buffers of all slots.
     pub(super) fn write_buffers(&self, depth: u32) -> Vec<Buffer> {
         let Some(writer) = &self.writer else { return Vec::new() };
         (0..depth)
@@ -78,7 +77,8 @@ impl Transfers {
             .collect()
     }
 
-    /// The poorest pages among them.
+    /// Returns the kind of pages of the buffers, the smaller if they differ; `None` without
+    /// buffers.
     pub(super) fn pages(&self) -> Option<Pages> {
         let reads = self.reads.as_ref().map(Arena::pages);
         let writes = self.writer.as_ref().map(Writer::pages);
@@ -103,7 +103,7 @@ pub(super) struct Worker<'s, Q: Queue> {
     queue: Q,
     drawer: Drawer,
     slots: Box<[Slot]>,
-    /// Slots whose I/O goes with the next call.
+    /// Slots whose I/O is submitted by the next call.
     batch: Vec<u32>,
     /// Slots without an I/O.
     vacant: Vec<u32>,
@@ -145,7 +145,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         }
     }
 
-    /// Does I/Os until the load ends and all of them have come back.
+    /// Issues I/Os until the load ends and all of them have completed.
     pub(super) fn run(mut self, schedule: Option<Schedule>) {
         let paced = schedule.is_some();
         self.schedule = schedule;
@@ -161,10 +161,10 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         }
     }
 
-    /// Keeps every slot busy.
+    /// Keeps all slots busy.
     fn run_closed(&mut self) -> Result<(), i32> {
-        // One more I/O with every call: a batch is never larger than what one
-        // reap returned, plus one while the queue fills.
+        // Each call submits one more I/O: a batch is never larger than the previous reap, plus
+        // one while the queue fills.
         while let Some(slot) = self.vacant.pop() {
             if self.must_close() || !self.issue(slot, 0) {
                 break;
@@ -194,7 +194,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
                 return Ok(());
             }
             let wait = self.pause(now);
-            // Between two due times nothing need come back, however long that is.
+            // Nothing has to complete between two due times, however long that is.
             self.lane.hold(self.outstanding);
             self.submit(wait)?;
             self.reap();
@@ -205,13 +205,13 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.schedule.as_ref().and_then(Schedule::due)
     }
 
-    /// When the next I/O was due, where it is by now.
+    /// Returns when the next I/O was due; `None` if it is not due by `now` or cannot be issued.
     fn due_by(&self, now: u64) -> Option<u64> {
         let due = self.next_due().filter(|due| *due <= now)?;
         (!self.closing && !self.vacant.is_empty() && due < self.shared.deadline()).then_some(due)
     }
 
-    /// How long to wait for completions before looking at the schedule again.
+    /// Returns how long to wait for completions before the schedule is checked again.
     fn pause(&self, now: u64) -> Wait {
         if self.closing || self.vacant.is_empty() {
             return Wait::Completion;
@@ -226,7 +226,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         }
     }
 
-    /// Whether the load is over for this thread.
+    /// Returns true if the load is over for this thread.
     fn must_close(&mut self) -> bool {
         if self.clock.ticks() >= self.shared.deadline() {
             self.shared.time_out();
@@ -236,8 +236,9 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.closing
     }
 
-    /// Draws an I/O for a vacant slot and puts it into the batch. `due` is when
-    /// it begins, where that is not when it is handed over.
+    /// Draws an I/O for a vacant slot and adds it to the batch. `due` is the start of its
+    /// response time if that is not its submission. Returns false if nothing may be issued any
+    /// more.
     #[inline(always)]
     fn issue(&mut self, slot: u32, due: u64) -> bool {
         let Some((drawn, missing)) = self.draw() else {
@@ -275,7 +276,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         true
     }
 
-    /// The next I/O and the bytes that it lacks; `None` at the load's limit.
+    /// Draws the next I/O. Returns it with the bytes by which it was shortened; `None` at the
+    /// load's limit.
     #[inline(always)]
     fn draw(&mut self) -> Option<(Drawn, u32)> {
         if self.limited {
@@ -298,7 +300,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         (size > 0 || missing == 0).then_some((drawn, missing))
     }
 
-    /// Hands the batch to the kernel; its I/Os begin now.
+    /// Submits the batch; the response times of its I/Os start now.
     #[inline(always)]
     fn hand_over(&mut self, wait: Wait) -> Result<(), i32> {
         let now = self.clock.ticks();
@@ -317,7 +319,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         self.queue.submit(wait)
     }
 
-    /// Counts what has completed and issues as much again.
+    /// Counts the completed I/Os and issues as many new ones.
     #[inline(always)]
     fn reap(&mut self) {
         let turn = self.lane.begin_reap(self.shared);
@@ -329,8 +331,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             self.shared.time_out();
         }
         self.closing |= !counting || self.shared.is_finishing();
-        // SAFETY: this is the lane's thread, and the reap has begun with this
-        // turn; the reference ends before the reap does.
+        // SAFETY: this is the lane's thread, and the reap has begun with this turn; the reference
+        // ends before the reap does.
         let account = unsafe { self.lane.account(turn) };
         while let Some(completion) = self.queue.next() {
             self.complete(completion, now, account, counting);
@@ -348,14 +350,14 @@ impl<'s, Q: Queue> Worker<'s, Q> {
         }
     }
 
-    /// Counts the I/Os that nobody waits for any longer, once, with their time so far.
+    /// Counts the I/Os that are no longer waited for, once, with their time so far.
     #[cold]
     fn surrender(&mut self, now: u64, account: &mut Account) {
         if self.lane.has_surrendered() {
             return;
         }
         for (slot, io) in self.slots.iter().enumerate() {
-            // A slot without an I/O is in the list of vacant ones while the load ends, or has
+            // While the load ends, a slot without an I/O is in the list of vacant slots or has
             // never had one.
             if io.began > 0 && !self.vacant.contains(&(slot as u32)) {
                 let response = self.clock.nanos(now.saturating_sub(io.began));
@@ -380,7 +382,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             let fault = LocatedFault { op, offset, size, errno: 0, at: now };
             note_fault(self.shared, self.lane, fault, completion.result, account);
         } else if !counting {
-            // What was given up was counted then, with its time so far.
+            // An I/O that was given up was counted then, with its time so far.
             if !self.lane.has_surrendered() {
                 self.lane.count_late(slot.op, slot.size);
                 let response = self.clock.nanos(now.saturating_sub(slot.began));
@@ -428,8 +430,8 @@ impl<'s, Q: Queue> Worker<'s, Q> {
             (Op::Write, _) => checker.after_write(slot.offset, slot.size),
             (Op::Read, Some(arena)) => {
                 let start = arena.at(completion.slot as usize * self.transfers.read_stride);
-                // SAFETY: the slot's buffer is at least as long as its read, which
-                // has completed; nobody else uses it.
+                // SAFETY: the slot's buffer is at least as long as its read, which has completed;
+                // nothing else uses it.
                 let content = unsafe { std::slice::from_raw_parts_mut(start, slot.size as usize) };
                 let (target, findings) = (&self.shared.target, &self.shared.findings);
                 checker.after_read(target, findings, completion.slot, slot.offset, content);
@@ -439,7 +441,7 @@ impl<'s, Q: Queue> Worker<'s, Q> {
     }
 }
 
-/// Keeps an I/O that came back with `result`, which is not what was expected.
+/// Reports an I/O whose `result` is not the expected one as a fault.
 #[cold]
 pub(super) fn note_fault(
     shared: &Shared,
@@ -454,7 +456,7 @@ pub(super) fn note_fault(
     shared.report_fault(LocatedFault { errno, ..fault }, hopeless);
 }
 
-/// Timers of this thread are to fire when they are due, not within 50 µs.
+/// Makes timers of this thread fire when they are due, not up to 50 µs later.
 pub(super) fn sharpen_timer() {
     // SAFETY: sets one property of the calling thread.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };

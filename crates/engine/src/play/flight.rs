@@ -1,20 +1,20 @@
-//! What is outstanding, and whether an I/O overlaps any of it.
+//! Outstanding I/Os, and whether a new I/O overlaps any of them.
 //!
-//! A grid of counters answers for nearly every I/O that it overlaps nothing; the
-//! outstanding I/Os are gone through only where the grid cannot tell.
+//! A grid of counters shows for nearly every I/O that it overlaps nothing; the outstanding I/Os
+//! are searched only if the grid is inconclusive.
 
 use steadfast_domain::{DueIo, Op};
 
-/// Bytes of a cell, as a power of two.
+/// Bytes per cell, as a power of two.
 const CELL_BITS: u32 = 17;
 
-/// Cells of the grid; addresses come round.
+/// Cells of the grid; addresses wrap around.
 const CELLS: usize = 4096;
 
-/// An I/O over more cells is not put on the grid.
+/// An I/O that spans more cells is not put on the grid.
 const CELLS_LIMIT: u64 = 64;
 
-/// The bytes of an outstanding I/O; empty where there is none.
+/// Byte range of an outstanding I/O; empty in an unused slot.
 #[derive(Debug, Clone, Copy, Default)]
 struct Range {
     start: u64,
@@ -37,7 +37,7 @@ impl Range {
         self.start < other.end && other.start < self.end && (self.alters || other.alters)
     }
 
-    /// The cells that it lies in; `None` where they are too many.
+    /// Returns the cells that it spans; `None` if they are more than [`CELLS_LIMIT`].
     #[inline]
     fn cells(&self) -> Option<impl Iterator<Item = usize> + use<>> {
         let cells = self.start >> CELL_BITS..self.end.div_ceil(1 << CELL_BITS);
@@ -46,7 +46,7 @@ impl Range {
     }
 }
 
-/// Whether two I/Os overlap and one of them changes what the device holds.
+/// Returns true if two I/Os overlap and at least one of them alters data.
 #[inline]
 pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
     Range::of(one).conflicts(&Range::of(other))
@@ -57,9 +57,9 @@ pub(super) fn conflict(one: &DueIo, other: &DueIo) -> bool {
 pub(super) struct Flight {
     slots: Box<[Range]>,
     used: u32,
-    /// How many of them lie in each cell.
+    /// Number of outstanding I/Os in each cell.
     grid: Box<[u32]>,
-    /// How many are not on the grid.
+    /// Number of outstanding I/Os that are not on the grid.
     wide: u32,
 }
 
@@ -73,7 +73,7 @@ impl Flight {
         }
     }
 
-    /// How many are outstanding.
+    /// Returns the number of outstanding I/Os.
     #[inline]
     pub(super) fn used(&self) -> u32 {
         self.used
@@ -100,8 +100,8 @@ impl Flight {
         }
     }
 
-    /// Whether an I/O overlaps one that is outstanding, and one of the two
-    /// changes what the device holds.
+    /// Returns true if an I/O overlaps an outstanding one and at least one of the two alters
+    /// data.
     #[inline]
     pub(super) fn overlaps(&self, io: &DueIo) -> bool {
         let range = Range::of(io);

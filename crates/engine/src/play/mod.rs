@@ -1,11 +1,10 @@
-//! Playing a script: which I/O comes next, and when. Pure arithmetic, shared by
-//! every engine that plays.
+//! Playing a script: which I/O comes next, and when. Pure arithmetic, shared by every engine that
+//! plays.
 //!
-//! A [`Source`] opens a script and checks what it delivers; a [`Feed`] hands its
-//! I/Os out one by one; a [`Player`] says when each is due, counted from the
-//! script's origin and never from the I/O before it, so that errors cannot add
-//! up, leaves out what is not to be played, and watches over I/Os that overlap
-//! ([`flight`]).
+//! A [`Source`] opens a script and checks its I/Os; a [`Feed`] delivers them one by one. A
+//! [`Player`] computes when each is due, relative to the script's origin and never to the
+//! previous I/O, so that errors cannot add up. It omits I/Os that are not to be played, and
+//! detects I/Os that overlap ([`flight`]).
 
 mod flight;
 mod source;
@@ -22,56 +21,56 @@ use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::{LeaveOut, Overlaps, Timing};
 use steadfast_domain::{Bytes, DueIo, Nanos, Op, Replayed, ScriptError, ScriptLoad};
 
-/// I/Os of a batch.
+/// I/Os per batch.
 pub(crate) const BATCH: usize = 4096;
 
-/// I/Os that wait for one that they overlap, at most; with more, the script
-/// stands still until one of them goes.
+/// Maximum number of I/Os held back because they overlap an outstanding one; when it is reached,
+/// the script waits until one of them is released.
 const HELD_LIMIT: usize = 256;
 
-/// What there is to be handed out.
+/// Result of asking a feed for an I/O.
 #[derive(Debug)]
 pub(crate) enum Fed {
     Io(DueIo),
-    /// Nothing yet.
+    /// Nothing is decoded yet.
     Starved,
-    /// No more.
+    /// The script is over.
     Over,
     Failed(Box<ScriptError>),
 }
 
-/// Hands the I/Os of a script out, in order.
+/// Delivers the I/Os of a script in order.
 pub(crate) trait Feed {
     fn next(&mut self) -> Fed;
 }
 
-/// An I/O to be handed over now.
+/// An I/O to be submitted now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ready {
     pub io: DueIo,
-    /// When it was due, on the engine's clock.
+    /// Due time on the engine's clock.
     pub due: u64,
-    /// Its place in the script, from 0.
+    /// Position in the script, from 0.
     number: u64,
 }
 
-/// What comes next.
+/// The player's next action.
 #[derive(Debug)]
 pub(crate) enum Next {
     HandOver(Ready),
-    /// Nothing before this time.
+    /// Nothing is due before this time.
     At(u64),
-    /// Nothing before an I/O has completed.
+    /// Nothing can be submitted before an I/O completes.
     Completion,
     /// Nothing is decoded yet.
     Starved,
-    /// Everything has been handed over.
+    /// Everything has been submitted.
     Over,
     Failed(Box<ScriptError>),
 }
 
-/// What a player counts that is in no tally. Written by the thread that plays,
-/// taken by the one that accounts.
+/// Counts of a player that appear in no tally. Written by the playing thread, taken by the
+/// accounting thread.
 #[derive(Debug, Default)]
 pub(crate) struct PlayCounts {
     overlaps: AtomicU64,
@@ -80,18 +79,18 @@ pub(crate) struct PlayCounts {
     starved_ns: AtomicU64,
     fua_left_out: AtomicU64,
     left_out: [(AtomicU64, AtomicU64); Op::ALL.len()],
-    /// I/Os from the script's beginning that need not be played again.
+    /// Number of I/Os from the start of the script that need not be played again.
     position: AtomicU64,
 }
 
 impl PlayCounts {
-    /// How many I/Os from the script's beginning need not be played again.
+    /// Returns the number of I/Os from the start of the script that need not be played again.
     pub(crate) fn position(&self) -> u64 {
         self.position.load(Ordering::Relaxed)
     }
 
-    /// What was played since this was last asked, up to `position`: these tallies,
-    /// and the counts that are in none.
+    /// Returns the result since the last call, up to `position`: the tallies of `played`, and the
+    /// counts that appear in none.
     pub(crate) fn take(&self, played: &mut Played, position: ScriptPosition) -> Replayed {
         let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         Replayed {
@@ -108,18 +107,18 @@ impl PlayCounts {
         }
     }
 
-    /// What was left out since this was last asked.
+    /// Returns the omitted I/Os since the last call, by operation.
     fn take_left_out(&self) -> Vec<Unmeasured> {
-        let of = |op: Op| {
+        let left_out_of = |op: Op| {
             let (ios, bytes) = &self.left_out[op as usize];
             let (ios, bytes) = (ios.swap(0, Ordering::Relaxed), bytes.swap(0, Ordering::Relaxed));
             Unmeasured { op, ios, bytes: Bytes(bytes) }
         };
-        Op::ALL.into_iter().map(of).filter(|part| part.ios > 0).collect()
+        Op::ALL.into_iter().map(left_out_of).filter(|part| part.ios > 0).collect()
     }
 }
 
-/// How a script is played.
+/// Settings of a playback.
 #[derive(Debug, Clone, Copy)]
 struct Manner {
     timing: Timing,
@@ -128,34 +127,34 @@ struct Manner {
     outstanding: u32,
 }
 
-/// One script as it is played.
+/// A script being played.
 #[derive(Debug)]
 pub(crate) struct Player<F> {
     feed: F,
     manner: Manner,
     counts: Arc<PlayCounts>,
-    /// When the script's time 0 was, on the engine's clock, which may not have
-    /// run then where a script goes on in its midst.
+    /// Time 0 of the script on the engine's clock; before the clock's own zero if a script is
+    /// resumed late in its course.
     origin: i128,
     flight: Flight,
-    /// I/Os that wait for one that they overlap, in the script's order.
+    /// I/Os held back because they overlap an outstanding one, in script order.
     held: VecDeque<Ready>,
-    /// None of them can go before another I/O has completed.
+    /// True if none of them can be released before another I/O completes.
     stuck: bool,
-    /// The next of the script.
+    /// Next I/O of the script and its position.
     next: Option<(DueIo, u64)>,
     is_over: bool,
-    /// I/Os taken from the feed, those before the beginning too.
+    /// Number of I/Os taken from the feed, including those before the starting position.
     taken: u64,
-    /// Since when there has been room for the next one.
+    /// Time since when there has been room for the next I/O.
     room_since: u64,
     starving: Option<u64>,
 }
 
 impl<F: Feed> Player<F> {
-    /// Plays what `feed` hands out, from number `from` of the script on, once it is
-    /// told to [`begin`](Self::begin). The target cannot discard where `discards` is
-    /// false.
+    /// Creates a player for the I/Os of `feed`, whose first has position `from` in the script.
+    /// Playing starts with [`begin`](Self::begin). `discards` is true if the target
+    /// can discard.
     pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, discards: bool) -> Self {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
         let leave_out =
@@ -178,8 +177,7 @@ impl<F: Feed> Player<F> {
         }
     }
 
-    /// Says when playing begins, and how much of the script's playing time has
-    /// passed by then.
+    /// Starts playing at `start`, when the script's playing time is `passed`.
     pub(crate) fn begin(&mut self, start: u64, passed: Nanos) {
         self.origin = i128::from(start) - i128::from(passed.0);
         self.room_since = start;
@@ -189,7 +187,7 @@ impl<F: Feed> Player<F> {
         Arc::clone(&self.counts)
     }
 
-    /// What comes next, at `now`.
+    /// Returns the next action at `now`.
     #[inline]
     pub(crate) fn next(&mut self, now: u64) -> Next {
         if !self.stuck {
@@ -222,7 +220,7 @@ impl<F: Feed> Player<F> {
         }
     }
 
-    /// An I/O is handed over in this slot.
+    /// Notes that an I/O is submitted in this slot.
     #[inline]
     pub(crate) fn handed_over(&mut self, slot: u32, ready: &Ready, now: u64) {
         self.flight.add(slot, &ready.io);
@@ -232,7 +230,7 @@ impl<F: Feed> Player<F> {
         self.counts.position.store(position, Ordering::Relaxed);
     }
 
-    /// The I/O of this slot has completed.
+    /// Notes that the I/O of this slot has completed.
     #[inline]
     pub(crate) fn completed(&mut self, slot: u32, now: u64) {
         if self.flight.used() >= self.limit() {
@@ -242,7 +240,7 @@ impl<F: Feed> Player<F> {
         self.stuck = self.held.is_empty();
     }
 
-    /// I/Os outstanding, at most, for the next one.
+    /// Returns the maximum number of outstanding I/Os that applies to the next I/O.
     #[inline]
     fn limit(&self) -> u32 {
         let own = self.next.and_then(|(io, _)| io.outstanding);
@@ -252,18 +250,18 @@ impl<F: Feed> Player<F> {
         }
     }
 
-    /// When an I/O is due.
+    /// Returns the due time of an I/O.
     #[inline]
     fn due(&self, io: &DueIo) -> u64 {
         match self.manner.timing.played(io.due) {
             None => self.room_since.saturating_add(io.think.0),
-            // What was due before a resumed script went on is due at once.
+            // I/Os due before a resumed script continues are due at once.
             Some(played) => u64::try_from(self.origin + i128::from(played.0)).unwrap_or(0),
         }
     }
 
-    /// Takes the next I/O that is to be played from the feed. Says what there is
-    /// instead, where there is none.
+    /// Takes the next I/O to be played from the feed. Returns the action to take if there is
+    /// none.
     #[inline]
     fn take(&mut self, now: u64) -> Option<Next> {
         if self.is_over {
@@ -304,7 +302,7 @@ impl<F: Feed> Player<F> {
         }
     }
 
-    /// The I/O as it is played; `None` where it is left out.
+    /// Returns the I/O as it is played; `None` if it is omitted.
     #[inline]
     fn to_be_played(&self, mut io: DueIo) -> Option<DueIo> {
         let leave_out = self.manner.leave_out;
@@ -326,10 +324,10 @@ impl<F: Feed> Player<F> {
         Some(io)
     }
 
-    /// Counts an overlap; whether the I/O has to wait for the other.
+    /// Counts an overlap. Returns true if the I/O has to wait for the other.
     #[inline]
     fn must_wait(&self, io: &DueIo) -> bool {
-        // One that waits is not to be overtaken either.
+        // Held I/Os must not be overtaken either.
         let waits = || self.held.iter().any(|held| flight::conflict(&held.io, io));
         let overlaps = self.flight.overlaps(io) || waits();
         if overlaps {
@@ -338,7 +336,7 @@ impl<F: Feed> Player<F> {
         self.manner.order && overlaps
     }
 
-    /// The first of those that wait and need not any more.
+    /// Returns the first held I/O that no longer has to wait.
     fn release(&mut self) -> Option<Ready> {
         if self.flight.used() >= self.manner.outstanding {
             return None;

@@ -1,18 +1,18 @@
-//! A script, opened, and every I/O of it held against what it was said to be.
+//! An open script. Every I/O is checked against what the script announced.
 
 use super::BATCH;
 use std::fmt;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::{DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
 
-/// A discard is of no more bytes.
+/// Maximum size of a discard in bytes.
 const DISCARD_LIMIT: u64 = 1 << 31;
 
 /// Delivers the I/Os of a script in batches.
 pub(crate) struct Source {
     script: Box<dyn Script>,
     load: Box<ScriptLoad>,
-    /// I/Os delivered, those that were passed over too.
+    /// I/Os delivered, including those passed over.
     delivered: OpCounts,
     last_due: Nanos,
 }
@@ -45,12 +45,12 @@ impl Source {
         &self.load
     }
 
-    /// A batch to be filled.
+    /// Returns an empty batch.
     pub(crate) fn batch() -> Vec<DueIo> {
         Vec::with_capacity(BATCH)
     }
 
-    /// Passes over the first `ios` I/Os. They are decoded, but not played.
+    /// Skips the first `ios` I/Os. They are decoded, but not played.
     pub(crate) fn pass_over(
         &mut self,
         ios: u64,
@@ -67,27 +67,28 @@ impl Source {
         Ok(())
     }
 
-    /// Fills an empty batch; `false` at the script's end.
+    /// Refills a batch; false at the end of the script.
     pub(crate) fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<bool, ScriptError> {
         batch.clear();
-        let told = self.script.fill(batch)?;
-        if told != batch.len() || told > BATCH {
+        let reported = self.script.fill(batch)?;
+        if reported != batch.len() || reported > BATCH {
             let got = batch.len();
             return Err(self.wrong(&format!(
-                "it reported {told} I/Os delivered into a batch of {BATCH}, but the batch has \
+                "it reported {reported} I/Os delivered into a batch of {BATCH}, but the batch has \
                  {got}"
             )));
         }
         if let Some(why) = batch.iter().find_map(|io| self.fault(io)) {
             return Err(self.wrong(&why));
         }
-        if told == 0 && self.delivered != self.load.counts {
+        if reported == 0 && self.delivered != self.load.counts {
             return Err(self.wrong(&self.changed()));
         }
-        Ok(told > 0)
+        Ok(reported > 0)
     }
 
-    /// Why an I/O is none that was announced. Nothing else is ever written.
+    /// Returns why an I/O is not one that was announced; `None` if it is. No other I/O is ever
+    /// submitted.
     fn fault(&mut self, io: &DueIo) -> Option<String> {
         self.delivered.count(io.op);
         if self.delivered.of(io.op) > self.load.counts.of(io.op) {

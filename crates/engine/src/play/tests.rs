@@ -1,11 +1,11 @@
-//! What comes next and when, known in advance.
+//! Order and due times of played I/Os, known in advance.
 
 use super::*;
 use crate::draw::Random;
 use steadfast_domain::script::OpCounts;
 use steadfast_domain::{Demand, Script};
 
-/// I/Os of a list.
+/// Returns the I/Os of a list.
 #[derive(Debug)]
 struct List(std::vec::IntoIter<DueIo>);
 
@@ -19,7 +19,7 @@ fn io(due: u64, op: Op, block: u64) -> DueIo {
     DueIo::new(Nanos(due), op, Bytes(block * 4096), Bytes(4096))
 }
 
-/// A script of a list that can be opened.
+/// Returns a script of a list that can be opened.
 pub(crate) fn listed(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
     let batches: VecDeque<Vec<DueIo>> = ios.chunks(1500).map(<[DueIo]>::to_vec).collect();
     let open =
@@ -30,7 +30,7 @@ pub(crate) fn listed(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
     load
 }
 
-/// Counts what it has delivered, and never ends.
+/// Counts the I/Os that it has delivered, and never ends.
 pub(crate) struct Endless(Arc<AtomicU64>);
 
 impl Endless {
@@ -75,8 +75,8 @@ fn load(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
     }
 }
 
-/// Plays on a device that takes `service` for each I/O: when each was due, was
-/// handed over and lay, in the order of the hand-overs.
+/// Plays on a device that takes `service` for each I/O. Returns due time, submission time and
+/// block of each, in order of submission.
 fn played(
     load: &ScriptLoad,
     ios: Vec<DueIo>,
@@ -141,7 +141,7 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
     let expected =
         [(0, 0, 0), (0, 0, 1), (100, 100, 2), (140, 140, 3), (200, 200, 4), (240, 240, 5)];
     assert_eq!(done, expected);
-    // One at a time where the script says so.
+    // One at a time if the script says so.
     ios.iter_mut().for_each(|io| (io.outstanding, io.think) = (Some(1), Nanos::ZERO));
     let (done, _) = played(&load, ios, 100);
     assert_eq!(done, (0..6).map(|n| (n * 100, n * 100, n)).collect::<Vec<_>>());
@@ -149,7 +149,7 @@ fn a_closed_loop_keeps_its_depth_and_thinks() {
 
 #[test]
 fn overlaps_are_kept_or_ordered_and_counted_either_way() {
-    // 0 and 2 write the same block; 3 lies elsewhere; 4 reads what 2 writes.
+    // I/Os 0 and 2 write the same block, 3 lies elsewhere, 4 reads what 2 writes.
     let ios = vec![
         io(0, Op::Write, 7),
         io(10, Op::Read, 1),
@@ -188,7 +188,7 @@ fn in_order_no_two_conflicting_ios_are_ever_out_together_or_swapped() {
     let (done, counts) = played(&load, ios.clone(), 333);
     assert_eq!(done.len(), ios.len());
     assert!(counts.held.load(Ordering::Relaxed) > 1000);
-    // By block, hand-overs are in the script's order, and a write is alone.
+    // Per block, submissions are in script order, and a write is alone.
     for block in 0..64 {
         let of_block = |list: &[(u64, u64, u64)]| -> Vec<(u64, u64)> {
             list.iter().filter(|io| io.2 == block).map(|io| (io.0, io.1)).collect()

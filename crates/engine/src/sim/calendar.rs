@@ -1,39 +1,37 @@
-//! When every outstanding I/O completes, earliest first.
+//! Completion times of the outstanding I/Os, earliest first.
 //!
-//! A tree of minima over a fixed number of slots: replacing the earliest entry,
-//! which a closed loop does once per I/O, takes one comparison without a branch
-//! per level. A key is a time and its slot in one word, so that equal times are
-//! ordered by slot and every run is alike.
+//! A tree of minima over a fixed number of slots: replacing the earliest entry, which a closed
+//! loop does once per I/O, takes one branchless comparison per level. A key holds a time and its
+//! slot in one word, so that equal times are ordered by slot and every run gives the same result.
 
-/// Bits of a key that name the slot.
+/// Bits of a key that hold the slot.
 const SLOT_BITS: u32 = 16;
 
-/// Slots of a calendar at most.
+/// Maximum number of slots.
 pub(super) const MOST_SLOTS: u64 = 1 << SLOT_BITS;
 
-/// Times are kept relative to an origin that moves on before they grow to
-/// 2^48 ns (78 hours).
+/// Times are relative to an origin, which advances before they reach 2^48 ns (78 hours).
 const REBASE: u64 = 1 << 47;
 
-/// The key of a slot without an I/O.
+/// Key of a slot without an I/O.
 const NEVER: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(super) struct Calendar {
-    /// `keys[1]` is the earliest; the slots' own are in the upper half.
+    /// `keys[1]` is the earliest; the keys of the slots are in the upper half.
     keys: Box<[u64]>,
     leaves: usize,
     origin: u64,
 }
 
 impl Calendar {
-    /// A calendar of this many slots, at most [`MOST_SLOTS`].
+    /// Creates a calendar of this many slots, at most [`MOST_SLOTS`].
     pub(super) fn new(slots: usize, origin: u64) -> Self {
         let leaves = slots.next_power_of_two();
         Calendar { keys: vec![NEVER; 2 * leaves].into(), leaves, origin }
     }
 
-    /// The earliest completion and its slot.
+    /// Returns the earliest completion and its slot; `None` if nothing is outstanding.
     #[inline(always)]
     pub(super) fn first(&self) -> Option<(u64, usize)> {
         let key = self.keys[1];
@@ -41,7 +39,7 @@ impl Calendar {
             .then(|| (self.origin + (key >> SLOT_BITS), (key & (MOST_SLOTS - 1)) as usize))
     }
 
-    /// Sets when a slot's I/O completes.
+    /// Sets the completion time of a slot's I/O.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: usize, time: u64) {
         let relative = time - self.origin;
@@ -51,7 +49,7 @@ impl Calendar {
         self.put(slot, (time - self.origin) << SLOT_BITS | slot as u64);
     }
 
-    /// Empties a slot.
+    /// Removes the entry of a slot.
     pub(super) fn clear(&mut self, slot: usize) {
         self.put(slot, NEVER);
     }
@@ -68,7 +66,7 @@ impl Calendar {
         }
     }
 
-    /// Moves the origin to the earliest entry, or to `time` where there is none.
+    /// Moves the origin to the earliest entry, or to `time` if there is none.
     #[cold]
     fn rebase(&mut self, time: u64) {
         let earliest = self.first().map_or(time, |(earliest, _)| earliest);

@@ -8,16 +8,17 @@ use steadfast_domain::{Op, WriteCache};
 
 const PAGE_BITS: u32 = PAGE.trailing_zeros();
 
-/// An idle drive waits this long before it collects garbage.
+/// Idle time in nanoseconds before the drive collects garbage.
 const REST_AFTER_NS: u64 = 100_000_000;
 
-/// Controller time of each page that a discard takes off the map.
+/// Controller time in nanoseconds for each page that a discard unmaps.
 const DISCARD_PAGE_NS: u64 = 20;
 
-/// Time of a purge beside its erases.
+/// Duration of a purge in nanoseconds, without its erases.
 const PURGE_NS: u64 = 1_000_000_000;
 
-/// Temperature of an idle drive, what full load adds, and how slowly it follows.
+/// Temperature of an idle drive and its rise at full load in degrees Celsius, and the time constant
+/// in nanoseconds.
 const IDLE_CELSIUS: f64 = 31.0;
 const LOAD_CELSIUS: f64 = 24.0;
 const THERMAL_NS: f64 = 150e9;
@@ -29,11 +30,11 @@ pub(super) struct Drive {
     mapping: Mapping,
     dies: Dies,
     write_cache: WriteCache,
-    /// Clocks of the controller and of the link's two directions.
+    /// Clocks of the controller and of the two directions of the link.
     controller: u64,
     link_in: u64,
     link_out: u64,
-    /// When times change next, and how much longer programs take by a fault.
+    /// Time at which the durations change next, and the factor by which a fault slows programs.
     spell_ends: u64,
     wear: f64,
     host_bytes: u64,
@@ -41,14 +42,14 @@ pub(super) struct Drive {
     felt: Felt,
 }
 
-/// What the temperature last knew of.
+/// State at the last update of the temperature.
 #[derive(Debug, Clone, Copy, Default)]
 struct Felt {
     at: u64,
     programmed: u64,
 }
 
-/// Bytes written since the drive was made: by its host, and to its flash.
+/// Bytes written since the drive was created: by its host, and to its flash.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written {
     host: u64,
@@ -56,7 +57,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Flash bytes per host byte since `earlier`; `None` where the host wrote nothing.
+    /// Returns flash bytes per host byte since `earlier`; `None` if the host wrote nothing.
     pub(super) fn amplification_since(self, earlier: Written) -> Option<f64> {
         let host = self.host - earlier.host;
         (host > 0).then(|| (self.flash - earlier.flash) as f64 / host as f64)
@@ -90,7 +91,7 @@ impl Drive {
         self.write_cache = state;
     }
 
-    /// Stretches all programs from the next spell on.
+    /// Sets the factor for the duration of all programs, effective from the next spell.
     pub(super) fn set_wear(&mut self, wear: f64) {
         self.wear = wear;
     }
@@ -103,8 +104,8 @@ impl Drive {
         Written { host: self.host_bytes, flash: self.mapping.programmed() * PAGE }
     }
 
-    /// Takes a command at `now`, not before the one before it; returns when it
-    /// completes.
+    /// Takes a command at `now`, which is not before the previous one. Returns the time of its
+    /// completion.
     #[inline]
     pub(super) fn submit(&mut self, now: u64, io: &Drawn) -> u64 {
         if now >= self.spell_ends {
@@ -139,7 +140,7 @@ impl Drive {
         }
         let read = self.dies.read_wanted();
         self.link_out = self.link_out.max(self.dies.now) + self.link_time(io.size);
-        // The link follows the flash page by page; the last page comes last.
+        // The link follows the flash page by page; the last page arrives last.
         (read + self.link_time(io.size.min(PAGE as u32))).max(self.link_out)
     }
 
@@ -163,7 +164,7 @@ impl Drive {
         self.dies.programmed.max(self.dies.now)
     }
 
-    /// Reads the pages that a write covers in part, to be written whole.
+    /// Reads the pages that a write covers in part, which are then written whole.
     fn fetch_edges(&mut self, begin: u64, end: u64) {
         let open = self.mapping.host_open();
         let cut = [begin, end].into_iter().filter(|edge| edge & (PAGE - 1) != 0);
@@ -207,7 +208,7 @@ impl Drive {
         (u64::from(bytes) * self.dies.times.kib) >> 10
     }
 
-    /// Collects garbage between two times at which the host asks for nothing.
+    /// Collects garbage in an idle period of the host.
     pub(super) fn rest(&mut self, from: u64, to: u64) {
         self.dies.now = self.dies.busy_until().max(from + REST_AFTER_NS);
         while self.dies.now < to && self.mapping.wants_rest() {
@@ -218,13 +219,13 @@ impl Drive {
         }
     }
 
-    /// Forgets everything that was ever written; returns how long it took.
+    /// Forgets all data. Returns the duration in nanoseconds.
     pub(super) fn purge(&mut self) -> u64 {
         self.mapping.purge();
         PURGE_NS + u64::from(self.spec.superblocks) * u64::from(self.spec.erase_ns)
     }
 
-    /// Follows the load with the temperature up to `now`.
+    /// Updates the temperature for the load up to `now`.
     pub(super) fn warm(&mut self, now: u64) {
         let time = now.saturating_sub(self.felt.at) as f64;
         if time == 0.0 {
@@ -238,13 +239,13 @@ impl Drive {
         self.felt = Felt { at: now, programmed: self.mapping.programmed() };
     }
 
-    /// In whole tenths of a degree.
+    /// Returns the temperature in degrees Celsius, rounded to a tenth.
     pub(super) fn celsius(&self) -> f64 {
         (self.celsius * 10.0).round() / 10.0
     }
 }
 
-/// The first and the last page that an I/O touches.
+/// Returns the first and the last page that an I/O touches.
 #[inline(always)]
 fn pages(io: &Drawn) -> (u32, u32) {
     let last = io.offset + u64::from(io.size.max(1)) - 1;

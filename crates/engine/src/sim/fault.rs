@@ -1,54 +1,55 @@
-//! Faults that a simulated drive can be given, to test what stands above it.
+//! Faults of a simulated drive, to test the layers above it.
 
 use steadfast_domain::Nanos;
 
-/// A fault of the drive. I/Os are counted from the drive's making, from 1.
+/// A fault of the drive. I/Os are counted from 1, and virtual time from 0, since the drive was
+/// created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimFault {
-    /// Every n-th I/O fails with an I/O error (errno 5); 0 is 1.
+    /// Every n-th I/O fails with an I/O error (errno 5); 0 means 1.
     FailEvery(u64),
-    /// After this many I/Os the drive is gone for good.
+    /// The drive is gone for good after this many I/Os.
     GoneAfter(u64),
-    /// At this virtual time after its making the drive is gone for good.
+    /// The drive is gone for good at this virtual time.
     GoneAt(Nanos),
-    /// From `above` degrees Celsius on, until it has cooled to `below`, programs
-    /// take this many percent longer; its log tells of it.
+    /// From `above` degrees Celsius until it has cooled to `below`, programs are slower by a
+    /// percentage. The drive's log counts this.
     Throttles {
-        /// Where it begins.
+        /// Temperature in degrees Celsius at which throttling starts.
         above: u8,
-        /// Where it ends.
+        /// Temperature in degrees Celsius at which it ends.
         below: u8,
-        /// Percent.
+        /// Additional duration of programs, in percent.
         slower_percent: u32,
     },
-    /// This I/O is never answered and none behind it: the step hangs, in real
-    /// time, until it is stopped.
+    /// Neither this I/O nor any later one completes: the step hangs, in real time, until it is
+    /// stopped.
     HangAt(u64),
-    /// From this virtual time after its making on, the drive completes nothing for a while:
-    /// what would complete then completes so much later.
+    /// From a virtual time on, the drive completes nothing for a while: I/Os that would complete
+    /// in that time complete later by its length.
     Freezes {
-        /// Where it begins.
+        /// Virtual time at which the freeze starts.
         at: Nanos,
-        /// How long it lasts.
+        /// Length of the freeze.
         lasts: Nanos,
     },
-    /// Programs take this many percent longer with every GiB that the host
-    /// writes, so that no performance is ever steady. With 10, any five rounds
-    /// of a write-intensive procedure slope by more than a tenth.
+    /// Programs slow down with every GiB that the host writes, so that performance is never
+    /// steady. With 10 percent per GiB, any five rounds of a write-intensive procedure have a
+    /// slope of more than a tenth.
     NeverSteady {
-        /// Percent per GiB.
+        /// Additional duration of programs, in percent per GiB written.
         slower_percent_per_gib: u32,
     },
 }
 
-/// How often and how long a drive has throttled since it was made.
+/// Number and total duration of throttling events since the drive was created.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Throttling {
     pub(super) events: u64,
     pub(super) nanos: u64,
 }
 
-/// What becomes of an I/O.
+/// Outcome of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Completes,
@@ -57,12 +58,12 @@ pub(super) enum Fate {
     Hangs,
 }
 
-/// The fault and how near it is: one comparison per I/O.
+/// Fault state of a drive. An I/O costs one comparison.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fates {
     fault: Option<SimFault>,
     issued: u64,
-    /// The number of the next I/O that does not simply complete.
+    /// Number of the next I/O that is affected by the fault.
     next: Option<u64>,
     is_throttled: bool,
     throttling: Throttling,
@@ -82,18 +83,18 @@ impl Fates {
         self.fault = Some(fault);
     }
 
-    /// Counts an I/O and tells its fate.
+    /// Counts an I/O and returns its outcome.
     #[inline(always)]
     pub(super) fn of_next(&mut self) -> Fate {
         self.issued += 1;
         match self.next {
-            Some(next) if self.issued >= next => self.fated(),
+            Some(next) if self.issued >= next => self.fate_by_fault(),
             _ => Fate::Completes,
         }
     }
 
     #[cold]
-    fn fated(&mut self) -> Fate {
+    fn fate_by_fault(&mut self) -> Fate {
         match self.fault {
             Some(SimFault::FailEvery(every)) => {
                 self.next = Some(self.issued + every.max(1));
@@ -105,7 +106,7 @@ impl Fates {
         }
     }
 
-    /// When an I/O completes that would complete at `done`.
+    /// Returns the time at which an I/O completes that would complete at `done` without a freeze.
     #[inline(always)]
     pub(super) fn thawed(&self, done: u64) -> u64 {
         match self.fault {
@@ -116,8 +117,8 @@ impl Fates {
         }
     }
 
-    /// How much longer programs take after this many bytes of writes, at this
-    /// temperature.
+    /// Returns the factor for the duration of programs after this many bytes of host writes, in
+    /// the current throttling state.
     pub(super) fn wear(&self, host_bytes: u64) -> f64 {
         match self.fault {
             Some(SimFault::NeverSteady { slower_percent_per_gib }) => {
@@ -131,7 +132,7 @@ impl Fates {
         }
     }
 
-    /// The temperature after `passed` nanoseconds more.
+    /// Updates throttling for the temperature after `passed` more nanoseconds.
     pub(super) fn feel(&mut self, celsius: f64, passed: u64) {
         let Some(SimFault::Throttles { above, below, .. }) = self.fault else { return };
         if self.is_throttled {
@@ -143,12 +144,12 @@ impl Fates {
         }
     }
 
-    /// What its log tells; `None` where it keeps none.
+    /// Returns the drive's throttling log; `None` if it keeps none.
     pub(super) fn throttling(&self) -> Option<Throttling> {
         matches!(self.fault, Some(SimFault::Throttles { .. })).then_some(self.throttling)
     }
 
-    /// When the drive goes, in virtual time.
+    /// Returns the virtual time at which the drive is gone; `u64::MAX` if never.
     pub(super) fn gone_at(&self) -> u64 {
         match self.fault {
             Some(SimFault::GoneAt(at)) => at.0,

@@ -1,47 +1,46 @@
 //! Dies, channels and the write buffer, as clocks.
 //!
-//! Every resource is a clock that says until when it has work; work moves the
-//! clock on, and an operation is done when all the clocks that it needed are.
-//! Work enters a clock in the order of its arrival, so no resource ever stands
-//! idle while it has work, and none does two things at once.
+//! Every resource is a clock with the time until which it has work. Work advances the clock, and
+//! an operation is done when all clocks that it needed have passed it. Work enters a clock in
+//! order of arrival, so no resource is idle while it has work, and none does two things at once.
 //!
-//! Reads go before programs and erases that a die has not begun: a read waits
-//! for the operation in progress and for earlier reads, and delays everything
-//! else on the die by its own time.
+//! Reads go before programs and erases that a die has not begun: a read waits for the operation
+//! in progress and for earlier reads, and delays everything else on the die by its own duration.
 
 use super::mapping::{Flash, Writer};
 use super::spec::DriveSpec;
 use crate::draw::Random;
 use steadfast_domain::step::mix64;
 
-/// Dies of a drive at most: a read keeps a bit for every die it touches.
+/// Maximum number of dies of a drive: a read keeps a bit for every die it touches.
 const MOST_DIES: usize = 64;
 
-/// Program times differ by this part of the mean, up or down.
+/// Largest deviation of program times from their mean, as a share of it.
 const PROGRAM_SPREAD: f64 = 0.08;
 
-/// Read times differ by this part of the mean, up or down.
+/// Largest deviation of read times from their mean, as a share of it.
 const READ_SPREAD: f64 = 0.15;
 
-/// Drives are a little faster or slower from one spell to the next.
+/// Length of a spell in nanoseconds, and the largest deviation of a drive's durations in a spell
+/// from the specified ones, as a share of them.
 const SPELL_NS: u64 = 20_000_000_000;
 const SPELL_SPREAD: f64 = 0.012;
 
-/// When a die is done with what it was given.
+/// Times at which a die finishes its work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Die {
-    /// All of its work.
+    /// End of all of its work.
     busy: u64,
-    /// Its reads.
+    /// End of its reads.
     read: u64,
-    /// An erase, from when to when.
+    /// Start and end of an erase.
     erase: (u64, u64),
 }
 
-/// How long operations take at present.
+/// Current durations of operations, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    /// The shortest read, and by how much others may be longer.
+    /// Shortest read, and the longest addition to it.
     read: u64,
     read_jitter: u64,
     program: u64,
@@ -50,7 +49,7 @@ pub(super) struct Times {
     transfer: u64,
     /// Controller time of a command.
     pub(super) command: u64,
-    /// Link time of 1024 bytes.
+    /// Time of 1024 bytes on the host link.
     pub(super) kib: u64,
 }
 
@@ -63,17 +62,17 @@ struct Share {
 
 #[derive(Debug)]
 pub(super) struct Dies {
-    /// When the operation in hand reaches the flash.
+    /// Time at which the current operation reaches the flash.
     pub(super) now: u64,
-    /// When the last program of the operation in hand ends.
+    /// Time at which the last program of the current operation ends.
     pub(super) programmed: u64,
     pub(super) times: Times,
     dies: Box<[Die]>,
     channels: Box<[u64]>,
     unit_bits: u32,
-    /// The ends of the programs of the units that were last in the buffer.
+    /// End times of the programs of the units that entered the buffer last.
     buffer: Box<[u64]>,
-    /// Units that ever entered the buffer.
+    /// Number of units that ever entered the buffer.
     units: u64,
     shares: [Share; MOST_DIES],
     touched: u64,
@@ -101,18 +100,18 @@ impl Dies {
         }
     }
 
-    /// When every die is done with everything.
+    /// Returns the time at which every die has finished its work.
     pub(super) fn busy_until(&self) -> u64 {
         self.dies.iter().map(|die| die.busy).max().unwrap_or(0)
     }
 
-    /// The end of the last program of the units in the buffer.
+    /// Returns the time at which the last program of a buffered unit ends.
     pub(super) fn buffer_empty_at(&self) -> u64 {
         self.buffer.iter().copied().max().unwrap_or(0)
     }
 
-    /// Whether a page of the open superblock still is in the buffer: `next` is
-    /// the page that will be written next.
+    /// Returns true if a page of the open superblock is still in the buffer; `next` is the page
+    /// that will be written next.
     #[inline]
     pub(super) fn is_buffered(&self, page: u32, next: u32) -> bool {
         let age = u64::from((next >> self.unit_bits) - (page >> self.unit_bits));
@@ -139,7 +138,7 @@ impl Dies {
         }
     }
 
-    /// Reads the wanted pages from `now` on; returns when the last of them has
+    /// Reads the noted pages from `now` on. Returns the time at which the last of them has
     /// crossed its channel.
     #[inline]
     pub(super) fn read_wanted(&mut self) -> u64 {
@@ -168,13 +167,13 @@ impl Dies {
         (self.dies[index].read + transfer).max(channel_done)
     }
 
-    /// How much longer a read that comes at `begin` waits for the program or
-    /// erase in progress. When a program began is not kept; that a read finds
-    /// it at any moment of its course is equally likely.
+    /// Returns how much longer a read that arrives at `begin` waits for the program or erase in
+    /// progress. The start of a program is not kept, so a read meets it at a uniformly random
+    /// point of its course.
     #[inline]
     fn in_progress(&mut self, index: usize, begin: u64) -> u64 {
         let die = &self.dies[index];
-        // Behind other reads the die has not begun anything else.
+        // Behind other reads, the die has not begun anything else.
         if die.busy <= begin || die.read > self.now {
             return 0;
         }
@@ -186,7 +185,7 @@ impl Dies {
         left.min(self.chance(self.times.program))
     }
 
-    /// A random time below this one.
+    /// Returns a random time below `below`.
     #[inline(always)]
     fn chance(&mut self, below: u64) -> u64 {
         ((u128::from(self.random.next()) * u128::from(below)) >> 64) as u64
@@ -253,7 +252,7 @@ impl Flash for Dies {
 }
 
 impl Times {
-    /// A drive's times. `slowness` stretches everything, `wear` programs alone.
+    /// Returns a drive's durations; `slowness` scales all of them, `wear` only programs.
     fn of(spec: &DriveSpec, slowness: f64, wear: f64) -> Self {
         let scaled = |ns: u32, by: f64| (f64::from(ns) * by).round() as u64;
         let program = slowness * wear;
@@ -269,7 +268,7 @@ impl Times {
         }
     }
 
-    /// The times of the spell that `now` lies in, and when it ends.
+    /// Returns the durations in the spell that contains `now`, and the end of that spell.
     pub(super) fn at(spec: &DriveSpec, seed: u64, now: u64, wear: f64) -> (Self, u64) {
         let spell = now / SPELL_NS;
         let chance = mix64(seed ^ mix64(spell)) as f64 / u64::MAX as f64;

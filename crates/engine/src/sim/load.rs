@@ -1,4 +1,4 @@
-//! A load as it runs: drawn, issued, completed, counted, in virtual time.
+//! A running load in virtual time: its I/Os are drawn, issued, completed and counted.
 
 use super::calendar::Calendar;
 use super::drive::Drive;
@@ -12,50 +12,50 @@ use std::sync::Arc;
 use steadfast_domain::measurement::{self, Fault, Interval, Silence};
 use steadfast_domain::{Bytes, Load, Nanos, Op, Stimulus};
 
-/// A step is void after this many failed I/Os.
+/// Number of failed I/Os after which a step is void.
 pub(super) const FAULT_LIMIT: u64 = 100;
 
-/// Failed I/Os that are kept one by one.
+/// Maximum number of failed I/Os kept one by one.
 const FAULTS_KEPT: usize = 32;
 
-/// What Linux calls an I/O error.
+/// Error number of an I/O error on Linux.
 const EIO: i32 = 5;
 
-/// I/Os between two looks at whether to stop.
+/// Number of I/Os between two checks for a stop.
 pub(super) const STOP_EVERY: u32 = 1024;
 
 const SECOND: u64 = Nanos::SECOND.0;
 
-/// A shorter interval counts as partial.
+/// A shorter interval, in nanoseconds, is marked partial.
 const WHOLE_INTERVAL: u64 = SECOND * 95 / 100;
 
-/// Why a load's advance ended.
+/// Why advancing a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// The time was reached.
+    /// The requested time was reached.
     Reached,
-    /// The load did all it was to do, and its last I/O completed.
+    /// The load has done all its work, and its last I/O has completed.
     Complete,
-    /// Somebody asked to stop.
+    /// A stop was requested.
     Stopped,
-    /// Too many I/Os failed.
+    /// Too many I/Os have failed.
     Faulty,
-    /// The drive does not answer an I/O.
+    /// The drive does not complete an I/O.
     Hangs,
     /// The drive is gone.
     Gone,
-    /// The script cannot go on.
+    /// The script failed.
     Failed,
 }
 
 /// An outstanding I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outstanding {
-    /// When it was issued; when it was due, where the load has a pace.
+    /// Time at which it was issued or, if the load has a pace, due.
     pub(super) since: u64,
     pub(super) offset: u64,
     pub(super) size: u32,
-    /// Bytes by which it is shorter than its stream's size.
+    /// Bytes by which it is shorter than its stream's transfer size.
     pub(super) short: u32,
     pub(super) stream: u32,
     pub(super) op: Op,
@@ -63,7 +63,7 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
-    /// In a slot that has had no I/O yet.
+    /// Content of a slot that has had no I/O yet.
     pub(super) const NONE: Outstanding = Outstanding {
         since: 0,
         offset: 0,
@@ -75,7 +75,7 @@ impl Outstanding {
     };
 }
 
-/// What a load runs on.
+/// The drive that a load runs on, its faults, and the stop flag.
 pub(super) struct SimContext<'a> {
     pub(super) drive: &'a mut Drive,
     pub(super) fates: &'a mut Fates,
@@ -87,31 +87,32 @@ pub(super) struct RunningLoad {
     stimulus: Stimulus,
     plan: Arc<DrawPlan>,
     drawers: Vec<Drawer>,
-    /// What they draw with, where that is not the stimulus's own seed.
+    /// Seed in use, if it is not the stimulus's own.
     pub(super) seed: Option<u64>,
     pacer: Pacer,
     calendar: Calendar,
     slots: Box<[Outstanding]>,
     free: Vec<usize>,
     now: u64,
-    /// Since when nothing is outstanding, while that is so.
+    /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
-    /// When its ramp is over.
+    /// Time at which the ramp ends.
     pub(super) measured_from: u64,
-    /// When it is complete, where time limits it.
+    /// Time at which the load is complete; `None` if no time limit applies.
     pub(super) ends_at: Option<u64>,
-    /// What may still be issued.
+    /// I/Os and bytes that may still be issued.
     left_ios: u64,
     left_bytes: u64,
     until_stop: u32,
-    /// Its first stream's place among those of all loads that run at once.
+    /// Index of its first stream among the streams of all loads that run at once.
     first_stream: u32,
-    /// Others run at the same time: when the drive rests is not for this one to say.
+    /// Whether other loads run at the same time: then this one does not decide when the drive is
+    /// idle.
     is_accompanied: bool,
 }
 
 impl RunningLoad {
-    /// Begins a load at `now`, all its slots free.
+    /// Starts a load at `now` with all slots free.
     pub(super) fn begin(stimulus: &Stimulus, plan: DrawPlan, start: &Start, now: u64) -> Self {
         let plan = Arc::new(plan.going_on_from(&start.cursors));
         let seed = start.seed(stimulus.seed);
@@ -144,17 +145,17 @@ impl RunningLoad {
         }
     }
 
-    /// The same as one of several at once; its streams are counted from this one on.
+    /// Makes it one of several loads at once, whose streams start at index `first_stream`.
     pub(super) fn accompanied(self, first_stream: u32) -> Self {
         RunningLoad { first_stream, is_accompanied: true, ..self }
     }
 
-    /// Whether nothing is outstanding.
+    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.calendar.first().is_none()
     }
 
-    /// When it does something next; now, where it has nothing more to do.
+    /// Returns the time of the load's next event; the current time if it has nothing more to do.
     pub(super) fn next_event(&self) -> u64 {
         let completion = self.calendar.first().map(|(done, _)| done);
         let may = self.may_issue() && !self.free.is_empty();
@@ -164,14 +165,14 @@ impl RunningLoad {
         completion.into_iter().chain(issue).min().unwrap_or(nothing)
     }
 
-    /// The drive rests while this load has nothing outstanding.
+    /// Lets the drive collect garbage while this load has nothing outstanding.
     fn rest(&self, to: u64, context: &mut SimContext) {
         if !self.is_accompanied {
             context.drive.rest(self.idle_since, to);
         }
     }
 
-    /// The virtual time that it has reached.
+    /// Returns the virtual time that the load has reached.
     pub(super) fn now(&self) -> u64 {
         self.now
     }
@@ -180,7 +181,7 @@ impl RunningLoad {
         &self.plan
     }
 
-    /// Waits for what is outstanding when the load has ended.
+    /// Completes the I/Os that are outstanding at the end of the load.
     pub(super) fn drain(&mut self, window: &mut Window) {
         while let Some((done, slot)) = self.calendar.first() {
             self.now = self.now.max(done);
@@ -190,7 +191,7 @@ impl RunningLoad {
         }
     }
 
-    /// Runs up to `to`; what completes at `to` belongs to what comes then.
+    /// Runs up to `to`; an I/O that completes exactly at `to` belongs to the next call.
     pub(super) fn advance(
         &mut self,
         to: u64,
@@ -227,7 +228,7 @@ impl RunningLoad {
         }
     }
 
-    /// Looks at the flag now and then.
+    /// Checks for a stop once every [`STOP_EVERY`] I/Os.
     #[inline(always)]
     fn is_to_stop(&mut self, stop: &Stop) -> bool {
         self.until_stop -= 1;
@@ -252,7 +253,7 @@ impl RunningLoad {
         }
     }
 
-    /// Issues what is due before the next completion, in free slots.
+    /// Issues the I/Os that are due before the next completion, as long as slots are free.
     fn issue_due(
         &mut self,
         to: u64,
@@ -285,7 +286,7 @@ impl RunningLoad {
         None
     }
 
-    /// Nothing is outstanding: the load is over, or the next I/O is due later.
+    /// Handles the time without outstanding I/Os: the load is over, or the next I/O is due later.
     fn pass_idle_time(&mut self, to: u64, context: &mut SimContext) -> Pause {
         if !self.may_issue() {
             return Pause::Complete;
@@ -322,8 +323,8 @@ impl RunningLoad {
         None
     }
 
-    /// Takes an I/O off what is left; the last one before a limit in bytes may
-    /// have to be shorter. Returns by how much.
+    /// Subtracts an I/O from what is left. The last one before a limit in bytes may have to be
+    /// shortened; returns by how many bytes.
     #[inline(always)]
     fn book(&mut self, io: &mut Drawn) -> u32 {
         self.left_ios -= 1;
@@ -334,7 +335,7 @@ impl RunningLoad {
         short
     }
 
-    /// Counts a completed I/O; `false` when too many failed.
+    /// Counts a completed I/O. Returns false if too many have failed.
     #[inline]
     fn complete(&mut self, slot: usize, window: &mut Window) -> bool {
         let io = self.slots[slot];
@@ -344,12 +345,13 @@ impl RunningLoad {
             window.account.count(io.stream, self.now - io.since);
             return true;
         }
-        self.complete_oddly(&io, window)
+        self.complete_slow_path(&io, window)
     }
 
-    /// What failed is given back to what is left.
+    /// Counts an I/O that failed, was shortened or is not measured. A failed one no longer counts
+    /// toward the load's limits.
     #[cold]
-    fn complete_oddly(&mut self, io: &Outstanding, window: &mut Window) -> bool {
+    fn complete_slow_path(&mut self, io: &Outstanding, window: &mut Window) -> bool {
         if !io.fails && self.now >= self.measured_from {
             window.account.count_short(io.stream, self.now - io.since, u64::from(io.short));
             return true;
@@ -364,7 +366,7 @@ impl RunningLoad {
     }
 }
 
-/// I/Os that completed in a ramp or after the end, by operation.
+/// I/Os completed in a ramp or after the end, by operation.
 #[derive(Debug, Default)]
 pub(super) struct Unmeasured([(u64, u64); Op::ALL.len()]);
 
@@ -377,7 +379,7 @@ impl Unmeasured {
         }
     }
 
-    /// The operations of which there were any.
+    /// Returns the operations that had any.
     pub(super) fn parts(&self) -> Vec<measurement::Unmeasured> {
         let part = |op: Op| {
             let (ios, bytes) = self.0[op as usize];
@@ -387,18 +389,18 @@ impl Unmeasured {
     }
 }
 
-/// What one step measures of a load.
+/// Measurement of one step of a load.
 pub(super) struct Window {
     account: Account,
     pub(super) meter: Meter,
     begin: u64,
-    /// Beginning of the open interval.
+    /// Start of the open interval.
     open: u64,
     pub(super) fault_count: u64,
     pub(super) faults: Vec<Fault>,
     pub(super) unmeasured: Unmeasured,
     pub(super) silences: Vec<Silence>,
-    /// Since when I/Os are outstanding and none has completed.
+    /// Time since when I/Os are outstanding and none has completed.
     quiet_since: u64,
 }
 
@@ -421,12 +423,12 @@ impl Window {
         }
     }
 
-    /// When the measurement began, in the drive's time.
+    /// Returns the virtual time at which the measurement began.
     pub(super) fn begin(&self) -> u64 {
         self.begin
     }
 
-    /// When the open interval is to be closed.
+    /// Returns the virtual time at which the open interval ends.
     pub(super) fn closes_at(&self) -> u64 {
         self.open + SECOND
     }
@@ -444,18 +446,18 @@ impl Window {
         }
     }
 
-    /// Adds what was outstanding when the load ended to the step's totals.
+    /// Adds the I/Os that were outstanding when the load ended to the step's totals.
     pub(super) fn add_outstanding(&mut self) {
         self.meter.add(&mut self.account, 0);
     }
 
-    /// The drive gets I/Os again after a time without any.
+    /// Notes that the drive gets I/Os again after a time without any.
     pub(super) fn end_idle_time(&mut self, now: u64) {
         self.quiet_since = now;
     }
 
-    /// An I/O has completed, or the step is cut while I/Os are outstanding: the time without a
-    /// completion before it is kept if it is long enough.
+    /// Notes that an I/O has completed, or that the step is cut while I/Os are outstanding. The
+    /// time without a completion before it is recorded if it is long enough.
     #[inline]
     pub(super) fn note_completion(&mut self, now: u64) {
         let from = self.quiet_since.max(self.begin);
@@ -466,7 +468,7 @@ impl Window {
         self.quiet_since = now;
     }
 
-    /// Closes the open interval at `now`, unless it has no length.
+    /// Closes the open interval at `now`; `None` if it has no length and no I/O.
     pub(super) fn close(&mut self, now: u64) -> Option<&Interval> {
         let (begin, end) = (self.open - self.begin, now.saturating_sub(self.begin));
         if end <= begin && self.account.ios() == 0 {

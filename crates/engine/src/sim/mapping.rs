@@ -1,86 +1,85 @@
-//! The flash translation layer: which physical page holds which logical page,
-//! and the garbage collector that keeps free superblocks at hand.
+//! The flash translation layer: which physical page holds which logical page, and the garbage
+//! collector that keeps superblocks free.
 //!
-//! Page-mapped. Writes go to one open superblock, pages that the collector
-//! moves to another. The victim is the closed superblock with the fewest valid
-//! pages (greedy: the optimal choice for uniform random writes, Yang, Misra and
-//! Rubenstein, SIGMETRICS PER 43, 2015). While free superblocks are short, the
-//! collector moves pages in proportion to what the host writes, so that it
-//! shares the dies with it instead of stopping it.
+//! Page-mapped. Host writes go to one open superblock, pages that the collector moves to another.
+//! The victim is the closed superblock with the fewest valid pages (greedy: the optimal choice
+//! for uniform random writes, Yang, Misra and Rubenstein, SIGMETRICS PER 43, 2015). While free
+//! superblocks are short, the collector moves pages in proportion to the host's writes, so that
+//! it shares the dies with the host instead of stopping it.
 
 use super::spec::DriveSpec;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// No physical page, or no logical one.
+/// Marks an unmapped logical page, and a physical page without data.
 pub(super) const UNMAPPED: u32 = u32::MAX;
 
-/// Added to the valid count of a superblock that is free, open or being
-/// collected, so that one comparison leaves it out of the search for a victim.
+/// Added to the valid count of a superblock that is free, open or being collected, so that one
+/// comparison excludes it from the search for a victim.
 const NOT_CLOSED: i16 = 1 << 14;
 
-/// The search for a victim looks at this many counts at a time.
+/// Number of counts that the search for a victim compares at a time.
 const STRIDE: usize = 64;
 
-/// Whose pages a program carries.
+/// Origin of the pages in a program operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writer {
     Host,
     Collector,
 }
 
-/// The flash that the mapping commands, told in the order of the commands.
+/// Flash operations that the mapping issues, in order.
 pub(super) trait Flash {
     /// Waits until the write buffer has room for one program unit.
     fn admit(&mut self);
     /// Reads a page that the collector moves.
     fn read(&mut self, page: u32);
-    /// Programs the unit whose last page this is.
+    /// Programs the unit that ends with this page.
     fn program(&mut self, page: u32, writer: Writer);
     /// Erases a superblock on every die.
     fn erase(&mut self);
 }
 
-/// An open superblock: its next page and the page after its last.
+/// An open superblock: its next page, and the page after its last.
 #[derive(Debug, Clone, Copy, Default)]
 struct Frontier {
     next: u32,
     end: u32,
 }
 
-/// A superblock that is being emptied.
+/// A superblock being collected.
 #[derive(Debug, Clone, Copy)]
 struct Victim {
     superblock: u32,
-    /// The next page to look at.
+    /// Next page to check.
     next: u32,
     /// Valid pages when it was chosen.
     valid: u32,
 }
 
-/// Where every logical page is.
+/// The map from logical to physical pages.
 #[derive(Debug)]
 pub(super) struct Mapping {
     page_bits: u32,
     unit_pages: u32,
-    /// The physical page of every logical page.
+    /// Physical page of every logical page.
     physical: Box<[u32]>,
-    /// The logical page that was last written to every physical page.
+    /// Logical page last written to every physical page.
     logical: Box<[u32]>,
-    /// Valid pages of every superblock. An open one counts as full from the
-    /// beginning, so that only invalidation has to touch it.
+    /// Valid pages of every superblock. An open one counts as full from the start, so that only
+    /// invalidation has to change its count.
     valid: Box<[i16]>,
     free: VecDeque<u32>,
     host: Frontier,
     collector: Frontier,
     victim: Option<Victim>,
-    /// Pages that the collector owes, in parts of a victim's invalid pages.
+    /// Pages that the collector has yet to move, times the victim's invalid pages.
     debt: u32,
-    /// Below this many free superblocks the collector works beside the host.
+    /// Below this many free superblocks the collector works alongside the host.
     free_low: usize,
-    /// Up to this many free superblocks it works while the drive is idle.
+    /// Below this many free superblocks it works while the drive is idle.
     free_idle: usize,
-    /// Pages programmed since the drive was made.
+    /// Pages programmed since the drive was created.
     programmed: u64,
 }
 
@@ -107,7 +106,7 @@ impl Mapping {
         mapping
     }
 
-    /// Brings the state back in which nothing was ever written.
+    /// Restores the state in which nothing was ever written.
     pub(super) fn purge(&mut self) {
         self.physical.fill(UNMAPPED);
         self.logical.fill(UNMAPPED);
@@ -124,19 +123,19 @@ impl Mapping {
         self.programmed
     }
 
-    /// The physical page of a logical page.
+    /// Returns the physical page of a logical page.
     #[inline(always)]
     pub(super) fn lookup(&self, logical: u32) -> u32 {
         self.physical[logical as usize]
     }
 
-    /// The physical pages of consecutive logical pages.
+    /// Returns the physical pages of consecutive logical pages.
     #[inline(always)]
     pub(super) fn lookup_run(&self, first: u32, count: u32) -> &[u32] {
         &self.physical[first as usize..first as usize + count as usize]
     }
 
-    /// The written pages of the superblock that takes the host's writes.
+    /// Returns the written pages of the superblock that is open for host writes.
     #[inline(always)]
     pub(super) fn host_open(&self) -> Range<u32> {
         self.host.end.saturating_sub(1 << self.page_bits)..self.host.next
@@ -151,14 +150,14 @@ impl Mapping {
         self.host = self.place(self.host, logical, Writer::Host, flash);
     }
 
-    /// Takes a page off the map: what held it is garbage at once.
+    /// Unmaps a logical page; its physical page becomes invalid at once.
     #[inline]
     pub(super) fn discard(&mut self, logical: u32) {
         let old = std::mem::replace(&mut self.physical[logical as usize], UNMAPPED);
         self.invalidate(old);
     }
 
-    /// Programs an unfinished unit of the host's now, the rest of it blank.
+    /// Programs an unfinished unit of host pages now, padded with blank pages.
     pub(super) fn finish_unit(&mut self, flash: &mut impl Flash) {
         while self.host.next & (self.unit_pages - 1) != 0 {
             let page = self.host.next;
@@ -168,13 +167,13 @@ impl Mapping {
         }
     }
 
-    /// Whether the collector has something worth doing while the drive is idle.
+    /// Returns true if the collector has work to do while the drive is idle.
     pub(super) fn wants_rest(&self) -> bool {
         self.victim.is_some() || self.free.len() < self.free_idle
     }
 
-    /// Empties one superblock to the end. `false` where none is worth it: the
-    /// best has less than a sixteenth to gain.
+    /// Collects one superblock completely. Returns false if none is worth it: the best has less
+    /// than a sixteenth of its pages invalid.
     pub(super) fn collect_one(&mut self, flash: &mut impl Flash) -> bool {
         if self.victim.is_none() && !self.choose_victim() {
             return false;
@@ -187,15 +186,15 @@ impl Mapping {
         true
     }
 
-    /// Room for a unit of the host's: in the buffer, and on flash.
+    /// Makes room for a unit of host pages, in the buffer and on flash.
     fn begin_unit(&mut self, flash: &mut impl Flash) {
         flash.admit();
         if self.free.len() < self.free_low {
-            self.collect_beside_host(flash);
+            self.collect_with_host(flash);
         }
         if self.host.next == self.host.end {
-            // The last free superblock belongs to the collector: without it
-            // nothing could ever be freed again.
+            // The last free superblock is reserved for the collector: without it nothing could be
+            // freed again.
             while self.free.len() < 2 && (self.victim.is_some() || self.choose_victim()) {
                 self.collect_to_end(flash);
             }
@@ -203,9 +202,9 @@ impl Mapping {
         }
     }
 
-    /// Moves as many pages as the host's next unit will cost: `valid` moves free
-    /// what `full - valid` host pages fill. Twice as many when falling behind.
-    fn collect_beside_host(&mut self, flash: &mut impl Flash) {
+    /// Moves as many pages as the host's next unit will cost: moving `valid` pages frees room for
+    /// `full - valid` host pages. Moves twice as many when falling behind.
+    fn collect_with_host(&mut self, flash: &mut impl Flash) {
         if self.victim.is_none() && !self.choose_victim() {
             return;
         }
@@ -225,7 +224,7 @@ impl Mapping {
         }
     }
 
-    /// Moves the victim's next valid page; erases the victim behind its last.
+    /// Moves the victim's next valid page, and erases the victim after its last.
     fn collect_page(&mut self, flash: &mut impl Flash) {
         let Some(mut victim) = self.victim else { return };
         if self.valid[victim.superblock as usize] > NOT_CLOSED {
@@ -245,7 +244,8 @@ impl Mapping {
         }
     }
 
-    /// The first page from `page` on that still holds its logical page.
+    /// Returns the first page from `page` on that still holds its logical page, and that logical
+    /// page.
     fn next_valid(&self, mut page: u32) -> (u32, u32) {
         loop {
             let logical = self.logical[page as usize];
@@ -256,8 +256,8 @@ impl Mapping {
         }
     }
 
-    /// Makes the closed superblock with the fewest valid pages the victim;
-    /// `false` where all closed ones are full.
+    /// Makes the closed superblock with the fewest valid pages the victim. Returns false if all
+    /// closed superblocks are full.
     fn choose_victim(&mut self) -> bool {
         let full = 1 << self.page_bits;
         let mut fewest = full;
@@ -305,7 +305,7 @@ impl Mapping {
         self.filled(frontier, writer, flash)
     }
 
-    /// The frontier behind the page that was just filled.
+    /// Returns the frontier after the page that was just filled.
     #[inline(always)]
     fn filled(&mut self, frontier: Frontier, writer: Writer, flash: &mut impl Flash) -> Frontier {
         let page = frontier.next;
@@ -333,7 +333,7 @@ pub(super) mod tests {
     use super::*;
     use crate::draw::Random;
 
-    /// Flash without clocks.
+    /// Flash that takes no time.
     struct Silent;
 
     impl Flash for Silent {
@@ -344,7 +344,7 @@ pub(super) mod tests {
     }
 
     impl Mapping {
-        /// Everything that must hold between two commands.
+        /// Checks the invariants that hold between two commands.
         pub(in super::super) fn assert_sound(&self) {
             let pages = 1usize << self.page_bits;
             let mut counts = vec![0; self.valid.len()];
@@ -379,7 +379,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A drive of 32 superblocks of user data and `spare` more.
+    /// Returns a drive of 32 superblocks of user data and `spare` more.
     fn tiny(spare: u32, unit_pages: u32) -> DriveSpec {
         let mut spec = drive("small").unwrap().clone();
         spec.superblock_pages = 64;
@@ -440,11 +440,11 @@ pub(super) mod tests {
         mapping.assert_sound();
     }
 
-    /// Write amplification of greedy collection under uniform random writes of
-    /// single pages: X. Luojie and B. M. Kurkoski, "An Improved Analytic
-    /// Expression for Write Amplification in NAND Flash", arXiv:1110.4245. With
-    /// a = physical / logical pages, the valid part u of a victim satisfies
-    /// u = exp(-a (1 - u)); the other solution, u = 1, is none.
+    /// Returns the write amplification of greedy collection under uniform random writes of single
+    /// pages: X. Luojie and B. M. Kurkoski, "An Improved Analytic Expression for Write
+    /// Amplification in NAND Flash", arXiv:1110.4245. With a = physical / logical pages, the
+    /// valid share u of a victim satisfies u = exp(-a (1 - u)); the trivial solution u = 1 does
+    /// not count.
     pub(in super::super) fn expected_amplification(a: f64) -> f64 {
         let mut u: f64 = 0.0;
         for _ in 0..100_000 {
@@ -476,8 +476,7 @@ pub(super) mod tests {
             };
             write(6 * pages);
             let measured = write(3 * pages);
-            // The free superblocks that are kept back, and half of each open
-            // one, never hold garbage.
+            // The reserved free superblocks, and half of each open one, never hold invalid pages.
             let usable = f64::from(spec.superblocks - 5) / 800.0;
             let expected = expected_amplification(usable);
             let error = measured / expected - 1.0;

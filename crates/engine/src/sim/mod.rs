@@ -1,14 +1,14 @@
-//! An SSD in virtual time: a flash translation layer over dies, channels and a
-//! write buffer, driven by the same loads as a real device.
+//! An SSD in virtual time: a flash translation layer over dies, channels and a write buffer,
+//! driven by the same loads as a real device.
 //!
-//! It is there to try procedures and reports on a drive that behaves like one
-//! (fresh out of the box, transition, steady state, recovery when idle) within
-//! seconds and with the same result every time. It is a model: its numbers say
-//! nothing about any product. `docs/sim.md` tells what it has and what it lacks.
+//! It serves to try procedures and reports within seconds, and with the same result every time,
+//! on a drive that behaves like an SSD (fresh out of the box, transition, steady state, recovery
+//! when idle). It is a model: its numbers say nothing about any product. `docs/sim.md` describes
+//! what it models and what it lacks.
 //!
-//! [`spec`] holds the named drives, [`mapping`] the translation layer, [`flash`]
-//! the clocks of dies and channels, [`drive`] the commands, [`load`] and
-//! [`calendar`] the closed or paced loop of I/Os, [`script`] one that is replayed.
+//! [`spec`] holds the named drives, [`mapping`] the translation layer, [`flash`] the clocks of
+//! dies and channels, [`drive`] the commands, [`load`] and [`calendar`] the closed or paced loop
+//! of I/Os, [`script`] the replay of a script.
 
 mod calendar;
 mod drive;
@@ -50,25 +50,25 @@ use steadfast_domain::{
     ScriptLoad, Step, Stimulus, Transport, WriteCache,
 };
 
-/// Virtual time begins on 2026-01-01 at 00:00:00 UTC.
+/// Start of virtual time: 2026-01-01 at 00:00:00 UTC.
 pub const VIRTUAL_EPOCH_UNIX_MS: u64 = 1_767_225_600_000;
 
-/// The smallest transfer.
+/// Smallest transfer in bytes.
 const SECTOR: u64 = 512;
 
-/// The longest transfer.
+/// Largest transfer.
 const LONGEST_TRANSFER: Bytes = Bytes::mib(64);
 
-/// Between two looks at whether a hanging step is to stop.
+/// Real time between two checks whether a hanging step was stopped.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// What the drive's counters were when a step's measurement began.
+/// Counters of the drive when a step's measurement began.
 struct Before {
     written: Written,
     log: Option<Throttling>,
 }
 
-/// A drive that exists in virtual time only.
+/// A drive in virtual time.
 #[derive(Debug)]
 pub struct SimulatedSsd {
     spec: DriveSpec,
@@ -76,14 +76,14 @@ pub struct SimulatedSsd {
     drive: Drive,
     fates: Fates,
     stop: Stop,
-    /// Virtual nanoseconds since it was made.
+    /// Virtual nanoseconds since the drive was created.
     clock: u64,
     running: Option<Running>,
 }
 
 impl SimulatedSsd {
-    /// A factory-new drive. With the same spec, seed and steps it does the same
-    /// thing to the nanosecond.
+    /// Creates a factory-new drive. The same spec, seed and steps give the same results to the
+    /// nanosecond.
     pub fn new(spec: &DriveSpec, seed: u64, stop: Stop) -> Self {
         let drive = Drive::new(spec, seed);
         let mut fates = Fates::default();
@@ -101,41 +101,41 @@ impl SimulatedSsd {
         }
     }
 
-    /// The same drive with a fault, in place of an earlier one.
+    /// Sets the drive's fault, which replaces an earlier one.
     #[must_use]
     pub fn with_fault(mut self, fault: SimFault) -> Self {
         self.fates.set(fault);
         self
     }
 
-    /// Its facts.
+    /// Returns the drive's identity and properties.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Virtual time since it was made.
+    /// Returns the virtual time since the drive was created.
     pub fn now(&self) -> Nanos {
         Nanos(self.clock)
     }
 
-    /// Virtual time as milliseconds since 1970 (UTC).
+    /// Returns the virtual time in milliseconds since 1970 (UTC).
     pub fn now_unix_ms(&self) -> u64 {
         unix_ms(self.clock)
     }
 
-    /// Its temperature, in degrees Celsius.
+    /// Returns the drive's temperature in degrees Celsius.
     pub fn temperature_celsius(&self) -> f64 {
         self.drive.celsius()
     }
 
-    /// Switches its volatile write cache. Ends a load that a cut left running.
+    /// Enables or disables the volatile write cache. Ends a load that a cut left running.
     pub fn set_write_cache(&mut self, state: WriteCache) {
         self.end_load();
         self.drive.set_write_cache(state);
         self.device.write_cache = Some(state);
     }
 
-    /// Forgets everything that was ever written, in virtual time.
+    /// Forgets all data; takes virtual time. Ends a load that a cut left running.
     pub fn purge(&mut self) -> Purge {
         self.end_load();
         let took = self.drive.purge();
@@ -144,7 +144,8 @@ impl SimulatedSsd {
         Purge { blank: Some(true), ..Purge::new(PurgeMethod::Simulated, Nanos(took)) }
     }
 
-    /// Lets virtual time pass without I/O; the drive collects garbage in it.
+    /// Lets virtual time pass without I/O, in which the drive collects garbage. Ends a load that
+    /// a cut left running.
     pub fn idle(&mut self, time: Nanos) {
         self.end_load();
         let to = self.clock.saturating_add(time.0);
@@ -153,7 +154,7 @@ impl SimulatedSsd {
         self.drive.warm(to);
     }
 
-    /// The load that a step continues, or its own.
+    /// Returns the load that a step continues, or a new one.
     fn load_for(
         &mut self,
         step: &Step,
@@ -168,14 +169,14 @@ impl SimulatedSsd {
             }
             Handover::New => self.end_load(),
         }
-        // What was to go on, and has been ended since, begins anew.
+        // A load that should be continued but has ended meanwhile starts again.
         prepared
             .map_or_else(|| self.prepare_load(&step.load), Ok)
             .and_then(|prepared| Running::begin(&step.load, prepared, start, self.clock))
             .map_err(|refusal| refusal.of(step))
     }
 
-    /// Runs a load up to a virtual time; `true` when it is complete.
+    /// Runs a load up to a virtual time. Returns true if it is complete.
     fn advance(
         &mut self,
         load: &mut Running,
@@ -214,7 +215,7 @@ impl SimulatedSsd {
         }
     }
 
-    /// The drive's own log since `earlier`, where it keeps one.
+    /// Returns the changes of the drive's own log since `earlier`; `None` if it keeps none.
     fn log_since(&self, earlier: Option<Throttling>) -> Option<LogDelta> {
         let (now, earlier) = (self.fates.throttling()?, earlier?);
         Some(LogDelta {
@@ -224,7 +225,7 @@ impl SimulatedSsd {
         })
     }
 
-    /// Waits, in real time, for somebody to lose patience.
+    /// Waits, in real time, until a stop is requested.
     fn hang(&self) -> Halt {
         while !self.stop.is_requested() {
             std::thread::sleep(PATIENCE);
@@ -232,7 +233,7 @@ impl SimulatedSsd {
         Halt::Stopped
     }
 
-    /// Lets a load's ramp pass.
+    /// Runs a load to the end of its ramp.
     fn pass_ramp(
         &mut self,
         load: &mut Running,
@@ -248,7 +249,7 @@ impl SimulatedSsd {
         Ok(())
     }
 
-    /// Runs a load until it is complete (`true`) or the step is cut.
+    /// Measures a load. Returns true when it is complete, false when the step is cut.
     fn measure(
         &mut self,
         load: &mut Running,
@@ -336,7 +337,7 @@ impl SimulatedSsd {
         }
     }
 
-    /// Waits for what a load that nobody measures any longer has outstanding.
+    /// Completes the outstanding I/Os of a load that is no longer measured.
     fn drain(&mut self, mut load: Running) {
         let mut unseen = Window::new(&load.load, self.clock);
         load.drain(&mut unseen);
@@ -370,7 +371,7 @@ impl SimulatedSsd {
         }
     }
 
-    /// Why this drive cannot take the I/Os that a script announces.
+    /// Returns why this drive cannot take the I/Os that a script announces.
     fn refuse_script(&self, script: &ScriptLoad) -> Option<String> {
         let (name, path, capacity) = (&script.name, &self.device.path, self.device.capacity);
         let unit = script.unit.0;
@@ -420,7 +421,7 @@ impl SimulatedSsd {
     }
 }
 
-/// Why a script broke off.
+/// Returns why a script failed, as the end of the run.
 fn failed(step: &Step, load: &Running) -> Halt {
     let error = match &load.course {
         Course::Script(script) => script.error.as_ref().map(ToString::to_string),
@@ -440,7 +441,7 @@ fn unix_ms(clock: u64) -> u64 {
     VIRTUAL_EPOCH_UNIX_MS + clock / 1_000_000
 }
 
-/// The facts of a drive of this spec.
+/// Returns the identity and properties of a drive of this spec.
 fn device(spec: &DriveSpec, write_cache: WriteCache) -> Device {
     Device {
         path: format!("sim:{}", spec.name()),
@@ -494,7 +495,7 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
         .then(|| format!("'{stream}': one I/O moves at most {} MiB here", LONGEST_TRANSFER.0 >> 20))
 }
 
-/// Why the load cannot be ended, paced, carried or verified as it asks.
+/// Returns why the load cannot be ended, paced, carried or verified as requested.
 fn refuse_manner(stimulus: &Stimulus) -> Option<String> {
     let until = stimulus.until;
     let counted = until.bytes.is_some() || until.ios.is_some();
@@ -532,7 +533,7 @@ impl Engine for SimulatedSsd {
         Prepared::with(step, goes_on(&self.running, step), |load| self.prepare_load(load))
     }
 
-    /// Of an open interval that a halt ends, nothing is told.
+    /// An interval that a halt leaves open is not reported.
     fn apply(
         &mut self,
         prepared: Prepared,

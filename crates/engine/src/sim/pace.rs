@@ -1,18 +1,18 @@
-//! When the next I/O of a load is due.
+//! Due times of a load's I/Os.
 
 use crate::draw::Random;
 use steadfast_domain::stimulus::Pace;
 
-/// A load's pace as it goes on.
+/// State of a load's pace.
 #[derive(Debug)]
 pub(super) enum Pacer {
-    /// As soon as a slot is free.
+    /// An I/O is due as soon as a slot is free.
     Closed,
-    /// The n-th is due at `origin + n * per / ios`.
+    /// I/O n is due at `origin + n * per / ios`.
     Fixed { origin: u64, ios: u64, per: u64, number: u64 },
-    /// At random, with this mean gap.
+    /// Exponential gaps with this mean in nanoseconds.
     Poisson { next: u64, mean: f64, random: Random },
-    /// `left` more at once, then a pause.
+    /// `left` more I/Os are due at once, then a pause of `delay` follows.
     Burst { ios: u64, delay: u64, left: u64, due: u64 },
 }
 
@@ -32,7 +32,7 @@ impl Pacer {
         }
     }
 
-    /// Why a pace cannot be kept.
+    /// Returns why a pace cannot be kept; `None` if it can.
     pub(super) fn fault(pace: Pace) -> Option<String> {
         let empty = match pace {
             Pace::Closed => false,
@@ -46,7 +46,7 @@ impl Pacer {
         matches!(self, Pacer::Closed)
     }
 
-    /// When the next I/O is due; `None` while that hangs on a completion.
+    /// Returns when the next I/O is due; `None` while that depends on a completion.
     pub(super) fn due(&self) -> Option<u64> {
         match self {
             Pacer::Closed => Some(0),
@@ -59,7 +59,7 @@ impl Pacer {
         }
     }
 
-    /// An I/O was issued.
+    /// Notes that an I/O was issued.
     pub(super) fn took(&mut self) {
         match self {
             Pacer::Closed => {}
@@ -73,7 +73,7 @@ impl Pacer {
         }
     }
 
-    /// The last outstanding I/O completed.
+    /// Notes that the last outstanding I/O has completed.
     pub(super) fn drained(&mut self, now: u64) {
         if let Pacer::Burst { ios, delay, left, due } = self
             && *left == 0

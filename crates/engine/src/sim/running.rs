@@ -1,4 +1,4 @@
-//! A load that runs, whatever it is.
+//! A running load of any kind.
 
 use super::load::{Pause, RunningLoad, SimContext, Window};
 use super::script::RunningScript;
@@ -10,7 +10,7 @@ use crate::prepared::Refusal;
 use crate::start::Start;
 use steadfast_domain::{Load, Nanos};
 
-/// What is made of a load before it begins.
+/// A load that can begin.
 #[derive(Debug)]
 pub(super) enum SimulatedLoad {
     Drawn(DrawPlan),
@@ -18,7 +18,7 @@ pub(super) enum SimulatedLoad {
     Script(Source),
 }
 
-/// How its I/Os come about.
+/// A running load by kind.
 #[derive(Debug)]
 pub(super) enum Course {
     Drawn(Box<RunningLoad>),
@@ -26,7 +26,7 @@ pub(super) enum Course {
     Script(Box<RunningScript>),
 }
 
-/// A load and how far it is.
+/// A load and its progress.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) load: Load,
@@ -40,7 +40,7 @@ impl Runs for Running {
 }
 
 impl Running {
-    /// Begins a load at `now`, all its slots free.
+    /// Starts a load at `now` with all slots free.
     pub(super) fn begin(
         load: &Load,
         prepared: SimulatedLoad,
@@ -69,7 +69,7 @@ impl Running {
         Ok(Running { load: load.clone(), course })
     }
 
-    /// The virtual time that it has reached.
+    /// Returns the virtual time that the load has reached.
     pub(super) fn now(&self) -> u64 {
         match &self.course {
             Course::Drawn(load) => load.now(),
@@ -78,7 +78,7 @@ impl Running {
         }
     }
 
-    /// When what it does begins to be measured.
+    /// Returns the time at which its measurement starts.
     pub(super) fn measured_from(&self) -> u64 {
         match &self.course {
             Course::Drawn(load) => load.measured_from,
@@ -87,7 +87,7 @@ impl Running {
         }
     }
 
-    /// When it is complete, where time limits it.
+    /// Returns the time at which the load is complete; `None` if no time limit applies.
     pub(super) fn ends_at(&self) -> Option<u64> {
         match &self.course {
             Course::Drawn(load) => load.ends_at,
@@ -96,7 +96,7 @@ impl Running {
         }
     }
 
-    /// Runs up to `to`; what completes at `to` belongs to what comes then.
+    /// Runs up to `to`; an I/O that completes exactly at `to` belongs to the next call.
     pub(super) fn advance(
         &mut self,
         to: u64,
@@ -110,7 +110,7 @@ impl Running {
         }
     }
 
-    /// Whether nothing is outstanding.
+    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         match &self.course {
             Course::Drawn(load) => load.is_idle(),
@@ -119,7 +119,7 @@ impl Running {
         }
     }
 
-    /// Waits for what is outstanding when the load has ended.
+    /// Completes the I/Os that are outstanding at the end of the load.
     pub(super) fn drain(&mut self, window: &mut Window) {
         match &mut self.course {
             Course::Drawn(load) => load.drain(window),

@@ -1,4 +1,4 @@
-//! A script as it is played, in virtual time.
+//! Playing a script in virtual time.
 
 use super::calendar::Calendar;
 use super::fault::Fate;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{DueIo, Nanos, Replayed, ScriptError, ScriptLoad};
 
-/// Reads a script as it is played: nothing is ever waited for.
+/// Decodes a script as it is played; it never starves.
 #[derive(Debug)]
 struct Direct {
     source: Source,
@@ -35,28 +35,28 @@ impl Feed for Direct {
     }
 }
 
-/// A script that runs.
+/// A running script.
 #[derive(Debug)]
 pub(super) struct RunningScript {
     player: Player<Direct>,
     counts: Arc<PlayCounts>,
     calendar: Calendar,
-    /// With the time at which each was handed over.
+    /// Outstanding I/Os by slot, with the time at which each was submitted.
     slots: Box<[(Outstanding, u64)]>,
     free: Vec<u32>,
     now: u64,
-    /// Since when nothing is outstanding, while that is so.
+    /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
-    /// When it began or went on, and the playing time until then.
+    /// Time at which the script started or was resumed, and the playing time before that.
     pub(super) began: u64,
     passed: Nanos,
     until_stop: u32,
-    /// Why it could not go on.
+    /// Why the script failed; `None` while it runs.
     pub(super) error: Option<Box<ScriptError>>,
 }
 
 impl RunningScript {
-    /// Begins to play at `now`, or when `start` says.
+    /// Starts to play at `now`, or at the time that `start` gives.
     pub(super) fn begin(
         load: &ScriptLoad,
         mut source: Source,
@@ -89,18 +89,18 @@ impl RunningScript {
         self.now
     }
 
-    /// What was played by now, since this was last asked.
+    /// Returns the result since the last call.
     pub(super) fn take(&self, played: &mut crate::accounting::Played) -> Replayed {
         let time = self.passed + Nanos(self.now.saturating_sub(self.began));
         self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
 
-    /// Whether nothing is outstanding.
+    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.calendar.first().is_none()
     }
 
-    /// Waits for what is outstanding when the script breaks off: it completes unmeasured.
+    /// Completes the outstanding I/Os of a script that was interrupted; they are not measured.
     pub(super) fn drain(&mut self, window: &mut Window) {
         while let Some((done, slot)) = self.calendar.first() {
             self.now = self.now.max(done);
@@ -109,7 +109,7 @@ impl RunningScript {
         }
     }
 
-    /// Runs up to `to`; what completes at `to` belongs to what comes then.
+    /// Runs up to `to`; an I/O that completes exactly at `to` belongs to the next call.
     pub(super) fn advance(
         &mut self,
         to: u64,
@@ -186,7 +186,7 @@ impl RunningScript {
         None
     }
 
-    /// Counts a completed I/O; `false` when too many failed.
+    /// Counts a completed I/O. Returns false if too many have failed.
     fn complete(&mut self, slot: usize, window: &mut Window) -> bool {
         let (io, handed) = self.slots[slot];
         window.note_completion(self.now);

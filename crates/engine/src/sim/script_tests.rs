@@ -1,4 +1,4 @@
-//! Scripts in virtual time: every moment is known beforehand.
+//! Scripts in virtual time, where every time is known in advance.
 
 use super::*;
 use crate::play::tests::listed;
@@ -40,12 +40,12 @@ fn a_drive_that_keeps_up_is_never_late_and_nothing_drifts() {
     assert_eq!(replay.position.ios, 10_007);
     assert_eq!(done.direction(Op::Write).ios, 3336);
     assert_eq!(replay.served, done.streams);
-    // The last I/O was handed over at its due time to the nanosecond.
+    // The last I/O was submitted at its due time, to the nanosecond.
     let longest = done.streams.iter().map(|s| s.tally.response_max.0).max().unwrap();
     assert!((span..=span + longest).contains(&done.elapsed.0), "{}", done.elapsed.0);
     assert!(done.elapsed.0 - span < 1_000_000, "drift at the end");
     assert_eq!(replay.intervals.len(), done.intervals.len());
-    // And so every time.
+    // The result is the same every time.
     let mut again = self::ssd("small");
     assert_eq!(again.perform(&step(listed(&ios, 64)), &Start::default(), &mut |_| {}), Ok(done));
 }
@@ -63,7 +63,7 @@ fn faster_is_a_division_of_every_due_time() {
 
 #[test]
 fn a_drive_that_is_too_slow_is_later_every_second() {
-    // One I/O at a time, and twice as many as it does.
+    // One I/O at a time, and twice as many as the drive can do.
     let mut one = listed(&calm()[..2000], 1);
     one.timing = Timing::Closed;
     let alone = ssd("small").perform(&step(one), &Start::default(), &mut |_| {}).unwrap();
@@ -102,7 +102,7 @@ fn cuts_and_a_resumed_script_play_every_io_once() {
     let rest = self::ssd("small").perform(&step, &start, &mut |_| {}).unwrap();
     assert_eq!(rest.total().ios, 10_007 - 3500);
     assert_eq!(replay(&rest).lateness.max, Nanos::ZERO);
-    // The first of them was due 700 ms after the beginning: at once.
+    // The first of them was due 700 ms after the start, and is submitted at once.
     assert_eq!(rest.elapsed.0 / 1_000_000, (10_006 * 200_000 - 700_000_000) / 1_000_000);
 }
 
@@ -121,7 +121,7 @@ fn a_script_begins_when_it_is_told_to() {
 
 #[test]
 fn overlaps_wait_for_one_another_where_asked() {
-    // Writes of one block that the drive does not finish in a microsecond.
+    // Writes to one block that the drive does not complete in a microsecond.
     let ios: Vec<DueIo> = (0..50).map(|n| io(n * 1000, Op::Write, 7)).collect();
     let mut load = listed(&ios, 64);
     let kept = ssd("small").perform(&step(load.clone()), &Start::default(), &mut |_| {}).unwrap();

@@ -1,4 +1,4 @@
-//! Several loads at once, in virtual time: the one whose next event comes first goes on.
+//! Several loads at once, in virtual time: the load with the earliest next event advances first.
 
 use super::load::{Pause, RunningLoad, SimContext, Window};
 use crate::draw::DrawPlan;
@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use steadfast_domain::measurement::LoadPart;
 use steadfast_domain::{Bytes, Nanos, Stimulus};
 
-/// Loads that began at one moment.
+/// Loads that started at the same time.
 #[derive(Debug)]
 pub(super) struct RunningSeveral {
     loads: Vec<One>,
     now: u64,
-    /// Since when none of them has an I/O outstanding, while that is so.
+    /// Time since when no load has an I/O outstanding; `None` while one has.
     idle_since: Option<u64>,
 }
 
-/// One of them.
+/// One of the loads.
 #[derive(Debug)]
 struct One {
     load: RunningLoad,
@@ -25,7 +25,7 @@ struct One {
 }
 
 impl RunningSeveral {
-    /// Begins all of them at `now`.
+    /// Starts all loads at `now`.
     pub(super) fn begin(
         stimuli: &[Stimulus],
         plans: Vec<DrawPlan>,
@@ -43,28 +43,29 @@ impl RunningSeveral {
         RunningSeveral { loads, now, idle_since: Some(now) }
     }
 
-    /// The virtual time that they have reached.
+    /// Returns the virtual time that the loads have reached.
     pub(super) fn now(&self) -> u64 {
         self.now
     }
 
-    /// When what they do begins to be measured.
+    /// Returns the time at which their measurement starts.
     pub(super) fn measured_from(&self) -> u64 {
         self.loads.iter().map(|one| one.load.measured_from).max().unwrap_or(self.now)
     }
 
-    /// When the last of them is complete, where time limits all of them.
+    /// Returns the time at which the last load is complete; `None` unless time limits all of
+    /// them.
     pub(super) fn ends_at(&self) -> Option<u64> {
         let ends: Option<Vec<u64>> = self.loads.iter().map(|one| one.load.ends_at).collect();
         ends?.into_iter().max()
     }
 
-    /// What the first draws with, where that is not its stimulus's own seed.
+    /// Returns the seed of the first load, if it is not its stimulus's own.
     pub(super) fn seed(&self) -> Option<u64> {
         self.loads.first().and_then(|one| one.load.seed)
     }
 
-    /// Runs up to `to`; what completes at `to` belongs to what comes then.
+    /// Runs up to `to`; an I/O that completes exactly at `to` belongs to the next call.
     pub(super) fn advance(
         &mut self,
         to: u64,
@@ -95,7 +96,7 @@ impl RunningSeveral {
         }
     }
 
-    /// The drive may rest while none of them has anything outstanding.
+    /// Lets the drive collect garbage while no load has an I/O outstanding.
     fn pass_idle_time(&mut self, at: u64, context: &mut SimContext, window: &mut Window) {
         if let Some(since) = self.idle_since.filter(|since| *since < at) {
             context.drive.rest(since, at);
@@ -103,12 +104,12 @@ impl RunningSeveral {
         }
     }
 
-    /// Whether nothing is outstanding.
+    /// Returns true if nothing is outstanding.
     pub(super) fn is_idle(&self) -> bool {
         self.loads.iter().all(|one| one.load.is_idle())
     }
 
-    /// Waits for what is outstanding when the loads have ended.
+    /// Completes the I/Os that are outstanding at the end of the loads.
     pub(super) fn drain(&mut self, window: &mut Window) {
         for one in &mut self.loads {
             one.load.drain(window);
@@ -116,7 +117,7 @@ impl RunningSeveral {
         }
     }
 
-    /// Where the sequential cursors stand.
+    /// Returns the byte offset of each sequential cursor.
     pub(super) fn cursors(&self) -> BTreeMap<String, Bytes> {
         let own = |(number, one): (usize, &One)| {
             let prefix = cursors_of_part(number);
@@ -126,24 +127,24 @@ impl RunningSeveral {
         self.loads.iter().enumerate().flat_map(own).collect()
     }
 
-    /// Each of them, with its own measured time since `begin`.
+    /// Returns the measured time of each load since `begin`.
     pub(super) fn parts(&self, begin: u64, elapsed: Nanos) -> Vec<LoadPart> {
-        let of = |one: &One| {
+        let load_part = |one: &One| {
             let own = one.ended.map(|ended| Nanos(ended.saturating_sub(begin)));
             let elapsed = own.map_or(elapsed, |own| own.min(elapsed));
             LoadPart { streams: one.streams, elapsed }
         };
-        self.loads.iter().map(of).collect()
+        self.loads.iter().map(load_part).collect()
     }
 }
 
 impl One {
-    /// When something happens next: its end, or something that it does.
+    /// Returns the time of the next event: the load's end, or its next I/O.
     fn next(&self) -> u64 {
         self.load.next_event().min(self.load.ends_at.unwrap_or(u64::MAX))
     }
 
-    /// Lets happen what happens at this time.
+    /// Handles the load's event at this time.
     fn go_on(&mut self, at: u64, context: &mut SimContext, window: &mut Window) -> Pause {
         if self.load.ends_at.is_some_and(|end| end <= at) {
             self.ended = Some(at);

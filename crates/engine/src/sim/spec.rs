@@ -1,81 +1,81 @@
-//! The named drives: how much flash, how it is divided, how fast it is.
+//! The named drives: amount of flash, its geometry, its speed.
 
 use super::fault::SimFault;
 use steadfast_domain::{Bytes, Nanos};
 
-/// Bytes of a mapping unit: the smallest piece that a drive keeps track of.
+/// Size in bytes of a mapping unit, the smallest piece that a drive keeps track of.
 pub(super) const PAGE: u64 = 4096;
 
-/// The parameters of a simulated drive. All sizes are powers of two but the
-/// number of superblocks, which is the drive's over-provisioning.
+/// The parameters of a simulated drive. All sizes are powers of two, except for the number of
+/// superblocks, which determines the over-provisioning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveSpec {
-    /// What follows `sim:`.
+    /// Name after `sim:`.
     pub(super) name: &'static str,
-    /// One line about it.
+    /// Description in one line.
     pub(super) summary: &'static str,
     pub(super) model: &'static str,
     pub(super) serial: &'static str,
-    /// Pages of 4 KiB that the host sees.
+    /// Pages of 4 KiB visible to the host.
     pub(super) logical_pages: u32,
-    /// Pages of a superblock: one erase block on every die.
+    /// Pages per superblock, which is one erase block on every die.
     pub(super) superblock_pages: u32,
-    /// Superblocks in all, over-provisioning included.
+    /// Number of superblocks, including over-provisioning.
     pub(super) superblocks: u32,
-    /// Flash dies: at most 64.
+    /// Number of flash dies, at most 64.
     pub(super) dies: u32,
-    /// Flash channels: at most as many as dies.
+    /// Number of flash channels, at most that of dies.
     pub(super) channels: u32,
     /// Pages that a die programs and reads at once.
     pub(super) unit_pages: u32,
     /// Program units that the write buffer holds.
     pub(super) buffer_units: u32,
-    /// The buffer survives a loss of power, so that a write is durable in it.
+    /// Whether the buffer survives a loss of power, so that a write is durable in it.
     pub(super) buffer_is_durable: bool,
-    /// Time to read a unit inside a die.
+    /// Time to read a unit inside a die, in nanoseconds.
     pub(super) read_ns: u32,
-    /// Time to program a unit.
+    /// Time to program a unit, in nanoseconds.
     pub(super) program_ns: u32,
-    /// Time to erase a block.
+    /// Time to erase a block, in nanoseconds.
     pub(super) erase_ns: u32,
-    /// Time of one page on a channel.
+    /// Time of one page on a channel, in nanoseconds.
     pub(super) transfer_ns: u32,
-    /// Time that the controller spends on a command.
+    /// Controller time of a command, in nanoseconds.
     pub(super) command_ns: u32,
-    /// What a command takes beside everything that is counted, at least.
+    /// Fixed latency of a command in addition to everything that is modeled, in nanoseconds.
     pub(super) latency_ns: u32,
-    /// Speed of the host link in each direction.
+    /// Speed of the host link in each direction, in MB/s.
     pub(super) link_mb_per_second: u32,
-    /// What is wrong with it.
+    /// Fault of the drive, if it has one.
     pub(super) fault: Option<SimFault>,
 }
 
 impl DriveSpec {
-    /// The name under which it is found: `small`.
+    /// Returns the name of the drive after `sim:`, such as `small`.
     pub fn name(&self) -> &'static str {
         self.name
     }
-    /// What it is like, in one line.
+    /// Returns the description of the drive in one line.
     pub fn summary(&self) -> &'static str {
         self.summary
     }
-    /// User capacity.
+    /// Returns the user capacity.
     pub fn capacity(&self) -> Bytes {
         Bytes(u64::from(self.logical_pages) * PAGE)
     }
-    /// Flash beyond the user capacity, as a part of the user capacity.
+    /// Returns the flash beyond the user capacity as a share of the user capacity.
     pub fn over_provisioning(&self) -> f64 {
         let physical = f64::from(self.superblocks) * f64::from(self.superblock_pages);
         physical / f64::from(self.logical_pages) - 1.0
     }
 }
 
-/// Every named drive.
+/// Returns all named drives.
 pub fn drives() -> &'static [DriveSpec] {
     &DRIVES
 }
 
-/// The drive of this name.
+/// Returns the drive of this name.
 pub fn drive(name: &str) -> Option<&'static DriveSpec> {
     DRIVES.iter().find(|spec| spec.name == name)
 }

@@ -1,4 +1,4 @@
-//! How the simulated drives behave, and that they do so every time.
+//! Behavior of the simulated drives, and its repeatability.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -37,14 +37,14 @@ impl SimulatedSsd {
         attempt(self, stimulus).unwrap()
     }
 
-    /// A pattern for some seconds, over the whole drive, at other addresses
-    /// every time.
+    /// Applies a pattern for some seconds over the whole drive, at different addresses every
+    /// time.
     fn measures(&mut self, pattern: &str, demand: &str, time: u64) -> Measurement {
         let stimulus = load(pattern, demand, &self.spec.clone(), seconds(time), self.clock);
         self.runs(stimulus)
     }
 
-    /// Fills the drive in order, then writes it over at random until it is steady.
+    /// Fills the drive sequentially, then writes it randomly until it is steady.
     fn is_made_steady(&mut self) {
         let spec = self.spec.clone();
         let bytes = |drives: u64| Until::bytes(Bytes(drives * spec.capacity().0));
@@ -106,12 +106,12 @@ fn every_second_is_told_once() {
     assert_eq!((m.cpu, m.kernel, m.verification), (None, None, None));
 }
 
-/// A chain of cut steps over the same load, and what it adds up to.
+/// Applies a chain of cut steps over the same load and returns their measurements.
 fn chain(ssd: &mut SimulatedSsd, stimulus: &Stimulus, cut: Nanos) -> Vec<Measurement> {
     chain_with_gap(ssd, stimulus, cut, usize::MAX)
 }
 
-/// The same, with a gap before the part of this number, from 0.
+/// Applies the same chain, with a gap before the part of this number, from 0.
 fn chain_with_gap(
     ssd: &mut SimulatedSsd,
     stimulus: &Stimulus,
@@ -199,8 +199,8 @@ fn a_resumed_load_does_the_rest() {
     assert!(halt.unwrap_err().to_string().contains("other than the running one"));
 }
 
-/// A gap ends the load, and what follows goes on: it must neither write where
-/// the load has begun, nor find another drive than a load that ran on.
+/// A gap ends the load. What follows continues it: it must neither write where the load began,
+/// nor find a drive in another state than a load without a gap would.
 #[test]
 fn a_load_that_goes_on_after_a_gap_does_not_begin_again() {
     let drives = |n: u64| Until::bytes(Bytes(n * drive("small").unwrap().capacity().0));
@@ -305,22 +305,23 @@ fn steady_drives_behave_like_drives() {
         let rates = [&a, &b, &c].map(rate);
         assert!(1.05 * rates[1] > rates[0] && 1.05 * rates[2] > rates[1], "{rates:?}");
     }
-    // Response times grow with what is outstanding, throughput until it is full.
+    // Response times grow with the number of outstanding I/Os, throughput only until the drive is
+    // saturated.
     let [q1, q8, q64] = ["T1Q1", "T1Q8", "T2Q32"].map(|demand| cell("RND 4K R", demand));
     assert!(mean_us(&q1) < mean_us(&q8) && 4.0 * mean_us(&q8) < mean_us(&q64));
     assert!(iops(&q1) < iops(&q8) && iops(&q64) > 0.98 * iops(&q8));
-    // Reads beside writes find dies that program and erase.
+    // Reads mixed with writes meet dies that program and erase.
     let read_tail = mix.direction(Op::Read);
     let tail = |t: &steadfast_domain::Tally| t.percentile(0.999).unwrap();
     assert!(tail(&read_tail) > tail(&reads.total()));
     let alone = cell("RND 4K R", "T1Q1").total();
     let beside = cell("RND 4K RW65", "T1Q1").direction(Op::Read);
     assert!(beside.percentile(0.99).unwrap().0 > 2 * alone.percentile(0.99).unwrap().0);
-    // A write of a part of a page writes the page.
+    // A write of part of a page writes the whole page.
     let small = cell("RND 0.5K W", "T4Q32").write_amplification.unwrap();
     assert!(small > 7.5 * writes.write_amplification.unwrap());
     assert!(cell("RND 4K R", "T1Q1").write_amplification.is_none());
-    // In order, whole superblocks become garbage at once.
+    // Sequential writes invalidate whole superblocks at once.
     let spec = ssd.spec.clone();
     let sequential = [1, 2, 3].map(|_| {
         let whole = Until::bytes(spec.capacity());
@@ -391,7 +392,8 @@ fn paces_are_kept_and_waiting_counts() {
     let bursts = ssd.runs(paced(Pace::Burst { ios: 100, delay }, 9));
     assert_eq!(bursts.total().ios, 500);
     assert_eq!(bursts.intervals.iter().filter(|i| i.tallies.is_empty()).count(), 4);
-    // More than the drive can do: the wait of what is overdue is in its response time.
+    // More than the drive can do: the waiting time of overdue I/Os is part of their response
+    // time.
     let flooded = ssd.runs(paced(Pace::Fixed { ios: 20_000, per: Nanos::SECOND }, 4));
     assert!(flooded.total().response_max > Nanos::from_millis(1_500));
 }
@@ -482,7 +484,7 @@ fn a_drive_can_be_gone_and_can_hang() {
     asker.join().unwrap();
 }
 
-/// Rounds of the IOPS test: every cell's IOPS, round by round.
+/// Returns the IOPS of every cell of the IOPS test, round by round.
 fn iops_rounds(ssd: &mut SimulatedSsd, rounds: u32, step: u64) -> Vec<Vec<f64>> {
     let spec = ssd.spec.clone();
     let twice = Until::bytes(Bytes(2 * spec.capacity().0));
@@ -503,7 +505,7 @@ fn iops_rounds(ssd: &mut SimulatedSsd, rounds: u32, step: u64) -> Vec<Vec<f64>> 
         .collect()
 }
 
-/// The first round that ends a steady window.
+/// Returns the first round that ends a steady window.
 fn steady_at(rounds: &[Vec<f64>]) -> Option<u32> {
     let track = |name: &str, cell: usize| Track {
         name: name.to_owned(),
@@ -536,13 +538,13 @@ fn a_drive_can_be_kept_from_steady_state() {
     assert_eq!(steady_at(&iops_rounds(&mut ssd, 25, 3)), None);
 }
 
-/// The drive that `DRIVE` names, else `small`.
+/// Returns the drive named by `DRIVE`; `small` by default.
 fn drive_to_measure() -> &'static DriveSpec {
     let name = std::env::var("DRIVE").unwrap_or_else(|_| "small".to_owned());
     drive(&name).unwrap()
 }
 
-/// Applies a pattern, prints a row of a table, returns its IOPS by second.
+/// Applies a pattern, prints a row of a table and returns its IOPS by second.
 fn print_row(ssd: &mut SimulatedSsd, pattern: &str, demand: &str, time: u64) -> Vec<f64> {
     let begun = Instant::now();
     let m = ssd.measures(pattern, demand, time);
@@ -615,7 +617,7 @@ fn iops_test_duration() {
     }
 }
 
-/// A step of these loads at once.
+/// Returns a step with these loads at once.
 fn at_once(loads: Vec<Stimulus>) -> Step {
     Step::alone(Place::new("test", 0, 1, "at once"), Load::Together(loads))
 }
@@ -638,7 +640,8 @@ fn loads_at_once_are_counted_each_by_itself_and_end_each_at_its_own_end() {
     assert_eq!(ends.iter().max(), Some(&m.elapsed));
     assert_eq!(m.total().ios, ios.iter().sum::<u64>());
     assert_eq!(m.cursors["#2 SEQ 128K W"], Bytes(101 * 131_072));
-    // Beside others a closed loop is slower than alone, and no mix with them.
+    // Alongside others, a closed loop is slower than alone, and its streams are not mixed with
+    // theirs.
     let mut other = self::ssd("small", 1);
     let alone = other.runs(reads);
     assert!(ends[0] > alone.elapsed, "{} {}", ends[0], alone.elapsed);
@@ -672,7 +675,8 @@ fn loads_at_once_go_on_after_a_cut_as_if_there_was_none() {
     assert_eq!((sums, elapsed), (counts(&whole), whole.elapsed));
 }
 
-/// By closed form: what is outstanding when the drive freezes takes the freeze longer.
+/// By closed form: I/Os outstanding when the drive freezes take longer by the length of the
+/// freeze.
 #[test]
 fn a_freeze_across_the_end_of_a_step_is_in_its_response_times() {
     let freeze = SimFault::Freezes { at: Nanos::from_secs(55), lasts: Nanos::from_secs(9) };
@@ -697,8 +701,8 @@ fn a_freeze_across_the_end_of_a_step_is_in_its_response_times() {
     assert_eq!(empty, [Some(0.0); 5]);
 }
 
-/// A chain that is cut within a freeze: each step has its part of the silence, and the step
-/// in which the I/Os come back has their response times.
+/// A chain that is cut within a freeze: each step has its part of the silence, and the step in
+/// which the I/Os complete has their response times.
 #[test]
 fn a_freeze_across_a_cut_is_in_both_steps() {
     let freeze = SimFault::Freezes { at: Nanos::from_secs(2), lasts: Nanos::from_secs(5) };
@@ -719,7 +723,7 @@ fn a_freeze_across_a_cut_is_in_both_steps() {
     assert!(second.total().response_max >= Nanos::from_secs(5));
 }
 
-/// Between two due times nothing is outstanding: that is no silence of the drive.
+/// Between two due times nothing is outstanding, which is no silence of the drive.
 #[test]
 fn a_paced_load_with_nothing_outstanding_is_not_silent() {
     let mut ssd = ssd("small", 1);

@@ -1,5 +1,5 @@
-//! fio on real files and loop devices, with the kernel's own counters as the
-//! judge. Everything is skipped where fio is not installed.
+//! fio on real files and loop devices, checked by the kernel's own counters. All tests are
+//! skipped if fio is not installed.
 
 use super::{
     LoopDevice, PRIME, Scratch, alone, alone_step, armed, check_consistency, skipped, stimulus,
@@ -27,7 +27,7 @@ fn has_fio(test: &str) -> bool {
     found
 }
 
-/// An engine and the directory that keeps its jobs.
+/// An engine and the directory of its job files.
 struct Bench {
     engine: Fio,
     directory: tempfile::TempDir,
@@ -57,7 +57,7 @@ impl Bench {
         measurement
     }
 
-    /// Names of the files that were kept.
+    /// Returns the names of the files in the directory.
     fn kept(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.directory.path().join("fio"))
             .unwrap()
@@ -106,7 +106,7 @@ fn a_mix_over_several_threads_agrees_with_the_kernel() {
     }
     let Some(device) = LoopDevice::new(test, 64 * MIB) else { return };
     let mut bench = Bench::new(device.target());
-    // Apart, and added up by fio.
+    // One section per job, and one section for all jobs.
     for demand in ["T3Q4", "T9Q2"] {
         let before = device.counters();
         let until = Until::time(Nanos::from_millis(700));
@@ -132,7 +132,7 @@ fn our_exclusive_handle_and_fio_live_together() {
     }
     let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
     let mut bench = Bench::new(device.target());
-    // Nobody else can claim the device while the engine holds it.
+    // No other program can claim the device while the engine holds it.
     let roots = Roots::real();
     let found = inspect(&device.path, &roots).unwrap();
     let consent = Consent::Destroy { confirmation: Some(found.confirmation().to_owned()) };
@@ -163,14 +163,14 @@ fn a_target_armed_for_reading_is_not_written() {
     assert_eq!(bench.measured(reads).total().ios, 50);
 }
 
-/// The blocks of 64 KiB that are not zero.
+/// Returns the blocks of 64 KiB that are not zero.
 fn written(content: &[u8]) -> Vec<usize> {
     let blocks = content.chunks(65_536).enumerate();
     blocks.filter(|(_, block)| block.iter().any(|b| *b != 0)).map(|(n, _)| n).collect()
 }
 
-/// A sequential step begins where the last one ended, and at the end of the
-/// range goes on at its beginning.
+/// A sequential step begins where the last one ended, and continues at the beginning of the range
+/// after its end.
 #[test]
 fn a_sequential_cursor_goes_on_and_wraps() {
     let test = "fio::a_sequential_cursor_goes_on_and_wraps";
@@ -199,7 +199,7 @@ fn a_sequential_cursor_goes_on_and_wraps() {
     // Four to the end of the range, three from its beginning: two calls of fio.
     assert_eq!(written(&scratch.content()), [4, 5, 6, 24, 25, 26, 27]);
     assert_eq!(bench.kept().iter().filter(|name| name.ends_with(".fio")).count(), 3);
-    // With a limit in time it goes round and round.
+    // With a time limit the range is repeated.
     let mut timed = load(1);
     timed.until = Until::time(Nanos::from_millis(300));
     let start = Start { cursors: second.cursors, ..Start::default() };
@@ -214,7 +214,7 @@ fn part(load: &Load, number: u32, cut: Nanos) -> Step {
     Step::part(place, load.clone(), cut, number > 1)
 }
 
-/// Counted in pieces while fio runs on: nothing is lost or counted twice.
+/// A load counted in pieces while fio keeps running: nothing is lost or counted twice.
 #[test]
 fn cut_steps_of_a_running_load_lose_and_repeat_nothing() {
     let test = "fio::cut_steps_of_a_running_load_lose_and_repeat_nothing";
@@ -310,7 +310,7 @@ fn seconds_are_intervals_and_the_ramp_is_not_measured() {
     assert!(bench.kept().iter().any(|name| name.ends_with(".ramp.json")), "{:?}", bench.kept());
 }
 
-/// Reads behind the end of a shortened file fail, one after the other.
+/// Reads beyond the end of a shortened file fail, one after the other.
 #[test]
 fn failing_ios_void_the_step() {
     let test = "fio::failing_ios_void_the_step";
@@ -329,15 +329,15 @@ fn failing_ios_void_the_step() {
         }
         other => panic!("{other:?}"),
     }
-    // A few of them are counted and do not void it.
+    // A few failures are counted and do not void the step.
     let load = stimulus("RND 4K R", "T1Q4", 8 * MIB, Until::ios(20));
     let done = bench.apply(&alone_step(load)).unwrap();
     assert!((1..20).contains(&done.fault_count), "{}", done.fault_count);
     assert_eq!(done.total().ios + done.fault_count, 20);
 }
 
-/// Runs a job that the engine wrote, without a device, and tells what it
-/// issues: direction, offset, size.
+/// Runs a job that the engine wrote, without a device. Returns the I/Os that it issues:
+/// operation, offset, size.
 fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
     let drop =
         ["filename", "ioengine", "iodepth", "direct", "fixedbufs", "registerfiles", "nonvectored"];
@@ -348,7 +348,7 @@ fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
         .collect();
     let log = directory.join("issued.log");
     let _ = fs::remove_file(&log);
-    // With more than one I/O outstanding, its log repeats some of them.
+    // With more than one I/O outstanding, fio's log repeats some of them.
     text += "ioengine=null\nfilename=nothing\niodepth=1\n";
     text += &format!("write_iolog={}\n", log.display());
     // With a null engine a file has no length of its own.
@@ -369,7 +369,7 @@ fn issued(job: &str, directory: &Path) -> Vec<(Op, u64, u64)> {
         .collect()
 }
 
-/// What a load issues through fio, by the job file that the engine keeps.
+/// Returns the I/Os that a load issues through fio, by the job file that the engine keeps.
 fn issued_by(load: Stimulus) -> Vec<(Op, u64, u64)> {
     let scratch = Scratch::new(64 * MIB);
     let mut bench = Bench::new(scratch.target());
@@ -382,7 +382,7 @@ fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-/// Twelve sizes in three zones, as JESD219 has them, on 4 KiB.
+/// Twelve sizes in three zones, as in JESD219, aligned to 4 KiB.
 #[test]
 fn a_composite_load_is_expressed_exactly() {
     let test = "fio::a_composite_load_is_expressed_exactly";
@@ -431,7 +431,7 @@ fn every_aligned_position_of_the_range_is_drawn_and_no_other() {
     if !has_fio(test) {
         return;
     }
-    // 64 KiB on 4 KiB in 16 blocks from an odd beginning: positions 1 to 49.
+    // 64 KiB aligned to 4 KiB, in 64 blocks of 4 KiB from a misaligned start: positions 1 to 48.
     let mut load = stimulus("RND 64K W", "T1Q4", 64 * MIB, Until::ios(20_000));
     load.streams[0].alignment = Some(Bytes(4096));
     load.active_range = ActiveRange::new(Bytes(512), Bytes(64 * 4096));
@@ -464,8 +464,7 @@ fn seeds_decide_which_blocks_are_touched() {
     assert_ne!(first, of(8));
 }
 
-/// A file without O_DIRECT, or nearly so: whatever fio says of it is kept and
-/// is no failure.
+/// A file without O_DIRECT, or almost without: fio's output is kept and is no failure.
 #[test]
 fn armed_targets_of_another_engine_are_taken_over() {
     let test = "fio::armed_targets_of_another_engine_are_taken_over";

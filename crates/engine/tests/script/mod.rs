@@ -1,5 +1,4 @@
-//! Scripts on real files and loop devices, with the kernel's own counters as the
-//! judge.
+//! Scripts on real files and loop devices, checked by the kernel's own counters.
 
 use super::{
     ALLOCATIONS, LoopDevice, PRIME, Scratch, Throttle, alone, check_consistency, engine, engine_on,
@@ -20,19 +19,19 @@ use steadfast_engine::{Engine, Start, Stop};
 
 const MIB: u64 = 1 << 20;
 
-/// Every number below `n` in an order that only the seed tells.
+/// Returns every number below `n`, in an order that depends only on the seed.
 fn shuffled(n: u64, seed: u64) -> Vec<u64> {
     let mut numbers: Vec<u64> = (0..n).collect();
     numbers.sort_by_key(|number| steadfast_domain::step::mix64(seed ^ number));
     numbers
 }
 
-/// I/Os of a list, in batches of its own size.
+/// I/Os of a list, in batches of a chosen size.
 struct List {
     ios: Arc<Vec<DueIo>>,
     at: usize,
     batch: usize,
-    /// Before each batch but the first.
+    /// Pause before each batch except the first.
     pause: Duration,
 }
 
@@ -93,7 +92,7 @@ fn replay(done: &Measurement) -> &Replayed {
     done.replay.as_ref().unwrap()
 }
 
-/// The counts of a replay agree with those of its measurement.
+/// Checks that the counts of a replay agree with those of its measurement.
 fn check_replay(done: &Measurement) {
     check_consistency(done);
     let replay = replay(done);
@@ -116,7 +115,7 @@ fn check_replay(done: &Measurement) {
     assert_eq!(felt, served + replay.lateness.sum.0, "felt = served + late");
 }
 
-/// 10,007 I/Os of some sizes, 10 µs apart, each write at a place of its own.
+/// 10,007 I/Os of several sizes, 10 µs apart, with no overlapping writes.
 fn mixed(reach: u64) -> Vec<DueIo> {
     let cells = shuffled(PRIME, 5);
     assert!(PRIME * 6144 <= reach);
@@ -163,7 +162,7 @@ fn a_script_is_played_exactly_by_every_backend() {
         }
         let kernel = device.counters_since(&before);
         assert_eq!(done.direction(Op::Read).ios, kernel[0], "{backend}");
-        // A flush is to the kernel a write of nothing.
+        // The kernel counts a flush as an empty write.
         let fua = ios.iter().filter(|io| io.fua).count() as u64;
         let writes = done.direction(Op::Write).ios + done.direction(Op::Flush).ios;
         // A synchronous call with RWF_DSYNC flushes after its FUA write.
@@ -174,7 +173,7 @@ fn a_script_is_played_exactly_by_every_backend() {
         let replay = replay(&done);
         assert_eq!((replay.position.ios, replay.overlaps, replay.held), (PRIME, 0, 0));
         assert_eq!((replay.left_out.len(), replay.fua_left_out), (0, 0));
-        // Never before its time.
+        // No I/O is submitted before its time.
         assert!(done.elapsed >= Nanos((PRIME - 1) * 10_000), "{}", done.elapsed);
     }
 }
@@ -193,13 +192,13 @@ fn a_slow_reader_starves_the_player_and_is_counted() {
     let starved = replay(&done);
     assert!((5..=30).contains(&starved.starved), "{}", starved.starved);
     assert!(starved.starved_for >= Nanos::from_millis(100), "{}", starved.starved_for);
-    // What was decoded late was handed over late.
+    // An I/O that was decoded late was submitted late.
     assert!(starved.lateness.max >= Nanos::from_millis(100), "{}", starved.lateness.max);
     let done = play(&mut engine(scratch.target()), load(ios, 8));
     assert_eq!((replay(&done).starved, replay(&done).starved_for), (0, Nanos::ZERO));
 }
 
-/// Counts what it has delivered, and never ends.
+/// Counts the I/Os that it has delivered, and never ends.
 struct Endless(Arc<AtomicU64>);
 
 impl Script for Endless {
@@ -234,7 +233,7 @@ fn an_endless_script_takes_bounded_memory_and_a_stop_ends_it() {
         }
     });
     assert_eq!(halt, Err(Halt::Stopped));
-    // Two seconds of 10,000 I/Os, but for what was late at their end.
+    // Two seconds of 10,000 I/Os each, without those that were late at the end.
     assert!((10_000..=20_100).contains(&played), "{played}");
     let bytes = ahead * size_of::<DueIo>() as u64;
     assert!(ahead > 100_000 && bytes <= 300 * MIB, "{ahead} I/Os are {bytes} bytes");
@@ -258,7 +257,7 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
     let position = replay(&first).position;
     assert!(position.time >= Nanos::from_millis(150), "{position:?}");
     assert!((first.total().ios..4000).contains(&position.ios), "{position:?}");
-    // Taken over, it goes on to the end, and nothing is played twice.
+    // The running load continues to the end, and nothing is played twice.
     step.continues = true;
     let mut rest = 0;
     loop {
@@ -270,7 +269,7 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
         }
     }
     assert_eq!(first.total().ios + rest, 4000);
-    // In another process it plays what is left, no sooner than it would have.
+    // Another process plays what is left, no sooner than the first would have.
     drop(engine_);
     let mut engine_ = engine(scratch.target());
     step.cut = None;
@@ -284,7 +283,7 @@ fn a_cut_script_goes_on_and_a_resumed_one_plays_what_is_left() {
     assert_eq!(replay(&resumed).position.ios, 4000);
 }
 
-/// How much longer than its script a replay may take.
+/// Returns how much longer than its script a replay may take.
 fn slack(done: &Measurement) -> Nanos {
     let served = replay(done).served.iter().map(|s| s.tally.response_max).max();
     replay(done).lateness.max + served.unwrap_or(Nanos::ZERO) + Nanos::from_millis(1)
@@ -323,7 +322,7 @@ fn scripts_on_two_targets_begin_at_the_same_moment_or_not_at_all() {
         assert!(ended.saturating_sub(begins) >= script, "{ended} after {begins}");
         assert!(done.elapsed <= script + slack(done), "{}", done.elapsed);
     }
-    // Of the wall clock, which is read whenever a thread gets a processor.
+    // By the wall clock, which is read only when a thread gets a processor.
     assert!(ended[0].0.began_unix_ms.abs_diff(ended[1].0.began_unix_ms) < 1000);
     let late = play(&one).unwrap_err().to_string();
     assert!(late.contains("before everything was ready"), "{late}");
@@ -336,7 +335,7 @@ fn a_device_slower_than_its_script_falls_behind_more_and_more() {
     let Some(device) = LoopDevice::new(test, 8 * MIB) else { return };
     let mut engine = engine(device.target());
     let Some(_throttle) = Throttle::new(test, &device, 100) else { return };
-    // 200 a second, of which the device takes 100.
+    // 200 I/Os per second, of which the device completes 100.
     let ios: Vec<DueIo> = (0..700)
         .map(|n| DueIo::new(Nanos(n * 5_000_000), Op::Read, Bytes(n * 4096), Bytes(4096)))
         .collect();
@@ -391,7 +390,7 @@ fn a_closed_loop_ignores_due_times_and_keeps_think_times() {
     let mut engine = engine(scratch.target());
     let done = play(&mut engine, script);
     check_replay(&done);
-    // Their due times are 99 minutes.
+    // Their due times span 99 minutes.
     assert!(done.elapsed < Nanos::from_secs(60) && done.total().ios == 100, "{}", done.elapsed);
     ios.iter_mut().for_each(|io| io.think = Nanos::from_millis(2));
     let mut script = load(ios, 1);
@@ -456,9 +455,8 @@ fn playing_allocates_nothing() {
     }
 }
 
-/// How late hand-overs are where a processor is free. A measurement, not a
-/// promise: the bounds are ten times what was seen on a quiet machine, and one
-/// of three replays has to keep them.
+/// Lateness of submissions on a free processor. A measurement, not a guarantee: the bounds are
+/// ten times the values seen on a quiet machine, and one of three replays has to keep them.
 #[test]
 fn hand_overs_are_in_time() {
     let _turn = alone();

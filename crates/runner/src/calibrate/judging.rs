@@ -1,42 +1,41 @@
-//! What the readings of two engines say.
+//! Judges the readings of two engines.
 
 use super::Point;
 use serde::Serialize;
 use steadfast_domain::Measurement;
 
-/// Of this much of its time a thread that never waits for the device uses a
-/// processor: what is measured then is the engine, not the device.
+/// Share of its time on a processor from which a thread counts as never waiting for the device:
+/// the measurement then shows the engine, not the device.
 const BUSY: f64 = 0.95;
 
-/// Ratios of one point that lie so many bounds apart say nothing, even where
-/// their median is near 1.
+/// Largest spread of a point's ratios, as a multiple of the bound: above it they prove nothing,
+/// even if their median is near 1.
 const SPREAD: f64 = 4.0;
 
-/// Pairs that it takes to call engines different: two noisy runs differ as easily as they
-/// agree.
+/// Fewest pairs that can show a difference: two noisy runs differ as easily as they agree.
 const PAIRS_LEAST: usize = 4;
 
-/// What one run of one point gave.
+/// Result of one run of one point.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct Reading {
     /// I/Os per second.
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_second: f64,
-    /// Mean response time.
+    /// Mean response time in nanoseconds.
     pub mean_ns: f64,
-    /// 99 % response time.
+    /// 99 % response time in nanoseconds.
     pub p99_ns: Option<u64>,
-    /// 99.99 % response time.
+    /// 99.99 % response time in nanoseconds.
     pub p9999_ns: Option<u64>,
-    /// Processor time for each I/O.
+    /// Processor time per I/O in nanoseconds.
     pub cpu_ns_per_io: Option<f64>,
-    /// How busy the busiest thread was, of 1.
+    /// Share of its time that the busiest thread used a processor, from 0 to 1.
     pub busiest_thread: Option<f64>,
 }
 
 impl Reading {
-    /// The reading of a run; `None` where no I/O completed.
+    /// Returns the reading of a run; `None` if no I/O completed.
     pub fn of(measurement: &Measurement) -> Option<Reading> {
         let total = measurement.total();
         Some(Reading {
@@ -51,43 +50,44 @@ impl Reading {
     }
 }
 
-/// The run of median IOPS: all its numbers are of one run, so that they fit one another. Of
-/// an even number of runs it is the slower of the two in the middle.
+/// Returns the run of median IOPS, so that all numbers come from one run. For an even number of
+/// runs it is the slower of the two in the middle.
 pub fn median_run(readings: &[Reading]) -> Option<&Reading> {
     let mut sorted: Vec<&Reading> = readings.iter().collect();
     sorted.sort_by(|a, b| a.iops.total_cmp(&b.iops));
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
-/// A point's runs, and what they say.
+/// The runs of a point, and the judgement on them.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct Comparison {
-    /// The point.
+    /// Name of the point, such as `RND 4K R T1Q32`.
     pub point: String,
-    /// Our engine's readings.
+    /// Readings of the engine uring.
     pub uring: Vec<Reading>,
-    /// fio's.
+    /// Readings of fio.
     pub fio: Vec<Reading>,
-    /// IOPS of uring over IOPS of fio, pair by pair, in ascending order.
+    /// Ratios of IOPS, uring to fio, by pair, in ascending order.
     pub ratios: Vec<f64>,
-    /// What that says.
+    /// Judgement on the ratios.
     pub judgement: Judgement,
 }
 
-/// What a point says.
+/// Judgement on the ratios of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// The median ratio is within the bound.
     Agree,
-    /// It is not, in at least four pairs; the IOPS of the two engines do not overlap, and the
-    /// pairs differ from one another by less than their median is off.
+    /// The median ratio is beyond the bound in at least four pairs; the IOPS of the two engines
+    /// do not overlap, and the ratios differ from one another by at most as much as their median
+    /// differs from 1.
     Differ,
-    /// The pairs say too different things.
+    /// The ratios differ too much from one another.
     Unsteady,
-    /// The median ratio is off, but there are too few pairs to call it a difference.
+    /// The median ratio is beyond the bound, but there are too few pairs to call it a difference.
     TooFew,
-    /// A load thread used a processor all the time.
+    /// The median ratio is beyond the bound, and a load thread used a processor all the time.
     CpuBound,
 }
 
@@ -100,23 +100,23 @@ impl Comparison {
         Comparison { point: point.to_string(), uring, fio, ratios, judgement }
     }
 
-    /// The median ratio.
+    /// Returns the median ratio.
     pub fn ratio(&self) -> f64 {
         middle(&self.ratios)
     }
 
-    /// How far it is from 1.
+    /// Returns the distance of the median ratio from 1.
     pub fn off(&self) -> f64 {
         off(self.ratio())
     }
 
-    /// The lowest and the highest ratio.
+    /// Returns the lowest and the highest ratio.
     pub fn spread(&self) -> (f64, f64) {
         ends(&self.ratios)
     }
 }
 
-/// Judges ratios, in ascending order, by a bound of their median's distance from 1.
+/// Judges ratios, in ascending order; `bound` is the largest distance of their median from 1.
 fn judge(ratios: &[f64], readings: [&[Reading]; 2], bound: f64) -> Judgement {
     let (lowest, highest) = ends(ratios);
     let (off, spread) = (off(middle(ratios)), highest - lowest);
@@ -136,12 +136,13 @@ fn judge(ratios: &[f64], readings: [&[Reading]; 2], bound: f64) -> Judgement {
     }
 }
 
-/// Whether the busiest threads of an engine's runs mostly never waited for the device.
+/// Returns true if the busiest threads of an engine's runs never waited for the device, in the
+/// median run.
 fn is_busy(readings: &[Reading]) -> bool {
     median(readings.iter().filter_map(|reading| reading.busiest_thread)).is_some_and(|b| b >= BUSY)
 }
 
-/// Whether every run of one engine had more IOPS than every run of the other.
+/// Returns true if every run of one engine had more IOPS than every run of the other.
 fn are_apart([ours, theirs]: [&[Reading]; 2]) -> bool {
     let above = |upper: &[Reading], lower: &[Reading]| {
         let least = upper.iter().map(|reading| reading.iops).min_by(f64::total_cmp);
@@ -151,8 +152,8 @@ fn are_apart([ours, theirs]: [&[Reading]; 2]) -> bool {
     above(ours, theirs) || above(theirs, ours)
 }
 
-/// Whether the engines were shown to agree: at one point at least, and nowhere was
-/// anything else shown.
+/// Returns true if the engines agree at one point at least and at no other point differ, are
+/// unsteady or have too few pairs.
 pub fn agree(comparisons: &[Comparison]) -> bool {
     let is = |judgement| move |c: &Comparison| c.judgement == judgement;
     comparisons.iter().any(is(Judgement::Agree))

@@ -1,5 +1,4 @@
-//! The same points through our engine and through fio, taking turns, and what
-//! that says of the two.
+//! Runs the same points through this program's engine and fio in turn, and compares the two.
 
 mod judging;
 mod point;
@@ -16,15 +15,15 @@ use steadfast_domain::stimulus::{ActiveRange, Until};
 use steadfast_domain::{Bytes, Caveat, Halt, Measurement, Nanos, Place, Step, Stimulus};
 use steadfast_engine::Refusal;
 
-/// Seconds that a run takes beside its load.
-const BESIDE: f64 = 0.5;
+/// Seconds that a run takes in addition to its load.
+const OVERHEAD_SECONDS: f64 = 0.5;
 
 /// One of the two engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contender {
-    /// Ours.
+    /// This program's own engine.
     Uring,
-    /// The second opinion.
+    /// fio.
     Fio,
 }
 
@@ -37,56 +36,55 @@ impl fmt::Display for Contender {
     }
 }
 
-/// What is compared, and how.
+/// Points to compare, and how.
 #[derive(Debug, Clone)]
 pub struct Calibration {
     /// The points.
     pub points: Vec<Point>,
-    /// The part of the target that is used.
+    /// Part of the target that is used.
     pub range: ActiveRange,
     /// Measured time of every run.
     pub time: Nanos,
-    /// Ramp-up time before the measurement, not measured.
+    /// Time before the measurement that is not measured.
     pub ramp: Nanos,
-    /// Runs of every point with each engine.
+    /// Number of runs per point and engine.
     pub repeats: u32,
-    /// The engines agree where their IOPS differ by no more.
+    /// Largest difference in IOPS, in percent, at which the engines agree.
     pub within_percent: f64,
     /// Seed of every random choice.
     pub seed: u64,
-    /// The target may be written to: it is filled first, and requests are not
-    /// merged.
+    /// Whether the target may be written: if so, it is filled first, and requests are not merged.
     pub may_write: bool,
 }
 
-/// What came of it.
+/// Result of a calibration.
 #[derive(Debug)]
 pub struct Calibrated {
-    /// The engines, as they describe themselves.
+    /// Both engines, as they describe themselves.
     pub engines: [String; 2],
-    /// Point by point.
+    /// Results by point.
     pub comparisons: Vec<Comparison>,
 }
 
 /// Why two engines could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// One of them cannot do a point.
+    /// An engine cannot apply a point.
     #[error("{point} with the engine {engine}: {why}")]
     Refused {
         /// The point.
         point: Point,
-        /// Who.
+        /// The engine.
         engine: Contender,
-        /// Why not.
+        /// The reason.
         why: Refusal,
     },
-    /// One of them did nothing.
+    /// An engine completed no I/O.
     #[error("{point} with the engine {engine}: no I/O completed")]
     Nothing {
         /// The point.
         point: Point,
-        /// Who.
+        /// The engine.
         engine: Contender,
     },
     /// A run was halted.
@@ -94,68 +92,69 @@ pub enum CalibrateError {
     Halted(#[from] Halt),
 }
 
-/// Something that happened.
+/// An event of a calibration.
 #[derive(Debug)]
 pub enum CalibrationEvent<'a> {
-    /// The range is being written, so that reads find something on the medium.
+    /// The range is being written, so that reads find data on the medium.
     Filling(Bytes),
-    /// One run is over.
+    /// A run has finished.
     Read {
         /// The point.
         point: &'a Point,
-        /// Which run of it, from 1.
+        /// Number of the run at this point, from 1.
         repeat: u32,
-        /// With which engine.
+        /// The engine.
         engine: Contender,
-        /// What it gave.
+        /// The result.
         reading: &'a Reading,
     },
-    /// What a reader of the numbers should know.
+    /// Checks and caveats that concern the numbers.
     Beside {
-        /// Of device and host.
+        /// Checks of device and host.
         checks: &'a [Check],
-        /// Of the engine.
+        /// Caveats of the engine.
         caveats: &'a [Caveat],
     },
 }
 
-/// Where engines are compared, and who is told.
+/// Provides the target and receives the events of a calibration.
 pub trait Arena {
-    /// What goes wrong here.
+    /// Error type of the implementation.
     type Error: From<CalibrateError>;
 
-    /// The target, armed, with one of the engines.
+    /// Arms the target with one of the engines.
     ///
     /// # Errors
-    /// Where it cannot be armed, or the engine cannot be started.
+    ///
+    /// It cannot be armed, or the engine cannot be started.
     fn rig(&mut self, engine: Contender) -> Result<Box<dyn Rig>, Self::Error>;
 
-    /// A journal for the host changes of one step.
+    /// Returns a journal for the host changes of one step.
     fn journal(&mut self) -> HostChanges;
 
-    /// Tells what happened.
+    /// Reports an event.
     fn tell(&mut self, event: &CalibrationEvent<'_>);
 }
 
 impl Calibration {
-    /// The first bytes of a target, whole blocks of every point.
+    /// Returns the beginning of a target, in whole transfers of every point.
     pub fn range(points: &[Point], wanted: Bytes, capacity: Bytes) -> ActiveRange {
         let unit = points.iter().map(|point| point.pattern.size.0).max().unwrap_or(512);
         let length = Bytes(wanted.0.min(capacity.0)).round_down(unit.max(4096));
         ActiveRange::new(Bytes(0), length)
     }
 
-    /// About how many seconds all runs take.
+    /// Returns the approximate duration of all runs in seconds.
     pub fn expected_seconds(&self) -> f64 {
         let runs = self.points.len() as u32 * 2 * self.repeats;
-        f64::from(runs) * ((self.time + self.ramp).as_secs_f64() + BESIDE)
+        f64::from(runs) * ((self.time + self.ramp).as_secs_f64() + OVERHEAD_SECONDS)
     }
 
-    /// Compares them.
+    /// Compares the engines.
     ///
     /// # Errors
-    /// Before anything is done, where one of them cannot do a point; later, where a
-    /// run fails.
+    ///
+    /// Before anything is done: an engine cannot apply a point. Later: a run fails.
     pub fn conduct<A: Arena>(&self, arena: &mut A) -> Result<Calibrated, A::Error> {
         let engines =
             [self.inquire(Contender::Uring, arena)?, self.inquire(Contender::Fio, arena)?];
@@ -167,8 +166,8 @@ impl Calibration {
         Ok(Calibrated { engines, comparisons: compared.collect::<Result<_, _>>()? })
     }
 
-    /// What an engine cannot do is said before anything is done; returns how it
-    /// describes itself.
+    /// Checks that an engine can apply every point before anything is done. Returns its
+    /// description of itself.
     fn inquire<A: Arena>(&self, engine: Contender, arena: &mut A) -> Result<String, A::Error> {
         let mut rig = arena.rig(engine)?;
         for point in &self.points {
@@ -187,7 +186,7 @@ impl Calibration {
         self.apply(Contender::Uring, &step, arena).map(drop)
     }
 
-    /// One point, the engines taking turns: A B, B A, A B, ...
+    /// Compares the engines at one point, in the order A B, B A, A B, ...
     fn compare<A: Arena>(
         &self,
         point: &Point,

@@ -1,22 +1,22 @@
-//! What engines are compared at.
+//! Points at which engines are compared.
 
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand};
 
-/// An access pattern and a demand: `RND 4K R T1Q32`.
+/// An access pattern and a demand, such as `RND 4K R T1Q32`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// What is done.
+    /// Access pattern.
     pub pattern: AccessPattern,
-    /// How much of it at once.
+    /// Threads and outstanding I/Os.
     pub demand: Demand,
 }
 
 impl Point {
-    /// The points where none are named: one I/O at a time, many, and large ones;
-    /// each read, and written where that is allowed.
+    /// Returns the default points: one small I/O at a time, many, and large ones; each read, and
+    /// also written if that is allowed.
     pub fn usual(may_write: bool) -> Vec<Point> {
         let usual = [
             (AccessPattern::random(Bytes::kib(4), 100), 1),
@@ -33,7 +33,7 @@ impl Point {
         usual.into_iter().flat_map(at).collect()
     }
 
-    /// What writes a range once.
+    /// Returns the point that writes a range once.
     pub(super) fn filling() -> Point {
         let pattern = AccessPattern::sequential(Bytes::kib(128), 0);
         Point { pattern, demand: Demand::new(1, 32) }

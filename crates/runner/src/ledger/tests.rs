@@ -42,7 +42,7 @@ fn opened() -> Entry {
     }
 }
 
-/// A ledger of three lines.
+/// Writes a ledger of three lines.
 fn written() -> (tempfile::TempDir, PathBuf) {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
@@ -127,9 +127,8 @@ fn a_newer_format_an_empty_directory_and_a_second_writer_are_refused() {
     assert!(matches!(Ledger::read(empty.path()).unwrap_err(), LedgerError::NotARun(_)));
 }
 
-/// A thousand flipped bits in each file: not one is taken for what was written.
-/// The last line feed is a bit like any other: without it, the line before it
-/// would be taken for torn, and a finished step be lost.
+/// A thousand flipped bits in each file: none is accepted. This includes the last line feed:
+/// without it, the last line would be taken for incomplete, and a finished step would be lost.
 #[test]
 fn every_flipped_bit_is_refused() {
     let (_scratch, directory) = written();
@@ -152,7 +151,7 @@ fn every_flipped_bit_is_refused() {
     assert_eq!(Ledger::open(&directory).unwrap().1.lines.len(), 3);
 }
 
-/// Settings alone are nobody's confirmation, nor is a journal without a run.
+/// Settings alone confirm nothing, nor does a journal without a run.
 #[test]
 fn a_run_that_never_began_is_not_gone_on_with() {
     let (_scratch, directory) = written();
@@ -198,7 +197,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
 }
 
-/// Settings say who did what, name devices, and hold commands.
+/// Settings record who did what, name devices, and hold commands.
 #[test]
 fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
     if !is_root() {
@@ -226,7 +225,7 @@ fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
     assert_eq!(fs::metadata(shared.join(JOURNAL)).unwrap().gid(), 65534);
 }
 
-/// A ledger that an earlier version wrote is read and resumed.
+/// A ledger written by an earlier version is read and resumed.
 #[test]
 fn a_ledger_of_version_1_is_read() {
     let scratch = tempfile::tempdir().unwrap();
@@ -243,8 +242,7 @@ fn a_ledger_of_version_1_is_read() {
     assert_eq!(Ledger::open(&directory).unwrap().1.settings.version, 1);
 }
 
-/// Of two that begin in one directory at once, one has it, and the other takes
-/// nothing away.
+/// If two runs begin in one directory at once, one gets it, and the other removes nothing.
 #[test]
 fn two_that_begin_at_once_do_not_harm_one_another() {
     let scratch = tempfile::tempdir().unwrap();
@@ -268,7 +266,7 @@ fn two_that_begin_at_once_do_not_harm_one_another() {
     }
 }
 
-/// What was looked at is what is obeyed, also where the path leads elsewhere a
+/// The directory that was checked is the one that is obeyed, even if the path leads elsewhere a
 /// moment later.
 #[test]
 fn a_directory_that_is_exchanged_while_it_is_opened_is_not_obeyed() {

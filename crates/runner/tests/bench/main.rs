@@ -1,4 +1,4 @@
-//! The live bench on a rig of memory: whole procedures, broken off everywhere.
+//! The live bench on a rig in memory: whole procedures, interrupted at every point.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod once;
@@ -26,32 +26,32 @@ use steadfast_runner::{HostWishes, Ledger, Moment, Rig, RunSettings};
 
 const SETTING: &str = "queue/nomerges";
 
-/// What a test wants to know of a rig afterwards.
+/// State of a rig that a test checks afterwards.
 #[derive(Debug, Default)]
 struct Log {
     applied: Vec<String>,
     starts: Vec<Start>,
     setting: String,
     purges: u32,
-    /// A purge sets a password for as long as it lasts, as ATA drives need it.
+    /// Whether a purge sets a password while it lasts, as ATA drives require.
     needs_password: bool,
     has_password: bool,
-    /// What comes up beside the next step.
+    /// Caveats that arise in the next step.
     caveats: Vec<Caveat>,
 }
 
 const PASSWORD: &str = "ATA password of memory, M1";
 
-/// A device of memory: the same step gives the same result.
+/// A device in memory: the same step gives the same result.
 struct MemoryRig<'a> {
     device: Device,
     forgets: bool,
     halt_after: usize,
     log: &'a mut Log,
     clock: u64,
-    /// The start of the machine, and the time since.
+    /// Boot ID and time since boot.
     boot: Option<(&'static str, Nanos)>,
-    /// Deleted before the step of this number.
+    /// Number of a step and a directory that is deleted before it.
     deletes: Option<(usize, std::path::PathBuf)>,
 }
 
@@ -91,7 +91,7 @@ fn check(id: &str, found: &str) -> Check {
     }
 }
 
-/// WIPC parts are an eighth of it, whatever the speed.
+/// Measures a step: a load limited by bytes (WIPC) moves an eighth of them, whatever the speed.
 fn measure(step: &Step, start: &Start) -> Measurement {
     let stimulus = step.load.stimulus().unwrap();
     let mut elapsed = stimulus.until.time.unwrap_or(Nanos::from_secs(60));
@@ -232,7 +232,7 @@ fn procedure(settings: &RunSettings, amendments: &[Amendment]) -> Box<dyn Proced
     steadfast_procedures::procedure(&settings.settings, settings.geometry(), amendments).unwrap()
 }
 
-/// A run from its beginning; where `halt_after` steps are done, it halts.
+/// Conducts a run from its beginning; it halts after `halt_after` steps.
 fn begin(directory: &Path, settings: &RunSettings, rig: &mut MemoryRig<'_>) -> Ending {
     let ledger = Ledger::create(directory, settings).unwrap();
     conduct(procedure(settings, &[]).as_ref(), rig, ledger, &[], "steadfast 0", &mut Silent)
@@ -262,7 +262,7 @@ fn journalled_steps(directory: &Path) -> Vec<String> {
     lines.iter().filter_map(place).collect()
 }
 
-/// The journal's lines as a crash after each of them would leave them.
+/// Copies a run directory with the first `keep` lines of its journal, as a crash leaves it.
 fn broken_off(whole: &Path, broken: &Path, keep: usize) {
     std::fs::create_dir_all(broken).unwrap();
     std::fs::copy(whole.join("settings.json"), broken.join("settings.json")).unwrap();
@@ -284,8 +284,8 @@ fn a_run_writes_every_step_and_puts_the_host_back() {
     assert!(findings(&directory).verdict.unwrap().steady);
 }
 
-/// Broken off after every line of its journal, a run on a device that
-/// remembers repeats no finished step, and says what the gap cost.
+/// Interrupted after any line of its journal, a run on a device that remembers repeats no finished
+/// step, and reports the gap.
 #[test]
 fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
     let scratch = tempfile::tempdir().unwrap();
@@ -297,7 +297,7 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
         let directory = scratch.path().join(format!("broken-{keep}"));
         broken_off(&whole, &directory, keep);
         let finished = journalled_steps(&directory);
-        // A crash leaves changed what the journal says was changed.
+        // A crash leaves the changes that the journal records.
         let setting = if unrestored(&lines[..keep]).is_empty() { "0" } else { "2" };
         let mut again = Log { setting: setting.into(), ..Log::default() };
         assert_eq!(go_on(&directory, &mut rig(&mut again, false)).unwrap(), Ending::Complete);
@@ -315,7 +315,7 @@ fn no_finished_step_is_repeated_wherever_the_run_broke_off() {
     }
 }
 
-/// Which sectors were written is known only to the process that wrote them.
+/// Only the process that wrote the sectors knows which were written.
 #[test]
 fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
     let scratch = tempfile::tempdir().unwrap();
@@ -334,7 +334,7 @@ fn verify_write_that_broke_off_writes_all_again_before_it_reads() {
         [pieces("fill", 4), pieces("fill (attempt 2)", 1), pieces("read-back (attempt 2)", 1)];
     assert_eq!(again.applied, expected.concat());
     assert_eq!(again.purges, 0);
-    // This rig compares nothing, and nothing is what it is taken for.
+    // This rig verifies nothing, which must not count as a success.
     assert_eq!(findings(&directory).end, EndState::Void);
 }
 
@@ -361,8 +361,8 @@ fn preconditioning_goes_on_from_its_checkpoint() {
     assert!(text.contains("stopped on request"), "{text}");
 }
 
-/// Host and device are looked over whenever a process takes the run up, and
-/// what the run has shown stands beside it when it ends.
+/// Host and device are checked whenever a process starts or resumes the run, and the checks of
+/// the run itself are added when it ends.
 #[test]
 fn every_process_examines_and_looks_back() {
     let scratch = tempfile::tempdir().unwrap();
@@ -393,9 +393,8 @@ fn every_process_examines_and_looks_back() {
     assert!(record.has_ended());
 }
 
-/// A simulated drive has no gap: the findings are those of an unbroken run.
-/// What an engine has to say stands in the journal between the steps, and the
-/// procedure, which did not say it, is conducted again around it.
+/// Caveats of an engine are journaled between the steps. The procedure did not note them, and is
+/// replayed around them.
 #[test]
 fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     let scratch = tempfile::tempdir().unwrap();
@@ -422,6 +421,7 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     assert_eq!(texts, ["one", "two", "three"]);
 }
 
+/// A simulated drive has no gap: the findings are those of an uninterrupted run.
 #[test]
 fn on_a_rig_that_forgets_the_findings_are_identical() {
     let scratch = tempfile::tempdir().unwrap();
@@ -505,7 +505,7 @@ fn restore_puts_back_what_a_dead_run_had_changed() {
     assert!(run::restore(&directory, 9, |_| true, &mut |_| panic!("twice")).unwrap().is_empty());
 }
 
-/// Wherever it broke off, the password is gone when the drive is used again.
+/// Wherever the run was interrupted, the password is removed when the drive is used again.
 #[test]
 fn a_purge_s_password_does_not_outlast_it() {
     let scratch = tempfile::tempdir().unwrap();
@@ -566,8 +566,8 @@ fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
     assert_eq!(why, "round 1, step 8 (RND 0.5K R): no");
 }
 
-/// The run directory is deleted while a step runs: nothing more is measured for
-/// nobody, the host is put back, and what is lost is said.
+/// The run directory is deleted during a step: no further step is measured, the host is restored,
+/// and the loss is reported.
 #[test]
 fn a_deleted_run_directory_ends_the_run_within_a_step() {
     let scratch = tempfile::tempdir().unwrap();
@@ -584,7 +584,7 @@ fn a_deleted_run_directory_ends_the_run_within_a_step() {
     assert!(!directory.exists());
 }
 
-/// Every host setting is put back where the journal takes no more.
+/// Every host setting is restored even if the journal accepts no more lines.
 #[test]
 fn a_journal_that_is_gone_keeps_no_setting_from_being_put_back() {
     let scratch = tempfile::tempdir().unwrap();
@@ -597,9 +597,9 @@ fn a_journal_that_is_gone_keeps_no_setting_from_being_put_back() {
     assert_eq!((log.setting.as_str(), log.has_password), ("0", false));
 }
 
-/// Taken up twice, with `restore` between and the clock set: the gap counts from
-/// the last step, and what cannot be known is not made up. Whatever its length,
-/// it is a gap for the procedure.
+/// Resumed twice, with `restore` in between and the clock set: the gap counts from the last step,
+/// and a length that cannot be known is not guessed. Whatever its length, the procedure sees it
+/// as a gap.
 #[test]
 fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
     let scratch = tempfile::tempdir().unwrap();
@@ -609,7 +609,7 @@ fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
         let mut first = rig(&mut log, false);
         (first.halt_after, first.boot) = (20, Some(("a", Nanos::from_secs(5000))));
         begin(&directory, &run_settings(|_| ()), &mut first);
-        // Taken up a moment before, without a step; and restored.
+        // Resumed a moment earlier, without a step, and then restored.
         let mut second = rig(&mut log, false);
         (second.halt_after, second.boot) = (20, Some((boot, Nanos::from_secs(up - 1))));
         go_on(&directory, &mut second).unwrap();
@@ -630,7 +630,7 @@ fn a_gap_counts_from_the_last_step_by_the_clock_that_cannot_be_set() {
         assert!(text.starts_with("Gap of ") && text.contains("void"), "{text}");
         assert_eq!(expected.is_none(), text.contains("unknown length"), "{text}");
     };
-    // The clock of the rig stood at 1,000 s.
+    // The rig's clock was at 1,000 s.
     hour(1_020_000, 5020, "a", Some(20));
     hour(0, 5020, "a", Some(20));
     hour(9_000_000, 5020, "a", Some(20));

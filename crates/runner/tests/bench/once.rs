@@ -1,4 +1,4 @@
-//! One step outside a run, and two engines taking turns with such steps.
+//! One step outside a run, and two engines that take turns with such steps.
 
 use super::{Log, MemoryRig, device, rig};
 use std::path::Path;
@@ -51,8 +51,8 @@ fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
     assert_eq!((until(&load).time, until(&load).ios), (Some(Nanos::SECOND), Some(10_007)));
 }
 
-/// Requests are merged again however the step ends, and only where the target may
-/// be written to is anything changed at all.
+/// Request merging is restored however the step ends, and is changed only if the target may be
+/// written.
 #[test]
 fn the_host_is_as_it_was_after_a_step_that_fails_too() {
     let scratch = tempfile::tempdir().unwrap();
@@ -80,7 +80,7 @@ fn a_target_that_is_only_read_leaves_the_host_alone() {
     assert!(!directory.exists());
 }
 
-/// A kill between the change and its end leaves the journal that `restore` undoes.
+/// A kill between a change and its undoing leaves a journal that `restore` undoes.
 #[test]
 fn a_change_is_on_disk_before_it_is_made() {
     let scratch = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn a_change_is_on_disk_before_it_is_made() {
     assert_eq!((left.len(), left[0].changes[0].before.as_str()), (1, "0"));
 }
 
-/// Simulated drives take the engines' places.
+/// Simulated drives in place of the engines.
 struct Simulated {
     directory: std::path::PathBuf,
     told: Vec<String>,
@@ -150,7 +150,7 @@ fn engines_take_turns_and_two_alike_agree() {
     assert!(agree(&calibrated.comparisons));
 }
 
-/// Three times two runs of 200 ms, and half a second beside each.
+/// Three repeats of two runs of 200 ms, with half a second of overhead for each run.
 #[test]
 fn the_time_is_known_beforehand() {
     assert!((calibration(false).expected_seconds() - 4.2).abs() < 1e-9);

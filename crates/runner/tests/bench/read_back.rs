@@ -1,5 +1,5 @@
-//! Conditions are read back after every purge, after the preconditioning and at the
-//! end: a drive that changes them behind the run is found out.
+//! Conditions are read back after every purge, after the preconditioning and at the end: a drive
+//! that changes them unnoticed by the run is detected.
 
 use super::device;
 use std::path::Path;
@@ -18,12 +18,12 @@ use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
 const ON: Option<WriteCache> = Some(WriteCache::Enabled);
 const OFF: Option<WriteCache> = Some(WriteCache::Disabled);
 
-/// A drive with a write cache that a purge, or a step of this phase, turns on.
+/// A drive whose write cache is turned on by a purge, or by a step of this phase.
 struct Fickle {
     device: Device,
     cache: Option<WriteCache>,
     turned_on_by: &'static str,
-    /// The phases and the cache that their steps saw.
+    /// Phase and write cache state of each applied step.
     seen: Vec<(String, Option<WriteCache>)>,
     halt_after: usize,
 }
@@ -177,8 +177,7 @@ fn a_cache_that_goes_on_later_is_read_and_disclosed_and_the_header_says_what_is(
     }
 }
 
-/// What is read back stands outside the replay: a journal with and without it is
-/// gone on with alike.
+/// Conditions read back are not part of the replay: a run resumes the same with and without them.
 #[test]
 fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
     for keeps in [true, false] {
@@ -197,7 +196,7 @@ fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
     }
 }
 
-/// The journal as an earlier version wrote it.
+/// Rewrites the journal as an earlier version wrote it.
 fn without_read_back(directory: &Path) {
     let contents = Ledger::read(directory).unwrap();
     std::fs::remove_dir_all(directory).unwrap();

@@ -1,5 +1,4 @@
-//! A script as a run's load: what the ledger keeps of it, and what a resumed run
-//! makes of that.
+//! A script as the load of a run: what the ledger stores of it, and how a resumed run uses that.
 
 use super::{broken_off, run_settings};
 use std::path::Path;
@@ -33,7 +32,7 @@ impl Script for Reads {
     }
 }
 
-/// Plays it, cut every second.
+/// Plays the script, cut every second.
 struct Replay {
     digest: &'static str,
 }
@@ -103,7 +102,7 @@ fn a_ledger_keeps_a_description_and_a_resumed_run_plays_the_same_script_only() {
     let whole = scratch.path().join("whole");
     assert_eq!(begin(&whole), Ending::Complete);
     let record = Ledger::read(&whole).unwrap();
-    // 40,000 I/Os, and none of them by itself.
+    // 40,000 I/Os, none of which is stored individually.
     let journal = std::fs::read_to_string(whole.join("journal.jsonl")).unwrap();
     let longest = journal.lines().map(str::len).max().unwrap();
     assert!(longest < 16_000, "{longest} bytes");

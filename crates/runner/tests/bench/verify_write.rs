@@ -1,5 +1,5 @@
-//! Verify-write on a file through the real engine: what is changed between the
-//! writes and the reads is found.
+//! Verify-write on a file through the real engine: changes between the writes and the reads are
+//! found.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,7 +15,7 @@ use steadfast_host::{Consent, Roots, arm, inspect};
 
 const SIZE: u64 = 64 << 20;
 
-/// A file behind the engine, and what is done to it between the two passes.
+/// A file under the engine, and the change made to it between the two passes.
 struct FileBench<'a> {
     engine: Native,
     path: PathBuf,
@@ -56,7 +56,7 @@ impl Bench for FileBench<'_> {
     fn note(&mut self, _: &Note) {}
 }
 
-/// What verify-write finds on a file to which this is done between its passes.
+/// Returns the findings of verify-write on a file that is changed between its passes.
 fn found(between: &dyn Fn(&File)) -> Findings {
     let scratch = tempfile::tempdir().unwrap();
     let mut bench = bench(&scratch.path().join("verified.bin"), between);

@@ -1,8 +1,8 @@
-//! One host's part of a step: a client of fio for every call, and what it has gathered
+//! One host's part of a step: a client of fio for every call, and the reports that it collects
 //! from the host's server.
 //!
-//! Every server has a client of its own. A client of several servers reports the survivors
-//! alone where one dies, and does not say who is missing.
+//! Every server has a client of its own. A client of several servers reports only the survivors
+//! if one dies, and does not say which is missing.
 
 use super::super::answer::{self, Answer};
 use super::super::counts::Counts;
@@ -21,52 +21,52 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_domain::{Halt, Nanos, Op};
 
-/// How often a client that runs is looked at.
+/// Interval between checks of a running client.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A client is given this long beyond its time, then the load is called off.
+/// Longest overrun of a client before the load is called off.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client that was asked to end is given this long.
+/// Time that a client may take to end on request.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// What a host's part of a step needs.
+/// Everything that a host's part of a step needs.
 pub(super) struct Work<'w> {
     pub host: &'w str,
     pub address: &'w str,
     pub filename: &'w str,
-    /// The command that every thread of the first call waits by.
+    /// Command that delays every thread of the first call until the common start.
     pub waits_by: Option<&'static str>,
     pub program: &'w Path,
     pub directory: &'w Path,
-    /// What the names of its files begin with.
+    /// Prefix of the names of its files.
     pub name: String,
     pub place: &'w str,
     pub expression: Expression,
     pub fault_limit: u64,
     pub stop: &'w Stop,
-    /// Set where another host has failed.
+    /// Set when another host has failed.
     pub called_off: &'w AtomicBool,
 }
 
-/// What a host did.
+/// Results of a host.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     /// Counts at the end of each report, over all calls.
     pub reports: Vec<Counts>,
-    /// Lines that fio printed beside its answers.
+    /// Lines that fio printed outside its answers.
     pub said: Vec<String>,
 }
 
 impl Done {
-    /// All that it did.
+    /// Returns its total counts.
     pub(super) fn last(&self) -> Counts {
         self.reports.last().cloned().unwrap_or_default()
     }
 }
 
 impl Work<'_> {
-    /// Does it: one call of fio after another.
+    /// Applies the load in successive calls of fio. On failure, calls off the other hosts.
     pub(super) fn carry_out(&self) -> Result<Done, Halt> {
         let result = self.calls();
         if result.is_err() {
@@ -91,7 +91,7 @@ impl Work<'_> {
         }
     }
 
-    /// One call: its answers, the last of them final.
+    /// Makes one call. Returns its answers, the last of which is final.
     fn call(&self, part: &Part, number: u32, said: &mut Vec<String>) -> Result<Vec<Answer>, Halt> {
         let file = |ending: &str| {
             self.directory.join(match number {
@@ -106,15 +106,16 @@ impl Work<'_> {
         }
         // fio reads its job from memory and writes its answers there: a job file can name
         // commands, and whoever may rename a directory above it could exchange it.
-        let memory = |error: io::Error| Halt::Refused(format!("no memory for fio's job: {error}"));
+        let memory =
+            |error: io::Error| Halt::Refused(format!("cannot create fio's job in memory: {error}"));
         let mut job = in_memory(c"job").map_err(memory)?;
         let mut output = in_memory(c"answers").map_err(memory)?;
         let mut words = in_memory(c"words").map_err(memory)?;
         job.write_all(text.as_bytes()).map_err(memory)?;
         write(&job_file, &text)?;
-        let child = self.begin(&job, &output, &words).map_err(|error| {
-            Halt::Refused(format!("the client of fio cannot be started: {error}"))
-        })?;
+        let child = self
+            .begin(&job, &output, &words)
+            .map_err(|error| Halt::Refused(format!("cannot start the fio client: {error}")))?;
         let status = self.wait(child, part)?;
         let answer = content(&mut output).map_err(memory)?;
         let said_beside = content(&mut words).map_err(memory)?;
@@ -125,7 +126,7 @@ impl Work<'_> {
         }
         let (before, json) = answer.split_at(answer.find("\n{\n").map_or(0, |at| at + 1));
         let lines = before.lines().chain(said_beside.lines()).map(str::trim);
-        // The line that says that the command waited is ours.
+        // The line that reports the command is expected and dropped.
         let lines = lines.filter(|line| !line.is_empty() && !line.contains("output of prerun"));
         let lines: Vec<String> = lines.map(str::to_owned).collect();
         let result = self.understand(json, status, &lines, &output);
@@ -159,7 +160,7 @@ impl Work<'_> {
         command.spawn()
     }
 
-    /// Waits for a client; ends it where the user or another host's failure asks for it.
+    /// Waits for a client; ends it if the user or another host's failure requires that.
     fn wait(&self, mut child: Child, part: &Part) -> Result<ExitStatus, Halt> {
         let begun = Instant::now();
         let lost = |error: io::Error| Halt::Refused(format!("waiting for fio failed: {error}"));
@@ -199,8 +200,8 @@ impl Work<'_> {
             let words = said.join("; ");
             return Err(self.failed(&match (lost, words.is_empty()) {
                 (true, _) => "died: its fio server has closed the connection".to_owned(),
-                (false, true) => format!("gave no answer: the client of fio {how}"),
-                (false, false) => format!("gave no answer: the client of fio {how}: {words}"),
+                (false, true) => format!("gave no answer: the fio client {how}"),
+                (false, false) => format!("gave no answer: the fio client {how}: {words}"),
             }));
         }
         let answers = answer::read_reports(json, self.expression.sections).map_err(|why| {
@@ -212,14 +213,14 @@ impl Work<'_> {
         match failed {
             Some(section) => Err(self.faults(section.faults.max(1), section.error)),
             None if !status.success() => Err(self.failed(&format!(
-                "failed: the client of fio {how}: {}",
+                "failed: the fio client {how}: {}",
                 said.first().map_or("it printed nothing", String::as_str)
             ))),
             None => Ok(answers),
         }
     }
 
-    /// Looks whether a call did what it was asked to.
+    /// Errors: a call did less than requested, or its answer is inconsistent.
     fn check(
         &self,
         part: &Part,
@@ -271,11 +272,11 @@ fn in_memory(name: &CStr) -> io::Result<File> {
     if number == -1 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just made, and this file is its only owner.
+    // SAFETY: the descriptor was just created, and this file is its only owner.
     Ok(unsafe { File::from_raw_fd(number) })
 }
 
-/// All that was written to a file, bytes that are no text replaced.
+/// Returns everything written to a file, with invalid UTF-8 replaced.
 fn content(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -283,11 +284,11 @@ fn content(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Has a client end: on SIGINT it tells its server to end the load.
+/// Ends a client: on SIGINT it tells its server to end the load.
 fn end(child: &mut Child) {
     let signal = |child: &Child, signal: i32| {
         if let Ok(id) = i32::try_from(child.id()) {
-            // SAFETY: the child has not been waited for, so the number is its own.
+            // SAFETY: the child has not been waited for, so the ID is still its own.
             unsafe { libc::kill(id, signal) };
         }
     };
@@ -303,12 +304,12 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The name of a host in the name of a file.
+/// Returns a host's name as part of a file name.
 pub(super) fn plain(host: &str) -> String {
     host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect()
 }
 
-/// Where a step's files of one host lie.
+/// Returns the common part of the names of a step's files of one host.
 pub(super) fn name(number: u32, step: &str, host: &str) -> String {
     format!("{number:04}-{step}-{}", plain(host))
 }

@@ -1,5 +1,5 @@
-//! What several hosts did, as one measurement: counts, bytes, histograms and the seconds
-//! added up. fio's own sum has no bins before 3.39.
+//! Merges the results of several hosts into one measurement: counts, bytes, histograms and
+//! seconds are added up. fio's own sum has no histogram bins before 3.39.
 
 use super::super::counts::Counts;
 use super::super::running::WHOLE;
@@ -8,27 +8,27 @@ use std::collections::BTreeMap;
 use steadfast_domain::measurement::{HostPart, Interval, Silence, Unmeasured};
 use steadfast_domain::{Bytes, Halt, Measurement, Nanos, Op, Stimulus};
 
-/// One host's part of a step, and when it began.
+/// One host's part of a step, and its start.
 pub(super) struct Share {
     pub host: String,
     pub fio: Option<String>,
     pub done: Done,
-    /// When its first thread began, by our wall clock.
+    /// Start of its first thread by our wall clock; `None` if unknown.
     pub began: Option<Nanos>,
-    /// Where its sequential position stands.
+    /// Offset of its sequential cursor.
     pub cursors: BTreeMap<String, Bytes>,
 }
 
-/// A host's counts where its measured time began, and from there on.
+/// A host's counts at the start of its measured time, and after that.
 struct Measured<'s> {
     share: &'s Share,
-    /// After the ramp.
+    /// Counts at the end of the ramp.
     begin: Counts,
     reports: Vec<Counts>,
 }
 
-/// Adds the parts of all hosts up. `ops` are the load's directions; what the hosts did in
-/// the `ramp` is not measured.
+/// Adds up the parts of all hosts. `ops` are the operations of the load; I/Os in the `ramp` are
+/// not measured.
 pub(super) fn merge(
     shares: &[Share],
     stimulus: &Stimulus,
@@ -62,7 +62,7 @@ pub(super) fn merge(
 }
 
 impl Measured<'_> {
-    /// What it did in its measured time.
+    /// Returns its counts in the measured time.
     fn total(&self) -> Counts {
         self.share.done.last().since(&self.begin)
     }
@@ -83,7 +83,8 @@ impl Measured<'_> {
     }
 }
 
-/// Sets aside what a host did before the ramp was over: up to its first report after it.
+/// Separates the ramp of a host, which lasts to its first report after `ramp`, from its measured
+/// time. Errors: no report follows that one.
 fn measured(share: &Share, ramp: Nanos) -> Result<Measured<'_>, Halt> {
     let reports = &share.done.reports;
     if ramp == Nanos::ZERO {
@@ -102,8 +103,8 @@ fn measured(share: &Share, ramp: Nanos) -> Result<Measured<'_>, Halt> {
     }
 }
 
-/// From the first host's beginning to the last one's end, and how late each began. Where
-/// the clocks are not known, the longest time.
+/// Returns the time from the first host's start to the last one's end, and how late each started.
+/// If the clocks are unknown, returns the longest time.
 fn span(measured: &[Measured<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
     let begins: Option<Vec<Nanos>> = measured.iter().map(|host| host.share.began).collect();
     let times = measured.iter().map(|host| host.total().elapsed);
@@ -119,15 +120,15 @@ fn span(measured: &[Measured<'_>]) -> (Nanos, Vec<Option<Nanos>>) {
 }
 
 fn unmeasured(measured: &[Measured<'_>], ops: &[Op]) -> Vec<Unmeasured> {
-    let of = |op: &Op| {
+    let sum_of = |op: &Op| {
         let sums = || measured.iter().map(|host| host.begin.direction(*op));
         let ios = sums().map(|sum| sum.ios).sum();
         Unmeasured { op: *op, ios, bytes: Bytes(sums().map(|sum| sum.bytes).sum()) }
     };
-    ops.iter().map(of).filter(|part| part.ios > 0).collect()
+    ops.iter().map(sum_of).filter(|part| part.ios > 0).collect()
 }
 
-/// The hosts' seconds, the first with the first: each lasts as long as it did on average.
+/// Merges the hosts' intervals by number; each lasts as long as the hosts' intervals on average.
 /// Hosts report up to a quarter of a second apart.
 fn intervals(measured: &[Measured<'_>]) -> Vec<Interval> {
     let most = measured.iter().map(|host| host.reports.len()).max().unwrap_or(0);

@@ -1,9 +1,9 @@
-//! One load from several hosts, through fio's own client and server.
+//! One load from several hosts, through fio's client and server.
 //!
-//! Every host applies the stimulus with the demand as given: random I/Os over the whole
-//! active range, sequential I/Os over a part of it that no other host has ([`share`]). All
-//! threads of all hosts wait for one moment by their own clocks, which were compared with
-//! ours. docs/hosts.md says what holds and what does not.
+//! Every host applies the stimulus with the full demand: random I/Os over the whole active range,
+//! sequential I/Os over a part of it that no other host uses ([`share`]). All threads of all
+//! hosts start at one time by their own clocks, which were compared with ours. docs/hosts.md
+//! describes what this guarantees and what it does not.
 
 mod client;
 mod merged;
@@ -28,32 +28,32 @@ use steadfast_domain::{
 };
 use steadfast_host::{RemoteTarget, find_program};
 
-/// How far ahead the moment lies at which all hosts begin: logging in is over, but fio
-/// sends the job and makes its threads.
+/// Time from the agreement to the common start of all hosts: the logins are done, but fio still
+/// has to send the job and create its threads.
 const LEAD: Nanos = Nanos::from_millis(1500);
 
-/// Hosts that begin further apart than this are disclosed.
+/// Largest difference between the starts of the hosts that is not disclosed.
 const SKEW: Nanos = Nanos::from_millis(100);
 
-/// A host that does less than this share of what the median host does lags.
+/// A host below this share of the median host's IOPS lags.
 const LAGGING: f64 = 0.8;
 
-/// A ramp ends with a report, which come once a second.
+/// Time by which a ramp is extended so that it ends with a report; reports come once a second.
 const REPORT: Nanos = Nanos::from_millis(1300);
 
-/// How a [`FioHosts`] behaves.
+/// Options of a [`FioHosts`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostsOptions {
     /// The client: a name to be found on the path, or a path.
     pub program: PathBuf,
-    /// Where job files and answers are kept; for this engine alone.
+    /// Directory for job files and answers, used by this engine alone.
     pub directory: PathBuf,
     /// A step in which one host has more failed I/Os than this is void.
     pub fault_limit: u64,
 }
 
 impl HostsOptions {
-    /// The installed fio, keeping its files in `directory`.
+    /// Returns the options for the installed fio, with its files in `directory`.
     pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
         let program = PathBuf::from("fio");
         HostsOptions { program, directory: directory.into(), fault_limit: 100 }
@@ -65,21 +65,22 @@ pub struct FioHosts {
     target: RemoteTarget,
     stop: Stop,
     options: HostsOptions,
-    /// The client's version.
+    /// Version of the client.
     version: String,
-    /// The number of the next step's files; 0 before the directory was looked at.
+    /// Number of the next step's files; 0 until the directory has been read.
     number: u32,
-    /// What each host did of the load that a cut left.
+    /// The load that a cut left, and the progress of each host in it.
     chain: Option<(Stimulus, Vec<Start>)>,
     said: BTreeSet<String>,
     caveats: Vec<Caveat>,
 }
 
 impl FioHosts {
-    /// Finds the client, and looks at the servers' versions.
+    /// Finds the client, and checks the versions of the servers.
     ///
     /// # Errors
-    /// Where a fio is missing or older than 3.20.
+    ///
+    /// A fio is missing or older than 3.20.
     pub fn new(target: RemoteTarget, stop: Stop, mut options: HostsOptions) -> Result<Self, Halt> {
         if let Ok(path) = find_program(&options.program) {
             options.program = path;
@@ -105,22 +106,22 @@ impl FioHosts {
         Ok(engine)
     }
 
-    /// What is driven.
+    /// Returns the device under test.
     pub fn target(&self) -> &RemoteTarget {
         &self.target
     }
 
-    /// What is driven, to be looked at again.
+    /// Returns the device under test, to be checked again.
     pub fn target_mut(&mut self) -> &mut RemoteTarget {
         &mut self.target
     }
 
-    /// What a reader of the numbers should know and that came up since this was last asked.
+    /// Returns the caveats about the numbers that arose since the last call.
     pub fn take_caveats(&mut self) -> Vec<Caveat> {
         std::mem::take(&mut self.caveats)
     }
 
-    /// What is known before a step begins.
+    /// Adds the caveats that are known before a step begins.
     fn disclose(&mut self) {
         let hosts = &self.target.hosts;
         let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
@@ -134,12 +135,12 @@ impl FioHosts {
             CaveatKind::Remark,
             caveats::HOSTS_LOAD,
             format!(
-                "{} loaded the device ({names}). A demand such as T4Q32 is that of \
+                "{} loaded the device ({names}). A demand such as T4Q32 applies to \
                  each host. Every host read and wrote random positions of the whole active \
-                 range; sequential streams went through an own part of it on each host.",
+                 range; sequential streams went through a separate part of it on each host.",
                 if count == 1 { "1 host".to_owned() } else { format!("{count} hosts") }
             ),
-            "Multiply the demand by the number of hosts where another run is compared.",
+            "Multiply the demand by the number of hosts to compare with another run.",
         )];
         if known.len() > 1 || known.iter().any(|fio| **fio != self.version) && !known.is_empty() {
             found.push(Caveat::new(
@@ -158,8 +159,8 @@ impl FioHosts {
                 CaveatKind::Deviation,
                 caveats::HOSTS_UNSEEN,
                 format!(
-                    "Nothing is known of the hosts {names}: they were reached without a shell. \
-                     Their devices, versions of fio and moments of beginning were not compared."
+                    "The hosts {names} were reached without a shell, so nothing is known about \
+                     them. Their devices, versions of fio and start times were not compared."
                 ),
                 "Use ssh (omit --hosts-plain).",
             ));
@@ -188,8 +189,8 @@ impl FioHosts {
             }
             Load::Together(_) => {
                 return Err(Refusal(
-                    "fio's results are not taken apart for loads that are applied at once; use \
-                     one host, with the engine uring"
+                    "fio does not report loads that are applied at once separately; use one host, \
+                     with the engine uring"
                         .to_owned(),
                 ));
             }
@@ -203,13 +204,13 @@ impl FioHosts {
             direct: true,
             io_engine: "libaio",
         };
-        // What one host cannot do is said in the words of one host.
+        // Checked for one host first, so that a refusal concerns the load as given.
         Expression::new(stimulus, &facts).map_err(Refusal)?;
         let hosts: Vec<String> = self.target.hosts.iter().map(|h| h.name.clone()).collect();
         Shares::of(stimulus, &hosts, &facts).map_err(Refusal)
     }
 
-    /// Where each host begins: where it was cut, or its share of what was done.
+    /// Returns the start of each host: where a cut left it, or its share of the work done.
     fn starts(&mut self, step: &Step, stimulus: &Stimulus, start: &Start) -> Vec<Start> {
         let count = self.target.hosts.len();
         let before = self.chain.take().filter(|(load, _)| step.continues && load == stimulus);
@@ -219,8 +220,8 @@ impl FioHosts {
         }
     }
 
-    /// Has every host that can be told begin at one moment, [`LEAD`] after the one that
-    /// several targets have agreed on; `None` where one cannot be told.
+    /// Sets a common start time on every host, [`LEAD`] after the time that several targets have
+    /// agreed on. Returns that time; `None` if a host cannot be given one.
     fn agree(&mut self, begins: Option<Nanos>) -> Result<Option<Nanos>, Halt> {
         let now = unix_nanos() + LEAD;
         // Several targets agree by our monotonic clock.
@@ -244,7 +245,7 @@ impl FioHosts {
         Ok(self.number - 1)
     }
 
-    /// All hosts at the same time, each with a thread here that waits for its client.
+    /// Runs the load on all hosts at the same time, with one thread here per client.
     fn carry_out(
         &self,
         step: &Step,
@@ -278,7 +279,7 @@ impl FioHosts {
         })
     }
 
-    /// Keeps what each host did, for the step that goes on from here.
+    /// Stores the progress of each host for the step that continues this load.
     fn keep_place(&mut self, stimulus: &Stimulus, starts: Vec<Start>, parts: &[HostPart]) {
         let advanced = starts.into_iter().zip(parts).map(|(mut start, part)| {
             start.done.time += part.elapsed;
@@ -290,12 +291,12 @@ impl FioHosts {
         self.chain = Some((stimulus.clone(), advanced.collect()));
     }
 
-    /// Who lagged, and who began late.
+    /// Adds caveats for hosts that lagged or started late.
     fn judge(&mut self, step: &Step, parts: &[HostPart]) {
         let median = median_iops(parts);
         for (part, rate) in lagging(parts, median) {
             let text = format!(
-                "Host {} lagged in {}: {rate:.0} IOPS, where the median host did {median:.0}.",
+                "Host {} lagged in {}: {rate:.0} IOPS; the median host had {median:.0}.",
                 part.host, step.place
             );
             let remedy = "Compare its link, its processors and its fio with those of the others.";
@@ -305,13 +306,13 @@ impl FioHosts {
         if let Some((part, late)) = latest.and_then(|part| Some((part, part.late?)))
             && late > SKEW
         {
-            let text = format!("Host {} began {} {late} after the first.", part.host, step.place);
-            let remedy = "Read its part of the first seconds with that in mind.";
+            let text = format!("Host {} started {} {late} after the first.", part.host, step.place);
+            let remedy = "Consider this when you read the first seconds of the step.";
             self.once(caveats::HOSTS_SKEW, &part.host, text, remedy);
         }
     }
 
-    /// A caveat of one kind about one host, the first time only.
+    /// Adds a caveat of one kind about one host, the first time only.
     fn once(&mut self, id: &str, host: &str, text: String, remedy: &str) {
         if self.said.insert(format!("{id} {host}")) {
             self.caveats.push(Caveat::new(CaveatKind::Remark, id, text, remedy));
@@ -319,26 +320,27 @@ impl FioHosts {
     }
 }
 
-/// How long after a moment the first host began; `None` where that is not known of all.
+/// Returns how long after the agreed time the first host started; `None` unless the start of
+/// every host is known.
 fn late(all: &[Share], moment: Option<Nanos>) -> Option<Nanos> {
     let began: Option<Vec<Nanos>> = all.iter().map(|share| share.began).collect();
     Some(began?.into_iter().min()?.saturating_sub(moment?))
 }
 
-/// What the median host did; of an even number, the faster of the two in the middle.
+/// Returns the IOPS of the median host; for an even number, the faster of the two in the middle.
 fn median_iops(parts: &[HostPart]) -> f64 {
     let mut rates: Vec<f64> = parts.iter().filter_map(HostPart::iops).collect();
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Hosts that did far less than the median host, and how much they did.
+/// Returns the hosts far below the median host, with their IOPS.
 fn lagging(parts: &[HostPart], median: f64) -> impl Iterator<Item = (&HostPart, f64)> {
     let rates = parts.iter().filter_map(|part| Some((part, part.iops()?)));
     rates.filter(move |(_, rate)| *rate < median * LAGGING)
 }
 
-/// The halt to report where hosts failed: the first that is more than a consequence of
+/// Returns the halt to report when hosts failed: the first that is not merely a consequence of
 /// another.
 fn failure(mut halts: Vec<Halt>) -> Option<Halt> {
     match halts.iter().position(|halt| *halt != Halt::Stopped) {
@@ -373,12 +375,12 @@ impl Engine for FioHosts {
     ) -> Result<Measurement, Halt> {
         let (step, shares) = prepared.into_parts::<Shares>();
         let Some((shares, stimulus)) = shares.zip(step.load.stimulus().cloned()) else {
-            return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
+            return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
         self.target.look_again().map_err(|error| Halt::Refused(error.to_string()))?;
         let number = self.name_files()?;
         let starts = self.starts(&step, &stimulus, start);
-        // A load that goes on has had its ramp; a ramp ends with a report.
+        // A continued load has had its ramp; a ramp ends with a report.
         let ramp = if step.continues { Nanos::ZERO } else { stimulus.ramp };
         let reported = if ramp > Nanos::ZERO { ramp + REPORT } else { ramp };
         let expressions = shares.expressions(&starts, reported, step.cut);
@@ -425,11 +427,11 @@ impl Engine for FioHosts {
 }
 
 impl FioHosts {
-    /// The hosts' parts, with what only they can say.
-    fn gather(&mut self, done: Vec<Done>, expressions: &[Expression], told: bool) -> Vec<Share> {
+    /// Combines the results of the hosts with the start times that only they know.
+    fn gather(&mut self, done: Vec<Done>, expressions: &[Expression], agreed: bool) -> Vec<Share> {
         let mut all = Vec::new();
         for ((host, done), expression) in self.target.hosts.iter_mut().zip(done).zip(expressions) {
-            let began = if told { host.began().map(|(first, _)| first) } else { None };
+            let began = if agreed { host.began().map(|(first, _)| first) } else { None };
             let cursors = share::named(expression.cursors(done.last().ios()), &host.name);
             let (host, fio) = (host.name.clone(), host.fio.clone());
             all.push(Share { host, fio, done, began, cursors });

@@ -1,8 +1,8 @@
-//! Which part of a load each host applies.
+//! Division of a load among hosts.
 //!
-//! Random I/Os: all of the active range, with a seed of its own. Sequential I/Os: an own
-//! part of the range, so that no host writes what another has just written. Limits in I/Os
-//! and bytes are divided, whole I/Os at a time, so that the hosts together reach them.
+//! Random I/Os: the whole active range, with a separate seed per host. Sequential I/Os: a
+//! separate part of the range, so that no host writes what another has just written. Limits in
+//! I/Os and bytes are divided, in whole I/Os, so that the hosts reach them together.
 
 use super::super::expression::{Expression, TargetFacts};
 use super::client::Done;
@@ -12,10 +12,10 @@ use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bytes, Nanos, Order, Step, Stimulus};
 
-/// Between the key of a sequential position and its host.
+/// Separator between the key of a sequential cursor and its host.
 const AT: &str = " @ ";
 
-/// What each host is to do.
+/// Loads of the hosts.
 #[derive(Debug, Clone)]
 pub(super) struct Shares {
     each: Vec<(String, Expression)>,
@@ -36,8 +36,7 @@ impl Shares {
         Ok(Shares { each: each.collect::<Result<_, String>>()? })
     }
 
-    /// The hosts' loads from where they stand, after an unmeasured beginning, ended by the
-    /// step's cut.
+    /// Returns the hosts' loads from their starts, with this ramp, ended by the step's cut.
     pub(super) fn expressions(
         &self,
         starts: &[Start],
@@ -53,7 +52,7 @@ impl Shares {
     }
 }
 
-/// The stimulus of the host `at` of `count`.
+/// Returns the stimulus of host `at` of `count`.
 fn own(stimulus: &Stimulus, at: u64, count: u64) -> Result<Stimulus, String> {
     let mut own = stimulus.clone();
     own.seed = mix64(stimulus.seed ^ mix64(at + 1));
@@ -73,12 +72,12 @@ fn own(stimulus: &Stimulus, at: u64, count: u64) -> Result<Stimulus, String> {
     Ok(own)
 }
 
-/// The part of a whole that falls to one of several; together they are the whole.
+/// Returns the part of `whole` for one of several hosts; the parts add up to `whole`.
 fn part(whole: u64, at: u64, count: u64) -> u64 {
     whole / count + u64::from(at < whole % count)
 }
 
-/// An own part of a range, in whole transfers.
+/// Returns the host's part of a range, in whole transfers.
 fn slice(range: ActiveRange, size: u64, at: u64, count: u64) -> Result<ActiveRange, String> {
     let first = range.start.0.next_multiple_of(size.max(1));
     let transfers = range.end().0.saturating_sub(first) / size.max(1);
@@ -92,7 +91,7 @@ fn slice(range: ActiveRange, size: u64, at: u64, count: u64) -> Result<ActiveRan
     Ok(ActiveRange::new(Bytes(first + before * size), Bytes(own * size)))
 }
 
-/// Where a host begins that nothing is known of but what all hosts together did.
+/// Returns the start of a host of which only the work done by all hosts together is known.
 pub(super) fn start_of(start: &Start, host: usize, count: usize) -> Start {
     let (host, count) = (host as u64, count as u64);
     let WorkDone { time, bytes, ios } = start.done;
@@ -101,7 +100,7 @@ pub(super) fn start_of(start: &Start, host: usize, count: usize) -> Start {
     Start { done, ..start.clone() }
 }
 
-/// Whether the load has come to its end, and not only its step.
+/// Returns true if the load has ended, not only its step.
 pub(super) fn ended(
     stimulus: &Stimulus,
     step: &Step,
@@ -120,12 +119,12 @@ pub(super) fn ended(
     in_time || expressions.iter().zip(done).all(in_full)
 }
 
-/// Positions with their host.
+/// Adds the host to the keys of its cursors.
 pub(super) fn named(cursors: BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
     cursors.into_iter().map(|(key, at)| (format!("{key}{AT}{host}"), at)).collect()
 }
 
-/// One host's positions among those of all.
+/// Returns the cursors of one host, with the host removed from their keys.
 fn unnamed(cursors: &BTreeMap<String, Bytes>, host: &str) -> BTreeMap<String, Bytes> {
     let own = cursors.iter().filter_map(|(key, at)| {
         let (key, of) = key.rsplit_once(AT)?;
