@@ -75,7 +75,7 @@ impl Method {
     /// over it.
     ///
     /// # Errors
-    /// Returns [`Unsuitable`] if the range is smaller than [`RANGE_MIN`] or the segments do not
+    /// Returns [`Unsuitable`] if the range is smaller than `RANGE_MIN` or the segments do not
     /// fit.
     pub fn active_range(
         &self,

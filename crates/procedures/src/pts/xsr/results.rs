@@ -150,7 +150,7 @@ impl SegmentResult<'_> {
         rates.filter_map(|(_, o)| o.measurement.mb_per_second()).min_by(f64::total_cmp)
     }
 
-    /// Returns the mean throughput of the last [`END_MINUTES`] minutes in MB/s.
+    /// Returns the mean throughput of the last `END_MINUTES` minutes in MB/s.
     pub fn end(&self) -> Option<f64> {
         let from = self.minutes.len().saturating_sub(END_MINUTES);
         mean(self.minutes[from..].iter().map(|minute| minute.mb_per_second))
