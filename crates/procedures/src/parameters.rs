@@ -80,7 +80,7 @@ impl Parameter {
         let value = self.value(settings);
         read(value).ok_or_else(|| {
             Unsuitable(format!(
-                "parameter {} cannot be '{value}'; it is: {} (default {})",
+                "parameter {} cannot be '{value}': {} (default {})",
                 self.name,
                 self.meaning,
                 self.preset(settings),

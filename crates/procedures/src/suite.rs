@@ -110,20 +110,20 @@ fn name_for<'a>(parameter: &'a str, procedure: &str, settings: &Settings) -> Opt
 }
 
 fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuitable> {
-    let stranger = settings.parameters.keys().find(|parameter| {
+    let unknown = settings.parameters.keys().find(|parameter| {
         *parameter != PROCEDURES.name
             && names.iter().all(|n| name_for(parameter, n, settings).is_none())
     });
-    let Some(stranger) = stranger else { return Ok(()) };
+    let Some(unknown) = unknown else { return Ok(()) };
     let known = names.iter().filter_map(|name| {
         let of = parameter_names(name, settings);
         (!of.is_empty()).then(|| format!("{name}: {}", of.join(", ")))
     });
     let known: Vec<String> = std::iter::once(PROCEDURES.name.to_owned()).chain(known).collect();
     Err(Unsuitable(format!(
-        "no part of this suite has a parameter '{stranger}'; there are: {}",
+        "no part of this suite has a parameter '{unknown}'; its parameters are: {}",
         known.join("; "),
-        stranger = excerpt(stranger)
+        unknown = excerpt(unknown)
     )))
 }
 

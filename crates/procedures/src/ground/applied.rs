@@ -25,7 +25,7 @@ impl Applied for AccessPattern {
     }
 }
 
-/// The parameter `alignment` of every procedure with random I/O.
+/// Parameter `alignment` of procedures with random I/O.
 pub const ALIGNMENT: Parameter = Parameter {
     name: "alignment",
     default: "auto",

@@ -107,7 +107,7 @@ pub struct Covered {
     pub range: ActiveRange,
 }
 
-/// An amount of an active range in equal segments.
+/// An amount of an active range, divided into equal segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scatter {
     /// Size of all segments together.
@@ -150,13 +150,14 @@ impl Scatter {
     }
 }
 
-/// Refuses a logical sector that no block size of a matrix could be made of.
+/// Returns an error unless the logical sector size is a power of two from 512 to 4096 bytes.
 pub fn check_geometry(geometry: Geometry) -> Result<(), Unsuitable> {
     let sector = geometry.logical_sector;
     if sector.is_power_of_two() && (512..=4096).contains(&sector) {
         return Ok(());
     }
     Err(Unsuitable(format!(
-        "the logical sector size is {sector} bytes; only 512 to 4096 can be tested"
+        "the logical sector size is {sector} bytes; only powers of two from 512 to 4096 can be \
+         tested"
     )))
 }

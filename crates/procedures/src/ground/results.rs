@@ -22,7 +22,7 @@ pub struct Results {
     pub cells: Vec<Cell>,
 }
 
-/// One point over the reported rounds.
+/// Results of one point over the reported rounds.
 pub struct Cell {
     /// Access pattern of the point.
     pub pattern: AccessPattern,

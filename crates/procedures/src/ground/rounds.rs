@@ -45,7 +45,7 @@ pub fn check_no_rounds(settings: &Settings, instead: &str) -> Result<(), Unsuita
 /// Function that computes the tracked value of a step; `None` if the step has none.
 pub type Metric = fn(&Measurement) -> Option<f64>;
 
-/// A loop: the points of a round in order, and which of them are tracked.
+/// A loop of rounds: the points of a round in order, and the points that are tracked.
 #[derive(Debug, Clone)]
 pub struct MixedLoop {
     /// Phase of the steps in the journal.

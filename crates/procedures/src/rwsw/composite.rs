@@ -10,7 +10,7 @@ use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Op, Order, Pace};
 use steadfast_domain::{Bytes, Demand, IoStream, Settings};
 
-/// The captured workload on a device of known geometry.
+/// The captured workload on a device with a known sector size.
 #[derive(Debug, Clone)]
 pub struct Composite {
     /// Workload from the settings.

@@ -36,7 +36,9 @@ impl VerifyWrite {
     /// # Errors
     /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        check_no_rounds(asked.settings, "it ends when everything is written and read; omit them")?;
+        let instead = "it ends when everything is written and read; omit --steady-state and \
+                       --max-rounds";
+        check_no_rounds(asked.settings, instead)?;
         let settings = Settings { verify: true, ..asked.settings.clone() };
         let method = Method {
             document: "verify-write",

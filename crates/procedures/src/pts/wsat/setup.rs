@@ -24,9 +24,9 @@ pub const HISTOGRAM: &str = "histogram";
 
 /// Byte limit of the saturation in user capacities (SNIA tutorial; PTS-E 1.1 as implemented).
 const FILLS: u32 = 4;
-/// Time limit of PTS 2.0.x (public implementations; study notes).
+/// Time limit of PTS 2.0.x: 6 hours (public implementations; study notes).
 const TIME_LIMIT_20: Nanos = Nanos::from_secs(6 * 3600);
-/// Time limit of PTS-E 1.1 (public implementation).
+/// Time limit of PTS-E 1.1: 24 hours (public implementation).
 const TIME_LIMIT_11: Nanos = Nanos::from_secs(24 * 3600);
 /// Time limit of profile quick: our choice.
 const TIME_LIMIT_QUICK: Nanos = Nanos::from_secs(120);

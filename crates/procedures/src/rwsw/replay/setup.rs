@@ -231,8 +231,8 @@ fn check_length(step: &AppliedStep, name: &str) -> Result<(), Unsuitable> {
         return Ok(());
     }
     Err(Unsuitable(format!(
-        "workload '{name}' has a capture step of {}, which is shorter than {STEP_MIN}; read it with \
-         wider steps, or replay its single I/Os with --exact",
+        "workload '{name}' has a capture step of {}, which is shorter than {STEP_MIN}; read it \
+         with wider steps, or replay its single I/Os with --exact",
         step.lasted
     )))
 }

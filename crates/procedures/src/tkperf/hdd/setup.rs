@@ -86,7 +86,8 @@ impl Zones {
     }
 
     fn of(kind: Kind, asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        check_no_rounds(asked.settings, "it ends after its last zone; omit them")?;
+        let instead = "it ends after its last zone; omit --steady-state and --max-rounds";
+        check_no_rounds(asked.settings, instead)?;
         let method = Method {
             document: "TKperf 2.x, hdd mode",
             lesser: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
