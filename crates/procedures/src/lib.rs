@@ -58,6 +58,11 @@ pub const PROCEDURES: &[Offer] = &{
 };
 
 /// Returns the procedure with this name, or `None` if there is none.
+///
+/// ```
+/// assert!(steadfast_procedures::offer("iops").is_some());
+/// assert!(steadfast_procedures::offer("io").is_none());
+/// ```
 pub fn offer(name: &str) -> Option<&'static Offer> {
     catalogue::find(PROCEDURES, name).ok()
 }
@@ -68,6 +73,14 @@ pub fn offer(name: &str) -> Option<&'static Offer> {
 /// # Errors
 /// Returns [`Unsuitable`] if there is no such procedure or it cannot run with these settings on
 /// this device.
+///
+/// ```
+/// use steadfast_domain::settings::Geometry;
+/// use steadfast_domain::{Bytes, Settings};
+/// let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
+/// assert!(steadfast_procedures::procedure(&Settings::new("iops", 1), geometry, &[]).is_ok());
+/// assert!(steadfast_procedures::procedure(&Settings::new("io", 1), geometry, &[]).is_err());
+/// ```
 pub fn procedure(
     settings: &Settings,
     geometry: Geometry,

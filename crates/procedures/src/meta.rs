@@ -59,6 +59,12 @@ pub const META_KEYS: [&str; 10] = [
 ///
 /// # Errors
 /// Returns [`Unsuitable`] if they do not; the message suggests the closest key.
+///
+/// ```
+/// assert!(steadfast_procedures::check_meta("vendor").is_ok());
+/// let error = steadfast_procedures::check_meta("vender").unwrap_err();
+/// assert!(error.to_string().contains("did you mean 'vendor'"));
+/// ```
 pub fn check_meta(key: &str) -> Result<(), Unsuitable> {
     if META_KEYS.contains(&key) {
         return Ok(());

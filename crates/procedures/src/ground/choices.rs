@@ -51,9 +51,10 @@ pub struct Choices<'a> {
     pub quick: String,
     /// Sentence on where profile tkperf deviates from TKperf.
     pub tkperf: &'static str,
-    /// Text printed for the step length if the measured steps differ in length.
+    /// Text printed instead of the step length if the measured steps have no common one.
     pub step_text: Option<String>,
-    /// Text printed for preconditioning that is not common to the whole run.
+    /// Text printed for preconditioning if the run itself has none, for example because its parts
+    /// have their own; `None` prints `none`.
     pub preconditioning_text: Option<String>,
     /// Loads that another tool's file or preset decides instead of profile and class; `None` if
     /// profile and class decide.

@@ -75,8 +75,8 @@ fn demands(text: &str) -> Option<Vec<Demand>> {
     counts.into_iter().map(demand).collect()
 }
 
-/// Returns the demand with this number of outstanding I/Os and the fewest threads; `None` if it
-/// exceeds one thread and is not a multiple of 32 up to 1024.
+/// Returns the demand with this number of outstanding I/Os and the fewest threads; `None` unless
+/// the number is 1 to 32 or a multiple of 32 up to 1024.
 fn demand(outstanding: u32) -> Option<Demand> {
     match outstanding {
         1..=MOST => Some(Demand::new(1, outstanding)),

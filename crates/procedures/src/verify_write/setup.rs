@@ -21,6 +21,7 @@ pub(super) const READ_BACK: &str = "read-back";
 pub(super) const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
 /// Pattern of the reads: our choice, as for the writes.
 pub(super) const READS: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 100);
+/// Default demand of both passes: our choice.
 const DEMAND: Demand = Demand::new(1, 32);
 
 /// Verify-write, ready to run.

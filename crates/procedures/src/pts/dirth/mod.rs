@@ -6,8 +6,7 @@
 //! demand until measured minutes are steady. Then run rounds until IOPS at the highest demand are
 //! steady: five minutes of writes and 49 one-minute steps, an outer loop over thread counts and an
 //! inner loop over queue depths, both from high to low. Then choose three points from the last
-//! round, each followed by an hour of writes and ten minutes in which every response time is
-//! recorded.
+//! round, and at each of them write for an hour and record every response time for ten minutes.
 //!
 //! A gap inside a round voids it, and the window restarts. A histogram with a gap inside its hour
 //! of writes or before itself is repeated with its hour of writes.

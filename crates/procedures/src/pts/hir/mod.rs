@@ -4,8 +4,8 @@
 //! Purge, no workload-independent preconditioning; RND 4K W until measured
 //! minutes with writes between them are steady. Then, for idle times of 5, 10, 15,
 //! 25 and 50 s, in this order: 360 times 5 s of RND 4K W and the idle time, followed
-//! by 1800 s of RND 4K W without a pause, which return the drive to its saturated
-//! state. IOPS are those of the 5 s accesses only; time is wall time.
+//! by 1800 s of RND 4K W without a pause, to return the drive to its saturated state.
+//! IOPS are those of the 5 s accesses only; time is wall time.
 //!
 //! After a gap in the preconditioning, its window restarts. After a gap in the wait
 //! states or the baselines that follow them, the test restarts with the purge.

@@ -208,8 +208,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     assert!(left.text.contains("10007 are in no count"), "{}", left.text);
 }
 
-/// A part that played 1,009 I/Os per second, each `late_us` microseconds late, with counts of the
-/// I/Os that were left out.
+/// A part of seven seconds with 1,009 I/Os in each, all of them `late_us` microseconds late.
 fn replayed(point: u32, late_us: u64) -> Entry {
     let step = setup::part(&script(), Nanos::from_secs(7), point);
     let second = |at: u64| {
