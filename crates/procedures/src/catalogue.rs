@@ -1,5 +1,5 @@
-//! Every procedure that is made of steps of its own: all but the suite, which is
-//! made of these.
+//! All procedures that run steps themselves, that is, all except those that consist of other
+//! procedures (the suite and tkperf).
 
 use crate::ground::asked::Asked;
 use crate::ground::ranges;
@@ -16,7 +16,7 @@ use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
 
-/// Every procedure that is made of steps of its own.
+/// All procedures that run steps themselves.
 pub(crate) const SINGLE: &[Offer] = &[
     Offer {
         name: "iops",
@@ -123,7 +123,10 @@ pub(crate) const SINGLE: &[Offer] = &[
     },
 ];
 
-/// The offer of a name among these.
+/// Returns the entry with this name.
+///
+/// # Errors
+/// Returns [`Unsuitable`] if there is none; the message lists the names.
 pub(crate) fn find(offers: &'static [Offer], name: &str) -> Result<&'static Offer, Unsuitable> {
     offers.iter().find(|offer| offer.name == name).ok_or_else(|| {
         let names: Vec<_> = offers.iter().map(|offer| offer.name).collect();
@@ -136,7 +139,7 @@ pub(crate) fn find(offers: &'static [Offer], name: &str) -> Result<&'static Offe
     })
 }
 
-/// What is asked of an offer's procedure.
+/// Collects the inputs for the constructor of a procedure.
 pub(crate) fn asked<'a>(
     offer: &Offer,
     settings: &'a Settings,
@@ -146,7 +149,11 @@ pub(crate) fn asked<'a>(
     Asked { settings, geometry, amendments, parameters: parameters_of(offer, settings) }
 }
 
-/// The procedure of this list that `settings` name.
+/// Builds the procedure of this list that `settings` name.
+///
+/// # Errors
+/// Returns [`Unsuitable`] if it is not in the list, or cannot run with these settings on this
+/// device.
 pub(crate) fn made(
     settings: &Settings,
     geometry: Geometry,
@@ -159,8 +166,8 @@ pub(crate) fn made(
     (offer.make)(&asked)
 }
 
-/// The parameters that a procedure has in these settings: its own, and those of
-/// scattered active ranges where profile and class ask for them, or of the profile.
+/// Returns the parameters that a procedure has with these settings: its own, plus those for
+/// scattered active ranges or for the profile where they apply.
 pub(crate) fn parameters_of(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
     let scattered = ranges::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
     let more = match offer.name {
@@ -171,18 +178,18 @@ pub(crate) fn parameters_of(offer: &Offer, settings: &Settings) -> Vec<Parameter
     offer.parameters.iter().chain(more).copied().collect()
 }
 
-/// The procedures that TKperf has.
+/// Procedures that TKperf has.
 pub(crate) const OF_TKPERF: [&str; 4] = ["iops", "throughput", "latency", "wsat"];
 
-/// The procedures that the client documents 1.x have: WSAT, DIRTH and HIR came
-/// to client drives with 2.0 (SNIA tutorial, PTS 2.0.1).
+/// Procedures of the client documents 1.x. WSAT, DIRTH and HIR were added for client drives in
+/// 2.0 (SNIA tutorial, PTS 2.0.1).
 pub(crate) const OF_CLIENT_1: [&str; 3] = ["iops", "throughput", "latency"];
 
-/// The procedures with a method of their own: the same in every profile.
+/// Procedures with a method of their own, which is the same in all profiles.
 pub(crate) const OF_NO_SPECIFICATION: [&str; 4] =
     ["verify-write", crate::sequence::NAME, "hdd-iops", "hdd-throughput"];
 
-/// Refuses a profile that does not have the procedure.
+/// Returns an error if the profile does not have the procedure.
 fn check_combination(settings: &Settings) -> Result<(), Unsuitable> {
     let name = settings.procedure.as_str();
     match (settings.profile, settings.class) {

@@ -1,13 +1,16 @@
 //! Test specifications as code.
 //!
-//! Each procedure is written like the standard's own loop against
-//! `domain::Bench`, and studied by a pure function of the record. Only this
-//! crate holds numbers from a specification, each with its source.
+//! Each procedure is written like the standard's own loop, against `domain::Bench`; a pure
+//! function of the record computes its findings. Only this crate contains numbers from a
+//! specification, each with its source.
 //!
-//! [`ground`] is what every procedure stands on, `exhibits` what every report has;
-//! [`pts`] holds the procedures of the PTS and its numbers, [`rwsw`] those of a captured
-//! workload, [`tkperf`] those of TKperf, [`sequence`] what other tools' files ask for,
-//! `catalogue` lists what is on offer.
+//! - [`ground`]: code that all procedures share.
+//! - `exhibits`: tables and plots that all reports share.
+//! - [`pts`]: the procedures of the PTS and its numbers.
+//! - [`rwsw`]: the procedures for captured workloads.
+//! - [`tkperf`]: the procedures of TKperf.
+//! - [`sequence`]: the loads that other tools' files and presets ask for.
+//! - `catalogue`: the list of all procedures except those made of several.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -39,10 +42,10 @@ pub use unsuitable::Unsuitable;
 use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
 
-/// The procedures that are made of others.
+/// Procedures that consist of other procedures.
 const OF_SEVERAL: [Offer; 2] = [tkperf::OFFER, suite::OFFER];
 
-/// Every procedure on offer.
+/// All procedures.
 pub const PROCEDURES: &[Offer] = &{
     let mut all = [suite::OFFER; catalogue::SINGLE.len() + OF_SEVERAL.len()];
     let mut at = 0;
@@ -54,13 +57,30 @@ pub const PROCEDURES: &[Offer] = &{
     all
 };
 
-/// The offer of a name.
+/// Returns the procedure with this name, or `None` if there is none.
+///
+/// ```
+/// assert!(steadfast_procedures::offer("iops").is_some());
+/// assert!(steadfast_procedures::offer("io").is_none());
+/// ```
 pub fn offer(name: &str) -> Option<&'static Offer> {
     catalogue::find(PROCEDURES, name).ok()
 }
 
-/// The procedure that `settings` name, made for a device of this geometry.
-/// Amendments count in their order.
+/// Builds the procedure that `settings` name for a device of this geometry. Where two amendments
+/// change the same limit, the later one applies.
+///
+/// # Errors
+/// Returns [`Unsuitable`] if there is no such procedure or it cannot run with these settings on
+/// this device.
+///
+/// ```
+/// use steadfast_domain::settings::Geometry;
+/// use steadfast_domain::{Bytes, Settings};
+/// let geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
+/// assert!(steadfast_procedures::procedure(&Settings::new("iops", 1), geometry, &[]).is_ok());
+/// assert!(steadfast_procedures::procedure(&Settings::new("io", 1), geometry, &[]).is_err());
+/// ```
 pub fn procedure(
     settings: &Settings,
     geometry: Geometry,
@@ -68,7 +88,7 @@ pub fn procedure(
 ) -> Result<Box<dyn Procedure>, Unsuitable> {
     let offer = catalogue::find(PROCEDURES, &settings.procedure)?;
     if OF_SEVERAL.iter().any(|several| several.name == offer.name) {
-        // It knows which of its parts a parameter is for.
+        // Such a procedure checks the parameters itself: each belongs to one of its parts.
         return (offer.make)(&catalogue::asked(offer, settings, geometry, amendments));
     }
     catalogue::made(settings, geometry, amendments)
@@ -94,7 +114,7 @@ mod tests {
         procedure(&settings, GEOMETRY, &[]).err().map(|why| why.0)
     }
 
-    /// Settings in the form's head and in the chapters, of findings of nothing measured.
+    /// Settings in the form header and in the chapters of a report without measurements.
     fn settings_of(settings: &Settings) -> Vec<Setting> {
         let procedure = procedure(settings, GEOMETRY, &[]).unwrap();
         let findings = procedure.study(&record(settings, Vec::new()));
@@ -111,7 +131,7 @@ mod tests {
 
     #[test]
     fn settings_of_one_name_have_one_origin_wherever_they_stand() {
-        // Those of captured workloads and sequences cannot be made without one.
+        // Procedures for captured workloads and sequences cannot be built without one.
         let is_alone = |name: &str| !rwsw::NAMES.contains(&name) && name != sequence::NAME;
         let alone = PROCEDURES.iter().filter(|offer| is_alone(offer.name));
         for offer in alone {

@@ -1,10 +1,10 @@
-//! What only the user knows of drive and platform, and a report has a place for.
+//! Facts about drive and platform that only the user knows and that reports print.
 
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Settings, suggestion};
 
-/// A thing that only the user knows.
+/// A fact that only the user knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meta {
     Vendor,
@@ -20,7 +20,7 @@ pub(crate) enum Meta {
 }
 
 impl Meta {
-    /// What the user types.
+    /// Returns the key that the user types: `--meta KEY=VALUE`.
     const fn key(self) -> &'static str {
         match self {
             Meta::Vendor => "vendor",
@@ -35,13 +35,13 @@ impl Meta {
             Meta::Note => "note",
         }
     }
-    /// What the user said of it.
+    /// Returns the value that the user gave, or `None`.
     pub(crate) fn of(self, settings: &Settings) -> Option<String> {
         settings.meta.get(self.key()).cloned()
     }
 }
 
-/// The keys that a report has a place for.
+/// All keys that reports print.
 pub const META_KEYS: [&str; 10] = [
     Meta::Vendor.key(),
     Meta::Model.key(),
@@ -55,10 +55,16 @@ pub const META_KEYS: [&str; 10] = [
     Meta::Note.key(),
 ];
 
-/// Refuses a key that no report would show.
+/// Checks that reports print this key.
 ///
 /// # Errors
-/// With the key that was probably meant.
+/// Returns [`Unsuitable`] if they do not; the message suggests the closest key.
+///
+/// ```
+/// assert!(steadfast_procedures::check_meta("vendor").is_ok());
+/// let error = steadfast_procedures::check_meta("vender").unwrap_err();
+/// assert!(error.to_string().contains("did you mean 'vendor'"));
+/// ```
 pub fn check_meta(key: &str) -> Result<(), Unsuitable> {
     if META_KEYS.contains(&key) {
         return Ok(());

@@ -1,28 +1,27 @@
-//! A procedure on offer: its name, and how it is made.
+//! Entry of a procedure in the list: its name, its parameters and its constructor.
 
 use crate::ground::asked::Asked;
 use crate::parameters::Parameter;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::Procedure;
 
-/// Makes a procedure of what is asked.
+/// Constructor of a procedure.
 pub type Make = fn(&Asked<'_>) -> Result<Box<dyn Procedure>, Unsuitable>;
 
-/// A procedure on offer.
+/// Entry of a procedure in the list of procedures.
 #[derive(Debug, Clone, Copy)]
 pub struct Offer {
-    /// What a user types.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it measures, in one line.
+    /// One line on what the procedure measures, for help and lists.
     pub summary: &'static str,
-    /// The parameters that it has beside the settings of every procedure.
+    /// Parameters of this procedure, in addition to the settings that all procedures have.
     pub parameters: &'static [Parameter],
-    /// Makes it. Use [`procedure`](crate::procedure), which also checks the
-    /// settings.
+    /// Constructor. Call [`procedure`](crate::procedure) instead, which also checks the settings.
     pub make: Make,
 }
 
-/// A procedure behind its trait.
+/// Boxes a procedure as a trait object.
 pub(crate) fn boxed<P: Procedure + 'static>(
     made: Result<P, Unsuitable>,
 ) -> Result<Box<dyn Procedure>, Unsuitable> {

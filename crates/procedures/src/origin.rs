@@ -1,19 +1,19 @@
-//! Where the value of a setting comes from.
+//! Origin of the value of a setting: the user, the profile, or a default.
 //!
-//! A run's settings hold an option that was not given as absent where profile and class
-//! decide; others hold the value either way. For those the command line that began the run
-//! tells whether the user said it.
+//! Settings that profile and class decide are `None` unless the user gave the option. Other
+//! settings always hold a value; for those, the command line that started the run shows whether
+//! the user gave the option.
 
 use steadfast_domain::Settings;
 use steadfast_domain::findings::Origin;
 
-/// The user's where it was given, else that of profile and class.
+/// Returns `Chosen` if the user gave the option, else `Profile`.
 pub(crate) fn given(is_given: bool) -> Origin {
     if is_given { Origin::Chosen } else { Origin::Profile }
 }
 
-/// The user's where `option` was said or the value is none that the program takes by
-/// itself.
+/// Returns `Chosen` if the command line contains `option` or the value is not the default, else
+/// `Default`.
 pub(crate) fn said(settings: &Settings, option: &str, is_default: bool) -> Origin {
     let is_it = |word: &str| {
         word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))

@@ -8,30 +8,29 @@ use steadfast_domain::{Caveat, CaveatKind, Nanos, Profile, Settings, caveats as 
 /// A parameter of a procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// What a user types before the `=`.
+    /// Name, which the user types before the `=`.
     pub name: &'static str,
-    /// Its value where the user gives none.
+    /// Default value.
     pub default: &'static str,
-    /// Its value in profile `quick` where the user gives none, if it is another.
+    /// Default value in profile `quick`; `None` if it is the same.
     pub quick: Option<&'static str>,
-    /// What it decides, with its unit and what it may be.
+    /// Description with unit and permitted values, for help, reports and error messages.
     pub meaning: &'static str,
-    /// Where the default comes from.
+    /// Source of the default value.
     pub source: &'static str,
-    /// The default could not be checked against the standard.
+    /// True if the default could not be checked against the standard.
     pub unverified: bool,
-    /// Its value in a run that began under rules 0 (`Settings::rules`), if it is
-    /// another.
+    /// Default value in a run that started under rules 0 (`Settings::rules`); `None` if it is the
+    /// same.
     pub before_rules: Option<&'static str>,
-    /// Whether these settings make use of it.
+    /// Returns true if a run with these settings uses the parameter.
     pub applies: fn(&Settings) -> bool,
-    /// It decides the demand of measured steps.
+    /// True if the parameter decides the demand of measured steps.
     pub of_demand: bool,
 }
 
 impl Parameter {
-    /// What most parameters have in common: verified, the same in every profile,
-    /// always of use.
+    /// Template with the common values: verified, the same in all profiles, always used.
     pub const PLAIN: Parameter = Parameter {
         name: "",
         default: "",
@@ -43,11 +42,11 @@ impl Parameter {
         applies: |_| true,
         of_demand: false,
     };
-    /// Its value in these settings: the user's, or the profile's.
+    /// Returns the value that the user gave, or the default for these settings.
     pub fn value<'a>(&self, settings: &'a Settings) -> &'a str {
         settings.parameters.get(self.name).map_or(self.preset(settings), String::as_str)
     }
-    /// Its value where the user gives none.
+    /// Returns the default for these settings: by rules, then by profile.
     fn preset(&self, settings: &Settings) -> &'static str {
         match (self.quick, self.before_rules) {
             (_, Some(before)) if settings.rules == 0 => before,
@@ -55,7 +54,7 @@ impl Parameter {
             _ => self.default,
         }
     }
-    /// Where its value comes from in these settings.
+    /// Returns the origin of the value in these settings.
     pub(crate) fn origin(&self, settings: &Settings) -> Origin {
         match (settings.parameters.contains_key(self.name), settings.profile) {
             (true, _) => Origin::Chosen,
@@ -63,12 +62,16 @@ impl Parameter {
             (false, _) => Origin::Default,
         }
     }
-    /// Its value as another place of the report writes it.
+    /// Returns a row of the report with this label and text for the value.
     pub(crate) fn row(&self, settings: &Settings, label: &str, value: impl Known) -> Setting {
         let id = format!("parameter-{}", self.name);
         Setting::new(&id, label, value, self.origin(settings))
     }
-    /// Its value as something else, or a refusal that says what was expected.
+    /// Parses the value with `read`.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if `read` returns `None`; the message contains the meaning of the
+    /// parameter and its default.
     pub fn parse<T>(
         &self,
         settings: &Settings,
@@ -77,7 +80,7 @@ impl Parameter {
         let value = self.value(settings);
         read(value).ok_or_else(|| {
             Unsuitable(format!(
-                "parameter {} cannot be '{value}'; it is: {} (default {})",
+                "parameter {} cannot be '{value}': {} (default {})",
                 self.name,
                 self.meaning,
                 self.preset(settings),
@@ -85,34 +88,37 @@ impl Parameter {
             ))
         })
     }
-    /// Its value as a time of at least a tenth of a second.
+    /// Parses the value as a time.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] unless the value is a time from 100 ms to 30 days.
     pub fn time(&self, settings: &Settings) -> Result<Nanos, Unsuitable> {
         let possible = Nanos::from_millis(100)..=Nanos::from_secs(30 * 86_400);
         self.parse(settings, |text| text.parse::<Nanos>().ok().filter(|t| possible.contains(t)))
     }
 }
 
-/// Refuses a parameter that is none of a procedure's.
+/// Returns an error if the user gave a parameter that the procedure does not have.
 pub(crate) fn check(
     procedure: &str,
     known: &[Parameter],
     settings: &Settings,
 ) -> Result<(), Unsuitable> {
-    let stranger = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
-    let Some(stranger) = stranger else { return Ok(()) };
+    let unknown = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
+    let Some(unknown) = unknown else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(|p| p.name).collect();
     let has = match names.is_empty() {
         true => "it has none".to_owned(),
         false => format!("it has: {}", names.join(", ")),
     };
-    let meant = suggestion(stranger, names);
+    let meant = suggestion(unknown, names);
     Err(Unsuitable(format!(
-        "{procedure} has no parameter '{stranger}'{meant}; {has}",
-        stranger = excerpt(stranger)
+        "{procedure} has no parameter '{unknown}'{meant}; {has}",
+        unknown = excerpt(unknown)
     )))
 }
 
-/// Whether the user chose the demand through one of the procedure's parameters.
+/// Returns true if the user gave one of the procedure's parameters that decide the demand.
 pub(crate) fn choose_demand(parameters: &[Parameter], settings: &Settings) -> bool {
     parameters.iter().any(|p| p.of_demand && p.origin(settings) == Origin::Chosen)
 }
@@ -125,14 +131,14 @@ fn origin_text(origin: Origin) -> &'static str {
     }
 }
 
-/// Every parameter with its value, for the report.
+/// Returns all parameters with their values, for the report.
 pub(crate) fn facts(parameters: &[Parameter], settings: &Settings) -> Facts {
     let row = |p: &Parameter| {
         let origin = origin_text(p.origin(settings));
         if !(p.applies)(settings) {
             return p.row(settings, p.name, "not used in this run").remark(format!(" ({origin})"));
         }
-        // What could not be checked is disclosed with its meaning and its source.
+        // An unverified parameter is listed under Disclosures with its meaning and source.
         let remark = match p.unverified {
             true => format!(" ({origin}), unverified: see Disclosures"),
             false => format!(" ({origin}): {}; source: {}", p.meaning, p.source),
@@ -146,7 +152,7 @@ pub(crate) fn facts(parameters: &[Parameter], settings: &Settings) -> Facts {
     Facts::new("Parameters").noun("Parameter").rows(rows)
 }
 
-/// A caveat for every parameter in use whose default could not be checked.
+/// Returns a caveat for each parameter in use whose default could not be checked.
 pub(crate) fn caveats(parameters: &[Parameter], settings: &Settings) -> Vec<Caveat> {
     parameters
         .iter()

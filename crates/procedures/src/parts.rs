@@ -1,9 +1,9 @@
 //! A run of several parts on one device: the parts of a suite, or one test with
 //! several active ranges.
 //!
-//! The parts run one after the other, each as if it were alone. In the journal a
-//! part begins with `Note::Part`, and the phases of its steps begin with its
-//! name: `iops/rounds`. A part may have parts of its own: `iops/ar75-8GiB/rounds`.
+//! The parts run one after another, each as if it ran alone. In the journal, a part starts with
+//! `Note::Part`, and the phases of its steps start with its name: `iops/rounds`. A part may
+//! itself have parts: `iops/ar75-8GiB/rounds`.
 
 use crate::exhibits::frame::unfinished;
 use crate::exhibits::loops::NOT_STEADY_EARLIER;
@@ -17,16 +17,16 @@ use steadfast_domain::{
 
 /// One procedure of several.
 pub(crate) struct Part {
-    /// What stands before the names of its phases.
+    /// Name of the part, the prefix of its phases.
     pub name: String,
-    /// What is done.
+    /// Procedure that the part runs.
     pub procedure: Box<dyn Procedure>,
-    /// As if it were run alone.
+    /// Settings of the procedure, as if it ran alone.
     pub settings: Settings,
 }
 
-/// A part's amendments as the part knows them; one that names no loop is for the
-/// last part.
+/// Returns the amendments that apply to a part, with the part's name removed from their phases.
+/// An amendment that names no loop applies to the last part.
 pub(crate) fn part_amendments(
     amendments: &[Amendment],
     name: &str,
@@ -44,12 +44,13 @@ pub(crate) fn part_amendments(
         .collect()
 }
 
-/// A part's own name of a phase or a part: `rounds` for `iops/rounds`.
+/// Removes the name of the part from the name of a phase or part: `rounds` for `iops/rounds`.
+/// Returns `None` if the name belongs to another part.
 fn own_name<'a>(name: &'a str, part: &str) -> Option<&'a str> {
     name.strip_prefix(part)?.strip_prefix('/')
 }
 
-/// A bench as a part sees it: what it does is journalled under its name.
+/// Bench for a part: adds the name of the part to all phases and parts in the journal.
 struct PartBench<'a> {
     bench: &'a mut dyn Bench,
     part: &'a str,
@@ -84,7 +85,7 @@ impl Bench for PartBench<'_> {
     }
 }
 
-/// Conducts the parts one after the other.
+/// Conducts the parts one after another.
 pub(crate) fn conduct(parts: &[Part], bench: &mut dyn Bench) -> Result<(), Halt> {
     parts.iter().try_for_each(|part| {
         bench.note(&Note::Part(part.name.clone()));
@@ -92,11 +93,11 @@ pub(crate) fn conduct(parts: &[Part], bench: &mut dyn Bench) -> Result<(), Halt>
     })
 }
 
-/// A part and what it found; `None` where it has not begun.
+/// A part and its findings.
 pub(crate) struct Studied<'a> {
-    /// The part's name.
+    /// Name of the part.
     pub name: &'a str,
-    /// What it found.
+    /// Findings of the part; `None` if it has not started.
     pub findings: Option<Findings>,
 }
 
@@ -104,27 +105,27 @@ impl Studied<'_> {
     fn steady(&self) -> Option<bool> {
         self.end()?.steady()
     }
-    /// How it ended; `None` where it has not begun.
+    /// Returns the end state, or `None` if the part has not started.
     fn end(&self) -> Option<EndState> {
         Some(self.findings.as_ref()?.whole_end())
     }
-    /// The title of what it found, or its name.
+    /// Returns the title of the findings, or the name of the part if it has not started.
     pub fn title(&self) -> &str {
         self.findings.as_ref().map_or(self.name, |findings| findings.title.as_str())
     }
-    /// The rounds of its measurement window.
+    /// Returns the first and last round of the judged window; `None` if there is none.
     fn window(&self) -> Option<(u32, u32)> {
         self.findings.as_ref()?.verdict.as_ref()?.window
     }
 }
 
-/// Invalidating caveats of it and of its parts.
+/// Counts the invalidating caveats of the findings and of their parts.
 fn invalidating(findings: &Findings) -> usize {
     let own = findings.caveats.iter().filter(|c| c.kind == CaveatKind::Invalidates).count();
     own + findings.parts.iter().map(invalidating).sum::<usize>()
 }
 
-/// Studies every part that has begun.
+/// Computes the findings of all parts that have started.
 pub(crate) fn studied<'a>(parts: &'a [Part], record: &Record) -> Vec<Studied<'a>> {
     parts
         .iter()
@@ -135,7 +136,7 @@ pub(crate) fn studied<'a>(parts: &'a [Part], record: &Record) -> Vec<Studied<'a>
         .collect()
 }
 
-/// The part that begins with this entry.
+/// Returns the name of the part that starts with this entry, or `None` if none does.
 pub(crate) fn begins(entry: &Entry) -> Option<&str> {
     let Entry::Noted(note) = entry else { return None };
     match &**note {
@@ -144,8 +145,7 @@ pub(crate) fn begins(entry: &Entry) -> Option<&str> {
     }
 }
 
-/// The record of one part, as if it had been run alone; `None` where it has not
-/// begun.
+/// Returns the record of one part as if it had run alone, or `None` if it has not started.
 fn part_record(part: &Part, record: &Record) -> Option<Record> {
     let first = record.entries.iter().position(|e| begins(e) == Some(&part.name))? + 1;
     let rest = &record.entries[first..];
@@ -172,13 +172,13 @@ fn part_record(part: &Part, record: &Record) -> Option<Record> {
     Some(of_part)
 }
 
-/// What holds for every part: who ran it, on what, and what was checked.
+/// Returns true if the entry applies to all parts: opening, examination and amendments.
 fn is_general(entry: &Entry) -> bool {
     matches!(entry, Entry::Opened { .. } | Entry::Examined(_) | Entry::Amended(_))
 }
 
-/// A part's entry with its names as the part knows them; how the run as a whole
-/// began and ended is left out.
+/// Returns an entry with the part's name removed, or `None` for an entry of another part, of the
+/// run as a whole, or about host changes.
 fn own_entry(entry: &Entry, part: &str) -> Option<Entry> {
     if let Some(name) = begins(entry) {
         let name = own_name(name, part)?.to_owned();
@@ -196,7 +196,8 @@ fn own_entry(entry: &Entry, part: &str) -> Option<Entry> {
     }
 }
 
-/// From the first step's beginning to the last one's end.
+/// Returns the start of the first step and the end of the last one, in milliseconds since the
+/// Unix epoch; `None` without steps.
 fn span(record: &Record) -> Option<(u64, u64)> {
     let (_, first) = record.steps().next()?;
     let (_, last) = record.steps().last()?;
@@ -205,12 +206,12 @@ fn span(record: &Record) -> Option<(u64, u64)> {
     Some((first.measurement.began_unix_ms, ended))
 }
 
-/// The findings of the whole with those of its parts.
+/// Adds the findings of the parts to those of the whole run.
 pub(crate) fn with_parts(whole: Findings, studied: Vec<Studied<'_>>) -> Findings {
     let last = studied.len().saturating_sub(1);
     let parts = studied.into_iter().enumerate().filter_map(|(number, part)| {
         let mut part = part.findings?;
-        // What is said of the whole is not said again of each part.
+        // A part does not repeat chapters of the whole run.
         part.chapters.retain(|chapter| !whole.chapters.contains(chapter));
         if number < last {
             cannot_go_on(&mut part);
@@ -221,7 +222,8 @@ pub(crate) fn with_parts(whole: Findings, studied: Vec<Studied<'_>>) -> Findings
     Findings { parts, ..whole }
 }
 
-/// Something else stands behind these rounds.
+/// Replaces the remedy of missing steady state: rounds cannot be added to a part that other parts
+/// follow.
 fn cannot_go_on(findings: &mut Findings) {
     let rounds = findings.caveats.iter_mut().filter(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED);
     rounds.for_each(|caveat| {
@@ -230,8 +232,8 @@ fn cannot_go_on(findings: &mut Findings) {
     findings.parts.iter_mut().for_each(cannot_go_on);
 }
 
-/// How each part ended; `heads` are the table's id, its title and what its rows
-/// are.
+/// Returns the table of how each part ended; `heads` are the id of the table, its title and the
+/// heading of its first column.
 pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
     let rows = studied.iter().map(|part| {
         let window = part.window().map(|(first, last)| format!("{first} - {last}"));
@@ -253,13 +255,14 @@ pub(crate) fn parts_table(heads: [&str; 3], studied: &[Studied<'_>]) -> Table {
     Table::new(id, title, corner).columns(columns).rows(rows)
 }
 
-/// Titles of the parts of which something is so.
-fn titles(studied: &[Studied<'_>], is_so: impl Fn(&Studied<'_>) -> bool) -> String {
-    let named: Vec<&str> = studied.iter().filter(|p| is_so(p)).map(Studied::title).collect();
-    named.join(", ")
+/// Returns the titles of the parts that `keep` accepts, separated by commas.
+fn titles(studied: &[Studied<'_>], keep: impl Fn(&Studied<'_>) -> bool) -> String {
+    let kept: Vec<&str> = studied.iter().filter(|part| keep(part)).map(Studied::title).collect();
+    kept.join(", ")
 }
 
-/// How the run ended: one sentence. `noun` is what its parts are.
+/// Returns one sentence on how the run ended. `noun` names the parts in the plural, such as
+/// `procedures`.
 pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> String {
     let groups = [
         ("steady", titles(studied, |p| p.steady() == Some(true))),
@@ -268,7 +271,7 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
         ("not finished", titles(studied, |p| p.end() == Some(EndState::Unfinished))),
         ("not started", titles(studied, |p| p.findings.is_none())),
     ];
-    let told: Vec<String> = groups
+    let states: Vec<String> = groups
         .iter()
         .filter(|(_, names)| !names.is_empty())
         .map(|(state, names)| format!("{state}: {names}"))
@@ -277,10 +280,10 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
         true => format!("All {noun} ended"),
         false => "The run is not finished".to_owned(),
     };
-    format!("{state}; {}.", told.join("; "))
+    format!("{state}; {}.", states.join("; "))
 }
 
-/// What is wrong with the run as a whole.
+/// Returns the caveats of the run as a whole.
 pub(crate) fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
     let unsteady = titles(studied, |part| part.steady() == Some(false));

@@ -1,9 +1,8 @@
 //! A suite: several procedures on one device, in one plan, one run directory and
 //! one report.
 //!
-//! The parts run one after the other, each as if it were alone: it settles the
-//! conditions, purges and preconditions by its own rules, and draws from a seed of
-//! its own.
+//! The parts run one after another, each as if it ran alone: it sets the conditions,
+//! purges and preconditions by its own rules, and has its own seed.
 
 use crate::catalogue::{SINGLE, find, made, parameters_of};
 use crate::exhibits::disclosure::{self, Form};
@@ -26,10 +25,10 @@ use steadfast_domain::{
     Bench, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings,
 };
 
-/// What a user types.
+/// Name of the procedure on the command line.
 pub const NAME: &str = "suite";
 
-/// What a suite is made of.
+/// Parameter `procedures`: the parts of the suite, in order.
 const PROCEDURES: Parameter = Parameter {
     name: "procedures",
     default: "iops,throughput,latency",
@@ -39,7 +38,7 @@ const PROCEDURES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The suite, as it is on offer.
+/// Entry of the suite in the list of procedures.
 pub(crate) const OFFER: Offer = Offer {
     name: NAME,
     summary: "several procedures on one device, in one plan and one report",
@@ -47,19 +46,19 @@ pub(crate) const OFFER: Offer = Offer {
     make: |asked| boxed(Suite::new(asked)),
 };
 
-/// Several procedures, ready to be conducted one after the other.
+/// Several procedures that run one after another.
 pub struct Suite {
     ground: Ground,
     parts: Vec<Part>,
 }
 
 impl Suite {
-    /// The suite that `settings` ask for. An amendment that names no loop is for
-    /// the last part.
+    /// Builds the suite that the settings ask for. An amendment that names no loop applies to the
+    /// last part.
     ///
     /// # Errors
-    /// Where a part is unknown, named twice or cannot be run as asked; where a
-    /// parameter is of none of the parts.
+    /// Returns [`Unsuitable`] if a part is unknown, listed twice or cannot run with these
+    /// settings, or if no part has one of the given parameters.
     pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
         let names = names(asked.settings)?;
         check_parameters(asked.settings, &names)?;
@@ -93,13 +92,15 @@ fn names(settings: &Settings) -> Result<Vec<String>, Unsuitable> {
     Ok(names)
 }
 
-/// The names of the parameters that a procedure has in these settings.
+/// Returns the names of the parameters that a procedure has with these settings; empty if there
+/// is no such procedure.
 fn parameter_names(procedure: &str, settings: &Settings) -> Vec<&'static str> {
     let known = find(SINGLE, procedure).map(|offer| parameters_of(offer, settings));
     known.unwrap_or_default().iter().map(|parameter| parameter.name).collect()
 }
 
-/// A parameter's name without the procedure that it is for, if it is for this one.
+/// Returns the name of a parameter without its `PROCEDURE.` prefix, or `None` if this procedure
+/// does not have the parameter or the prefix names another procedure.
 fn name_for<'a>(parameter: &'a str, procedure: &str, settings: &Settings) -> Option<&'a str> {
     let name = match parameter.split_once('.') {
         Some((of, name)) => (of == procedure).then_some(name)?,
@@ -109,25 +110,25 @@ fn name_for<'a>(parameter: &'a str, procedure: &str, settings: &Settings) -> Opt
 }
 
 fn check_parameters(settings: &Settings, names: &[String]) -> Result<(), Unsuitable> {
-    let stranger = settings.parameters.keys().find(|parameter| {
+    let unknown = settings.parameters.keys().find(|parameter| {
         *parameter != PROCEDURES.name
             && names.iter().all(|n| name_for(parameter, n, settings).is_none())
     });
-    let Some(stranger) = stranger else { return Ok(()) };
+    let Some(unknown) = unknown else { return Ok(()) };
     let known = names.iter().filter_map(|name| {
         let of = parameter_names(name, settings);
         (!of.is_empty()).then(|| format!("{name}: {}", of.join(", ")))
     });
     let known: Vec<String> = std::iter::once(PROCEDURES.name.to_owned()).chain(known).collect();
     Err(Unsuitable(format!(
-        "no part of this suite has a parameter '{stranger}'; there are: {}",
+        "no part of this suite has a parameter '{unknown}'; its parameters are: {}",
         known.join("; "),
-        stranger = excerpt(stranger)
+        unknown = excerpt(unknown)
     )))
 }
 
-/// What a part is told: its own name, a seed of its own, its parameters. What is
-/// given to it alone counts more than what is given to all.
+/// Returns the settings of a part: its own name, seed and parameters. `PROCEDURE.NAME=VALUE` for
+/// this part overrides `NAME=VALUE` for all parts.
 fn part_settings(settings: &Settings, name: &str) -> Settings {
     let mut part = settings.clone();
     part.procedure = name.to_owned();
@@ -208,7 +209,7 @@ impl Suite {
             preconditioning_text: Some(own(String::new())),
             ..self.ground.choices()
         };
-        // Each part has ranges of its own.
+        // Each part has its own active ranges.
         if ranges::is_asked(settings) {
             choices.covered.clear();
         }
@@ -368,7 +369,7 @@ mod tests {
         assert!(refused(|s| set(s, "iops.histogram-time", "5min")).contains("iops.histogram-time"));
     }
 
-    /// PTS-C 1.x: a part of the suite has parts of its own.
+    /// With PTS-C 1.x, a part of the suite has parts itself.
     #[test]
     fn a_part_may_have_parts_of_its_own() {
         let client_1 = |s: &mut Settings| {

@@ -1,6 +1,6 @@
-//! Why a procedure cannot be run as asked.
+//! The reason why a procedure cannot run with the given settings.
 
-/// Why a procedure cannot be run as asked: one sentence with the remedy.
+/// Reason why a procedure cannot run with the given settings, in one sentence with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unsuitable(pub String);

@@ -1,25 +1,25 @@
-//! How reports write numbers, names and windows.
+//! Notation of numbers, names and windows in reports.
 
 use steadfast_domain::Verdict;
 pub(crate) use steadfast_domain::text::number;
 
-/// Decimals that values of a unit print with: a tenth of a microsecond, a tenth
-/// of an IOPS or MB/s.
+/// Returns the number of decimals that values of a unit print with: 4 for milliseconds (a tenth
+/// of a microsecond), 1 for other units.
 pub(crate) fn decimals(unit: &str) -> u8 {
     if unit == "ms" { 4 } else { 1 }
 }
 
-/// `rnd-4k-w`: a name as part of an id.
+/// Converts a name to a part of an id, such as `rnd-4k-w`.
 pub(crate) fn slug(name: &str) -> String {
     name.to_lowercase().replace([' ', '/', '.'], "-")
 }
 
-/// `65/35`: percent read / percent written.
+/// Returns a mix as percent read / percent written, such as `65/35`.
 pub(crate) fn mix_name(read_percent: u8) -> String {
     format!("{read_percent}/{}", 100 - read_percent)
 }
 
-/// Texts in their order, each once.
+/// Removes repeated texts and keeps the order of the first occurrences.
 pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut unique: Vec<String> = Vec::new();
     for text in texts {
@@ -30,12 +30,13 @@ pub(crate) fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
     unique
 }
 
-/// What the line of a verdict adds, in brackets.
+/// Returns the reservation of a verdict in parentheses with a leading space; empty if there is
+/// none.
 pub(crate) fn reservation_text(verdict: &Verdict) -> String {
     verdict.reservation.as_ref().map(|text| format!(" ({text})")).unwrap_or_default()
 }
 
-/// `rounds 2 to 6`, or `rounds 2, 4, 5` where rounds between them are left out.
+/// Returns `rounds 2 to 6` for consecutive rounds, else `rounds 2, 4, 5`.
 pub(crate) fn rounds_text(rounds: &[u32]) -> String {
     let in_a_row = rounds.windows(2).all(|pair| pair[1] == pair[0] + 1);
     match rounds {
@@ -49,7 +50,7 @@ pub(crate) fn rounds_text(rounds: &[u32]) -> String {
     }
 }
 
-/// What stands where each part of a run has a value of its own.
+/// Returns the text, or `each procedure's own` if it is empty.
 pub(crate) fn own(text: String) -> String {
     if text.is_empty() { "each procedure's own".to_owned() } else { text }
 }

@@ -1,8 +1,7 @@
-//! What every procedure asks of a bench, step by step, as it was when runs were
-//! first resumed: conditions, loads, seeds, phases, pauses, verdicts. A run that
-//! was begun before must find the same steps after a change of the code, so a
-//! line of loads.txt changes only where a procedure is meant to do something
-//! else, and then with a new rule number (`Settings::rules`).
+//! Compares all calls of every procedure to its bench with those recorded when runs were first
+//! resumed: conditions, loads, seeds, phases, pauses, verdicts. A resumed run must find the same
+//! steps after a change of the code, so a line of loads.txt changes only if a procedure changes
+//! on purpose, and then with a new rule number (`Settings::rules`).
 //!
 //! `BLESS=1` writes the file; read the diff.
 
@@ -24,7 +23,7 @@ use steadfast_procedures::{PROCEDURES, procedure};
 
 const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(4), logical_sector: 512 };
 
-/// How the drive of a case behaves.
+/// Behavior of the drive in a case.
 #[derive(Clone, Copy, PartialEq)]
 enum Drive {
     /// The same IOPS in every step.
@@ -35,7 +34,7 @@ enum Drive {
     Interrupted,
 }
 
-/// A bench that keeps a hash of all that is asked of it.
+/// A bench that keeps a hash of all calls.
 struct Witness {
     drive: Drive,
     steps: u64,
@@ -47,7 +46,7 @@ impl Witness {
     fn new(drive: Drive) -> Self {
         Witness { drive, steps: 0, hash: 0xcbf2_9ce4_8422_2325, ran: (Nanos::ZERO, 0) }
     }
-    /// FNV-1a over the text of what was asked.
+    /// Adds a call to the hash: FNV-1a over its text.
     fn saw(&mut self, what: &str, text: &str) {
         for byte in what.bytes().chain(text.bytes()).chain([0]) {
             self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -118,7 +117,7 @@ impl Bench for Witness {
     }
 }
 
-/// A line: the case, how many steps it had, and the hash of all that was asked.
+/// Returns a line: the case, the number of its steps, and the hash of all calls.
 fn line(
     name: &str,
     (settings, geometry): (&Settings, Geometry),
@@ -144,7 +143,7 @@ fn line(
 
 const DRIVES: [Drive; 3] = [Drive::Steady, Drive::Restless, Drive::Interrupted];
 
-/// Every procedure by every profile in every class.
+/// Appends a line for every procedure, profile, class and drive.
 fn of_every_procedure(out: &mut String) {
     for offer in PROCEDURES {
         for profile in [Profile::Pts20, Profile::Pts11, Profile::Tkperf, Profile::Quick] {
@@ -167,7 +166,7 @@ fn of_every_procedure(out: &mut String) {
     }
 }
 
-/// What the tests of a captured workload apply; the others take no notice of it.
+/// Captured workload; procedures that apply none ignore it.
 fn workload() -> Option<Box<AppliedWorkload>> {
     let stream = |op, ios| IoStream::new(op, Order::Random, Bytes::kib(4)).weighing(ios);
     let step = |began, pace| AppliedStep {
@@ -197,7 +196,7 @@ fn workload() -> Option<Box<AppliedWorkload>> {
     }))
 }
 
-/// What another tool's file asks for; only the procedure `sequence` takes notice of it.
+/// Loads of another tool's file; all procedures except `sequence` ignore it.
 fn sequence() -> Option<Box<Sequence>> {
     let load = |op, order, end| {
         let stream = IoStream::new(op, order, Bytes::kib(128));
@@ -222,7 +221,7 @@ fn set(settings: &mut Settings, pair: &str) {
     settings.parameters.insert(name.to_owned(), value.to_owned());
 }
 
-/// Settings that change what is applied.
+/// Appends lines for settings that change the loads.
 fn of_chosen_settings(out: &mut String) {
     let cases: [(&str, &[&str]); 12] = [
         ("iops", &["alignment=4K"]),
@@ -255,7 +254,7 @@ fn of_chosen_settings(out: &mut String) {
     }
 }
 
-/// Endings, demands and amendments.
+/// Appends lines for endings, demands and amendments.
 fn of_endings(out: &mut String) {
     for name in ["iops", "throughput", "latency", "wsat", "composite", "dirth", "hir"] {
         for ending in ["post-25", "btw", "time:20min", "bytes:3GB", "fills:2"] {

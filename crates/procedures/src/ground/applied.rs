@@ -1,4 +1,4 @@
-//! What a procedure can apply, and what its offsets are multiples of.
+//! Workloads that a procedure can apply, and the alignment of their offsets.
 
 use crate::parameters::Parameter;
 use crate::unsuitable::Unsuitable;
@@ -8,12 +8,12 @@ use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Order, Zone};
 use steadfast_domain::{Bytes, IoStream, Settings};
 
-/// What can be applied: an access pattern, or a workload of several. Its text is
-/// its name in the notation.
+/// A workload that can be applied: one access pattern or several. `Display` prints its name in
+/// the notation.
 pub trait Applied: Display {
-    /// Its I/O streams, weighted by the count of I/Os.
+    /// Returns the I/O streams, weighted by the number of I/Os.
     fn streams(&self) -> Vec<IoStream>;
-    /// Its LBA zones; empty where it has none.
+    /// Returns the LBA zones; empty if the workload has none.
     fn zones(&self) -> Vec<Zone> {
         Vec::new()
     }
@@ -25,7 +25,7 @@ impl Applied for AccessPattern {
     }
 }
 
-/// The parameter `alignment` of every procedure with random I/O.
+/// Parameter `alignment` of procedures with random I/O.
 pub const ALIGNMENT: Parameter = Parameter {
     name: "alignment",
     default: "auto",
@@ -37,15 +37,15 @@ pub const ALIGNMENT: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// How a report calls the alignment at the block size.
+/// Name of alignment to the block size in reports.
 pub const BLOCK_SIZE: &str = "BS";
 
-/// The alignment that was chosen; `None` for what is applied to decide.
+/// Parses the alignment that the user chose; `None` if the workload decides.
 pub fn alignment(settings: &Settings, geometry: Geometry) -> Result<Option<Bytes>, Unsuitable> {
     let sector = Bytes(u64::from(geometry.logical_sector));
     ALIGNMENT.parse(settings, |text| match text {
         "auto" => Some(None),
-        // A sector can be larger than the alignment that was asked for.
+        // The sector can be larger than the chosen alignment.
         bytes => bytes
             .parse::<Bytes>()
             .ok()
@@ -54,8 +54,8 @@ pub fn alignment(settings: &Settings, geometry: Geometry) -> Result<Option<Bytes
     })
 }
 
-/// Random streams at the alignment that was chosen. Where it is the workload's own
-/// nothing is changed: a run that an earlier version began has the same loads.
+/// Sets the chosen alignment on random streams. Without a choice, nothing changes, so that a run
+/// started by an earlier version keeps the same loads.
 pub(super) fn aligned(streams: Vec<IoStream>, alignment: Option<Bytes>) -> Vec<IoStream> {
     let Some(alignment) = alignment else { return streams };
     let align = |stream: IoStream| match stream.order {
@@ -65,7 +65,7 @@ pub(super) fn aligned(streams: Vec<IoStream>, alignment: Option<Bytes>) -> Vec<I
     streams.into_iter().map(align).collect()
 }
 
-/// How a report calls an alignment.
+/// Returns the name of an alignment in reports.
 pub fn alignment_name(alignment: Option<Bytes>) -> String {
     alignment.map_or(BLOCK_SIZE.to_owned(), Bytes::transfer_size)
 }

@@ -1,18 +1,18 @@
-//! What is asked of a procedure before it stands on anything.
+//! Inputs for the constructor of a procedure.
 
 use crate::parameters::Parameter;
 use steadfast_domain::Settings;
 use steadfast_domain::settings::{Amendment, Geometry};
 
-/// Settings, device, amendments, and the parameters that the procedure has.
+/// Inputs for the constructor of a procedure: settings, geometry, amendments and parameters.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
-    /// As the user gave them.
+    /// Settings that the user gave.
     pub settings: &'a Settings,
-    /// The device's geometry.
+    /// Capacity and sector size of the device.
     pub geometry: Geometry,
-    /// What the operator changed later, in order.
+    /// Changes that the operator made after the start, in order.
     pub amendments: &'a [Amendment],
-    /// The parameters of the procedure in these settings.
+    /// Parameters that the procedure has with these settings.
     pub parameters: Vec<Parameter>,
 }

@@ -1,10 +1,11 @@
-//! What is done anew where a gap spoiled it: attempts, and their phases.
+//! Attempts: repetitions of a test or a phase after a gap, and the names of their phases.
 
 use steadfast_domain::caveats as ids;
 use steadfast_domain::{Bench, Caveat, CaveatKind, Halt, Note, Outcome, Record, Step};
 
-/// Attempts a test that allows no gap until one ran in one piece; an attempt
-/// answers whether it did. It begins with `first`: the purge.
+/// Repeats a test that permits no gap until an attempt runs without one. `attempt` gets the number
+/// of the attempt, from 1, and returns true if there was no gap. `first` names what an attempt
+/// starts with, such as the purge.
 pub fn until_unbroken(
     bench: &mut dyn Bench,
     first: &str,
@@ -24,30 +25,32 @@ pub fn until_unbroken(
     Ok(())
 }
 
-/// The name of a phase that is done anew after a gap.
+/// Returns the name of a phase in an attempt: `phase` for the first, `phase (attempt N)` for
+/// later ones.
 pub fn attempt_phase(phase: &str, attempt: u32) -> String {
     match attempt {
         0 | 1 => phase.to_owned(),
-        again => format!("{phase} (attempt {again})"),
+        number => format!("{phase} (attempt {number})"),
     }
 }
 
-/// Whether this is the phase, or the phase done anew.
+/// Returns true if `phase` is an attempt at `base`.
 pub fn is_attempt_of(phase: &str, base: &str) -> bool {
     phase.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(" (attempt "))
 }
 
-/// What the phase of an attempt ends with; nothing for the first.
+/// Returns the suffix of a repeated phase after the opening parenthesis, such as `attempt 2)`;
+/// `None` for the first attempt.
 pub fn attempt_of(phase: &str) -> Option<&str> {
     phase.split_once(" (").map(|(_, attempt)| attempt)
 }
 
-/// The attempt that ran last.
+/// Returns the suffix of the attempt that ran last, as [`attempt_of`] does.
 pub fn current_attempt(record: &Record) -> Option<&str> {
     record.steps().last().and_then(|(step, _)| attempt_of(&step.place.phase))
 }
 
-/// The steps of the last attempt at a phase.
+/// Returns the steps of the last attempt at a phase.
 pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Outcome)> {
     let of_base: Vec<_> =
         record.steps().filter(|(step, _)| is_attempt_of(&step.place.phase, base)).collect();
@@ -57,7 +60,7 @@ pub fn last_attempt<'a>(record: &'a Record, base: &str) -> Vec<(&'a Step, &'a Ou
     of_base.into_iter().filter(|(step, _)| step.place.phase == last).collect()
 }
 
-/// The phases of a record that are one of these, or one of them done anew.
+/// Returns the phases of a record that are attempts at one of `bases`, in order.
 pub fn phases_of(record: &Record, bases: &[&str]) -> Vec<String> {
     let mut phases: Vec<String> = Vec::new();
     for (step, _) in record.steps() {

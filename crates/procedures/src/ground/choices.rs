@@ -1,4 +1,4 @@
-//! What was chosen for a run: what every report discloses.
+//! Choices of a run that every report discloses.
 
 use super::method::{Covered, Method};
 use crate::origin;
@@ -10,73 +10,75 @@ use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Settings, Step};
 
-/// What was chosen for a run, by the user or by default.
+/// Choices of a run, by the user or by default.
 pub struct Choices<'a> {
-    /// As the user gave them.
+    /// Settings that the user gave.
     pub settings: &'a Settings,
-    /// What profile and class ask for.
+    /// Requirements of profile and class.
     pub method: &'a Method,
-    /// The device's geometry.
+    /// Capacity and sector size of the device.
     pub geometry: Geometry,
-    /// The procedure's parameters.
+    /// Parameters of the procedure.
     pub parameters: &'a [Parameter],
-    /// What is touched: one part of the capacity, or those of all parts of a run;
-    /// empty where each part has its own.
+    /// Accessed parts of the capacity: one, or those of all parts of a run; empty if the report
+    /// leaves them to each part.
     pub covered: Vec<Covered>,
-    /// The demands of the measured steps: one, or those of a sweep in order.
+    /// Demands of the measured steps: one, or those of a sweep in order.
     pub demands: Vec<Demand>,
-    /// What offsets are multiples of: `BS` (the block size), `4K`; `None` where each
+    /// Alignment of random offsets: `BS` (the block size) or a size such as `4K`; `None` if each
     /// part of a run has its own.
     pub alignment: Option<String>,
-    /// The demand that the standard recommends or prescribes; another one is
-    /// disclosed. `None` where there is nothing to compare with.
+    /// Demand that the standard recommends or prescribes; the report discloses any other. `None`
+    /// if there is nothing to compare with.
     pub recommended: Option<Demand>,
     /// Length of a measured step.
     pub step_time: Nanos,
-    /// Block sizes smaller than the logical sector.
+    /// Block sizes left out because they are not a multiple of the logical sector size.
     pub block_sizes_left_out: &'a [Bytes],
-    /// The most rounds; `None` for a procedure without rounds.
+    /// Maximum number of rounds; `None` for a procedure without rounds.
     pub rounds_max: Option<u32>,
-    /// How the rounds, or the procedure, end: see `disclosure::ending_text`.
+    /// Condition that ends the rounds, or the procedure: see `disclosure::ending_text`.
     pub ending: String,
-    /// Whether steady state is judged by the criteria.
+    /// True if steady state is judged by the criteria.
     pub judged: bool,
-    /// Workload-independent preconditioning, one per purge; empty for none.
+    /// Workload-independent preconditioning, one pattern per purge; empty for none.
     pub preconditioning: Vec<AccessPattern>,
-    /// The phases whose steps are measured; the others prepare.
+    /// Phases whose steps are measured; all others are preparation.
     pub measured_phases: Vec<String>,
-    /// What a gap before this step did to the procedure: a sentence.
+    /// Returns a sentence on the effect that a gap before this step had on the procedure.
     pub gap_effect: fn(&Step) -> &'static str,
-    /// What profile quick leaves out: a sentence.
+    /// Sentence on what profile quick leaves out.
     pub quick: String,
-    /// What profile tkperf does otherwise than TKperf: a sentence.
+    /// Sentence on where profile tkperf deviates from TKperf.
     pub tkperf: &'static str,
-    /// What stands for the length of a step where the measured steps have none in common.
+    /// Text printed instead of the step length if the measured steps have no common one.
     pub step_text: Option<String>,
-    /// What stands for preconditioning where it is not the run's own.
+    /// Text printed for preconditioning if the run itself has none, for example because its parts
+    /// have their own; `None` prints `none`.
     pub preconditioning_text: Option<String>,
-    /// Where another tool's file or preset decides the loads, and profile and class nothing.
+    /// Loads that another tool's file or preset decides instead of profile and class; `None` if
+    /// profile and class decide.
     pub own_loads: Option<OwnLoads>,
 }
 
-/// What another tool's file or preset says of its loads.
+/// Disclosure of loads that another tool's file or preset decides.
 pub struct OwnLoads {
-    /// Who decides, as it follows a value: `by the file`.
+    /// Source of the loads, printed after a value: `by the file`.
     pub by: &'static str,
-    /// The bytes that the loads touch.
+    /// Description of the part of the device that the loads access.
     pub range: String,
 }
 
 impl Choices<'_> {
-    /// What a text says of the covered parts of the capacity, each once.
+    /// Joins the text of each covered part of the capacity, without repetitions.
     pub fn of_covered(&self, separator: &str, text: impl Fn(&Covered) -> String) -> String {
         each_once(self.covered.iter().map(text)).join(separator)
     }
-    /// Whether segments of the active range are touched and not all of it.
+    /// Returns true if the run accesses segments of the active range instead of all of it.
     pub fn is_scattered(&self) -> bool {
         self.covered.iter().any(|covered| covered.range.segments.is_some())
     }
-    /// Who decides the demand.
+    /// Returns the origin of the demand.
     pub fn demand_origin(&self) -> Origin {
         let s = self.settings;
         if self.own_loads.is_some() {
@@ -84,34 +86,34 @@ impl Choices<'_> {
         }
         origin::given(s.threads.is_some() || s.depth.is_some() || choose_demand(self.parameters, s))
     }
-    /// The demand of measured steps, as a place of the report writes it.
+    /// Returns the report's row for the demand of measured steps.
     pub fn demand_row(&self, label: &str, demand: String) -> Setting {
         Setting::new("demand", label, demand, self.demand_origin())
     }
-    /// The length of a measured step.
+    /// Returns the report's row for the length of a measured step.
     pub fn step_row(&self, label: &str) -> Setting {
         let origin = origin::given(self.settings.step_time.is_some() || self.own_loads.is_some());
         let time = self.step_text.clone().unwrap_or_else(|| self.step_time.to_string());
         Setting::new("step-time", label, time, origin)
     }
-    /// The share of the capacity that is touched, as a place of the report writes it.
+    /// Returns the report's row for the accessed share of the capacity.
     pub fn range_row(&self, label: &str, range: String) -> Setting {
         let is_chosen = self.settings.active_range_percent.is_some() || self.own_loads.is_some();
         Setting::new("active-range", label, range, origin::given(is_chosen))
     }
-    /// The preconditioning that is independent of the workload, where it is not the run's
-    /// own; `none` where there is none.
+    /// Returns the text for workload-independent preconditioning: `own`, else
+    /// `preconditioning_text`, else `none`.
     pub fn preconditioning_or(&self, own: Option<String>) -> String {
         let other = || self.preconditioning_text.clone().unwrap_or_else(|| "none".to_owned());
         own.unwrap_or_else(other)
     }
-    /// What is written, as a place of the report writes it.
+    /// Returns the report's row for the data pattern.
     pub fn pattern_row(&self, label: &str, pattern: String) -> Setting {
         let is_default = self.settings.data_pattern == DataPattern::default();
         let origin = origin::said(self.settings, "--data-pattern", is_default);
         Setting::new("data-pattern", label, pattern, origin)
     }
-    /// Whether a step is one of those that are measured.
+    /// Returns true if the step belongs to a measured phase.
     pub fn measures(&self, step: &Step) -> bool {
         self.measured_phases.contains(&step.place.phase)
     }

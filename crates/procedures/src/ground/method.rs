@@ -1,5 +1,5 @@
-//! What a method asks for: the numbers themselves are in the room of their
-//! specification (`pts::method`).
+//! Requirements of a method. The numbers are in the module of their specification
+//! (`pts::method`).
 
 use crate::unsuitable::Unsuitable;
 use crate::words::number;
@@ -7,49 +7,52 @@ use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::ActiveRange;
 use steadfast_domain::{Bytes, Criteria, Demand, Nanos, Place, Segments, Settings, WriteCache};
 
-/// The shortest step that means anything (our choice).
+/// Shortest step that gives a meaningful result (our choice).
 const STEP_TIME_MIN: Nanos = Nanos::from_millis(100);
 
-/// The longest step (our choice).
+/// Longest step (our choice).
 const STEP_TIME_MAX: Nanos = Nanos::from_secs(86_400);
 
-/// Sequential cursors and amounts are whole numbers of this, so that every
-/// block size of the matrix fits an active range evenly: 1 MiB.
+/// Unit of active ranges and amounts: 1 MiB, so that every block size of the matrix divides an
+/// active range evenly.
 const RANGE_UNIT: u64 = 1 << 20;
 
-/// The least active range that leaves room for a meaningful random test: 64
-/// of the largest transfers (our choice).
+/// Smallest active range for a meaningful random test: 64 transfers of the largest size (our
+/// choice).
 const RANGE_MIN: Bytes = Bytes::mib(64);
 
-/// What a profile and a class ask for.
+/// Requirements of a profile and a class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Method {
-    /// The document, as reports name it.
+    /// Name of the document in reports.
     pub document: &'static str,
-    /// The document by its full name, as the report form has it.
+    /// Full name of the document in the report form.
     pub specification: &'static str,
-    /// The report form's revision field.
+    /// Revision field of the report form.
     pub revision: &'static str,
-    /// Where it is no method of the PTS, what it is: every page says so.
+    /// Statement, printed on every page, that the method is not one of the PTS; `None` if it is.
     pub lesser: Option<&'static str>,
-    /// When a window is steady.
+    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// The most rounds.
+    /// Maximum number of rounds.
     pub rounds_max: u32,
     /// Length of a step.
     pub step_time: Nanos,
-    /// Volatile write cache; `None` leaves it as it is.
+    /// State of the volatile write cache; `None` leaves it unchanged.
     pub write_cache: Option<WriteCache>,
-    /// Percent of the capacity that is active.
+    /// Active range in percent of the capacity.
     pub active_range_percent: u8,
-    /// What is touched of that; all of it where absent.
+    /// Segments of the active range that are accessed; `None` accesses all of it.
     pub scatter: Option<Scatter>,
     /// Recommended demand of random tests.
     pub random_demand: Demand,
 }
 
 impl Method {
-    /// Length of a step: the user's, where it is possible, or the method's.
+    /// Returns the length of a step: the user's choice, else the method's.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if it is not from 100 ms to 24 h.
     pub fn step_time(&self, settings: &Settings) -> Result<Nanos, Unsuitable> {
         let time = settings.step_time.unwrap_or(self.step_time);
         if (STEP_TIME_MIN..=STEP_TIME_MAX).contains(&time) {
@@ -58,18 +61,22 @@ impl Method {
         Err(Unsuitable(format!("a step time of {time} is not possible; give 100 ms to 24 h")))
     }
 
-    /// Percent of the capacity that is active: the user's or the method's.
+    /// Returns the active range in percent of the capacity: the user's choice, else the method's.
     fn percent(&self, settings: &Settings) -> u8 {
         settings.active_range_percent.unwrap_or(self.active_range_percent)
     }
 
-    /// What a test with this active range touches.
+    /// Returns the part of the capacity that a test with this active range accesses.
     pub fn covering(&self, settings: &Settings, range: ActiveRange) -> Covered {
         Covered { percent: self.percent(settings), range }
     }
 
-    /// The bytes that a run may touch: the first part of the capacity, or what
-    /// the method scatters over it.
+    /// Returns the active range of a run: the first part of the capacity, or segments scattered
+    /// over it.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the range is smaller than `RANGE_MIN` or the segments do not
+    /// fit.
     pub fn active_range(
         &self,
         settings: &Settings,
@@ -91,26 +98,29 @@ impl Method {
     }
 }
 
-/// A part of the capacity that a test touches.
+/// A part of the capacity that a test accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covered {
-    /// Percent of the capacity.
+    /// Active range in percent of the capacity.
     pub percent: u8,
-    /// The bytes.
+    /// Active range in bytes.
     pub range: ActiveRange,
 }
 
-/// An amount of an active range in equal segments.
+/// An amount of an active range, divided into equal segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scatter {
-    /// Bytes that are touched.
+    /// Size of all segments together.
     pub amount: Bytes,
-    /// How many segments they are in.
+    /// Number of segments.
     pub segments: u32,
 }
 
 impl Scatter {
-    /// Spread over a range at multiples of `unit`; the run's seed decides where.
+    /// Places the segments in a range at multiples of `unit` bytes; the run's seed decides where.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the segments are not multiples of `unit` or do not fit.
     pub fn over(
         self,
         range: ActiveRange,
@@ -140,13 +150,14 @@ impl Scatter {
     }
 }
 
-/// Refuses a logical sector that no block size of a matrix could be made of.
+/// Returns an error unless the logical sector size is a power of two from 512 to 4096 bytes.
 pub fn check_geometry(geometry: Geometry) -> Result<(), Unsuitable> {
     let sector = geometry.logical_sector;
     if sector.is_power_of_two() && (512..=4096).contains(&sector) {
         return Ok(());
     }
     Err(Unsuitable(format!(
-        "the logical sector size is {sector} bytes; only 512 to 4096 can be tested"
+        "the logical sector size is {sector} bytes; only powers of two from 512 to 4096 can be \
+         tested"
     )))
 }

@@ -1,30 +1,31 @@
-//! Everything measured at a point in long form: rates, response times of all I/Os and of each
-//! direction, energy, temperature and processors.
+//! Metrics of a point in long form: rates, response times of all I/Os and of each direction,
+//! power, temperature and processor use.
 
 use super::secondary::{Secondary, mean};
 use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Op, Tally};
 
-/// The percentiles, in percent: their names and their fractions.
+/// Reported percentiles: name and fraction.
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99-9", 0.999), ("p99-99", 0.9999), ("p99-999", 0.99999)];
 
-/// A point, and the steps that measured it.
+/// A point and the steps that measured it.
 pub(crate) struct Measured<'a> {
-    /// As it prints: `RND 4K RW65`.
+    /// Name of the point, such as `RND 4K RW65`.
     pub point: &'a str,
-    /// What was applied, where it is one pattern.
+    /// Access pattern; `None` if the workload is not a single pattern.
     pub pattern: Option<AccessPattern>,
-    /// Its steps.
+    /// Measurements of the steps.
     pub steps: &'a [&'a Measurement],
-    /// The steps are rounds of a measurement window: how far they differ is the noise of their
-    /// mean. Other values are of all I/Os through all the time, whatever the steps are.
+    /// True if the steps are rounds of a measurement window: rates and average response time are
+    /// then means of the rounds with their range, which shows the noise. Otherwise they are
+    /// computed from all I/Os over the total time.
     pub rounds: bool,
 }
 
 impl Measured<'_> {
-    /// Every number of the point that was measured.
+    /// Returns all metrics of the point that were measured.
     pub fn metrics(&self) -> Vec<Metric> {
         let mut all: Vec<Metric> = self.rates().into_iter().flatten().collect();
         let mut total = Tally::default();
@@ -79,7 +80,7 @@ impl Measured<'_> {
         (total.response_mean_ms(), None)
     }
 
-    /// The mean of the steps, and the least and the greatest of them.
+    /// Returns the mean of the steps' values, and their smallest and largest value.
     fn every(
         &self,
         value: &dyn Fn(&Measurement) -> Option<f64>,

@@ -1,10 +1,9 @@
-//! What every procedure stands on: settings, geometry, method, active range;
-//! loads and steps made of them; what a report says of them.
+//! Code that all procedures share: settings, geometry, method and active range of a run, and the
+//! loads, steps and disclosures made from them.
 //!
-//! [`rounds`] and [`stretch`] are the loops that several procedures share,
-//! [`attempts`] what is done anew after a gap, [`results`] what a loop of rounds
-//! gave. No number of a specification is here: [`method`] is what a specification
-//! fills in.
+//! [`rounds`] and [`stretch`] are the loops that several procedures use, [`attempts`] repeats a
+//! test after a gap, [`results`] evaluates a loop of rounds. No number from a specification is
+//! here: a specification fills in a [`method::Method`].
 
 pub mod applied;
 pub mod asked;
@@ -35,26 +34,29 @@ use stretch::{CHECKPOINT, NO_END, Stretch};
 /// Settings, geometry, method and active range of a run.
 #[derive(Debug, Clone)]
 pub struct Ground {
-    /// As the user gave them.
+    /// Settings that the user gave.
     pub settings: Settings,
-    /// The device's geometry.
+    /// Capacity and sector size of the device.
     pub geometry: Geometry,
-    /// What the operator changed later, in order.
+    /// Changes that the operator made after the start, in order.
     pub amendments: Vec<Amendment>,
-    /// The procedure's parameters.
+    /// Parameters of the procedure.
     pub parameters: Vec<Parameter>,
-    /// What profile and class ask for.
+    /// Requirements of profile and class.
     pub method: Method,
-    /// The bytes that may be touched.
+    /// Part of the device that may be accessed.
     pub active_range: ActiveRange,
-    /// The length of a step, and of one accounted stretch: a minute.
+    /// Length of a step, and of each recorded interval of a longer load: one minute by default.
     pub minute: Nanos,
-    /// What random offsets are multiples of, where it was chosen.
+    /// Alignment of random offsets in bytes; `None` if the user chose none.
     pub alignment: Option<Bytes>,
 }
 
 impl Ground {
-    /// The ground of a run, where the device and the settings allow one.
+    /// Computes the shared values of a run.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the method.
     pub fn new(asked: &Asked<'_>, method: Method) -> Result<Self, Unsuitable> {
         let (settings, geometry) = (asked.settings, asked.geometry);
         check_geometry(geometry)?;
@@ -70,7 +72,7 @@ impl Ground {
         })
     }
 
-    /// What is settled before the purge.
+    /// Returns the conditions to set before the purge.
     pub fn conditions(&self) -> Conditions {
         Conditions {
             write_cache: self.method.write_cache,
@@ -79,9 +81,9 @@ impl Ground {
         }
     }
 
-    /// The most rounds of the loop with this phase: what the operator amended
-    /// last, what the user chose, or `preset`. An amendment that names no loop is
-    /// for the procedure's last one: earlier loops stand in the journal already.
+    /// Returns the maximum number of rounds of the loop with this phase: the operator's last
+    /// amendment, else the user's choice, else `preset`. An amendment that names no loop applies
+    /// to the procedure's last loop, because earlier ones are already in the journal.
     pub fn rounds_max(&self, phase: &str, is_last: bool, preset: u32) -> u32 {
         let amended = self.amendments.iter().rev().find_map(|amendment| match amendment {
             Amendment::RoundsMax(rounds) if is_last => Some(*rounds),
@@ -91,14 +93,14 @@ impl Ground {
         amended.or(self.settings.rounds_max).unwrap_or(preset)
     }
 
-    /// The block sizes that the device's sectors can hold, and those that they
-    /// cannot.
+    /// Splits block sizes into those that are a multiple of the logical sector size and those
+    /// that are not.
     pub fn sizes(&self, sizes: &[Bytes]) -> (Vec<Bytes>, Vec<Bytes>) {
         let sector = u64::from(self.geometry.logical_sector);
         sizes.iter().partition(|size| size.0.is_multiple_of(sector))
     }
 
-    /// What is applied at a place; the place decides the seed.
+    /// Returns the stimulus for a place. Its seed is derived from the place and the run's seed.
     pub fn stimulus(
         &self,
         applied: &impl Applied,
@@ -114,13 +116,13 @@ impl Ground {
             .verify(self.settings.verify)
     }
 
-    /// A step of this length that begins and ends by itself.
+    /// Returns a step of this length that starts and stops its load.
     pub fn step(&self, place: Place, applied: &impl Applied, demand: Demand, time: Nanos) -> Step {
         let stimulus = self.stimulus(applied, demand, Until::time(time), &place);
         Step::alone(place, stimulus)
     }
 
-    /// A load that runs on for `time`, cut every minute.
+    /// Returns a load that runs without pause for `time`, recorded every minute.
     pub fn stretch(
         &self,
         (phase, round): (&str, u32),
@@ -133,7 +135,8 @@ impl Ground {
         Stretch { place, stimulus, cut: self.minute, time: Some(time) }
     }
 
-    /// A load that runs on until so many bytes were moved, cut at every checkpoint.
+    /// Returns a load that runs without pause until `bytes` have been transferred, recorded every
+    /// [`CHECKPOINT`].
     pub fn amount(
         &self,
         phase: &str,
@@ -146,8 +149,7 @@ impl Ground {
         Stretch { place, stimulus, cut: CHECKPOINT, time: None }
     }
 
-    /// The form's disclosure of a run with nothing but a minute, to be completed
-    /// by a procedure.
+    /// Returns the disclosed choices that all procedures share; a procedure adds its own.
     pub fn choices(&self) -> Choices<'_> {
         Choices {
             settings: &self.settings,

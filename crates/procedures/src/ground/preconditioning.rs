@@ -1,5 +1,5 @@
-//! Workload-independent preconditioning (WIPC): the whole active range written
-//! until twice the user capacity has been written.
+//! Workload-independent preconditioning (WIPC): sequential writes over the active range until
+//! twice the user capacity has been written.
 
 use crate::ground::Ground;
 use crate::ground::stretch::Stretch;
@@ -8,19 +8,18 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Bench, Bytes, Demand, Halt};
 
-/// Workload-independent preconditioning: sequential 128 KiB writes at T1Q32
-/// (PTS 2.0.1 p. 17) ...
+/// Pattern of WIPC: sequential 128 KiB writes (PTS 2.0.1 p. 17).
 pub const WIPC_PATTERN: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
-/// ... with one thread and 32 outstanding I/Os (the 2.0.2 pseudo-code can be
-/// read as the test's own demand instead; see docs/methods.md, WIPC demand) ...
+/// Demand of WIPC: one thread with 32 outstanding I/Os (PTS 2.0.1 p. 17). The 2.0.2 pseudo-code
+/// can be read as the test's own demand instead; see docs/methods.md, WIPC demand.
 pub const WIPC_DEMAND: Demand = Demand::new(1, 32);
-/// ... of twice the user capacity.
+/// Amount that WIPC writes, in user capacities.
 const WIPC_CAPACITIES: u64 = 2;
 
-/// The phase under which its steps are journalled.
+/// Phase of the steps in the journal.
 pub const PHASE: &str = "wipc";
 
-/// The parameter `precondition` of tests whose method has none.
+/// Parameter `precondition` of tests whose method has no preconditioning.
 pub const PRECONDITION: Parameter = Parameter {
     name: "precondition",
     default: "no",
@@ -31,16 +30,14 @@ pub const PRECONDITION: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Bytes that it writes: twice the *full* user capacity, also where the active
-/// range is smaller and is therefore written more often (docs/methods.md); a
-/// whole number of transfers of `size`.
+/// Returns the bytes that WIPC writes: twice the *full* user capacity, rounded up to a multiple of
+/// `size`. A smaller active range is therefore written more often (docs/methods.md).
 pub fn amount(geometry: Geometry, size: Bytes) -> Bytes {
     Bytes((WIPC_CAPACITIES * geometry.capacity.0).div_ceil(size.0) * size.0)
 }
 
-/// Sequential writes of a pattern, wrapping inside the active range, as one load
-/// that runs on from checkpoint to checkpoint: all of the range is written, also
-/// where the test touches segments of it only.
+/// Returns WIPC with a pattern as one load that wraps inside the active range and is recorded at
+/// every checkpoint. It writes the whole range even if the test accesses only segments of it.
 pub fn load(ground: &Ground, phase: &str, pattern: AccessPattern) -> Stretch {
     let bytes = amount(ground.geometry, pattern.size);
     let mut load = ground.amount(phase, &pattern, WIPC_DEMAND, bytes);
@@ -48,7 +45,7 @@ pub fn load(ground: &Ground, phase: &str, pattern: AccessPattern) -> Stretch {
     load
 }
 
-/// The standard's: [`WIPC_PATTERN`] under [`PHASE`].
+/// Runs the standard's WIPC: [`WIPC_PATTERN`] under [`PHASE`].
 pub fn precondition(bench: &mut dyn Bench, ground: &Ground) -> Result<(), Halt> {
     load(ground, PHASE, WIPC_PATTERN).conduct(bench).map(|_| ())
 }

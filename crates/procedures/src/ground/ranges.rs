@@ -1,13 +1,13 @@
-//! The active ranges of PTS-C 1.x and how they are scattered, in numbers.
+//! Numbers for the active ranges of PTS-C 1.x and their scattered segments.
 
 use crate::parameters::Parameter;
 use steadfast_domain::{Class, Profile, Settings};
 
-/// Percent of the capacity that is active, in the order in which the public
-/// implementation of PTS-C 1.1 takes them.
+/// Active ranges in percent of the capacity, in the order in which the public implementation of
+/// PTS-C 1.1 tests them.
 pub const RANGES: [u8; 2] = [100, 75];
 
-/// How much of the active range is touched.
+/// Parameter `ar-amount`: amounts of the active range that the test uses.
 pub const AMOUNT: Parameter = Parameter {
     name: "ar-amount",
     default: "8GiB,16GiB",
@@ -18,7 +18,7 @@ pub const AMOUNT: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// In how many pieces it is.
+/// Parameter `ar-segments`: number of segments that make up the amount.
 pub const SEGMENTS: Parameter = Parameter {
     name: "ar-segments",
     default: "2048",
@@ -29,10 +29,10 @@ pub const SEGMENTS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters that a test has beside its own where [`is_asked`].
+/// Parameters that a test has in addition to its own if [`is_asked`] returns true.
 pub const PARAMETERS: &[Parameter] = &[AMOUNT, SEGMENTS];
 
-/// Whether profile and class ask for scattered active ranges.
+/// Returns true if profile and class ask for scattered active ranges.
 pub fn is_asked(settings: &Settings) -> bool {
     (settings.profile, settings.class) == (Profile::Pts11, Class::Client)
 }

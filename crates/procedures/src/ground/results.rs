@@ -1,4 +1,4 @@
-//! The values of a mixed loop's measurement window, point by point.
+//! Results of a mixed loop: the values of its measurement window, point by point.
 
 use super::metrics::Measured;
 use super::rounds::{MixedLoop, RoundValues};
@@ -7,59 +7,59 @@ use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Op, Record, Step, Tally, Verdict};
 
-/// Everything that the exhibits of a loop are made of.
+/// Results of a mixed loop, from which its tables and plots are made.
 pub struct Results {
-    /// Every complete round.
+    /// All complete rounds.
     pub rounds: Vec<RoundValues>,
-    /// Steady or not, where, and by how much.
+    /// Verdict on steady state.
     pub verdict: Verdict,
-    /// Every window that meets the criteria.
+    /// First and last round of every window that meets the criteria.
     pub steady_windows: Vec<(u32, u32)>,
-    /// The rounds that the cells are averaged over; none where no round is
-    /// complete, or all that could be taken are void.
+    /// Rounds that the cells are averaged over; empty if no round is complete or all candidates
+    /// are void.
     pub reported: Vec<u32>,
     /// One cell per point that was run.
     pub cells: Vec<Cell>,
 }
 
-/// One point over the reported rounds.
+/// Results of one point over the reported rounds.
 pub struct Cell {
-    /// What was applied.
+    /// Access pattern of the point.
     pub pattern: AccessPattern,
-    /// Mean of the rounds' IOPS; reads and writes added, never weighted.
+    /// Mean of the rounds' IOPS; reads and writes are added, never weighted.
     pub iops: Option<f64>,
-    /// Mean of the rounds' MB/s.
+    /// Mean of the rounds' throughput in MB/s.
     pub mb_per_second: Option<f64>,
-    /// Mean of the rounds' average response times, in milliseconds: the standard
-    /// averages rounds, whatever number of I/Os each had.
+    /// Mean of the rounds' average response times, in milliseconds. The standard averages rounds
+    /// regardless of the number of I/Os in each.
     pub art: Option<f64>,
-    /// All I/Os of the window, reads and writes together.
+    /// Tally of all I/Os of the reported rounds, reads and writes together.
     pub tally: Tally,
-    /// What was sensed beside them.
+    /// Power, temperature and processor use during the steps.
     pub secondary: Secondary,
-    /// Everything measured, in long form.
+    /// All metrics of the point, in long form.
     pub metrics: Vec<Metric>,
 }
 
 impl Cell {
-    /// The average response time of one direction, in ms: of all of its I/Os.
+    /// Returns the average response time of all I/Os of one direction, in milliseconds.
     pub fn art_of(&self, op: Op) -> Option<f64> {
-        // Where all I/Os have one direction it has no metrics of its own, and the metric of
-        // the whole is the mean of the rounds.
+        // If all I/Os have one direction, that direction has no metrics of its own, and the
+        // metric of the point is the mean of the rounds.
         if self.pattern.read_percent == if op == Op::Read { 100 } else { 0 } {
             return self.tally.response_mean_ms();
         }
         let of = |m: &&Metric| m.metric == "art" && m.direction == Some(op);
         self.metrics.iter().find(of).map(|metric| metric.value)
     }
-    /// The least and the greatest of the rounds of one of its numbers.
+    /// Returns the smallest and largest value of a metric among the rounds.
     pub fn range(&self, metric: &str) -> Option<(f64, f64)> {
         self.metrics.iter().find(|m| m.metric == metric && m.direction.is_none())?.range
     }
 }
 
 impl Results {
-    /// The results of a loop in a record.
+    /// Computes the results of a loop from a record.
     pub fn of(mixed_loop: &MixedLoop, record: &Record) -> Self {
         let rounds = mixed_loop.rounds_of(record);
         let verdict = mixed_loop.verdict(&rounds);
@@ -72,24 +72,24 @@ impl Results {
         Results { rounds, verdict, steady_windows, reported, cells }
     }
 
-    /// Everything measured in the reported rounds, in long form.
+    /// Returns all metrics of the reported rounds, in long form.
     pub fn metrics(&self) -> Vec<Metric> {
         self.cells.iter().flat_map(|cell| cell.metrics.iter().cloned()).collect()
     }
 
-    /// The cell of a point.
+    /// Returns the cell of a point.
     pub fn cell(&self, pattern: &AccessPattern) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.pattern == *pattern)
     }
 
-    /// Whether a step of the loop lies in the reported rounds.
+    /// Returns true if the step belongs to this loop and to a reported round.
     pub fn reports(&self, mixed_loop: &MixedLoop, step: &Step) -> bool {
         step.place.phase == mixed_loop.phase && self.reported.contains(&step.place.round)
     }
 }
 
-/// The window's rounds; where there is no window, those of the last five complete
-/// rounds that are not void. What a gap spoiled is never averaged.
+/// Returns the rounds of the window; without a window, the last complete rounds, as many as a
+/// window has, except void ones. Void rounds are never averaged.
 fn reported(verdict: &Verdict, rounds: &[RoundValues]) -> Vec<u32> {
     if let Some((first, last)) = verdict.window {
         return (first..=last).collect();

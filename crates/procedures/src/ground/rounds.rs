@@ -1,5 +1,5 @@
-//! The mixed-block loop: rounds of one-minute steps until the tracking
-//! variables are steady. IOPS, throughput and latency share it.
+//! The mixed-block loop: rounds of one-minute steps until the tracking variables are steady. The
+//! IOPS, throughput and latency tests use it.
 
 use super::Ground;
 use crate::unsuitable::Unsuitable;
@@ -11,10 +11,10 @@ use steadfast_domain::{
     Track, Verdict, judge,
 };
 
-/// The phase under which the steps of a procedure's only loop are journalled.
+/// Phase of the steps in the journal if a procedure has only one loop.
 pub const PHASE: &str = "rounds";
 
-/// Refuses an ending that a mixed loop does not have.
+/// Returns an error if a mixed loop cannot end by the chosen steady-state method.
 pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
     let why = match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Post25 => return Ok(()),
@@ -33,8 +33,8 @@ pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
     )))
 }
 
-/// Refuses an ending and a number of rounds where there are none: `instead` says
-/// how the procedure ends.
+/// Returns an error if the user chose a steady-state method or a number of rounds for a procedure
+/// without rounds; `instead` describes how the procedure ends.
 pub fn check_no_rounds(settings: &Settings, instead: &str) -> Result<(), Unsuitable> {
     if settings.steady_state == SteadyStateMethod::Rounds && settings.rounds_max.is_none() {
         return Ok(());
@@ -42,41 +42,40 @@ pub fn check_no_rounds(settings: &Settings, instead: &str) -> Result<(), Unsuita
     Err(Unsuitable(format!("{} has no rounds and no steady state: {instead}", settings.procedure)))
 }
 
-/// What is read off a step for tracking.
+/// Function that computes the tracked value of a step; `None` if the step has none.
 pub type Metric = fn(&Measurement) -> Option<f64>;
 
-/// A loop: the points of a round in order, and which of them are tracked.
+/// A loop of rounds: the points of a round in order, and the points that are tracked.
 #[derive(Debug, Clone)]
 pub struct MixedLoop {
-    /// The phase under which its steps are journalled.
+    /// Phase of the steps in the journal.
     pub phase: String,
-    /// The steps of a round.
+    /// Access patterns of the steps of a round, in order.
     pub points: Vec<AccessPattern>,
-    /// The tracking variables.
+    /// Points that are tracking variables.
     pub tracked: Vec<AccessPattern>,
-    /// What is tracked of them.
+    /// Function that computes the tracked value of a step.
     pub metric: Metric,
-    /// Its unit.
+    /// Unit of the tracked values.
     pub unit: &'static str,
-    /// When a window is steady.
+    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// The most rounds.
+    /// Maximum number of rounds.
     pub rounds_max: u32,
-    /// How the rounds end.
+    /// Condition that ends the rounds.
     pub ending: SteadyStateMethod,
-    /// The demand of every step.
+    /// Demand of every step.
     pub demand: Demand,
 }
 
-/// What a round gave: one value per point, and the first point before which
-/// the run had let go of the device.
+/// Values of a round, and the first point before which the run had released the device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundValues {
-    /// The round, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
     /// One value per point that was run.
     pub values: Vec<Option<f64>>,
-    /// The point, from 1, before which there was a gap.
+    /// First point, from 1, before which there was a gap; `None` without a gap.
     pub gap_at: Option<u32>,
 }
 
@@ -90,15 +89,15 @@ impl RoundValues {
             self.gap_at = u32::try_from(self.values.len()).ok();
         }
     }
-    /// A gap inside a round voids it; one before its first step does not.
+    /// Returns true if a gap inside the round voids it. A gap before its first step does not.
     pub fn is_void(&self) -> bool {
         self.gap_at.is_some_and(|point| point > 1)
     }
 }
 
 impl MixedLoop {
-    /// A loop by the method of its ground, tracked by its IOPS; its points and
-    /// which of them are tracked are still to be said.
+    /// Creates a loop with the criteria and limits of the method that tracks IOPS. The caller
+    /// sets its points and which of them are tracked.
     pub fn new(ground: &Ground, phase: &str, is_last: bool, demand: Demand) -> Self {
         MixedLoop {
             phase: phase.to_owned(),
@@ -113,8 +112,9 @@ impl MixedLoop {
         }
     }
 
-    /// Runs rounds until the tracking variables are steady in one common
-    /// window, or the cap is reached. Tells whether a window was steady.
+    /// Runs rounds until the tracking variables are steady in one common window or the maximum
+    /// number of rounds is reached; with `post-25`, always runs all rounds. Returns true if a
+    /// window was steady.
     pub fn conduct(&self, bench: &mut dyn Bench, ground: &Ground) -> Result<bool, Halt> {
         let mut rounds = Vec::new();
         let mut steady = false;
@@ -149,12 +149,12 @@ impl MixedLoop {
         ground.step(place, pattern, self.demand, ground.minute)
     }
 
-    /// The complete rounds of a record, by the tracked metric.
+    /// Returns the complete rounds of a record with the values of the tracked metric.
     pub fn rounds_of(&self, record: &Record) -> Vec<RoundValues> {
         self.rounds_by(record, self.metric)
     }
 
-    /// The complete rounds of a record, by another metric.
+    /// Returns the complete rounds of a record with the values of another metric.
     pub fn rounds_by(&self, record: &Record, metric: Metric) -> Vec<RoundValues> {
         let mut rounds: Vec<RoundValues> = Vec::new();
         for (step, outcome) in record.steps().filter(|(step, _)| step.place.phase == self.phase) {
@@ -170,8 +170,8 @@ impl MixedLoop {
         rounds
     }
 
-    /// The tracking variables over complete rounds. A void round has no value;
-    /// a round after a gap begins a new window.
+    /// Returns the tracking variables over complete rounds. A void round has no value; no window
+    /// extends across a gap.
     pub fn tracks(&self, rounds: &[RoundValues]) -> Vec<Track> {
         self.tracked.iter().filter_map(|pattern| self.track(pattern, rounds)).collect()
     }
@@ -191,14 +191,14 @@ impl MixedLoop {
         Some(Track { name: pattern.to_string(), unit: self.unit.to_owned(), points })
     }
 
-    /// A point's value in a round; none in a void round.
+    /// Returns the value of a point in a round; `None` in a void round.
     pub fn value(&self, round: &RoundValues, pattern: &AccessPattern) -> Option<f64> {
         let index = self.points.iter().position(|point| point == pattern)?;
         if round.is_void() { None } else { round.values.get(index).copied().flatten() }
     }
 
-    /// The verdict that counts: the first steady window, as a loop that stops
-    /// there would have found it; the last window where none is steady.
+    /// Returns the verdict for the report: on the first steady window, where a loop that stops at
+    /// steady state would have stopped; on the last window if none is steady.
     pub fn verdict(&self, rounds: &[RoundValues]) -> Verdict {
         let tracks = self.tracks(rounds);
         judge_every(&tracks, &self.criteria)
@@ -207,7 +207,7 @@ impl MixedLoop {
             .unwrap_or_else(|| judge(&tracks, &self.criteria))
     }
 
-    /// Every steady window, for the reader of a run of 25 rounds.
+    /// Returns the first and last round of every steady window, which a run of 25 rounds lists.
     pub fn steady_windows(&self, rounds: &[RoundValues]) -> Vec<(u32, u32)> {
         judge_every(&self.tracks(rounds), &self.criteria)
             .into_iter()

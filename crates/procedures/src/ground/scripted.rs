@@ -1,5 +1,4 @@
-//! A bench for tests: answers each step with a function's IOPS, and keeps what
-//! was asked of it.
+//! A bench for tests that returns scripted IOPS for each step and records all calls.
 
 use super::Ground;
 use crate::catalogue::asked;
@@ -13,27 +12,26 @@ use steadfast_domain::{
     Purge, PurgeMethod, Record, Settings, Step, Tally,
 };
 
-/// A small drive: 1 GiB in sectors of 512 bytes.
+/// Geometry of a small drive: 1 GiB, 512-byte sectors.
 pub(crate) const GEOMETRY: Geometry = Geometry { capacity: Bytes::gib(1), logical_sector: 512 };
 
-/// A bench that answers each step with the IOPS of a function, and keeps what
-/// was asked of it.
+/// A bench that returns the IOPS of a function for each step and records all calls.
 pub(crate) struct Scripted<F: FnMut(&Step) -> f64> {
     iops: F,
-    /// Every I/O of a step takes this long; no response times where absent.
+    /// Response time of every I/O of a step; `None` measures no response times.
     pub response: fn(&Step) -> Option<Nanos>,
-    /// What is done to each measurement before it is handed back.
+    /// Changes each measurement before it is returned.
     pub retouch: fn(&Step, &mut Measurement),
-    /// Phase, round and point of the steps before which there is a gap; an
-    /// empty phase stands for any.
+    /// Phase, round and point of the steps before which there is a gap; an empty phase matches
+    /// any.
     pub gap_before: Vec<(&'static str, u32, u32)>,
-    /// What was asked and answered, in order.
+    /// Calls and their results, in order.
     pub entries: Vec<Entry>,
-    /// Time and bytes of the load that a cut left running.
+    /// Time and bytes so far of the load that is still running after a cut.
     ran: (Nanos, u64),
 }
 
-/// A bench whose steps have the IOPS that `iops` says.
+/// Creates a bench whose steps have the IOPS that `iops` returns.
 pub(crate) fn scripted<F: FnMut(&Step) -> f64>(iops: F) -> Scripted<F> {
     Scripted {
         iops,
@@ -86,8 +84,8 @@ fn measurement(step: &Step, iops: f64, response: Option<Nanos>) -> Measurement {
 }
 
 impl<F: FnMut(&Step) -> f64> Scripted<F> {
-    /// Whether a limit of the load is reached; one that ends by bytes alone is
-    /// complete at once.
+    /// Returns true if a limit of the load is reached. A load limited by bytes only is complete
+    /// at once.
     fn is_complete(&mut self, step: &Step, measurement: &Measurement) -> bool {
         if !step.continues {
             self.ran = (Nanos::ZERO, 0);
@@ -140,7 +138,7 @@ impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
     }
 }
 
-/// The ground of a test by the method of its profile and class.
+/// Returns the ground of a test with the method of its profile and class.
 pub(crate) fn ground(
     settings: &Settings,
     geometry: Geometry,
@@ -150,7 +148,7 @@ pub(crate) fn ground(
     method::ground(&asked(offer, settings, geometry, amendments))
 }
 
-/// The record of a run that ended.
+/// Returns the record of a run that ended.
 pub(crate) fn record(settings: &Settings, mut entries: Vec<Entry>) -> Record {
     entries.push(Entry::Ended);
     Record {
@@ -163,7 +161,7 @@ pub(crate) fn record(settings: &Settings, mut entries: Vec<Entry>) -> Record {
     }
 }
 
-/// The steps among entries.
+/// Returns the steps among the entries.
 pub(crate) fn steps(entries: &[Entry]) -> Vec<&Step> {
     entries
         .iter()

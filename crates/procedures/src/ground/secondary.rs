@@ -1,21 +1,21 @@
-//! What was sensed beside a set of steps.
+//! Power, temperature and processor use during a set of steps.
 
 use steadfast_domain::Measurement;
 use steadfast_domain::measurement::HostCpu;
 
-/// The mean of values; absent where there is none or one of them is absent.
+/// Returns the mean of the values, or `None` if there are no values or one is `None`.
 pub fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let values: Option<Vec<f64>> = values.collect();
     let values = values.filter(|values| !values.is_empty())?;
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// What was sensed beside a set of steps: means over the steps.
+/// Power, temperature and processor use: means over a set of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Secondary {
-    /// Mean power, in milliwatts.
+    /// Power in milliwatts.
     pub power_milliwatts: Option<f64>,
-    /// Device temperature at the steps' ends, in degrees Celsius.
+    /// Device temperature at the ends of the steps, in degrees Celsius.
     pub temperature_celsius: Option<f64>,
     /// Share of all processors' time spent in the kernel, 0 to 1.
     pub cpu_system: Option<f64>,
@@ -24,7 +24,7 @@ pub struct Secondary {
 }
 
 impl Secondary {
-    /// The means over steps; a value that one of them lacks is absent.
+    /// Computes the means over the steps. A value that one step lacks is `None`.
     pub fn of(measurements: &[&Measurement]) -> Self {
         let mean = |value: &dyn Fn(&Measurement) -> Option<f64>| {
             mean(measurements.iter().map(|m| value(m)))
@@ -39,7 +39,7 @@ impl Secondary {
             io_wait: host(|cpu| cpu.io_wait),
         }
     }
-    /// I/Os per second and watt.
+    /// Returns IOPS per watt; `None` if the power is unknown or zero.
     pub fn iops_per_watt(&self, iops: Option<f64>) -> Option<f64> {
         let watts = self.power_milliwatts.filter(|milliwatts| *milliwatts > 0.0)? / 1000.0;
         Some(iops? / watts)

@@ -1,39 +1,39 @@
-//! A load that runs on from cut to cut.
+//! A load that runs without pause and is recorded in intervals, called cuts.
 
 use steadfast_domain::{Bench, Halt, Load, Nanos, Place, Step, Stimulus};
 
-/// A load that is left at a cut has this limit, which it never reaches: a year.
-/// A limit at the very time of the last cut would race with it.
+/// Time limit of a load that is stopped at a cut: one year, which it never reaches. A limit equal
+/// to the time of the last cut would race with the cut.
 pub const NO_END: Nanos = Nanos::from_secs(365 * 86_400);
 
-/// How often a load that ends by its bytes reaches the journal: a run that dies
-/// loses no more.
+/// Time between the cuts of a load that ends after a number of bytes. A run that dies loses at
+/// most this much of the journal.
 pub const CHECKPOINT: Nanos = Nanos::from_secs(60);
 
-/// A load that runs on from cut to cut until its time is over; where it has
-/// none, until it is complete.
+/// A load that runs without pause, from cut to cut, until its time is over or, without a time,
+/// until it is complete.
 #[derive(Debug, Clone)]
 pub struct Stretch {
-    /// Place of its first cut.
+    /// Place of the first cut.
     pub place: Place,
-    /// The load.
+    /// Load to apply.
     pub stimulus: Stimulus,
-    /// The time between cuts.
+    /// Time between cuts.
     pub cut: Nanos,
-    /// When it is left, the last cut being the shorter where the cuts do not fit.
+    /// Time after which the load is stopped; the last cut is shorter if `cut` does not divide it.
+    /// `None` runs the load until it is complete.
     pub time: Option<Nanos>,
 }
 
 impl Stretch {
-    /// Runs it to its end; tells whether there was a gap after its first cut,
-    /// so that it did not run in one piece.
+    /// Runs the load to its end and returns where there were gaps.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<Pieces, Halt> {
         conduct_in_parts(bench, &self.place, &self.stimulus.clone().into(), (self.cut, self.time))
     }
 }
 
-/// Applies a load from cut to cut, the first at this place, until its time is over; where
-/// it has none, until it is complete.
+/// Applies a load from cut to cut, the first at this place, until `time` is over or, without a
+/// time, until the load is complete.
 pub fn conduct_in_parts(
     bench: &mut dyn Bench,
     place: &Place,
@@ -57,12 +57,12 @@ pub fn conduct_in_parts(
     Ok(pieces)
 }
 
-/// Whether a stretch ran in one piece.
+/// Gaps of a stretch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pieces {
-    /// There was a gap before its first cut.
+    /// True if there was a gap before its first cut.
     pub gap_before: bool,
-    /// There was a gap inside it.
+    /// True if there was a gap inside it, so that it did not run in one piece.
     pub gap_inside: bool,
 }
 

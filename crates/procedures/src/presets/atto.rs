@@ -1,32 +1,32 @@
 //! ATTO Disk Benchmark 4: sequential writes and reads of every transfer size.
 //!
-//! 512 B to 64 MB, four outstanding I/Os ("overlapped") and a total length of 256 MB are
-//! the program's defaults; of every size the length is moved once.
+//! The program's defaults are 512 B to 64 MB, four outstanding I/Os ("overlapped") and a total
+//! length of 256 MB. The length is transferred once with every size.
 
 use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{Bytes, Demand, IoStream, Sequence, SequenceLoad, SequenceStep};
 
-/// The program's transfer sizes: powers of two, and three between the largest of them.
+/// Transfer sizes of the program that are not powers of two: three between the largest ones.
 const BETWEEN: [Bytes; 3] = [Bytes::mib(12), Bytes::mib(24), Bytes::mib(48)];
 const SMALLEST: u64 = 512;
 const LARGEST: u64 = 64 << 20;
 
-/// The options of a run.
+/// Options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Atto {
-    /// The smallest transfer.
+    /// Smallest transfer size.
     pub from: Bytes,
-    /// The largest.
+    /// Largest transfer size.
     pub to: Bytes,
-    /// Bytes that are tested.
+    /// Size of the tested range.
     pub length: Bytes,
-    /// Outstanding I/Os.
+    /// Number of outstanding I/Os.
     pub depth: u32,
 }
 
 impl Atto {
-    /// The transfer sizes, ascending.
+    /// Returns the transfer sizes in ascending order.
     fn sizes(&self) -> Vec<Bytes> {
         let doubled = std::iter::successors(Some(SMALLEST), |size| size.checked_mul(2));
         let mut sizes: Vec<Bytes> =
@@ -36,7 +36,17 @@ impl Atto {
         sizes
     }
 
-    /// What is applied: of every size first the writes, then the reads.
+    /// Returns the loads as a sequence: for each size, the writes before the reads.
+    ///
+    /// ```
+    /// use steadfast_domain::Bytes;
+    /// use steadfast_procedures::presets::Atto;
+    /// let sizes = (Bytes(512), Bytes::mib(64));
+    /// let atto = Atto { from: sizes.0, to: sizes.1, length: Bytes::mib(256), depth: 4 };
+    /// let sequence = atto.sequence();
+    /// assert_eq!(sequence.steps.len(), 2 * 21);
+    /// assert_eq!(sequence.steps[0].label, "512 B Write");
+    /// ```
     pub fn sequence(&self) -> Sequence {
         let directions = [("Write", Op::Write), ("Read", Op::Read)];
         let steps = self

@@ -1,7 +1,7 @@
-//! CrystalDiskMark 8: four tests, reads first, then writes, the best of several attempts.
+//! CrystalDiskMark 8: four tests, reads first, then writes, and the best of several attempts.
 //!
-//! The tests are those of the program's profiles "Default" and "NVMe SSD"; 1 GiB, five
-//! attempts, 5 s measured and 5 s between them are its own defaults.
+//! The tests are those of the program's profiles "Default" and "NVMe SSD". Its defaults are 1 GiB,
+//! five attempts, 5 s measured and 5 s between attempts.
 
 use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, Op, Order};
@@ -9,10 +9,10 @@ use steadfast_domain::{
     Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, SequenceStep, notation::AccessPattern,
 };
 
-/// A test: is it random, its transfer size, queues and threads.
+/// A test: true if random, transfer size, queue depth, threads.
 type Test = (bool, Bytes, u32, u32);
 
-/// The tests of the profile "Default".
+/// Tests of the profile "Default".
 const DEFAULT: [Test; 4] = [
     (false, Bytes::mib(1), 8, 1),
     (false, Bytes::mib(1), 1, 1),
@@ -20,7 +20,7 @@ const DEFAULT: [Test; 4] = [
     (true, Bytes::kib(4), 1, 1),
 ];
 
-/// The tests of the profile for NVMe drives.
+/// Tests of the profile "NVMe SSD".
 const NVME: [Test; 4] = [
     (false, Bytes::mib(1), 8, 1),
     (false, Bytes::kib(128), 32, 1),
@@ -28,28 +28,28 @@ const NVME: [Test; 4] = [
     (true, Bytes::kib(4), 1, 1),
 ];
 
-/// What fills the test range before: the program writes its test file first.
+/// Demand of the writes that fill the test range first, as the program writes its test file.
 const FILL: Demand = Demand::new(1, 8);
 
-/// The options of a run.
+/// Options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct CrystalDiskMark {
-    /// Bytes that are tested.
+    /// Size of the tested range.
     pub test_size: Bytes,
-    /// Attempts at every test.
+    /// Number of attempts at each test.
     pub loops: u32,
     /// Measured time of an attempt.
     pub measure: Nanos,
-    /// The pause before it.
+    /// Pause before an attempt.
     pub interval: Nanos,
-    /// The tests of the profile for NVMe drives.
+    /// True for the tests of the profile "NVMe SSD", false for "Default".
     pub nvme: bool,
-    /// Mixed tests, too, with this percentage of reads.
+    /// Percentage of reads of additional mixed tests; `None` for no mixed tests.
     pub mix: Option<u8>,
 }
 
 impl CrystalDiskMark {
-    /// The name of the profile, as the program's result file has it.
+    /// Returns the name of the profile, as in the program's result file.
     pub fn profile(&self) -> &'static str {
         match (self.nvme, self.mix.is_some()) {
             (false, false) => "Default",
@@ -59,7 +59,7 @@ impl CrystalDiskMark {
         }
     }
 
-    /// What is applied.
+    /// Returns the loads as a sequence.
     pub fn sequence(&self) -> Sequence {
         let tests = if self.nvme { NVME } else { DEFAULT };
         let directions =
@@ -118,7 +118,7 @@ impl CrystalDiskMark {
     }
 }
 
-/// `SEQ1M Q8T1`, as the program's buttons have it.
+/// Returns the name of a test as on the program's buttons, such as `SEQ1M Q8T1`.
 fn name((random, size, queues, threads): Test) -> String {
     let order = if random { "RND" } else { "SEQ" };
     let size = size.binary().replace("iB", "").replace(' ', "");

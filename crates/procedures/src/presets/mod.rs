@@ -1,5 +1,5 @@
-//! Tests of other tools that need no file: their loads as a `Sequence`, with what the
-//! user chose of their options.
+//! Tests of other tools that need no file: each returns its loads as a `Sequence`, with the options
+//! that the user chose.
 
 mod atto;
 mod crystaldiskmark;

@@ -1,41 +1,41 @@
 //! Viking's SSD benchmarking guide (AN0006 rev C, 2017): four corners by Iometer.
 //!
-//! From the guide: the four tests and their sizes, 30 s measured after 10 s, queue depths
-//! from 1 to 32 by doubling, one worker, random data, offsets that are multiples of 4 KiB
-//! and, on drives of more than 256 GB, of 8 KiB, preconditioning by sequential writes.
+//! From the guide: the four tests and their sizes, 30 s measured after a ramp of 10 s, queue depths
+//! 1, 2, 4, ... 32, one worker, random data, offsets that are multiples of 4 KiB (8 KiB on drives
+//! of more than 256 GB), preconditioning by sequential writes.
 //!
-//! Ours: the guide writes for 2 to 3 hours until the entire drive was written; here the
-//! whole target is written twice, which takes as long as the drive is large. The fresh
-//! drive is made by a purge before each test of writes; its reads are not measured, for
-//! there is nothing to read.
+//! Our choice: the guide writes for 2 to 3 hours until the entire drive was written; here the whole
+//! target is written a number of times, which takes time in proportion to its capacity. A purge
+//! before each test of writes makes the drive fresh; its reads are not measured, because there is
+//! nothing to read.
 
 use steadfast_domain::sequence::{SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, DataPattern, Op, Order};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, SequenceStep};
 
-/// The tool's id in a sequence.
+/// Id of the tool in a sequence.
 pub const TOOL: &str = "viking";
-/// The dimensions of its steps.
+/// Dimension of a step: [`FRESH`] or [`PRECONDITIONED`].
 pub const PASS: &str = "Pass";
-/// The name of the test, as the guide has it.
+/// Dimension of a step: the name of the test in the guide.
 pub const TEST: &str = "Test";
-/// Outstanding I/Os.
+/// Dimension of a step: the number of outstanding I/Os.
 pub const DEPTH: &str = "Queue depth";
-/// The pass on a purged drive.
+/// Pass on a purged drive.
 pub const FRESH: &str = "Fresh";
-/// The pass after the preconditioning.
+/// Pass after the preconditioning.
 pub const PRECONDITIONED: &str = "Preconditioned";
 
-/// A corner: its name in the guide, what it is called, what it does.
+/// One of the four corner tests.
 #[derive(Debug, Clone, Copy)]
 pub struct Corner {
-    /// The guide's name.
+    /// Name in the guide.
     pub name: &'static str,
-    /// What it does, in the guide's words.
+    /// Description in the words of the guide.
     pub description: &'static str,
-    /// The metric.
+    /// Name of the metric.
     pub metric: &'static str,
-    /// Whether it is counted in IOPS; in MB/s otherwise.
+    /// True if the metric is in IOPS, false if it is in MB/s.
     pub in_iops: bool,
     op: Op,
     order: Order,
@@ -44,7 +44,7 @@ pub struct Corner {
 
 const SEQUENTIAL: Order = Order::Sequential(Cursor::Own);
 
-/// Table 3-1 of the guide, in its order.
+/// Corners in the order of table 3-1 of the guide.
 pub const CORNERS: [Corner; 4] = [
     Corner {
         name: "128k_seq_100rd",
@@ -84,25 +84,25 @@ pub const CORNERS: [Corner; 4] = [
     },
 ];
 
-/// Above this, offsets are multiples of 8 KiB: 256 GB.
+/// Capacity above which offsets are multiples of 8 KiB: 256 GB.
 const LARGE: Bytes = Bytes(256_000_000_000);
-/// Queue depths: 1 to 32, by doubling.
+/// Queue depths of each corner.
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 16, 32];
-/// The run time of a test.
+/// Measured time of a test.
 const TIME: Nanos = Nanos::from_secs(30);
-/// Its ramp.
+/// Ramp before the measured time.
 const RAMP: Nanos = Nanos::from_secs(10);
 
-/// The options of a run.
+/// Options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Viking {
-    /// The target's capacity, which decides the alignment.
+    /// Capacity of the target, which decides the alignment.
     pub capacity: Bytes,
-    /// The run time, where it is not the guide's.
+    /// Measured time of a test; `None` for that of the guide.
     pub time: Option<Nanos>,
-    /// How often the preconditioning writes the whole target.
+    /// Number of times that the preconditioning writes the whole target.
     pub fills: u64,
-    /// Whether the fresh drive is tested, too.
+    /// True if the fresh drive is tested too.
     pub fresh: bool,
 }
 
@@ -111,7 +111,8 @@ impl Viking {
         if self.capacity > LARGE { Bytes::kib(8) } else { Bytes::kib(4) }
     }
 
-    /// What is applied: the writes of a fresh drive, the preconditioning, the four corners.
+    /// Returns the loads as a sequence: the writes of the fresh drive if requested, the
+    /// preconditioning, the four corners.
     pub fn sequence(&self) -> Sequence {
         let mut steps = Vec::new();
         if self.fresh {

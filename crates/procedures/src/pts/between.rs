@@ -1,11 +1,11 @@
-//! Between-round writes (BTW): one load that runs on, of which one minute in
-//! every 31 is measured; steady when five measured minutes meet 20/10 (SNIA
-//! tutorial, steady-state determination, method 3).
+//! Between-round writes (BTW): one continuous load, of which one minute in every 31 is measured.
+//! It is steady when five measured minutes meet 20/10 (SNIA tutorial, steady-state
+//! determination, method 3).
 //!
-//! A cycle is one measured minute and 30 minutes between (PTS-E 1.1 as
-//! implemented by CloudHarmony; other implementations have cycles of 30). Which
-//! minute of the cycle is measured is a parameter. A gap begins the window anew;
-//! a minute right after a gap has no value, because the device rested.
+//! A cycle is one measured minute and 30 minutes between (PTS-E 1.1 as implemented by
+//! CloudHarmony; other implementations have cycles of 30). A parameter decides which minute of
+//! the cycle is measured. The window restarts after a gap; a minute right after a gap has no
+//! value, because the device was idle.
 
 use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{tracking_table, window_exhibits};
@@ -30,7 +30,7 @@ use steadfast_domain::{
     Place, Record, Settings, Step, Stimulus, Track, Verdict, judge,
 };
 
-/// The parameter `between-time`.
+/// Parameter `between-time`.
 pub const BETWEEN_TIME: Parameter = Parameter {
     name: "between-time",
     default: "30min",
@@ -42,7 +42,7 @@ pub const BETWEEN_TIME: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameter `measured-minute`, the last of a cycle by default (CloudHarmony).
+/// Parameter `measured-minute`; the default is the last of a cycle (CloudHarmony).
 pub const MEASURED_LAST: Parameter = Parameter {
     name: "measured-minute",
     default: "last",
@@ -52,10 +52,10 @@ pub const MEASURED_LAST: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The same, the first of a cycle by default.
+/// Parameter `measured-minute` with the first of a cycle as the default.
 pub const MEASURED_FIRST: Parameter = Parameter { default: "first", ..MEASURED_LAST };
 
-/// The parameter `least-fills`.
+/// Parameter `least-fills`.
 pub const LEAST_FILLS: Parameter = Parameter {
     name: "least-fills",
     default: "1",
@@ -66,60 +66,64 @@ pub const LEAST_FILLS: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Which minute of a cycle is measured.
+/// Position of the measured minute in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasuredMinute {
-    /// The first: the cycle's writes follow it.
+    /// First minute: the cycle's writes follow it.
     First,
-    /// The last: the cycle's writes come before it.
+    /// Last minute: the cycle's writes precede it.
     Last,
 }
 
-/// A load that runs on, with a measured minute in every cycle.
+/// A continuous load with one measured minute in every cycle.
 #[derive(Debug, Clone)]
 pub struct BetweenRounds {
-    /// The phase under which it is journalled; a cycle is a round of it.
+    /// Phase of the steps in the journal; a cycle is a round of it.
     pub phase: String,
-    /// What the load is called.
+    /// Name of the load.
     pub label: String,
-    /// The load; its own limits end it too.
+    /// Load to apply; its own limits also end it.
     pub stimulus: Stimulus,
-    /// The length of a minute.
+    /// Length of a minute, shorter in profile `quick`.
     pub minute: Nanos,
-    /// Minutes between two measured ones.
+    /// Number of minutes between two measured ones.
     pub between: u32,
-    /// Which minute of a cycle is measured.
+    /// Position of the measured minute in a cycle.
     pub measured: MeasuredMinute,
-    /// When a window is steady.
+    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// The most cycles.
+    /// Maximum number of cycles.
     pub cycles_max: u32,
-    /// Whether it stops at the first steady window.
+    /// True if the load stops at the first steady window.
     pub stops: bool,
-    /// The most minutes.
+    /// Maximum number of minutes.
     pub minutes_max: u64,
-    /// What had been written since the purge before minutes count.
+    /// Amount that must have been written before a window counts.
     pub fill: Fill,
 }
 
-/// How far a drive must have been filled, and how far it was when a load began.
+/// Amount that must have been written to a drive before a window counts, and the amount written
+/// before the load began.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fill {
-    /// The user capacity; zero where it makes no difference, because the load
-    /// writes nothing or the drive was filled before it.
+    /// User capacity; zero disables the check, because the load does not write or the drive was
+    /// filled before.
     pub capacity: Bytes,
-    /// Written since the purge when the load began.
+    /// Bytes written between the purge and the start of the load.
     pub before: Bytes,
-    /// Times the capacity that must have been written.
+    /// Amount that must have been written, in user capacities.
     pub least: f64,
-    /// Whether only the load's own writes count toward `least`: preconditioning in another
-    /// order leaves blocks free that the load then uses up.
+    /// True if only the load's own writes count toward `least`: preconditioning in another order
+    /// leaves blocks free that the load then uses up.
     pub own_writes: bool,
 }
 
 impl Fill {
-    /// What the parameter asks for of a drive of this capacity: `least-fills` as the procedure
-    /// has it.
+    /// Creates a requirement for a drive of this capacity from `parameter`, the procedure's
+    /// `least-fills`.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the value is not a number from 0 to 100.
     pub fn chosen(
         parameter: &Parameter,
         settings: &Settings,
@@ -131,8 +135,9 @@ impl Fill {
         Ok(Fill { capacity, before: Bytes(0), least, own_writes: false })
     }
 
-    /// A window whose first minute began when so much had been written in its load:
-    /// it does not count, or what must be said of it.
+    /// Adjusts the verdict on a window before whose first minute the load had written `written`
+    /// bytes: changes it to not steady if that is too little, and adds a reservation if the drive
+    /// had not been filled once.
     fn weigh(&self, verdict: Verdict, written: Bytes) -> Verdict {
         if !verdict.steady || self.capacity.0 == 0 {
             return verdict;
@@ -156,17 +161,21 @@ impl Fill {
     }
 }
 
-/// What decides about a cycle.
+/// Layout of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub struct Cycle {
-    /// Minutes between two measured ones.
+    /// Number of minutes between two measured ones.
     pub between: u32,
-    /// Which minute is measured.
+    /// Position of the measured minute.
     pub measured: MeasuredMinute,
 }
 
 impl Cycle {
-    /// The cycle that the parameters ask for.
+    /// Returns the cycle that the parameters ask for; `measured` is the procedure's
+    /// `measured-minute`.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if a parameter is invalid.
     pub fn chosen(
         measured: &Parameter,
         settings: &Settings,
@@ -184,7 +193,7 @@ impl Cycle {
 }
 
 impl BetweenRounds {
-    /// A load without an end of its own, under a phase and a label.
+    /// Creates a load without limits of its own, with this phase and label.
     pub fn endless(
         ground: &Ground,
         (phase, label): (&str, String),
@@ -196,7 +205,7 @@ impl BetweenRounds {
         BetweenRounds::new(ground, (phase, label), stimulus, cycle)
     }
 
-    /// A load of one workload on its ground.
+    /// Creates a load with the criteria and limits of the method and without a required fill.
     pub fn new(
         ground: &Ground,
         (phase, label): (&str, String),
@@ -218,17 +227,17 @@ impl BetweenRounds {
         }
     }
 
-    /// Minutes of a cycle.
+    /// Returns the number of minutes in a cycle.
     pub fn cycle(&self) -> u32 {
         self.between + 1
     }
 
-    /// Time of a cycle.
+    /// Returns the length of a cycle.
     pub fn cycle_time(&self) -> Nanos {
         Nanos(self.minute.0 * u64::from(self.cycle()))
     }
 
-    /// Whether a minute, counted from 1 inside its cycle, is measured.
+    /// Returns true if this minute of a cycle, counted from 1, is measured.
     pub fn is_measured(&self, minute: u32) -> bool {
         match self.measured {
             MeasuredMinute::First => minute == 1,
@@ -236,8 +245,9 @@ impl BetweenRounds {
         }
     }
 
-    /// Runs on until five measured minutes are steady, the cap is reached or the
-    /// load's own limit.
+    /// Applies the load until a window of measured minutes is steady (if [`BetweenRounds::stops`]
+    /// is true), the maximum number of cycles or minutes is reached, or the load reaches its own
+    /// limit.
     pub fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         let mut track = Tracking::new(self);
         let mut minutes = 0;
@@ -248,7 +258,7 @@ impl BetweenRounds {
                 minutes += 1;
                 let is_measured = self.is_measured(minute);
                 let is_steady = is_measured && self.judge_now(bench, &track);
-                // Writes after the last measured minute would prepare nothing.
+                // The writes after the last measured minute serve no purpose.
                 let is_last = is_measured && cycle == self.cycles_max;
                 let is_over = outcome.measurement.complete || minutes == self.minutes_max;
                 if is_steady || is_last || is_over {
@@ -259,7 +269,7 @@ impl BetweenRounds {
         Ok(())
     }
 
-    /// Notes where the track stands; `true` where that ends the load.
+    /// Judges the last window and notes the verdict; returns true if it ends the load.
     fn judge_now(&self, bench: &mut dyn Bench, track: &Tracking<'_>) -> bool {
         let verdict = track.weigh(judge(&[track.track()], &self.criteria));
         let ends = verdict.steady && self.stops;
@@ -276,7 +286,7 @@ impl BetweenRounds {
         Step::part(place, self.stimulus.clone(), self.minute, (cycle, minute) != (1, 1))
     }
 
-    /// The tracking variable as a record has it.
+    /// Returns the tracking variable from the steps of a record.
     pub fn track(&self, steps: &[(&Step, &Outcome)]) -> Track {
         self.tracking(steps).track()
     }
@@ -289,7 +299,7 @@ impl BetweenRounds {
         tracking
     }
 
-    /// The verdict that counts: the first steady window, or the last window.
+    /// Returns the verdict for the report: on the first steady window, else on the last window.
     pub fn verdict(&self, steps: &[(&Step, &Outcome)]) -> Verdict {
         let tracking = self.tracking(steps);
         let tracks = [tracking.track()];
@@ -301,11 +311,11 @@ impl BetweenRounds {
     }
 }
 
-/// The tracking variable on its way through the minutes.
+/// The tracking variable, collected minute by minute.
 struct Tracking<'a> {
     of: &'a BetweenRounds,
     points: Vec<Point>,
-    /// Written in the load before each point's minute.
+    /// Bytes that the load had written before the minute of each point.
     written_before: Vec<Bytes>,
     written: Bytes,
     gap: bool,
@@ -330,7 +340,7 @@ impl<'a> Tracking<'a> {
         if !self.of.is_measured(minute) {
             return;
         }
-        // The first minute of all has nothing before it that a gap could spoil.
+        // A gap before the very first minute does no harm.
         let first = (cycle, minute) == (1, 1);
         let rested = outcome.gap_before.is_some() && !first;
         let whole = is_whole(measurement.elapsed, self.of.minute);
@@ -344,7 +354,7 @@ impl<'a> Tracking<'a> {
         Track { name: self.of.label.clone(), unit: "IOPS".to_owned(), points: self.points.clone() }
     }
 
-    /// Whether a window counts on a drive that was so far filled when it began.
+    /// Adjusts a verdict by how much had been written when its window began.
     fn weigh(&self, verdict: Verdict) -> Verdict {
         let first = verdict.window.map(|(first, _)| first);
         let index = self.points.iter().position(|point| Some(point.round) == first);
@@ -355,7 +365,7 @@ impl<'a> Tracking<'a> {
     }
 }
 
-/// What a gap before a step of such a load did.
+/// Returns a sentence on the effect of a gap before a step of such a load.
 pub fn gap_effect(step: &Step) -> &'static str {
     match (step.place.round, step.place.point) {
         (1, 1) => "The load had not started.",
@@ -363,7 +373,7 @@ pub fn gap_effect(step: &Step) -> &'static str {
     }
 }
 
-/// The measured minutes against the cycles.
+/// Returns a plot of the measured minutes' IOPS by cycle.
 pub fn convergence_plot(
     between: &BetweenRounds,
     steps: &[(&Step, &Outcome)],
@@ -385,8 +395,8 @@ pub fn convergence_plot(
     .with(Series::new(between.label.clone(), Stroke::Measured, points))
 }
 
-/// Every minute's IOPS against the time since the load began, the measured
-/// minutes set off.
+/// Returns a plot of every minute's IOPS by the time since the load began, with the measured
+/// minutes highlighted.
 pub fn minutes_plot(
     between: &BetweenRounds,
     steps: &[(&Step, &Outcome)],
@@ -409,15 +419,15 @@ pub fn minutes_plot(
         .with(Series::new("measured", Stroke::Measured, measured))
 }
 
-/// Minutes as a number.
+/// Converts a time to minutes.
 pub fn minutes(time: Nanos) -> f64 {
     time.as_secs_f64() / 60.0
 }
 
-/// Steps shorter than this are drawn against seconds instead of minutes.
+/// Steps shorter than this are plotted by seconds instead of minutes.
 const DRAWN_IN_SECONDS: Nanos = Nanos::from_secs(10);
 
-/// The axis of time for steps of this length, and what a minute is on it.
+/// Returns the time axis for steps of this length, and the number of its units per minute.
 pub fn time_axis(name: &str, step: Nanos) -> (Axis, f64) {
     match step < DRAWN_IN_SECONDS {
         true => (Axis::time(name, TimeUnit::Seconds), 60.0),
@@ -425,8 +435,8 @@ pub fn time_axis(name: &str, step: Nanos) -> (Axis, f64) {
     }
 }
 
-/// A drive that was not written once over can be steady in the state in which it
-/// left the factory: a window that was taken there all the same.
+/// Returns a caveat if the steady window began before the drive had been written once: a drive can
+/// be steady in its factory state.
 pub fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
     let reservation = verdict.reservation.as_ref().filter(|_| verdict.steady)?;
     Some(Caveat::new(
@@ -440,8 +450,8 @@ pub fn fresh_caveat(verdict: &Verdict) -> Option<Caveat> {
     ))
 }
 
-/// The steady-state check: window plot of this id and evidence, or why there is
-/// none.
+/// Returns the exhibits of the steady-state check: the window plot with this id and the evidence,
+/// or a text on why there is no window.
 pub fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
     match verdict.tracks.first() {
         Some(track) => {
@@ -459,12 +469,12 @@ pub fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
     }
 }
 
-/// The page of the steady-state check.
+/// Returns the page of the steady-state check.
 pub fn check_page(title: &str, verdict: &Verdict, id: &str) -> Page {
     page(title, check_exhibits(verdict, id))
 }
 
-/// How the load was judged: facts, table of limits, table of measured minutes.
+/// Returns the exhibits on how the load was judged: facts, limits, measured minutes.
 pub fn evidence(between: &BetweenRounds, steps: &[(&Step, &Outcome)], id: &str) -> Vec<Exhibit> {
     let verdict = between.verdict(steps);
     let cycle = format!("{} (1 of {} steps measured)", between.cycle_time(), between.cycle());
@@ -524,7 +534,7 @@ fn measured_table(
         .rows(rows)
 }
 
-/// The steps of a record under a phase.
+/// Returns the steps of a phase of a record.
 pub fn steps_of<'a>(record: &'a Record, phase: &str) -> Vec<(&'a Step, &'a Outcome)> {
     record.steps().filter(|(step, _)| step.place.phase == phase).collect()
 }

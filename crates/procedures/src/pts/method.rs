@@ -1,4 +1,4 @@
-//! What a profile and a class ask for, in numbers.
+//! Numbers of each profile and class.
 
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
@@ -6,35 +6,37 @@ use crate::ground::method::Method;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::{Class, Criteria, Demand, Nanos, Profile, WriteCache};
 
-/// The PTS by its full name.
+/// Full name of the PTS.
 const SPECIFICATION: &str = "Solid State Storage Performance Test Spec (PTS)";
 
-/// Five rounds; data excursion 20 % and slope excursion 10 % of the average,
-/// both inclusive (PTS 2.0.2 clause 2.1.24; its heading says "less than", its
-/// body "no more than").
+/// Steady-state criteria: five rounds, data excursion of 20 % and slope excursion of 10 % of the
+/// average, both inclusive (PTS 2.0.2 clause 2.1.24; its heading says "less than", its body "no
+/// more than").
 pub const TWENTY_TEN: Criteria =
     Criteria { window: 5, data_excursion: 0.20, slope_excursion: 0.10 };
 
-/// The cap on rounds (PTS 2.0.2 IOPS pseudo-code; PTS-E 1.1 p. 30).
+/// Maximum number of rounds (PTS 2.0.2 IOPS pseudo-code; PTS-E 1.1 p. 30).
 pub const ROUNDS_MAX: u32 = 25;
 
-/// The cap on rounds of profile `quick`: our choice, for a look of minutes.
+/// Maximum number of rounds in profile `quick`: our choice, for a check that takes minutes.
 const QUICK_ROUNDS_MAX: u32 = 10;
 
-/// One step: a minute (PTS 2.0.2 IOPS pseudo-code).
+/// Length of a step: one minute (PTS 2.0.2 IOPS pseudo-code).
 pub const STEP_TIME: Nanos = Nanos::from_secs(60);
 
-/// One step of profile `quick`: our choice.
+/// Length of a step in profile `quick`: our choice.
 const QUICK_STEP_TIME: Nanos = Nanos::from_secs(1);
 
-/// The ground of a test by the method of its profile and class.
+/// Computes the ground of a test with the method of its profile and class.
+///
+/// # Errors
+/// Returns [`Unsuitable`] if the device or the settings do not permit the method.
 pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {
     Ground::new(asked, of(asked.settings.profile, asked.settings.class))
 }
 
-/// The method of a profile and a class. The active range is in one piece
-/// also where the document scatters it (PTS-C 1.x): `scattered` makes the
-/// methods of its combinations.
+/// Returns the method of a profile and a class. Its active range is in one piece even if the
+/// document scatters it (PTS-C 1.x): `scattered` builds the methods of the combinations.
 pub fn of(profile: Profile, class: Class) -> Method {
     let mut method = of_class(class);
     match (profile, class) {
@@ -69,7 +71,7 @@ pub fn of(profile: Profile, class: Class) -> Method {
     method
 }
 
-/// The class settings of PTS 2.0.x (SNIA tutorial, "Test Settings").
+/// Returns the method of PTS 2.0.x for a class (SNIA tutorial, "Test Settings").
 fn of_class(class: Class) -> Method {
     let (revision, write_cache, percent, demand) = match class {
         Class::Enterprise => ("PTS-E 2.0", WriteCache::Disabled, 100, Demand::new(4, 32)),

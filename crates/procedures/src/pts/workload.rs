@@ -1,6 +1,6 @@
-//! The standard synthetic workloads of PTS 2.0.x (SNIA tutorial, "Six Standard
-//! Synthetic Workloads"), by role, by name or in the notation, and the JESD219
-//! composite among them.
+//! The standard synthetic workloads of PTS 2.0.x (SNIA tutorial, "Six Standard Synthetic
+//! Workloads"), among them the JESD219 composite. The user names a workload by its role or in the
+//! notation.
 
 use crate::ground::applied::{self, Applied, alignment, alignment_name};
 use crate::ground::method::Method;
@@ -14,8 +14,8 @@ use steadfast_domain::stimulus::{Cursor, Order, Zone};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Caveat, CaveatKind, Demand, IoStream, Op, Settings};
 
-/// The six workloads by role (SNIA tutorial): metadata and journals, write
-/// intensive, read intensive, OLTP database, video on demand, composite.
+/// Role and notation of five of the six workloads (SNIA tutorial): metadata and journals, write
+/// intensive, read intensive, OLTP database, video on demand. The sixth is the composite.
 const ROLES: [(&str, &str); 5] = [
     ("metadata", "SEQ 0.5K RW50"),
     ("write-intensive", "RND 4K W"),
@@ -24,12 +24,11 @@ const ROLES: [(&str, &str); 5] = [
     ("video", "SEQ 128K RW90"),
 ];
 
-/// What the composite is called; JESD219 too.
+/// Name of the composite; `jesd219` is accepted too.
 const COMPOSITE: &str = "composite";
 
-/// Transfer sizes of the composite and the percent of the I/Os that have them
-/// (JESD219 as in fio's `jesd219.fio` and the tutorial). Percent of the count of
-/// I/Os, not of bytes; the mean is 7.635 KiB.
+/// Transfer sizes of the composite and their share in percent of the number of I/Os, not of bytes
+/// (JESD219 as in fio's `jesd219.fio` and the tutorial). The mean is 7.635 KiB.
 const COMPOSITE_SIZES: [(Bytes, u32); 12] = [
     (Bytes(512), 4),
     (Bytes::kib(1), 1),
@@ -54,18 +53,18 @@ const COMPOSITE_ZONES: [Zone; 3] = [
     Zone { weight: 20, from_ppm: 200_000, to_ppm: 1_000_000 },
 ];
 
-/// Alignment of the composite's offsets, whatever their size (fio's
-/// `jesd219.fio`: blockalign=4k).
+/// Alignment of the composite's offsets for all transfer sizes (fio's `jesd219.fio`:
+/// blockalign=4k).
 const COMPOSITE_ALIGNMENT: Bytes = Bytes::kib(4);
 
-/// A percent in millionths.
+/// One percent in parts per million.
 const PERCENT: u32 = 10_000;
 
-/// How far the zones of each further drive are shifted where several drives are tested (JESD219
-/// as in the SCSI Toolbox description of it: 5 % of the LBAs).
+/// Shift of the zones from one drive to the next if several drives are tested, in percent of the
+/// LBAs (JESD219 as described by SCSI Toolbox).
 const SHIFT_OF_NEXT: u32 = 5;
 
-/// The parameter `zone-shift` of the composite.
+/// Parameter `zone-shift` of the composite.
 pub const ZONE_SHIFT: Parameter = Parameter {
     name: "zone-shift",
     default: "0",
@@ -76,8 +75,9 @@ pub const ZONE_SHIFT: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The shift of the target `at` among several, as a parameter; `None` where the settings
-/// have no composite workload, or a shift of their own.
+/// Returns the name and value of the parameter that shifts the zones of target number `at`, from
+/// 0, among several. Returns `None` for the first target, without a composite workload, or if
+/// the user gave a shift.
 pub fn zone_shift_of(settings: &Settings, at: usize) -> Option<(String, String)> {
     let own = settings.parameters.contains_key(ZONE_SHIFT.name);
     if own || at == 0 || !names_composite(settings) {
@@ -90,10 +90,10 @@ pub fn zone_shift_of(settings: &Settings, at: usize) -> Option<(String, String)>
 /// Demand of sequential workloads (SNIA tutorial, "Test Settings").
 pub const SEQUENTIAL_DEMAND: Demand = Demand::new(1, 32);
 
-/// The parameter `mix` of the composite, where all writes are the default.
+/// Parameter `mix` of the composite in tests whose default is all writes.
 pub const MIX_WRITES: Parameter = Parameter { default: "0/100", ..MIX_JESD219 };
 
-/// The parameter `mix` of the composite, where JESD219's own is the default.
+/// Parameter `mix` of the composite in tests whose default is the mix of JESD219.
 pub const MIX_JESD219: Parameter = Parameter {
     name: "mix",
     default: "40/60",
@@ -104,13 +104,13 @@ pub const MIX_JESD219: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameter `alignment` of every test with random I/O.
+/// Parameter `alignment` of tests with random I/O.
 pub const ALIGNMENT: Parameter = Parameter {
     applies: |settings| !named_pattern(settings).is_some_and(|p| p.order != Order::Random),
     ..applied::ALIGNMENT
 };
 
-/// Who decides the workload.
+/// Returns the origin of the workload.
 pub fn origin(settings: &Settings) -> Origin {
     let is_given = |name: &&str| settings.parameters.contains_key(*name);
     match ["workload", MIX_JESD219.name].iter().any(is_given) {
@@ -119,7 +119,7 @@ pub fn origin(settings: &Settings) -> Origin {
     }
 }
 
-/// The parameter `cursor` of mixed sequential workloads.
+/// Parameter `cursor` of mixed sequential workloads.
 pub const CURSOR: Parameter = Parameter {
     name: "cursor",
     default: "shared",
@@ -130,29 +130,29 @@ pub const CURSOR: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The workload's name in these settings, where they give one.
+/// Returns the name of the workload in these settings, or `None` if the user gave none.
 fn workload_name(settings: &Settings) -> Option<&str> {
     settings.parameters.get("workload").map(String::as_str)
 }
 
-/// Whether a name is the composite's.
+/// Returns true if the name means the composite.
 fn is_composite_name(name: &str) -> bool {
     name.eq_ignore_ascii_case(COMPOSITE) || name.eq_ignore_ascii_case("jesd219")
 }
 
-/// Whether these settings ask for the composite.
+/// Returns true if the settings ask for the composite.
 fn names_composite(settings: &Settings) -> bool {
     settings.procedure.starts_with(COMPOSITE)
         || workload_name(settings).is_some_and(is_composite_name)
 }
 
-/// The access pattern of a role or of the notation.
+/// Parses the name of a role or an access pattern in the notation.
 fn pattern_of(name: &str) -> Option<AccessPattern> {
     let role = ROLES.iter().find(|(role, _)| name.eq_ignore_ascii_case(role));
     role.map_or(name, |(_, notation)| notation).parse().ok()
 }
 
-/// The access pattern that these settings name, where they name one.
+/// Returns the access pattern in these settings, or `None` if the user gave none.
 pub fn named_pattern(settings: &Settings) -> Option<AccessPattern> {
     workload_name(settings).and_then(pattern_of)
 }
@@ -174,12 +174,12 @@ enum Form {
 }
 
 impl Workload {
-    /// One access pattern.
+    /// Creates a workload of one access pattern.
     pub const fn of(pattern: AccessPattern) -> Self {
         Workload { form: Form::Pattern(pattern) }
     }
 
-    /// Its access pattern, where it is one.
+    /// Returns the access pattern, or `None` for the composite.
     pub fn pattern(&self) -> Option<AccessPattern> {
         match self.form {
             Form::Pattern(pattern) => Some(pattern),
@@ -187,8 +187,12 @@ impl Workload {
         }
     }
 
-    /// The workload that the settings name. `own` is the procedure's parameter
-    /// `workload`; without it, the composite.
+    /// Returns the workload that the settings name. `own` is the procedure's parameter
+    /// `workload`; a procedure without it runs the composite.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the name or a parameter is invalid, if a parameter does not
+    /// belong to the workload, or if the transfer size is not a multiple of the sector size.
     pub fn chosen(
         own: Option<&Parameter>,
         mix: &Parameter,
@@ -219,7 +223,8 @@ impl Workload {
         let sector = u64::from(geometry.logical_sector);
         if !pattern.size.0.is_multiple_of(sector) {
             return Err(Unsuitable(format!(
-                "workload {pattern} cannot be applied: the logical sector has {sector} bytes"
+                "workload {pattern} cannot run: its transfer size is not a multiple of the logical \
+                 sector size of {sector} bytes"
             )));
         }
         Ok(Workload::of(pattern))
@@ -237,8 +242,8 @@ impl Workload {
         Ok(Workload { form: Form::Composite { read_percent, alignment, sector, shift } })
     }
 
-    /// The same sizes and zones, all writes: what preconditions it and runs
-    /// between its rounds.
+    /// Returns the workload with the same sizes and zones but only writes, for preconditioning
+    /// and for the writes between rounds.
     pub fn all_writes(&self) -> Self {
         let form = match self.form {
             Form::Pattern(AccessPattern { order: Order::Random, size, .. }) => {
@@ -254,7 +259,7 @@ impl Workload {
         Workload { form }
     }
 
-    /// The demand that the tutorial recommends for it.
+    /// Returns the demand that the tutorial recommends for the workload.
     pub fn recommended_demand(&self, method: &Method) -> Demand {
         match self.form {
             Form::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => SEQUENTIAL_DEMAND,
@@ -262,7 +267,7 @@ impl Workload {
         }
     }
 
-    /// Percent of its I/Os that read.
+    /// Returns the percentage of reads, by number of I/Os.
     pub fn read_percent(&self) -> u8 {
         match self.form {
             Form::Pattern(pattern) => pattern.read_percent,
@@ -270,7 +275,7 @@ impl Workload {
         }
     }
 
-    /// How a report calls the alignment of its offsets; `chosen` is the user's.
+    /// Returns the name of the offset alignment in reports; `chosen` is the user's choice.
     pub fn alignment_name(&self, chosen: Option<Bytes>) -> String {
         match self.form {
             Form::Pattern(AccessPattern { order: Order::Sequential(_), .. }) => {
@@ -281,19 +286,20 @@ impl Workload {
         }
     }
 
-    /// Transfer sizes that the device's sectors cannot hold.
+    /// Returns the transfer sizes left out because they are not a multiple of the sector size.
     pub fn left_out(&self) -> Vec<Bytes> {
         let Form::Composite { sector, .. } = self.form else { return Vec::new() };
         COMPOSITE_SIZES.iter().map(|(size, _)| *size).filter(|s| !fits(*s, sector)).collect()
     }
 
-    /// Whether it is the composite.
+    /// Returns true for the composite.
     pub fn is_composite(&self) -> bool {
         matches!(self.form, Form::Composite { .. })
     }
 
-    /// The bytes that must be moved for `written` bytes to be written: exact for
-    /// pure writes, expected for a mix. `None` where it writes nothing.
+    /// Returns the bytes that must be transferred so that `written` bytes are written: exact for
+    /// pure writes, the expected value for a mix, rounded up to 4 KiB. `None` if the workload does
+    /// not write.
     pub fn bytes_for_written(&self, written: Bytes) -> Option<Bytes> {
         let share = |wanted: &dyn Fn(&IoStream) -> bool| -> u128 {
             let streams = self.streams();
@@ -303,11 +309,12 @@ impl Workload {
         let all = share(&|_| true);
         let writes = share(&|s| s.op == Op::Write);
         let bytes = (u128::from(written.0) * all).checked_div(writes)?;
-        // Whole sectors of any size.
+        // A multiple of every supported sector size.
         u64::try_from(bytes).ok().map(|bytes| Bytes(bytes.div_ceil(4096) * 4096))
     }
 
-    /// What a reader must know of it: choices that the standard leaves open.
+    /// Returns the caveats of the workload: choices that could not be checked against the
+    /// standard.
     pub fn caveats(&self) -> Vec<Caveat> {
         let unverified =
             |id: &str, text: String| vec![Caveat::new(CaveatKind::Unverified, id, text, "")];
@@ -375,14 +382,14 @@ impl std::fmt::Display for Workload {
     }
 }
 
-/// A shift in millionths of the range.
+/// Parses a shift in percent, 0 to 99, and returns it in parts per million of the range.
 fn zone_shift(text: &str) -> Option<u32> {
     let percent: u32 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
     (percent < 100).then_some(percent * PERCENT)
 }
 
-/// The zones of the composite, shifted; the one that crosses the end of the range goes on at
-/// its beginning, each part with the I/Os of its share of the space.
+/// Returns the zones of the composite, shifted. A zone that crosses the end of the range continues
+/// at its beginning; its I/Os are divided in proportion to the size of the two parts.
 fn shifted(shift: u32) -> Vec<Zone> {
     const WHOLE: u32 = 1_000_000;
     let mut zones = Vec::new();
@@ -390,7 +397,7 @@ fn shifted(shift: u32) -> Vec<Zone> {
         let space = zone.to_ppm - zone.from_ppm;
         let from = (zone.from_ppm + shift) % WHOLE;
         let (first, rest) = (space.min(WHOLE - from), space.saturating_sub(WHOLE - from));
-        // Whole numbers for every shift in percent: the widths are 5, 15 and 80 %.
+        // An integer for every shift in percent: 240 is a multiple of the widths 5, 15 and 80 %.
         let weight = |part: u32| zone.weight * (part / PERCENT) * (240 / (space / PERCENT));
         zones.push(Zone { weight: weight(first), from_ppm: from, to_ppm: from + first });
         if rest > 0 {
@@ -401,7 +408,7 @@ fn shifted(shift: u32) -> Vec<Zone> {
     zones
 }
 
-/// Whether transfers of this size consist of whole sectors.
+/// Returns true if the transfer size is a multiple of the sector size.
 fn fits(size: Bytes, sector: Bytes) -> bool {
     size.0.is_multiple_of(sector.0)
 }
@@ -439,7 +446,7 @@ fn with_cursor(pattern: AccessPattern, settings: &Settings) -> Result<AccessPatt
     Ok(AccessPattern { order: Order::Sequential(cursor), ..pattern })
 }
 
-/// `40/60`: percent read, percent written.
+/// Parses a mix in percent, such as `40/60` (read/written), and returns the percentage of reads.
 fn read_percent(text: &str) -> Option<u8> {
     let (read, written) = text.split_once('/')?;
     let (read, written): (u8, u8) = (read.trim().parse().ok()?, written.trim().parse().ok()?);

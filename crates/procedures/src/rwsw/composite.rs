@@ -1,5 +1,5 @@
-//! The captured workload as it is applied: the streams that the device can take, by
-//! their counts in the capture.
+//! The captured workload on a device: the streams that fit its sector size, weighted by their
+//! counts in the capture.
 
 use crate::ground::Ground;
 use crate::ground::applied::Applied;
@@ -10,23 +10,24 @@ use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Op, Order, Pace};
 use steadfast_domain::{Bytes, Demand, IoStream, Settings};
 
-/// The captured workload on a device of known geometry.
+/// The captured workload on a device with a known sector size.
 #[derive(Debug, Clone)]
 pub struct Composite {
-    /// As it stands in the settings.
+    /// Workload from the settings.
     pub workload: AppliedWorkload,
     sector: Bytes,
 }
 
 impl Composite {
-    /// The workload of the settings.
+    /// Creates the composite of the workload in the settings.
     ///
     /// # Errors
-    /// Where there is none, or none of its streams can be applied to the device.
+    /// Returns [`Unsuitable`] if there is no workload, or if it has no single I/Os and none of its
+    /// streams can be applied to the device.
     pub fn of(settings: &Settings, geometry: Geometry) -> Result<Self, Unsuitable> {
         let Some(workload) = settings.workload.as_deref() else {
             return Err(Unsuitable(format!(
-                "{} applies a captured workload, and none was given: give --workload FILE or NAME",
+                "{} needs a captured workload; give --workload FILE or --workload NAME",
                 settings.procedure
             )));
         };
@@ -34,64 +35,69 @@ impl Composite {
         let composite = Composite { workload: workload.clone(), sector };
         if composite.moving().next().is_none() && workload.script.is_none() {
             return Err(Unsuitable(format!(
-                "workload '{}' has no I/O stream that moves data in whole sectors of {} bytes; \
-                 choose others with --op, --stream or --threshold",
+                "workload '{}' has no I/O stream whose transfer size is a multiple of the sector \
+                 size of {} bytes; select other streams with --op, --stream or --threshold",
                 workload.name, sector.0
             )));
         }
         Ok(composite)
     }
 
-    /// The same where streams of it can be applied; single I/Os alone are for a replay.
+    /// Returns the composite if it has streams that can be applied. Only a replay can do without:
+    /// it plays single I/Os.
     ///
     /// # Errors
-    /// Where it has none.
+    /// Returns [`Unsuitable`] if it has no such streams.
     pub fn with_streams(self) -> Result<Self, Unsuitable> {
         if self.moving().next().is_some() {
             return Ok(self);
         }
         Err(Unsuitable(format!(
-            "workload '{}' has single I/Os but no I/O streams that can be applied; only \
-             replay-native plays those",
+            "workload '{}' has single I/Os but no I/O streams that can be applied; run \
+             replay-native to play its single I/Os",
             self.workload.name
         )))
     }
 
-    /// The streams that are applied one at a time: a flush moves nothing, so it is no
-    /// workload alone.
+    /// Returns the streams that can be applied alone: all that fit the device, except flushes,
+    /// which transfer no data.
     pub fn moving(&self) -> impl Iterator<Item = IoStream> + '_ {
         let streams = self.workload.streams.iter().filter(|s| self.fits(s) && s.weight > 0);
         streams.filter(|s| s.op != Op::Flush).map(|stream| self.fitted(stream.clone()))
     }
 
-    /// Its demand: the user's, the capture's, or what the class recommends.
+    /// Returns the demand: the user's choice, else that of the capture, else the one that the
+    /// class recommends.
     pub fn demand(&self, ground: &Ground) -> Demand {
         let preset = self.workload.demand.unwrap_or(ground.method.random_demand);
         ground.settings.demand_or(preset)
     }
 
-    /// Streams whose transfers are no whole sectors.
+    /// Returns the streams left out because their transfer size is not a multiple of the sector
+    /// size.
     pub fn left_out(&self) -> Vec<&IoStream> {
         self.workload.streams.iter().filter(|stream| !self.fits(stream)).collect()
     }
 
-    /// Whether any of its streams does this.
+    /// Returns true if an applied stream has this operation.
     pub fn has(&self, op: Op) -> bool {
         self.streams().iter().any(|stream| stream.op == op)
     }
 
-    /// The composite of a capture step; empty where none of its streams can be applied.
+    /// Returns the streams of a capture step, weighted by its counts; empty if none of them can be
+    /// applied.
     pub fn streams_of(&self, step: &AppliedStep) -> Vec<IoStream> {
         let streams = self.workload.streams_of(&self.applied_part(step));
         streams.into_iter().map(|stream| self.fitted(stream)).collect()
     }
 
-    /// I/Os of a capture step by the place of their stream, those that are applied.
+    /// Returns the index in the workload and the number of I/Os of each applied stream of a
+    /// capture step.
     pub fn counts_of(&self, step: &AppliedStep) -> Vec<(usize, u64)> {
         self.applied_part(step).streams
     }
 
-    /// When the I/Os of a capture step are due: at the rate of those that are applied.
+    /// Returns the pace of a capture step, scaled to the share of I/Os that are applied.
     pub fn pace_of(&self, step: &AppliedStep) -> Pace {
         let sum = |streams: &[(usize, u64)]| streams.iter().map(|(_, ios)| *ios).sum::<u64>();
         let (part, all) = (sum(&self.counts_of(step)), sum(&step.streams));
@@ -118,7 +124,8 @@ impl Composite {
         stream.op == Op::Flush || (stream.size.0 > 0 && stream.size.0.is_multiple_of(self.sector.0))
     }
 
-    /// At offsets that the device's sectors allow.
+    /// Returns the stream aligned to sectors if its own alignment is not a multiple of the sector
+    /// size.
     fn fitted(&self, stream: IoStream) -> IoStream {
         let is_odd = stream.alignment.is_some_and(|a| !a.0.is_multiple_of(self.sector.0));
         match is_odd {
@@ -141,11 +148,11 @@ impl fmt::Display for Composite {
     }
 }
 
-/// One stream of a captured workload, alone.
+/// One stream of a captured workload, applied alone.
 pub struct Alone(pub IoStream);
 
 impl Alone {
-    /// Whether it goes on from where it was.
+    /// Returns true if the stream is sequential.
     pub fn is_sequential(&self) -> bool {
         matches!(self.0.order, Order::Sequential(_))
     }
@@ -165,9 +172,9 @@ impl fmt::Display for Alone {
 
 /// The streams of a capture step.
 pub struct OfStep<'a> {
-    /// What prints.
+    /// Name of the step.
     pub label: &'a str,
-    /// The streams, weighed by the step's counts.
+    /// Streams, weighted by the counts of the step.
     pub streams: Vec<IoStream>,
 }
 

@@ -1,5 +1,5 @@
-//! What every report of a captured workload discloses: where it comes from, what of it
-//! is applied, and which rules are ours.
+//! Disclosures of every report of a captured workload: its source, the streams that are applied,
+//! and the rules that are our choice.
 
 use super::composite::Composite;
 use super::regime::Regime;
@@ -14,10 +14,10 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, Origin, Page, Setting};
 use steadfast_domain::{Caveat, CaveatKind, Settings};
 
-/// The rows of the form about the workload, which every one of these tests has.
+/// Returns the rows about the workload in the report form.
 pub fn workload_rows(composite: &Composite) -> Rows {
     let workload = &composite.workload;
-    let told = |word: &str| {
+    let origin = |word: &str| {
         let found = workload.origin.iter().find(|(label, _)| label.to_lowercase().contains(word));
         found.map(|(_, value)| value.clone())
     };
@@ -29,12 +29,12 @@ pub fn workload_rows(composite: &Composite) -> Rows {
             streams_text(composite),
             Origin::Chosen,
         ),
-        Setting::new("capture-tool", "Capture tool", told("tool"), Origin::Found),
-        Setting::new("capture-layer", "Capture layer", told("layer"), Origin::Found),
+        Setting::new("capture-tool", "Capture tool", origin("tool"), Origin::Found),
+        Setting::new("capture-layer", "Capture layer", origin("layer"), Origin::Found),
     ]
 }
 
-/// `9 of 1,033 (78.43 % of the I/Os)`.
+/// Returns the number of applied streams, such as `9 of 1,033 (78.43 % of the I/Os)`.
 fn streams_text(composite: &Composite) -> String {
     let workload = &composite.workload;
     let streams = composite.streams();
@@ -50,7 +50,7 @@ fn streams_text(composite: &Composite) -> String {
     )
 }
 
-/// The set-up parameters of the form.
+/// Returns the set-up rows of the report form.
 pub fn set_up_rows(choices: &Choices<'_>, regime: &Regime) -> Rows {
     let mut rows = disclosure::common_set_up_rows(choices);
     rows.push(Setting::new(
@@ -64,7 +64,7 @@ pub fn set_up_rows(choices: &Choices<'_>, regime: &Regime) -> Rows {
     rows
 }
 
-/// The chapter of the applied workload.
+/// Returns the chapter on the applied workload.
 pub fn workload_chapter(composite: &Composite) -> Page {
     let workload = &composite.workload;
     let found =
@@ -86,7 +86,7 @@ pub fn workload_chapter(composite: &Composite) -> Page {
     )
 }
 
-/// The caveats that every one of these tests has beside those of any report.
+/// Returns the caveats of all tests of captured workloads, in addition to those of any report.
 pub fn caveats(composite: &Composite, ground: &Ground, regime: &Regime) -> Vec<Caveat> {
     let mut caveats = vec![rules()];
     let remarks = composite.workload.remarks.iter();
@@ -137,7 +137,7 @@ fn streams_left_out(composite: &Composite, ground: &Ground) -> Option<Caveat> {
     })
 }
 
-/// The cadence at which steady state is judged is ours.
+/// Returns the caveat that the cadence of the steady-state check is our choice.
 pub fn cadence(settings: &Settings, cycle: &str) -> Caveat {
     Caveat::new(
         CaveatKind::Unverified,

@@ -1,5 +1,5 @@
-//! The loop of demands of RWSW DIRTH: the composite once with each count of
-//! outstanding I/Os.
+//! The loop of demands of RWSW DIRTH: applies the composite once with each number of outstanding
+//! I/Os.
 
 use super::composite::Composite;
 use crate::ground::Ground;
@@ -7,11 +7,11 @@ use crate::parameters::Parameter;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::{Bench, Demand, Halt, Outcome, Place, Settings};
 
-/// The most outstanding I/Os of one thread, and the most threads: T32Q32 is the highest
-/// demand of the PTS's DIRTH.
+/// Maximum number of outstanding I/Os per thread, and of threads: T32Q32 is the highest demand of
+/// the PTS's DIRTH.
 const MOST: u32 = 32;
 
-/// The parameter `outstanding`.
+/// Parameter `outstanding`.
 pub const OUTSTANDING: Parameter = Parameter {
     of_demand: true,
     name: "outstanding",
@@ -25,26 +25,29 @@ pub const OUTSTANDING: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// Demands in their order.
+/// A series of demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ladder {
-    /// What is applied one after the other.
+    /// Demands in the order in which they are applied.
     pub demands: Vec<Demand>,
 }
 
 impl Ladder {
-    /// The demands that the settings ask for.
+    /// Parses the demands from the settings.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the value is invalid.
     pub fn of(parameter: &Parameter, settings: &Settings) -> Result<Self, Unsuitable> {
         parameter.parse(settings, demands).map(|demands| Ladder { demands })
     }
 
-    /// The one with the most outstanding I/Os.
+    /// Returns the demand with the most outstanding I/Os.
     pub fn highest(&self) -> Demand {
         let highest = self.demands.iter().copied().max_by_key(|demand| demand.outstanding());
         highest.unwrap_or(Demand::new(1, 1))
     }
 
-    /// Applies the composite once with each; what they gave, in order.
+    /// Applies the composite once with each demand and returns the outcomes in order.
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
@@ -60,7 +63,8 @@ impl Ladder {
     }
 }
 
-/// `1024,32,1`: each once.
+/// Parses numbers of outstanding I/Os such as `1024,32,1`; `None` for a repeated or impossible
+/// number.
 fn demands(text: &str) -> Option<Vec<Demand>> {
     let counts: Option<Vec<u32>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let counts = counts?;
@@ -71,7 +75,8 @@ fn demands(text: &str) -> Option<Vec<Demand>> {
     counts.into_iter().map(demand).collect()
 }
 
-/// As few threads as give so many outstanding I/Os.
+/// Returns the demand with this number of outstanding I/Os and the fewest threads; `None` unless
+/// the number is 1 to 32 or a multiple of 32 up to 1024.
 fn demand(outstanding: u32) -> Option<Demand> {
     match outstanding {
         1..=MOST => Some(Demand::new(1, outstanding)),

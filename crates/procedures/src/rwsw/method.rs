@@ -1,4 +1,4 @@
-//! What RWSW PTS 1.0.7 asks for, in numbers, and the parameters that its tests share.
+//! Numbers of RWSW PTS 1.0.7, and the parameters that its tests share.
 
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
@@ -10,18 +10,18 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Class, Profile, Settings};
 
-/// The document.
+/// Name of the document in reports.
 pub const DOCUMENT: &str = "RWSW PTS 1.0.7";
-/// By its full name.
+/// Full name of the document.
 const SPECIFICATION: &str = "Real World Storage Workload (RWSW) Performance Test Specification";
 
 const CADENCE: &str = "ours: the cadence of the PTS's WSAT; that of RWSW PTS could not be read";
 
-/// The parameter `between-time`.
+/// Parameter `between-time`.
 pub const BETWEEN: Parameter = Parameter { source: CADENCE, ..BETWEEN_TIME };
-/// The parameter `measured-minute`.
+/// Parameter `measured-minute`.
 pub const MEASURED: Parameter = Parameter { source: CADENCE, ..MEASURED_LAST };
-/// The parameter `least-fills`: of the workload's own writes.
+/// Parameter `least-fills`; only the workload's own writes count.
 pub const FILLS: Parameter = Parameter {
     before_rules: None,
     quick: Some("0"),
@@ -32,7 +32,7 @@ pub const FILLS: Parameter = Parameter {
     ..LEAST_FILLS
 };
 
-/// The parameter `content`.
+/// Parameter `content`.
 pub const CONTENT: Parameter = Parameter {
     name: "content",
     default: "settings",
@@ -43,7 +43,10 @@ pub const CONTENT: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The ground of a test of a captured workload.
+/// Computes the ground of a test of a captured workload.
+///
+/// # Errors
+/// Returns [`Unsuitable`] if the device or the settings do not permit the method.
 pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {
     let method = of(asked.settings.profile, asked.settings.class);
     let own = CONTENT.parse(asked.settings, |text| match text {
@@ -58,8 +61,8 @@ pub fn ground(asked: &Asked<'_>) -> Result<Ground, Unsuitable> {
     Ground::new(&Asked { settings: &settings, ..asked.clone() }, method)
 }
 
-/// The method of a profile and a class: active range, write cache and criteria are
-/// those of the PTS (AR100 enterprise, AR75 client: SNIA tutorial, RWSW).
+/// Returns the method of a profile and a class. Active range, write cache and criteria are those of
+/// the PTS (AR100 enterprise, AR75 client: SNIA tutorial, RWSW).
 fn of(profile: Profile, class: Class) -> Method {
     let method = method::of(profile, class);
     match method.lesser {
@@ -73,25 +76,26 @@ fn of(profile: Profile, class: Class) -> Method {
     }
 }
 
-/// Refuses an end that is none of steady state.
+/// Returns an error if the user chose a steady-state method that these tests do not have.
 pub fn check_ending(settings: &Settings) -> Result<(), Unsuitable> {
     match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
         other => Err(Unsuitable(format!(
             "{} cannot end by --steady-state {other}: a captured workload is run to steady state; \
-             leave --steady-state out, or allow fewer rounds with --max-rounds",
+             omit --steady-state, or allow fewer rounds with --max-rounds",
             settings.procedure
         ))),
     }
 }
 
-/// Refuses a demand where the procedure has demands of its own.
+/// Returns an error if the user chose a demand for a procedure that has its own; `instead`
+/// completes the message.
 pub fn check_demand(settings: &Settings, instead: &str) -> Result<(), Unsuitable> {
     if settings.threads.is_none() && settings.depth.is_none() {
         return Ok(());
     }
     Err(Unsuitable(format!(
-        "{} has demands of its own; leave --threads and --depth out{instead}",
+        "{} has its own demands; omit --threads and --depth{instead}",
         settings.procedure
     )))
 }

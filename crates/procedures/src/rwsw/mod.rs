@@ -1,11 +1,11 @@
-//! The tests of the SNIA Real World Storage Workload (RWSW) PTS 1.0.7 that apply a
-//! captured workload.
+//! The tests of the SNIA Real World Storage Workload (RWSW) PTS 1.0.7, which apply a captured
+//! workload.
 //!
-//! [`composite`] is the captured workload as it is applied, [`regime`] what happens
-//! before it, [`segments`] and [`disclosure`] what every one of these reports shows;
-//! [`steady`] runs I/O streams to steady state, one at a time or all together,
-//! [`dirth`] goes through demands, [`replay`] plays the capture again. Only public
-//! summaries of the document could be read: docs/methods.md says which rules are ours.
+//! [`composite`] is the captured workload on a device, [`regime`] the purge and preconditioning
+//! before it; [`segments`] and [`disclosure`] are shared by all reports. [`steady`] runs I/O
+//! streams to steady state, one at a time or all together, [`dirth`] sweeps demands, [`replay`]
+//! replays the capture. Only public summaries of the document could be read: docs/methods.md
+//! lists the rules that are our choice.
 
 pub mod composite;
 pub mod dirth;
@@ -19,5 +19,5 @@ pub(crate) mod sample;
 mod segments;
 pub mod steady;
 
-/// The procedures of this document.
+/// Names of the procedures of this document.
 pub const NAMES: [&str; 4] = ["replay-native", "individual-streams", "multi-wsat", "rwsw-dirth"];

@@ -1,5 +1,5 @@
-//! What happens before a captured workload is measured: purge and preconditioning,
-//! which may be impractical and are then left out and disclosed (SNIA tutorial, RWSW).
+//! Purge and preconditioning before a captured workload is measured. They may be impractical and
+//! are then left out, which the report discloses (SNIA tutorial, RWSW).
 
 use super::composite::Composite;
 use super::ladder::{Ladder, OUTSTANDING};
@@ -16,12 +16,12 @@ use steadfast_domain::purge::{PurgeChoice, PurgeMethod};
 use steadfast_domain::stimulus::Op;
 use steadfast_domain::{Bench, Bytes, Demand, Halt, IoStream, Settings};
 
-/// The phase in which the composite is run to steady state before something else.
+/// Phase in which the composite runs to steady state before another part of the test.
 pub const STEADY: &str = "steady-state";
-/// The phase of the demands that a replay is preceded by.
+/// Phase of the demands that precondition a replay.
 pub const LADDER: &str = "preconditioning-demand";
 
-/// The parameter `preconditioning` of tests that end in steady state.
+/// Parameter `preconditioning` of tests that run to steady state.
 pub const PRECONDITIONING: Parameter = Parameter {
     name: "preconditioning",
     default: "wipc",
@@ -33,7 +33,7 @@ pub const PRECONDITIONING: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The same of a replay, which is no way to steady state by itself.
+/// Parameter `preconditioning` of a replay, which does not reach steady state by itself.
 pub const BEFORE_REPLAY: Parameter = Parameter {
     default: "multi-wsat",
     meaning: "what is done between the purge and the replay: multi-wsat (wipc, then the composite \
@@ -45,19 +45,22 @@ pub const BEFORE_REPLAY: Parameter = Parameter {
     ..PRECONDITIONING
 };
 
-/// What happens between the purge and the workload.
+/// Preconditioning between the purge and the workload.
 #[derive(Debug, Clone)]
 pub struct Regime {
-    /// Twice the user capacity is written.
+    /// True if twice the user capacity is written first.
     pub wipc: bool,
-    /// The composite is run to steady state.
+    /// Run of the composite to steady state; `None` to leave it out.
     pub steady: Option<BetweenRounds>,
-    /// Then it is applied once with each of these demands.
+    /// Demands with which the composite is then applied once each; `None` to leave them out.
     pub ladder: Option<Ladder>,
 }
 
 impl Regime {
-    /// Of a test that runs its workload to steady state itself.
+    /// Parses the preconditioning of a test that runs its workload to steady state itself.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the parameter is invalid.
     pub fn chosen(settings: &Settings) -> Result<Self, Unsuitable> {
         let wipc = PRECONDITIONING.parse(settings, |text| match text {
             "wipc" => Some(true),
@@ -67,7 +70,12 @@ impl Regime {
         Ok(Regime { wipc, steady: None, ladder: None })
     }
 
-    /// Of a replay; the composite is run to steady state at `demand`.
+    /// Parses the preconditioning of a replay. The composite runs to steady state at `demand`, or
+    /// at the highest of the demands of `rwsw-dirth` if those follow.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if a parameter is invalid or the workload has no streams to
+    /// precondition with.
     pub fn before_replay(
         ground: &Ground,
         composite: &Composite,
@@ -95,14 +103,14 @@ impl Regime {
         Ok(Regime { steady: steady.transpose()?, ..regime })
     }
 
-    /// What precedes the workload and is independent of it.
+    /// Returns the workload-independent preconditioning; empty if there is none.
     pub fn independent(&self) -> Vec<AccessPattern> {
         if self.wipc { vec![WIPC_PATTERN] } else { Vec::new() }
     }
 
-    /// How far the drive must be filled by these streams before minutes of them count: what
-    /// preconditioning wrote in its order says nothing of them. Streams that write nothing
-    /// fill nothing.
+    /// Returns the amount that these streams must write before a window counts. What
+    /// preconditioning wrote does not count, because it was written in another order. Streams
+    /// that do not write need no fill.
     pub fn fill(&self, ground: &Ground, streams: &[IoStream]) -> Result<Fill, Unsuitable> {
         let chosen = Fill::chosen(&FILLS, &ground.settings, ground.geometry.capacity)?;
         if !streams.iter().any(|stream| stream.op == Op::Write) {
@@ -115,7 +123,7 @@ impl Regime {
         Ok(Fill { before, own_writes: true, ..chosen })
     }
 
-    /// Conditions, purge and preconditioning.
+    /// Sets the conditions, purges and preconditions.
     pub fn conduct(
         &self,
         bench: &mut dyn Bench,
@@ -136,7 +144,7 @@ impl Regime {
         Ok(())
     }
 
-    /// In words.
+    /// Returns the text for purge and preconditioning.
     pub fn text(&self, settings: &Settings) -> String {
         let mut parts = Vec::new();
         match is_purged(settings) {
@@ -156,13 +164,13 @@ impl Regime {
         parts.join("; ")
     }
 
-    /// Whether reads find blocks that nothing was written to.
+    /// Returns true if reads may access blocks that were not written since the purge.
     pub fn reads_unwritten(&self, settings: &Settings, composite: &Composite) -> bool {
         is_purged(settings) && !self.wipc && composite.has(Op::Read)
     }
 }
 
-/// What profile quick leaves out where nothing must be filled.
+/// Returns the text on what profile quick leaves out; empty if a fill is required.
 pub fn quick_fill_text(fill: &Fill) -> &'static str {
     if fill.least > 0.0 {
         ""
@@ -171,12 +179,15 @@ pub fn quick_fill_text(fill: &Fill) -> &'static str {
     }
 }
 
-/// Whether the user wants a purge.
+/// Returns true unless the user chose no purge.
 pub fn is_purged(settings: &Settings) -> bool {
     settings.purge != PurgeChoice::Method(PurgeMethod::Nothing)
 }
 
-/// The composite run on until measured minutes of it are steady.
+/// Creates the run of the composite until measured minutes are steady.
+///
+/// # Errors
+/// Returns [`Unsuitable`] if a parameter is invalid.
 pub fn steady_composite(
     ground: &Ground,
     composite: &Composite,
@@ -193,7 +204,7 @@ pub fn steady_composite(
     })
 }
 
-/// The cadence of measured minutes.
+/// Returns the cycle of measured minutes that the parameters ask for.
 pub fn cycle(ground: &Ground) -> Result<Cycle, Unsuitable> {
     Cycle::chosen(&MEASURED, &ground.settings, ground.minute)
 }

@@ -1,4 +1,4 @@
-//! A small captured workload for tests: its counts are known.
+//! A small captured workload with known counts, for tests.
 
 use steadfast_domain::applied::{AppliedStep, AppliedWorkload};
 use steadfast_domain::stimulus::{Cursor, Op, Order, Pace};
@@ -8,8 +8,8 @@ fn stream(op: Op, order: Order, size: u64, ios: u32) -> IoStream {
     IoStream::new(op, order, Bytes(size)).weighing(ios)
 }
 
-/// 10,000 of 10,007 I/Os in three of five streams, in three steps; between the second and
-/// the third there is a pause of 20 s.
+/// Returns a workload with 10,000 of 10,007 I/Os in three of five streams and three steps. There
+/// is a pause of 20 s between the second and the third step.
 pub(crate) fn workload() -> AppliedWorkload {
     let sequential = Order::Sequential(Cursor::Own);
     let step = |began: u64, streams: Vec<(usize, u64)>, demand, pace| AppliedStep {
@@ -50,7 +50,7 @@ pub(crate) fn workload() -> AppliedWorkload {
     }
 }
 
-/// Settings with it.
+/// Returns settings with this workload.
 pub(crate) fn settings(procedure: &str) -> Settings {
     let mut settings = Settings::new(procedure, 7);
     settings.workload = Some(Box::new(workload()));

@@ -1,6 +1,6 @@
-//! Segments: what the reports of a captured workload are divided into. One stream's
-//! run, one measured minute, one demand or one capture step is a segment; what the
-//! document calls so could not be read.
+//! Segments, into which the reports of a captured workload are divided. A segment is the run of
+//! one stream, one measured minute, one demand or one capture step; the definition in the document
+//! could not be read.
 
 use super::composite::Composite;
 use crate::exhibits::response::FIVE_NINES;
@@ -14,31 +14,31 @@ use steadfast_domain::findings::{
 use steadfast_domain::stimulus::Op;
 use steadfast_domain::{IoStream, Measurement, Nanos, Outcome, Step, Tally};
 
-/// So many streams are drawn apart; the others are one series. Ours.
+/// Maximum number of streams plotted as separate series; all others form one series. Our choice.
 const DRAWN_STREAMS: usize = 16;
 
-/// So many stacks are drawn; more segments are put together. Ours.
+/// Maximum number of stacks in a plot; with more segments, adjacent ones are merged. Our choice.
 const DRAWN_STACKS: usize = 250;
 
-/// What the steps of a segment gave: means over the steps.
+/// Results of a segment: means over its steps.
 #[derive(Debug, Clone)]
 pub struct Segment {
-    /// What stands under it.
+    /// Name, the label on plot axes.
     pub name: String,
     /// I/Os per second.
     pub iops: Option<f64>,
-    /// MB (10^6 bytes) per second.
+    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
-    /// Average response time in ms.
+    /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// All its I/Os.
+    /// Tally of all I/Os.
     pub tally: Tally,
-    /// What was sensed.
+    /// Power, temperature and processor use.
     pub sensed: Secondary,
 }
 
 impl Segment {
-    /// Of these steps.
+    /// Computes the results of a segment from its steps.
     pub fn of(name: impl Into<String>, steps: &[&Measurement]) -> Self {
         let mut tally = Tally::default();
         steps.iter().for_each(|m| tally.merge(&m.total()));
@@ -63,7 +63,7 @@ impl Segment {
     }
 }
 
-/// Rate and response times of one segment, for page one.
+/// Returns rate and response times of one segment, for page one.
 pub fn key_figures(segment: &Segment) -> [KeyFigure; 4] {
     let of = |what: &str| format!("{}, {what}", segment.name);
     [
@@ -86,8 +86,7 @@ impl<'a> From<&'a Segment> for SecondaryPoint<'a> {
     }
 }
 
-/// The streams of the applied workload with their counts and shares, those that are not
-/// applied left out.
+/// Returns the table of the applied streams with their counts and shares.
 pub fn streams_table(composite: &Composite) -> Table {
     let streams = composite.streams();
     let ios = |stream: &IoStream| f64::from(stream.weight);
@@ -95,7 +94,7 @@ pub fn streams_table(composite: &Composite) -> Table {
     let sum = |of: &dyn Fn(&IoStream) -> f64| streams.iter().map(of).sum::<f64>();
     let (all_ios, all_bytes) = (sum(&ios), sum(&bytes));
     let captured = composite.workload.captured_ios as f64;
-    // Without them the share prints as a dash.
+    // If unknown, 0 makes the share print as a dash.
     let captured_bytes = composite.workload.captured_bytes.map_or(0.0, |bytes| bytes.0 as f64);
     let percent = |part: f64, of: f64| TableCell::number((of > 0.0).then(|| part / of * 100.0), 2);
     let row = |name: String, ios: f64, bytes: f64| {
@@ -125,8 +124,8 @@ pub fn streams_table(composite: &Composite) -> Table {
     Table::new("applied-streams", title, "I/O stream").columns(columns).rows(rows)
 }
 
-/// I/Os of each stream in a step; by their weights where the engine could not tell
-/// streams apart.
+/// Returns the number of I/Os of each stream in a step, or the weights of the streams if the engine
+/// did not count streams separately.
 pub fn stream_counts(step: &Step, measurement: &Measurement) -> Vec<f64> {
     let streams = step.load.stimulus().map(|s| s.streams.as_slice()).unwrap_or_default();
     match measurement.streams.len() == streams.len() {
@@ -135,8 +134,8 @@ pub fn stream_counts(step: &Step, measurement: &Measurement) -> Vec<f64> {
     }
 }
 
-/// The shares of the streams in each segment: the names of the streams, and for every
-/// segment the count of each.
+/// Returns a plot of the shares of the streams in each segment. `streams` are the names of the
+/// streams; `segments` has one entry per segment, with one count per stream.
 pub fn distribution(
     title: &str,
     x: &str,
@@ -188,7 +187,7 @@ fn sums(chunk: &[Vec<f64>], streams: usize) -> Vec<f64> {
     (0..streams).map(at).collect()
 }
 
-/// The places of the streams with most I/Os, in the order of the workload.
+/// Returns the indices of the streams with the most I/Os, in the order of the workload.
 fn drawn_streams(streams: usize, segments: &[Vec<f64>]) -> Vec<usize> {
     let totals = sums(segments, streams);
     let mut places: Vec<usize> = (0..streams).collect();
@@ -209,7 +208,7 @@ fn points(
     (0u32..).zip(segments).map(|(at, segment)| (f64::from(at), value(segment))).collect()
 }
 
-/// IOPS as columns, response times as lines against the other axis.
+/// Returns a plot of IOPS as columns and response times as lines on the right axis.
 pub fn iops_response(title: &str, x: &str, segments: &[Segment]) -> Plot {
     let line = |name: &str, stroke, value: fn(&Segment) -> Option<f64>| {
         Series::new(name, stroke, points(segments, value)).on_right()
@@ -232,7 +231,7 @@ pub fn iops_response(title: &str, x: &str, segments: &[Segment]) -> Plot {
     .with(line("MRT", Stroke::Context, Segment::longest))
 }
 
-/// MB/s as columns, power as a line against the other axis.
+/// Returns a plot of MB/s as columns and power as a line on the right axis.
 pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     let watts = |s: &Segment| s.sensed.power_milliwatts.map(|power| power / 1000.0);
     let is_known = segments.iter().any(|segment| watts(segment).is_some());
@@ -259,7 +258,7 @@ pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     }
 }
 
-/// What the plots of segments show, in numbers.
+/// Returns the table of the values that the plots of segments show.
 pub fn segments_table(title: &str, corner: &str, segments: &[Segment]) -> Table {
     let row = |segment: &Segment| {
         Row::new(
@@ -278,11 +277,11 @@ pub fn segments_table(title: &str, corner: &str, segments: &[Segment]) -> Table 
     Table::new("segments", title, corner).columns(columns).rows(segments.iter().map(row))
 }
 
-/// A run of steps under one name.
+/// Name and steps of a run.
 pub type Course<'a> = (String, Vec<(&'a Step, &'a Outcome)>);
 
-/// IOPS of every step against the time since the first, one line per run; a gap breaks
-/// its line.
+/// Returns a plot of every step's IOPS by the measured time since the first run began, with one
+/// line per run. A gap breaks the line.
 pub fn iops_over_time(title: &str, minute: Nanos, runs: &[Course<'_>]) -> Plot {
     let (time, scale) = between::time_axis("Time", minute);
     let mut elapsed = Nanos::ZERO;
@@ -304,8 +303,8 @@ pub fn iops_over_time(title: &str, minute: Nanos, runs: &[Course<'_>]) -> Plot {
         .series(series)
 }
 
-/// How many of a step's I/Os were outstanding on average: their response times over
-/// its time (Little's law).
+/// Returns the average number of outstanding I/Os in a step: the sum of the response times
+/// divided by the elapsed time (Little's law). `None` if no time elapsed.
 pub fn outstanding(measurement: &Measurement) -> Option<f64> {
     let all = Op::ALL.map(|op| measurement.direction(op).response_sum.0);
     let time = measurement.elapsed.0;

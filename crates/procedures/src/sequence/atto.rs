@@ -1,4 +1,4 @@
-//! ATTO's chart and table: transfer size against the rate of writes and reads.
+//! ATTO's chart and table: the rates of writes and reads by transfer size.
 
 use super::results::{Figures, Measured, Results};
 use crate::words::each_once;
@@ -6,11 +6,11 @@ use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
-/// The dimensions that the preset gives its steps.
+/// Dimensions that the preset gives its steps.
 const SIZE: &str = "Transfer size";
 const DIRECTION: &str = "Direction";
 
-/// The table, then the bars of bytes and of I/Os.
+/// Returns the table, then the bar charts of bytes and of I/Os.
 pub(super) fn figures(results: &Results<'_>) -> Figures {
     let bytes =
         bars(results, ("atto-bars", "Transfer rate", "MB/s"), |m| m.best()?.mb_per_second());
@@ -19,7 +19,7 @@ pub(super) fn figures(results: &Results<'_>) -> Figures {
     ("ATTO Disk Benchmark", exhibits)
 }
 
-/// The highest rate of each direction with the size that gave it: the number that ATTO is read
+/// Returns the highest rate of each direction and its transfer size: the figure that ATTO is known
 /// for.
 pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
     let peak = |direction: &str| {

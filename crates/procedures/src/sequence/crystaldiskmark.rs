@@ -1,15 +1,15 @@
-//! CrystalDiskMark's table: one row per test, read and write side by side, the best of its
-//! attempts, MB/s of 10^6 bytes.
+//! CrystalDiskMark's table: one row per test with read and write rates of the best attempt, in
+//! MB/s (10^6 bytes per second).
 
 use super::results::{Attempt, Figures, Measured, Results};
 use crate::words::each_once;
 use steadfast_domain::findings::{Cell, Exhibit, Row, Table};
 
-/// The dimensions that the preset gives its steps.
+/// Dimensions that the preset gives its steps.
 const TEST: &str = "Test";
 const DIRECTION: &str = "Direction";
 
-/// The main window's table, with the two others that its menu switches to.
+/// Returns the table of the main window, and the two others that its menu offers.
 pub(super) fn figures(results: &Results<'_>) -> Figures {
     let of = |id, title, value: Value| Exhibit::Table(table(results, (id, title), value));
     let exhibits = vec![

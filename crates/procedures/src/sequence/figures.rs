@@ -1,4 +1,4 @@
-//! The exhibits that users of one tool look for.
+//! Selects the exhibits for the users of one tool.
 
 use super::results::{Attempt, Figures, Measured, Results};
 use super::{atto, crystaldiskmark, iometer, viking};
@@ -7,8 +7,8 @@ use steadfast_domain::Sequence;
 use steadfast_domain::findings::{Exhibit, KeyFigure};
 use steadfast_domain::load_words::pace_text;
 
-/// What a tool's users look for first; nothing where the tool has no form of its own. The
-/// first exhibit stands in the summary, too.
+/// Returns the exhibits for the users of a tool; `None` if it has none of its own. The first
+/// exhibit is also part of the summary.
 pub(super) fn of(sequence: &Sequence, results: &Results<'_>) -> Option<Figures> {
     match sequence.tool.as_str() {
         "atto" => Some(atto::figures(results)),
@@ -19,8 +19,8 @@ pub(super) fn of(sequence: &Sequence, results: &Results<'_>) -> Option<Figures> 
     }
 }
 
-/// The numbers of page one: what the tool is known for, or the rate of each of the first steps,
-/// as its best attempt had it.
+/// Returns the figures of page one: those that the tool is known for, or the rate of the best
+/// attempt at each of the first steps.
 pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> {
     const STEPS: usize = 8;
     match sequence.tool.as_str() {
@@ -31,7 +31,7 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
     let figure = |(number, measured): (usize, &Measured<'_>)| {
         let rate = measured.best().and_then(Attempt::mb_per_second);
         let load = &measured.step.load;
-        // A rate that was asked for is not what the drive can do.
+        // A rate limit says nothing about the speed of the drive, so the label names the pace.
         let pace = pace_text(load.pace, &load.streams);
         let pace = pace.map(|pace| format!(", held to {pace}")).unwrap_or_default();
         let best = match measured.step.attempts() {
@@ -44,7 +44,7 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
     (1..).zip(results.measured.iter().take(STEPS)).map(figure).collect()
 }
 
-/// The ids of the plots of page one: the tool's first two.
+/// Returns the ids of the plots of page one: the first two of the tool.
 pub(super) fn plots(figures: Option<&Figures>) -> Vec<String> {
     const PLOTS: usize = 2;
     let exhibits = figures.iter().flat_map(|(_, exhibits)| exhibits);

@@ -1,5 +1,5 @@
-//! What Iometer's users look for: the six results of its display for every test, and queue
-//! depth against rate and response time.
+//! Exhibits for Iometer's users: the six results of its display for each test, and plots of rate
+//! and response time by queue depth.
 
 use super::results::{Attempt, Figures, Measured, Results};
 use crate::words::each_once;
@@ -8,14 +8,14 @@ use steadfast_domain::findings::{
     Axis, Cell, Exhibit, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
-/// The dimensions that a configuration gives its steps.
+/// Dimensions that a configuration gives its steps.
 const SPEC: &str = "Access specification";
 const DEPTH: &str = "Queue depth";
-/// Lines of a figure that can be told apart.
+/// Maximum number of lines in a plot that a reader can distinguish.
 const LINES_MAX: usize = 8;
 const MIB: f64 = 1_048_576.0;
 
-/// The table, then figures where queue depths vary.
+/// Returns the table, then plots for the access specifications with several queue depths.
 pub(super) fn figures(results: &Results<'_>) -> Figures {
     let mut exhibits = vec![Exhibit::Table(table(results))];
     let specs = each_once(results.measured.iter().filter_map(|m| of(m, SPEC)));
@@ -32,7 +32,7 @@ fn of(measured: &Measured<'_>, dimension: &str) -> Option<String> {
     measured.dimension(dimension).map(str::to_owned)
 }
 
-/// The statistics of Iometer's six bar charts.
+/// Returns the table of the statistics of Iometer's six bar charts.
 fn table(results: &Results<'_>) -> Table {
     let row = |measured: &Measured<'_>| {
         let best = measured.best();
@@ -62,7 +62,8 @@ fn table(results: &Results<'_>) -> Table {
 
 type Value = fn(&Attempt) -> Option<f64>;
 
-/// Queue depth and value of an access specification's tests; the last of each depth.
+/// Returns queue depth and value of the tests of an access specification; of several tests at the
+/// same depth, the last one.
 fn points(results: &Results<'_>, spec: &str, value: Value) -> Vec<(f64, Option<f64>)> {
     let mut points: Vec<(f64, Option<f64>)> = Vec::new();
     for measured in results.measured.iter().filter(|m| m.dimension(SPEC) == Some(spec)) {

@@ -1,14 +1,13 @@
-//! Sequence: what another tool's file or a preset asks for, load after load, as that tool
-//! would have it.
+//! Sequence: the loads of another tool's file or of a preset, one after another, as that tool
+//! would run them.
 //!
-//! `Settings::sequence` holds it whole. There is no purge and no preconditioning that
-//! the sequence does not have itself, and no steady state. A load that lasts longer than a
-//! checkpoint is cut into parts, so that a run that dies loses no more; a gap inside it is
-//! reported, and it goes on from its last part.
+//! `Settings::sequence` contains the whole sequence. There is no purge and no preconditioning
+//! unless the sequence has them itself, and no steady state. A load that lasts longer than a
+//! checkpoint is recorded in parts, so that a run that dies loses no more than one part. A gap
+//! inside the load is reported, and the load continues from its last part.
 //!
-//! [`results`] computes what every tool's exhibits are made of, [`exhibits`] shows it; what
-//! only one tool's users look for stands in a file of that tool and is chosen in
-//! [`figures`].
+//! [`results`] computes the values of the reports of all tools, [`exhibits`] presents them. The
+//! exhibits of a single tool are in a file of that tool; [`figures`] selects them.
 
 mod atto;
 mod crystaldiskmark;
@@ -29,7 +28,7 @@ pub use setup::{Sequenced, numbers_of, phase_of};
 
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
-/// The procedure's name.
+/// Name of the procedure.
 pub const NAME: &str = "sequence";
 
 impl Procedure for Sequenced {

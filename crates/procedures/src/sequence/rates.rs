@@ -1,4 +1,4 @@
-//! Loads that were held to a rate: what was asked, and what was reached.
+//! Loads with a pace: the requested and the reached rate.
 
 use super::results::{Attempt, Measured, Results};
 use crate::words::number;
@@ -8,20 +8,20 @@ use steadfast_domain::load_words::{asked_rate_of_load, pace_text};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Caveat, CaveatKind, SequenceLoad};
 
-/// A rate that is missed by more than this share is disclosed. Ours.
+/// Share of the requested rate that may be missing before it is disclosed: our choice.
 const MISSED_BY: f64 = 0.01;
 
-/// Standard deviations by which the count of I/Os at random times may be short by chance.
+/// Standard deviations by which the number of I/Os at random times may be too low by chance.
 const BY_CHANCE: f64 = 3.0;
 
-/// A load that is held to a pace, and what it reached.
+/// A load with a pace, and the rate that it reached.
 struct PacedLoad {
     name: String,
     pace: String,
-    /// IOPS that its pace asks for; `None` of bursts, whose rate follows from the device.
+    /// IOPS that the pace asks for; `None` for bursts, whose rate depends on the device.
     asked: Option<f64>,
     reached: Option<f64>,
-    /// Whether it reached less than it asked for, beyond chance.
+    /// True if the reached rate is too low beyond tolerance and chance.
     is_missed: bool,
 }
 
@@ -43,7 +43,7 @@ fn paced_load(name: String, load: &SequenceLoad, attempt: Option<&Attempt>) -> O
     Some(PacedLoad { name, pace, asked, reached, is_missed })
 }
 
-/// The paced loads of a step: the one that it has, or each of those that ran at once.
+/// Returns the paced loads of a step: its only load, or those of the loads that ran at once.
 fn paced_loads(measured: &Measured<'_>) -> Vec<PacedLoad> {
     let best = measured.best();
     if measured.step.beside.is_empty() {
@@ -61,7 +61,7 @@ fn paced_loads(measured: &Measured<'_>) -> Vec<PacedLoad> {
         .collect()
 }
 
-/// What the rates of all paced loads were to be, and were; `None` where no load is paced.
+/// Returns the table of requested and reached rates of all paced loads; `None` if no load is paced.
 pub(super) fn table(results: &Results<'_>) -> Option<Table> {
     let rows: Vec<Row> = results
         .measured
@@ -86,7 +86,7 @@ pub(super) fn table(results: &Results<'_>) -> Option<Table> {
         .then(|| Table::new("sequence-rates", title, "Step").columns(columns).rows(rows))
 }
 
-/// The rates that were missed.
+/// Returns a caveat on the rates that were missed; `None` if there are none.
 pub(super) fn missed(results: &Results<'_>) -> Option<Caveat> {
     let missed: Vec<String> = results
         .measured

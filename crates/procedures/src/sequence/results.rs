@@ -1,50 +1,51 @@
-//! What every attempt at every step gave, and which attempt counts.
+//! Results of a sequence: the attempts at each step, and the best of them.
 
 use super::setup::{Planned, Sequenced};
 use steadfast_domain::findings::Exhibit;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 
-/// The exhibits that users of one tool look for: a page's title and what is on it.
+/// Exhibits for the users of one tool: the title of a page and its exhibits.
 pub(super) type Figures = (&'static str, Vec<Exhibit>);
 
-/// Everything that the exhibits are made of.
+/// Results of a sequence, from which its tables and plots are made.
 pub(super) struct Results<'a> {
-    /// The steps that measure, in order.
+    /// Steps that measure, in order.
     pub measured: Vec<Measured<'a>>,
-    /// Those that prepare.
+    /// Steps that prepare, in order.
     pub prepared: Vec<Measured<'a>>,
 }
 
-/// A step and what it gave.
+/// A step and its attempts.
 pub(super) struct Measured<'a> {
-    /// What was asked for.
+    /// Step of the sequence.
     pub step: &'a SequenceStep,
-    /// Every attempt that was finished or begun, in order.
+    /// Attempts with measured time, in order; the last one may be unfinished.
     pub attempts: Vec<Attempt>,
 }
 
-/// One attempt at a step, its parts added up.
+/// One attempt at a step: the sum of its parts.
 #[derive(Default)]
 pub(super) struct Attempt {
-    /// All I/Os.
+    /// Tally of all I/Os.
     pub total: Tally,
-    /// Reads alone.
+    /// Tally of the reads.
     pub reads: Tally,
-    /// Writes alone.
+    /// Tally of the writes.
     pub writes: Tally,
     /// Measured time.
     pub elapsed: Nanos,
-    /// I/Os that failed.
+    /// Number of I/Os that failed.
     pub faults: u64,
-    /// Share of all processors' time that was used, user and system, 0 to 1.
+    /// Share of all processors' time spent in user space and kernel, 0 to 1; `None` if it was not
+    /// measured.
     pub cpu: Option<f64>,
-    /// Each of several loads that were applied at once, in the step's order.
+    /// Results of each load if several were applied at once, in the order of the step.
     pub apart: Vec<Attempt>,
 }
 
 impl<'a> Results<'a> {
-    /// The results of a record.
+    /// Computes the results from a record.
     pub fn of(sequenced: &'a Sequenced, record: &Record) -> Self {
         let of = |role| {
             let steps = sequenced.steps.iter().filter(move |p| p.step.role == role);
@@ -79,12 +80,12 @@ fn measured<'a>(planned: &'a Planned, record: &Record) -> Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// The attempt that counts: the one with the most bytes per second.
+    /// Returns the attempt with the most bytes per second, which is reported.
     pub fn best(&self) -> Option<&Attempt> {
         let rate = |attempt: &&Attempt| attempt.mb_per_second().unwrap_or_default();
         self.attempts.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))
     }
-    /// The value of a dimension.
+    /// Returns the value of a dimension, or `None` if the step does not have it.
     pub fn dimension(&self, name: &str) -> Option<&str> {
         let found = self.step.dimensions.iter().find(|(of, _)| of == name);
         found.map(|(_, value)| value.as_str())
@@ -106,20 +107,20 @@ impl Attempt {
             own.elapsed += elapsed;
         }
     }
-    /// I/Os per second of a tally of this attempt.
+    /// Returns `count` per second of this attempt; `None` if no time was measured.
     pub fn rate(&self, count: u64) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();
         (seconds > 0.0).then(|| count as f64 / seconds)
     }
-    /// I/Os per second.
+    /// Returns the I/Os per second.
     pub fn iops(&self) -> Option<f64> {
         self.rate(self.total.ios)
     }
-    /// MB (10^6 bytes) per second.
+    /// Returns the throughput in MB/s (10^6 bytes per second).
     pub fn mb_per_second(&self) -> Option<f64> {
         self.rate(self.total.bytes.0).map(|bytes| bytes / 1e6)
     }
-    /// The mean response time in milliseconds.
+    /// Returns the mean response time in milliseconds.
     pub fn mean_ms(&self) -> Option<f64> {
         self.total.response_mean_ms()
     }

@@ -4,8 +4,8 @@ use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, Op, Order};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Sequence, SequenceLoad, SequenceStep};
 
-/// One step that prepares, one that is done three times, one of 150 s, and one that no
-/// sector of 4 KiB holds.
+/// Returns a sequence with a step that prepares, one with three attempts, one of 150 s, and one
+/// whose transfer size is smaller than a 4 KiB sector.
 pub(crate) fn sequence() -> Sequence {
     let load = |op, order, size, end| {
         SequenceLoad::new(vec![IoStream::new(op, order, Bytes(size))], Demand::new(2, 4), end)

@@ -1,4 +1,4 @@
-//! A sequence as it is set up on a device: which steps it has there, and their places.
+//! Setup of a sequence on a device: the steps that fit it, and their phases.
 
 use crate::ground::Ground;
 use crate::ground::applied::{BLOCK_SIZE, alignment_name};
@@ -16,38 +16,38 @@ use steadfast_domain::{
     Settings, Step, Stimulus,
 };
 
-/// Loads at once keep their own ends, which are mostly whole minutes: a cut at such a time
-/// would leave a part without any length.
+/// Time between the cuts of loads that run at once. They keep their own limits, which are mostly
+/// whole minutes: a cut at such a time would leave a part of zero length.
 const CHECKPOINT_AT_ONCE: Nanos = Nanos::from_secs(59);
 
-/// What every page says.
+/// Statement on every page.
 const LESSER: &str = "ANOTHER TOOL'S TEST: no purge, no steady state; not a method of the PTS";
-/// The same of a sequence that purges.
+/// Statement on every page for a sequence that purges.
 const LESSER_PURGED: &str = "ANOTHER TOOL'S TEST: no steady state; not a method of the PTS";
 
-/// A sequence, ready to be conducted on its ground.
+/// A sequence, ready to run.
 #[derive(Debug, Clone)]
 pub struct Sequenced {
     pub(super) ground: Ground,
     pub(super) sequence: Sequence,
     pub(super) steps: Vec<Planned>,
-    /// Why steps are left out, one sentence each.
+    /// Reasons why steps are left out, one sentence each.
     pub(super) left_out: Vec<String>,
 }
 
 /// A step on this device.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
-    /// Its number among the steps of the sequence, from 1.
+    /// Number of the step in the sequence, from 1.
     number: u32,
-    /// What was asked for.
+    /// Step of the sequence.
     pub step: SequenceStep,
-    /// What is applied, at once where there are several; every attempt has seeds of its own.
+    /// Loads to apply, all at once if there are several. Every attempt has its own seeds.
     pub stimuli: Vec<Stimulus>,
 }
 
 impl Planned {
-    /// The phase of an attempt, from 1: its name in the journal.
+    /// Returns the phase in the journal of attempt number `attempt`, from 1.
     pub fn phase(&self, attempt: u32) -> String {
         match self.step.attempts() {
             0 | 1 => phase_of(self.number),
@@ -55,7 +55,7 @@ impl Planned {
         }
     }
 
-    /// What is applied with this seed; each of several loads has its own, made of it.
+    /// Returns the load with this seed. Each of several loads has its own seed, derived from it.
     fn load(&self, seed: u64) -> Load {
         let seeded = self.stimuli.iter().zip(0..).map(|(stimulus, number)| {
             let own = if number == 0 { seed } else { mix64(seed.wrapping_add(number)) };
@@ -68,7 +68,7 @@ impl Planned {
         }
     }
 
-    /// Each of its loads with its name.
+    /// Returns the name and stimulus of each load.
     pub fn named(&self) -> impl Iterator<Item = (&str, &Stimulus)> {
         self.step.loads().map(|(name, _)| name).zip(&self.stimuli)
     }
@@ -81,18 +81,18 @@ impl Planned {
     }
 }
 
-/// The phase of a step that is applied once, by its number.
+/// Returns the phase of a step that is applied once, by its number.
 pub fn phase_of(number: u32) -> String {
     format!("step-{number}")
 }
 
-/// The numbers of a phase of a sequence, the step's and the attempt's: phases come in their
-/// order.
+/// Parses the numbers in a phase of a sequence: that of the step, followed by that of the attempt
+/// if there are several. Phases run in the order of these numbers.
 pub fn numbers_of(phase: &str) -> Option<Vec<u32>> {
     phase.strip_prefix("step-")?.split('-').map(|number| number.parse().ok()).collect()
 }
 
-/// How reports name a tool.
+/// Returns the name of a tool in reports.
 pub(super) fn tool_name(tool: &str) -> &'static str {
     match tool {
         "atto" => "ATTO Disk Benchmark",
@@ -106,12 +106,16 @@ pub(super) fn tool_name(tool: &str) -> &'static str {
 }
 
 impl Sequenced {
-    /// The sequence of the settings, where the device can hold it.
+    /// Creates the sequence of the settings.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if there is no sequence, a required step does not fit the device, or
+    /// no step measures anything.
     pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
         let sequence = asked.settings.sequence.as_deref().cloned().ok_or_else(|| {
             Unsuitable(
-                "sequence runs what another tool's file or preset asks for; use one of the \
-                 commands crystaldiskmark, atto, fio, fiosynth or iometer"
+                "sequence runs the loads of another tool's file or preset; use one of the commands \
+                 crystaldiskmark, atto, fio, fiosynth or iometer"
                     .into(),
             )
         })?;
@@ -128,7 +132,8 @@ impl Sequenced {
         Ok(Sequenced { ground, sequence, steps, left_out })
     }
 
-    /// Applies an attempt at a step: in one piece, or where it is long in parts.
+    /// Applies an attempt at a step: as one step, or in parts if it is longer than a checkpoint or
+    /// has no time limit.
     pub(super) fn apply(
         &self,
         bench: &mut dyn Bench,
@@ -144,11 +149,11 @@ impl Sequenced {
         }
         let cuts = match &load {
             Load::Stimulus(_) => (CHECKPOINT, time),
-            // Each ends by itself.
+            // Each load ends by its own limit.
             _ => (CHECKPOINT_AT_ONCE, None),
         };
         let load = match load {
-            // A limit at the very time of the last cut would race with it.
+            // A limit equal to the time of the last cut would race with the cut.
             Load::Stimulus(one) => {
                 let until = Until { time: time.map(|_| NO_END), ..one.until };
                 Load::Stimulus(Stimulus { until, ..one })
@@ -158,7 +163,7 @@ impl Sequenced {
         conduct_in_parts(bench, &place, &load, cuts).map(|_| ())
     }
 
-    /// The demands of measured steps, each once, the smallest first.
+    /// Returns the demands of measured steps without repetitions, the smallest first.
     fn demands(&self) -> Vec<Demand> {
         let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
         let mut demands: Vec<Demand> =
@@ -187,18 +192,19 @@ impl Sequenced {
 }
 
 impl Sequenced {
-    /// Who decides the loads.
+    /// Returns the source of the loads, to print after a value.
     fn deciding(&self) -> &'static str {
         if self.sequence.source.is_some() { "by the file" } else { "by the preset" }
     }
 
-    /// The loads of the steps that measure.
+    /// Returns the loads of the measured steps.
     fn measured_loads(&self) -> impl Iterator<Item = &Stimulus> {
         let measured = self.steps.iter().filter(|p| p.step.role == StepRole::Measure);
         measured.flat_map(|planned| &planned.stimuli)
     }
 
-    /// The time that every measured load takes, where it is the same.
+    /// Returns the time of all measured loads, or `each step's own` if they differ or end by
+    /// another limit.
     fn common_time(&self) -> String {
         let mut limits = self.measured_loads().map(|stimulus| stimulus.until);
         let first = limits.next().unwrap_or_default();
@@ -208,7 +214,7 @@ impl Sequenced {
         }
     }
 
-    /// The bytes that every step touches, where they are the same.
+    /// Returns the range of all steps, or `each step's own` if they differ.
     pub(super) fn common_range(&self) -> String {
         let mut ranges = self.steps.iter().flat_map(|p| &p.stimuli).map(|s| s.active_range);
         match ranges.next() {
@@ -219,7 +225,7 @@ impl Sequenced {
         }
     }
 
-    /// The alignment of every random stream, where it is the same.
+    /// Returns the alignment of all random streams; `None` if they differ.
     fn common_alignment(&self) -> Option<String> {
         let streams = self.measured_loads().flat_map(|stimulus| &stimulus.streams);
         let random: Vec<_> = streams.filter(|stream| stream.order == Order::Random).collect();
@@ -239,7 +245,8 @@ impl Sequenced {
     }
 }
 
-/// What all loads that write write, where it is the same and not left to the user.
+/// Returns the data pattern of all loads that write; `None` if they differ or leave it to the
+/// user.
 fn common_pattern(sequence: &Sequence) -> Option<DataPattern> {
     let loads = sequence.steps.iter().flat_map(SequenceStep::loads).map(|(_, load)| load);
     let mut patterns = loads.filter(|load| load.alters()).map(|load| load.data_pattern.clone());
@@ -247,7 +254,7 @@ fn common_pattern(sequence: &Sequence) -> Option<DataPattern> {
     patterns.all(|pattern| pattern.as_ref() == Some(&first)).then_some(first)
 }
 
-/// The write cache and everything else of the device stay as they are.
+/// Returns the method of a sequence, which leaves the write cache unchanged.
 fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
     let name = tool_name(&sequence.tool);
     Method {
@@ -260,7 +267,8 @@ fn method_of(sequence: &Sequence, settings: &Settings) -> Method {
     }
 }
 
-/// The steps that this device can hold, and why others are left out.
+/// Plans the steps that fit the device; the second value contains the reasons why others are left
+/// out.
 fn planned(
     ground: &Ground,
     sequence: &Sequence,
@@ -293,7 +301,7 @@ fn planned(
     }
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.continues {
         true => "The step went on from its last part; the drive had rested inside it.",

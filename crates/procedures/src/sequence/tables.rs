@@ -1,12 +1,11 @@
-//! The tables that every tool's sequence has: all steps, each direction, every attempt,
-//! what prepared.
+//! The tables of every sequence: all steps, each direction, every attempt, the preparation.
 
 use super::results::{Attempt, Measured, Results};
 use super::setup::{Planned, Sequenced};
 use steadfast_domain::findings::{Cell, Column, Row, Table};
 use steadfast_domain::{Nanos, SequenceLoad, Stimulus, Tally, load_words};
 
-/// The percentiles of the tables by direction, in percent, with the ids of their columns.
+/// Percentiles of the tables by direction, in percent, and the ids of their columns.
 const PERCENTILES: [(f64, &str); 8] = [
     (50.0, "p50-ms"),
     (90.0, "p90-ms"),
@@ -22,9 +21,9 @@ fn millis(time: Option<Nanos>) -> Cell {
     Cell::number(time.map(Nanos::as_millis_f64), 4)
 }
 
-/// Every measured step: rates and response times of all its I/Os.
+/// Returns the table of rates and response times of all I/Os of each measured step.
 pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
-    let names = told_apart_by(sequenced, results);
+    let names = dimension_columns(sequenced, results);
     let mut columns: Vec<Column> = names.iter().map(|name| Column::from(*name)).collect();
     let values = [
         ("iops", "IOPS"),
@@ -45,8 +44,9 @@ pub(super) fn all_steps(sequenced: &Sequenced, results: &Results<'_>) -> Table {
     Table::new("sequence", "Every step", "Step").columns(columns).rows(rows)
 }
 
-/// The dimensions that get a column: of many, not those whose value every label names anyway.
-fn told_apart_by<'s>(sequenced: &'s Sequenced, results: &Results<'_>) -> Vec<&'s str> {
+/// Returns the dimensions that get a column. With more than two dimensions, those whose value is
+/// part of every label are left out.
+fn dimension_columns<'s>(sequenced: &'s Sequenced, results: &Results<'_>) -> Vec<&'s str> {
     const FEW: usize = 2;
     let mut names = sequenced.sequence.dimensions();
     if names.len() <= FEW {
@@ -73,7 +73,7 @@ fn cells_of(attempt: Option<&Attempt>) -> [Cell; 7] {
     ]
 }
 
-/// Reads or writes alone, of the steps that have any.
+/// Returns the table of reads or of writes, for the steps that have any; `None` if no step has.
 pub(super) fn direction(
     (id, title): (&str, &str),
     results: &Results<'_>,
@@ -108,7 +108,7 @@ fn direction_row(measured: &Measured<'_>, of: fn(&Attempt) -> &Tally) -> Option<
     Some(Row::new(measured.step.label.clone(), cells))
 }
 
-/// Every attempt, where steps are done more than once.
+/// Returns the table of every attempt; `None` if all steps have only one.
 pub(super) fn attempts(results: &Results<'_>) -> Option<Table> {
     let most = results.measured.iter().map(|m| m.step.attempts()).max().unwrap_or(1);
     let columns = (1..=most).map(|number| number.to_string());
@@ -123,7 +123,7 @@ pub(super) fn attempts(results: &Results<'_>) -> Option<Table> {
     (most > 1).then(|| table.spanner("Attempt").columns(columns).rows(rows))
 }
 
-/// What prepared the device.
+/// Returns the table of the steps that prepared the device; `None` if there are none.
 pub(super) fn preparation(results: &Results<'_>) -> Option<Table> {
     let row = |prepared: &Measured<'_>| {
         let attempt = prepared.attempts.first();
@@ -139,7 +139,8 @@ pub(super) fn preparation(results: &Results<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| table.columns(columns).rows(rows))
 }
 
-/// Loads that were applied at once, each by itself.
+/// Returns the table of each load that was applied at the same time as others; `None` if there are
+/// none.
 pub(super) fn apart(results: &Results<'_>) -> Option<Table> {
     let rows: Vec<Row> = results.measured.iter().flat_map(apart_rows).collect();
     let columns = [
@@ -179,7 +180,7 @@ fn apart_rows(measured: &Measured<'_>) -> Vec<Row> {
     measured.step.loads().zip(&best.apart).map(row).collect()
 }
 
-/// What was applied: load, place and end of every step, and of each of its loads.
+/// Returns the table of the streams, range and end of each load of every step.
 pub(super) fn loads(sequenced: &Sequenced) -> Table {
     let rows = sequenced.steps.iter().flat_map(|planned| {
         planned.named().map(move |(name, stimulus)| {

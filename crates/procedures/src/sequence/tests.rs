@@ -1,4 +1,4 @@
-//! The steps of a sequence, what they give, and what is refused.
+//! Tests of sequences: their steps, their results, and the settings that are refused.
 
 use super::sample::sequence;
 use super::{NAME, Sequenced};
@@ -18,7 +18,7 @@ fn made(settings: &Settings, geometry: Geometry) -> Result<Sequenced, String> {
     Sequenced::new(&asked(offer, settings, geometry, &[])).map_err(|why| why.0)
 }
 
-/// Conducted with 1,000 IOPS, and twice that in the second of three attempts.
+/// Conducts a sequence with 1,000 IOPS, and twice that in the second of three attempts.
 fn conducted(gap: Vec<(&'static str, u32, u32)>) -> (Vec<Entry>, Findings) {
     let settings = settings();
     let sequenced = made(&settings, GEOMETRY).unwrap();
@@ -148,7 +148,7 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     assert_eq!(steadfast_domain::record::version_for(&settings), 2);
 }
 
-/// The last step is held to 1,000 IOPS, by `pace`, with 512-byte alignment, and gets `iops`.
+/// A sequence whose last step has a pace of 1,000 IOPS and 512-byte alignment, and reaches `iops`.
 fn paced(pace: Pace, iops: f64) -> Findings {
     let mut settings = settings();
     let load = &mut settings.sequence.as_mut().unwrap().steps[2].load;
@@ -204,7 +204,7 @@ fn pace_alignment_zones_and_content_are_reported() {
     assert_eq!((cell(1, "Pace"), cell(1, "Zones")), ("as fast as possible", "whole range"));
 }
 
-/// Nothing of profile and class decides here, and no step has the profile's minute.
+/// Profile and class have no effect on a sequence, and no step lasts the profile's minute.
 #[test]
 fn settings_are_those_of_the_file() {
     let (_, findings) = conducted(Vec::new());

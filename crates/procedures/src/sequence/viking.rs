@@ -1,5 +1,5 @@
-//! The Viking guide's table of maximum performance, and its figures: queue depth against
-//! rate and response time, and the fresh drive against the preconditioned one.
+//! The Viking guide's table of maximum performance, and its figures: rate and response time by
+//! queue depth, and the fresh drive compared with the preconditioned one.
 
 use super::results::{Attempt, Figures, Measured, Results};
 use crate::presets::viking::{CORNERS, Corner, DEPTH, FRESH, PASS, PRECONDITIONED, TEST};
@@ -7,7 +7,8 @@ use steadfast_domain::findings::{
     Axis, Cell, Exhibit, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
 };
 
-/// The table, then what preconditioning does, then a figure for each corner.
+/// Returns the table, then the plots that compare the fresh with the preconditioned drive, then a
+/// plot for each corner.
 pub(super) fn figures(results: &Results<'_>) -> Figures {
     let mut exhibits = vec![Exhibit::Table(table(results))];
     let fresh = CORNERS.iter().filter(|corner| !points(results, FRESH, corner, rate).is_empty());
@@ -16,7 +17,8 @@ pub(super) fn figures(results: &Results<'_>) -> Figures {
     ("Viking SSD Benchmarking", exhibits)
 }
 
-/// The four corners of the preconditioned drive, then the writes of the fresh one.
+/// Returns the maxima of the four corners of the preconditioned drive, then those of the writes of
+/// the fresh one.
 pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
     let passes = [PRECONDITIONED, FRESH].into_iter();
     let all = passes.flat_map(|pass| CORNERS.iter().map(move |corner| (pass, corner)));
@@ -32,7 +34,7 @@ pub(super) fn key(results: &Results<'_>) -> Vec<KeyFigure> {
 
 type Value = fn(&Corner, &Attempt) -> Option<f64>;
 
-/// IOPS or MB/s, as the guide counts the corner.
+/// Returns the rate in IOPS or MB/s, the unit that the guide uses for the corner.
 fn rate(corner: &Corner, attempt: &Attempt) -> Option<f64> {
     if corner.in_iops { attempt.iops() } else { attempt.mb_per_second() }
 }
@@ -45,7 +47,7 @@ fn depth(measured: &Measured<'_>) -> Option<f64> {
     measured.dimension(DEPTH)?.parse().ok()
 }
 
-/// Queue depth and value of a corner's steps that were measured, in order.
+/// Returns queue depth and value of the measured steps of a corner, in order.
 fn points(
     results: &Results<'_>,
     pass: &str,
@@ -60,13 +62,13 @@ fn points(
         .collect()
 }
 
-/// The largest value and its queue depth.
+/// Returns the queue depth with the largest value, and that value.
 fn best(points: &[(f64, Option<f64>)]) -> Option<(f64, f64)> {
     let known = points.iter().filter_map(|(depth, value)| Some((*depth, (*value)?)));
     known.max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-/// Table 3-1 of the guide, with what was measured.
+/// Returns table 3-1 of the guide with the measured values.
 fn table(results: &Results<'_>) -> Table {
     let row = |corner: &Corner| {
         let decimals = if corner.in_iops { 0 } else { 1 };
@@ -98,7 +100,7 @@ fn table(results: &Results<'_>) -> Table {
         .rows(CORNERS.iter().map(row))
 }
 
-/// Figure 3-2 of the guide: queue depth against rate and mean response time.
+/// Returns figure 3-2 of the guide: rate and mean response time by queue depth.
 fn by_depth(results: &Results<'_>, corner: &Corner) -> Plot {
     let of = |value| points(results, PRECONDITIONED, corner, value);
     let mean: Value = |_, attempt| attempt.mean_ms();
@@ -114,7 +116,7 @@ fn by_depth(results: &Results<'_>, corner: &Corner) -> Plot {
     .with(Series::new("Mean response time", Stroke::Average, of(mean)).named("mean").on_right())
 }
 
-/// Figure 3-6 of the guide: what preconditioning does.
+/// Returns figure 3-6 of the guide: the rate before and after preconditioning.
 fn against(results: &Results<'_>, corner: &Corner) -> Plot {
     let of = |pass: &str| Series::new(pass, Stroke::Measured, points(results, pass, corner, rate));
     Plot::new(

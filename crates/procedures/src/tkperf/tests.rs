@@ -27,7 +27,7 @@ fn made(settings: &Settings) -> Result<Box<dyn Procedure>, Unsuitable> {
     crate::procedure(settings, GEOMETRY, &[])
 }
 
-/// A run of these tests: what was asked and answered.
+/// Runs these tests and returns the journal entries.
 fn run(settings: &Settings) -> Scripted<fn(&Step) -> f64> {
     let mut bench = scripted((|_| 1000.0) as fn(&Step) -> f64);
     bench.response = |_| Some(Nanos::from_millis(3));

@@ -1,4 +1,4 @@
-//! `tkperf`: the tests of TKperf in one run, with the head of its report.
+//! `tkperf`: the tests of TKperf in one run, with the sections of its report.
 
 use crate::catalogue::made;
 use crate::exhibits::checks;
@@ -21,10 +21,10 @@ use steadfast_domain::{
     Bench, Demand, Findings, Halt, Nanos, Place, Procedure, Profile, Record, Settings, suggestion,
 };
 
-/// What a user types.
+/// Name of the procedure on the command line.
 pub const NAME: &str = "tkperf";
 
-/// TKperf's names of its tests, and the procedures that they are.
+/// Name of each test in TKperf, and the procedure that runs it.
 const TESTS_OF: [(&str, &str); 6] = [
     ("iops", "iops"),
     ("lat", "latency"),
@@ -34,13 +34,13 @@ const TESTS_OF: [(&str, &str); 6] = [
     ("hdd-tp", "hdd-throughput"),
 ];
 
-/// TKperf's default (TKperf 2.x, `numjobs` and `iodepth`).
+/// Default demand of TKperf (TKperf 2.x, `numjobs` and `iodepth`).
 const DEMAND: Demand = Demand::new(1, 1);
 
-/// The limit of the write saturation (TKperf 2.x reports, "24h").
+/// Time limit of the write saturation (TKperf 2.x reports, "24h").
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-/// Which tests.
+/// Parameter `tests`.
 const TESTS: Parameter = Parameter {
     name: "tests",
     default: "iops,lat,tp,writesat",
@@ -67,10 +67,10 @@ const FEATURES: Parameter = Parameter {
     source: "TKperf 2.x, -fm",
     ..Parameter::PLAIN
 };
-/// Zones of the tests of a hard disk.
+/// Parameter `zones` of the tests of a hard disk.
 const ZONES: Parameter = super::hdd::ZONES;
 
-/// The run, as it is on offer.
+/// Entry of the run in the list of procedures.
 pub const OFFER: Offer = Offer {
     name: NAME,
     summary: "TKperf's tests in one run, with the sections of its report (steadfast tkperf)",
@@ -78,20 +78,21 @@ pub const OFFER: Offer = Offer {
     make: |asked| boxed(TkperfRun::new(asked)),
 };
 
-/// The tests of TKperf, ready to be conducted one after the other.
+/// The tests of TKperf, which run one after another.
 pub struct TkperfRun {
     ground: Ground,
     parts: Vec<Part>,
 }
 
 impl TkperfRun {
-    /// The run that `settings` ask for.
+    /// Creates the run that the settings ask for.
     ///
     /// # Errors
-    /// Where a test is unknown, named twice or cannot be run as asked.
+    /// Returns [`Unsuitable`] if a test is unknown, listed twice or cannot run with these
+    /// settings.
     pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
         parameters::check(NAME, OFFER.parameters, asked.settings)?;
-        // The method is in the procedure's name, whatever profile was left to its default.
+        // The name of the procedure implies the method, so the profile in the settings is ignored.
         let settings = Settings { profile: Profile::Tkperf, ..asked.settings.clone() };
         let asked = Asked { settings: &settings, ..asked.clone() };
         let procedures = procedures(&settings)?;
@@ -102,7 +103,7 @@ impl TkperfRun {
     }
 }
 
-/// The procedures of the tests that were asked for.
+/// Returns the procedures of the tests in the settings.
 fn procedures(settings: &Settings) -> Result<Vec<&'static str>, Unsuitable> {
     let mut procedures = Vec::new();
     for name in TESTS.value(settings).split(',').map(str::trim) {
@@ -118,7 +119,7 @@ fn procedures(settings: &Settings) -> Result<Vec<&'static str>, Unsuitable> {
             ))
         })?;
         if procedures.contains(procedure) {
-            return Err(Unsuitable(format!("the test {name} is named twice; name it once")));
+            return Err(Unsuitable(format!("test {name} is listed twice; list it once")));
         }
         procedures.push(*procedure);
     }
@@ -133,8 +134,8 @@ fn part(asked: &Asked<'_>, name: &str, is_last: bool) -> Result<Part, Unsuitable
     Ok(Part { name: name.to_owned(), procedure, settings })
 }
 
-/// What a test is told: a seed of its own; the latency test always has one outstanding I/O,
-/// and the throughput test is preconditioned, which TKperf's is not.
+/// Returns the settings of a test, with its own seed. The latency test always has one outstanding
+/// I/O, and the throughput test is preconditioned, unlike that of TKperf.
 fn part_settings(settings: &Settings, name: &str) -> Settings {
     let mut part = settings.clone();
     part.procedure = name.to_owned();
@@ -144,7 +145,7 @@ fn part_settings(settings: &Settings, name: &str) -> Settings {
     });
     match name {
         "latency" => (part.threads, part.depth) = (None, None),
-        // TKperf means a day and counts 1440 rounds, whatever their length.
+        // TKperf intends a day but always runs 1440 rounds, regardless of their length.
         "wsat" => part.rounds_max = part.rounds_max.or_else(|| part.step_time.map(rounds_of_a_day)),
         "throughput" => {
             part.parameters.insert(throughput::PRECONDITION.name.into(), "wipc".into());
@@ -154,7 +155,7 @@ fn part_settings(settings: &Settings, name: &str) -> Settings {
     part
 }
 
-/// How many steps of this length a day has.
+/// Returns the number of steps of this length in a day, rounded up.
 fn rounds_of_a_day(step: Nanos) -> u32 {
     u32::try_from(DAY.0.div_ceil(step.0.max(1))).unwrap_or(u32::MAX)
 }
@@ -167,7 +168,7 @@ impl Procedure for TkperfRun {
     fn study(&self, record: &Record) -> Findings {
         let mut studied = parts::studied(&self.parts, record);
         for part in studied.iter_mut().filter_map(|part| part.findings.as_mut()) {
-            // The sections of a TKperf report hold what the pages of the SNIA form do.
+            // The sections of a TKperf report contain what the pages of the SNIA form do.
             if !part.chapters.is_empty() && is_of_rounds(&part.id) {
                 part.form_pages.clear();
             }
@@ -185,7 +186,7 @@ impl Procedure for TkperfRun {
     }
 }
 
-/// Whether a part has sections of its own in the report.
+/// Returns true if the part has its own sections in the report.
 fn is_of_rounds(id: &str) -> bool {
     ["IOPS", "Latency", "Throughput"].contains(&id) || id.starts_with("WSAT")
 }
@@ -224,7 +225,7 @@ impl TkperfRun {
         disclosure::form_header(form, &choices, record)
     }
 
-    /// The head of a TKperf report, then what it does not have.
+    /// Returns the first sections of a TKperf report, then the chapters that it does not have.
     fn chapters(&self, record: &Record) -> Vec<Page> {
         let choices = self.choices();
         let set_up = set_up_chapter(&choices, record);
@@ -247,11 +248,11 @@ impl TkperfRun {
                 Setting::identity("Write cache", device.write_cache.map(|c| c.to_string())),
             ]))
         }));
-        let told = [
+        let user_texts = [
             (DESCRIPTION, "The device in the words of the user (-dsc):"),
             (FEATURES, "Feature matrix (-fm):"),
         ];
-        for (parameter, title) in told {
+        for (parameter, title) in user_texts {
             let text = parameter.value(&self.ground.settings);
             if !text.is_empty() {
                 exhibits.push(Exhibit::Text(title.to_owned()));

@@ -1,12 +1,11 @@
-//! Verify-write: does a drive hold what was written to it?
+//! Verify-write: checks that a drive returns the data written to it.
 //!
-//! Every sector of the active range is written, stamped with its own address and
-//! with a key that no other run has; then every sector is read back and compared.
-//! There is no purge: what stood there before carries another key, so that a
-//! write which never arrived is found. It is no method of the PTS.
+//! Every sector of the active range is written with a stamp of its own address and a key unique to
+//! the run; then every sector is read back and compared. There is no purge: older data carry
+//! another key, so that a lost write is detected. It is not a method of the PTS.
 //!
-//! Which sectors were written is known only to the process that wrote them: a gap
-//! begins the test anew with the writes.
+//! Only the process that wrote the sectors knows which ones were written: after a gap, the test
+//! restarts with the writes.
 
 mod exhibits;
 mod results;
@@ -22,7 +21,7 @@ use setup::{FILL, READ_BACK, READS, WRITES};
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl VerifyWrite {
-    /// Writes all, reads all; `true` where both ran in one piece.
+    /// Writes and reads the whole range; returns true if there was no gap after the first write.
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         let filled = self.pass(FILL, WRITES, attempt).conduct(bench)?;
         if filled.gap_inside {

@@ -1,29 +1,29 @@
-//! What the last attempt wrote, read back and compared.
+//! Results of verify-write: the writes, reads and comparisons of the last attempt.
 
 use super::setup::{FILL, READ_BACK, VerifyWrite};
 use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{EndState, Measurement, Record};
 
-/// Bytes of a sector as stamps have it.
+/// Bytes covered by one stamp.
 const SECTOR: u64 = 512;
 
-/// Everything that the exhibits are made of.
+/// Results of verify-write, from which its tables are made.
 pub struct Results<'a> {
-    /// The measured pieces of the writes.
+    /// Measurements of the writes.
     pub fill: Vec<&'a Measurement>,
-    /// Those of the reads.
+    /// Measurements of the reads.
     pub read: Vec<&'a Measurement>,
-    /// What was compared; `None` where nothing was.
+    /// Sum of the comparisons; `None` if nothing was compared.
     pub compared: Option<Verification>,
-    /// Sectors that there are to compare.
+    /// Number of 512-byte sectors in the active range.
     pub sectors: u64,
-    /// How it ended.
+    /// End state of the test.
     pub end: EndState,
 }
 
 impl<'a> Results<'a> {
-    /// The results of a record: those of the last attempt.
+    /// Computes the results of the last attempt in a record.
     pub fn of(test: &VerifyWrite, record: &'a Record) -> Self {
         let current = current_attempt(record);
         let pass = |base: &str| -> Vec<&'a Measurement> {
@@ -42,18 +42,20 @@ impl<'a> Results<'a> {
         Results { fill: pass(FILL), read, compared, sectors, end }
     }
 
-    /// Sectors that were read back and compared, right or wrong.
+    /// Returns the number of sectors that were compared, right or wrong; `None` if nothing was
+    /// compared.
     pub fn compared_sectors(&self) -> Option<u64> {
         self.compared.as_ref().map(|compared| compared.sectors_right + compared.miscompares)
     }
 
-    /// Sectors that did not hold what was written to them.
+    /// Returns the number of sectors that did not contain what was written to them; `None` if
+    /// nothing was compared.
     pub fn miscompares(&self) -> Option<u64> {
         self.compared.as_ref().map(|compared| compared.miscompares)
     }
 }
 
-/// A sector that was not compared is no sector that is right.
+/// Returns the end state. The test is complete only if every sector was compared and right.
 fn end(ended: bool, compared: Option<&Verification>, sectors: u64) -> EndState {
     match compared {
         _ if !ended => EndState::Unfinished,

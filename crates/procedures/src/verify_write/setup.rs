@@ -1,4 +1,4 @@
-//! Verify-write as it is set up: two passes over the active range.
+//! Setup of verify-write: two passes over the active range.
 
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
@@ -12,18 +12,19 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Profile, Record, Settings, Step};
 
-/// The phase of the writes.
+/// Phase of the writes.
 pub(super) const FILL: &str = "fill";
-/// The phase of the reads.
+/// Phase of the reads.
 pub(super) const READ_BACK: &str = "read-back";
 
-/// What is written: our choice, large enough for the drive's full rate ...
+/// Pattern of the writes: our choice, large enough for the full rate of the drive.
 pub(super) const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
-/// ... and read back, at this demand.
+/// Pattern of the reads: our choice, as for the writes.
 pub(super) const READS: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 100);
+/// Default demand of both passes: our choice.
 const DEMAND: Demand = Demand::new(1, 32);
 
-/// Verify-write, ready to be conducted on its ground.
+/// Verify-write, ready to run.
 #[derive(Debug, Clone)]
 pub struct VerifyWrite {
     pub(super) ground: Ground,
@@ -31,9 +32,14 @@ pub struct VerifyWrite {
 }
 
 impl VerifyWrite {
-    /// What is asked for, where the device and the settings allow it.
+    /// Creates the test.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        check_no_rounds(asked.settings, "it ends when everything is written and read; omit them")?;
+        let instead = "it ends when everything is written and read; omit --steady-state and \
+                       --max-rounds";
+        check_no_rounds(asked.settings, instead)?;
         let settings = Settings { verify: true, ..asked.settings.clone() };
         let method = Method {
             document: "verify-write",
@@ -46,7 +52,7 @@ impl VerifyWrite {
         Ok(VerifyWrite { demand: settings.demand_or(DEMAND), ground })
     }
 
-    /// One pass over the active range.
+    /// Returns one pass over the active range.
     pub(super) fn pass(&self, phase: &str, pattern: AccessPattern, attempt: u32) -> Stretch {
         let phase = attempt_phase(phase, attempt);
         self.ground.amount(&phase, &pattern, self.demand, self.ground.active_range.length)
@@ -64,7 +70,7 @@ impl VerifyWrite {
     }
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match (step.place.phase.as_str(), step.place.point) {
         (FILL, 1) => "Nothing had been written yet.",

@@ -13,7 +13,7 @@ fn made(change: impl FnOnce(&mut Settings)) -> Result<VerifyWrite, crate::Unsuit
     VerifyWrite::new(&crate::catalogue::asked(offer, &settings, GEOMETRY, &[]))
 }
 
-/// A drive on which this is found wherever it is read.
+/// A drive that returns this verification for every read.
 fn bench(retouch: fn(&Step, &mut Measurement)) -> Scripted<impl FnMut(&Step) -> f64> {
     let mut bench = scripted(|_| 1000.0);
     bench.retouch = retouch;
@@ -76,7 +76,7 @@ fn what_was_not_compared_is_not_right() {
     }
 }
 
-/// Only the process that wrote knows what it wrote.
+/// Only the process that wrote the sectors knows which ones were written.
 #[test]
 fn a_gap_begins_anew_with_the_writes_and_only_the_last_attempt_counts() {
     let mut bench = bench(|step, m| match step.place.phase.as_str() {

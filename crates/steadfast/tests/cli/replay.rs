@@ -319,7 +319,7 @@ fn options_of_captured_workloads_are_for_their_procedures() {
     refuse(here, &[&of("multi-wsat")[..], &exact].concat(), &["--exact is for replay-native"]);
     write(&here.join("t.parquet"), Kind::Whole);
     let deep = [&of("replay-native")[..], &["--workload", "t.parquet", "--depth", "8"]].concat();
-    refuse(here, &[&deep[..], &["--step", "100ms"]].concat(), &["demands of its own"]);
+    refuse(here, &[&deep[..], &["--step", "100ms"]].concat(), &["its own demands"]);
     succeed(here, &[&deep[..], &["--exact"]].concat());
 }
 

@@ -1,25 +1,25 @@
-//! The demand matrix: thread count outside, queue depth inside, both from high
-//! to low; rounds of it until IOPS at the highest demand are steady.
+//! The demand matrix: an outer loop over thread counts and an inner loop over queue depths, both
+//! from high to low. Its rounds repeat until IOPS at the highest demand are steady.
 
 use crate::ground::stretch::Pieces;
 use steadfast_domain::steady_state::{Point, judge_every};
 use steadfast_domain::{Criteria, Demand, Nanos, Outcome, Track, Verdict, judge};
 
-/// The loops and the rule of their rounds.
+/// The demands of a round, and the rule that ends the rounds.
 #[derive(Debug, Clone)]
 pub struct Matrix {
-    /// The demands in the order in which they are applied. The nested order is
-    /// the rule, not a sort by outstanding I/Os.
+    /// Demands in the order in which they are applied: that of the nested loops, not of the number
+    /// of outstanding I/Os.
     pub demands: Vec<Demand>,
-    /// The workload.
+    /// Name of the workload.
     pub label: String,
-    /// When a window is steady.
+    /// Criteria for a steady window.
     pub criteria: Criteria,
-    /// The most rounds.
+    /// Maximum number of rounds.
     pub rounds_max: u32,
 }
 
-/// `32,16,8`: thread counts and queue depths from high to 1.
+/// Parses thread counts and queue depths in descending order to 1, such as `32,8,1`.
 pub fn loops(text: &str) -> Option<Vec<u32>> {
     let numbers: Option<Vec<u32>> =
         text.split(',').map(|n| n.trim().parse().ok().filter(|n| *n <= 1024)).collect();
@@ -28,7 +28,7 @@ pub fn loops(text: &str) -> Option<Vec<u32>> {
     (falls && numbers.len() >= 2 && numbers.last() == Some(&1)).then_some(numbers)
 }
 
-/// Thread count outside, queue depth inside.
+/// Returns the demands of an outer loop over thread counts and an inner loop over queue depths.
 pub fn demands(loops: &[u32]) -> Vec<Demand> {
     loops
         .iter()
@@ -36,45 +36,45 @@ pub fn demands(loops: &[u32]) -> Vec<Demand> {
         .collect()
 }
 
-/// What a point of the matrix gave in a round.
+/// Measured values of one demand in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cell {
     /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// MB (10^6 bytes) per second.
+    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
     /// Average response time of reads and writes together.
     pub art: Option<Nanos>,
-    /// Share of all processors' time in the kernel, 0 to 1.
+    /// Share of all processors' time spent in the kernel, 0 to 1.
     pub cpu_system: Option<f64>,
 }
 
-/// What a round gave: one cell per demand that was applied.
+/// Measured values of a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Round {
-    /// The round, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// One cell per demand, in order.
+    /// One cell per demand that was applied, in order.
     pub cells: Vec<Cell>,
-    /// The run had let go of the device before it.
+    /// True if the run had released the device before the round.
     pub gap_before: bool,
-    /// The run had let go of the device inside it.
+    /// True if the run had released the device inside the round.
     pub is_void: bool,
 }
 
 impl Round {
-    /// A round that begins.
+    /// Creates a round without values.
     pub fn new(round: u32) -> Self {
         Round { round, cells: Vec::new(), gap_before: false, is_void: false }
     }
 
-    /// The writes before it.
+    /// Adds the gaps of the writes before the matrix.
     pub fn add_pre_write(&mut self, pieces: Pieces) {
         self.gap_before |= pieces.gap_before;
         self.is_void |= pieces.gap_inside;
     }
 
-    /// The next demand's step.
+    /// Adds the step of the next demand.
     pub fn push(&mut self, outcome: &Outcome) {
         let measurement = &outcome.measurement;
         self.is_void |= outcome.gap_before.is_some();
@@ -88,17 +88,17 @@ impl Round {
 }
 
 impl Matrix {
-    /// The demand of the preconditioning and of the tracking variable.
+    /// Returns the demand of the preconditioning and of the tracking variable.
     pub fn highest(&self) -> Demand {
         self.demands.first().copied().unwrap_or(Demand::new(1, 1))
     }
 
-    /// The demand of the MinIOPS point.
+    /// Returns the demand of the MinIOPS point.
     pub fn lowest(&self) -> Demand {
         self.demands.last().copied().unwrap_or(Demand::new(1, 1))
     }
 
-    /// Thread counts, or queue depths, from low to high.
+    /// Returns the thread counts, which are also the queue depths, from low to high.
     pub fn ascending(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = self.demands.iter().map(|d| d.threads).collect();
         numbers.sort_unstable();
@@ -106,13 +106,13 @@ impl Matrix {
         numbers
     }
 
-    /// A demand's cell in a round.
+    /// Returns the cell of a demand in a round.
     pub fn cell<'a>(&self, round: &'a Round, demand: Demand) -> Option<&'a Cell> {
         let index = self.demands.iter().position(|d| *d == demand)?;
         round.cells.get(index)
     }
 
-    /// IOPS at the highest demand over the rounds.
+    /// Returns the tracking variable: IOPS at the highest demand in each round.
     pub fn track(&self, rounds: &[Round]) -> Track {
         let points = rounds
             .iter()
@@ -129,17 +129,17 @@ impl Matrix {
         }
     }
 
-    /// A demand's IOPS in a round; none in a void round.
+    /// Returns the IOPS at a demand in a round; `None` in a void round.
     pub fn tracked(&self, round: &Round, demand: Demand) -> Option<f64> {
         if round.is_void { None } else { self.cell(round, demand)?.iops }
     }
 
-    /// The window that ends with the last round.
+    /// Judges the window that ends with the last round.
     pub fn judge(&self, rounds: &[Round]) -> Verdict {
         judge(&[self.track(rounds)], &self.criteria)
     }
 
-    /// The verdict that counts: the first steady window, or the last window.
+    /// Returns the verdict for the report: on the first steady window, else on the last window.
     pub fn verdict(&self, rounds: &[Round]) -> Verdict {
         let tracks = [self.track(rounds)];
         judge_every(&tracks, &self.criteria)
@@ -148,8 +148,8 @@ impl Matrix {
             .unwrap_or_else(|| judge(&tracks, &self.criteria))
     }
 
-    /// The round that the points are chosen from: the last that is complete and
-    /// not void.
+    /// Returns the round from which the points are chosen: the last one that is complete and not
+    /// void.
     pub fn reported<'a>(&self, rounds: &'a [Round]) -> Option<&'a Round> {
         rounds.iter().rev().find(|round| !round.is_void && round.cells.len() == self.demands.len())
     }

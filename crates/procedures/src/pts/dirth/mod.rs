@@ -1,16 +1,15 @@
-//! The DIRTH test (Demand Intensity / Response Time Histogram): which demand
-//! gives how many IOPS at which response time, and the response times of three
-//! chosen demands (PTS 2.0.x; test flow of a public implementation).
+//! The DIRTH test (Demand Intensity / Response Time Histogram): IOPS and response times at 49
+//! demands, and the response-time histograms of three chosen demands (PTS 2.0.x; test flow of a
+//! public implementation).
 //!
-//! Purge; twice the user capacity sequentially; the workload's sizes written at
-//! the highest demand until measured minutes are steady; then rounds of five
-//! minutes of writes and 49 one-minute steps, thread count outside, queue depth
-//! inside, both from high to low, until IOPS at the highest demand are steady;
-//! then three points chosen from the last round, each with an hour of writes and
-//! ten minutes in which every response time is recorded.
+//! Purge; write twice the user capacity sequentially; write the workload's sizes at the highest
+//! demand until measured minutes are steady. Then run rounds until IOPS at the highest demand are
+//! steady: five minutes of writes and 49 one-minute steps, an outer loop over thread counts and an
+//! inner loop over queue depths, both from high to low. Then choose three points from the last
+//! round, and at each of them write for an hour and record every response time for ten minutes.
 //!
-//! A gap inside a round voids it and the window begins anew; a histogram whose
-//! hour of writes or whose start saw a gap is done again with its hour.
+//! A gap inside a round voids it, and the window restarts. A histogram with a gap inside its hour
+//! of writes or before itself is repeated with its hour of writes.
 
 mod exhibits;
 mod matrix;
@@ -55,7 +54,7 @@ impl Dirth {
         Ok(values)
     }
 
-    /// The hour of writes and the histogram of one point, in one piece.
+    /// Runs the hour of writes and the histogram of one point until there is no gap in them.
     fn conduct_point(&self, bench: &mut dyn Bench, chosen: &Chosen) -> Result<(), Halt> {
         for attempt in 1.. {
             let phase = attempt_phase(&chosen.role.pre_write_phase(), attempt);
@@ -75,8 +74,7 @@ impl Dirth {
     }
 }
 
-/// The notes of a choice: each point, and a caveat where no point stays below
-/// the ceiling.
+/// Notes each chosen point in the journal.
 fn note_choice(bench: &mut dyn Bench, chosen: &points::Selection) {
     for point in &chosen.points {
         bench.note(&Note::Chosen { what: point.role.name().to_owned(), value: point.describe() });

@@ -1,4 +1,4 @@
-//! What a DIRTH record holds: preconditioning, rounds, chosen points.
+//! Results of DIRTH: preconditioning, rounds, and chosen points with their histograms.
 
 use super::matrix::Round;
 use super::points::{self, Chosen, Selection};
@@ -8,36 +8,36 @@ use crate::ground::stretch::Pieces;
 use crate::pts::between::{self, steps_of};
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Verdict};
 
-/// Everything that the exhibits are made of.
+/// Results of DIRTH, from which its tables and plots are made.
 pub struct Results<'a> {
-    /// The minutes of the preconditioning.
+    /// Minutes of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// The verdict on its measured minutes.
+    /// Verdict on the measured minutes of the preconditioning.
     pub preconditioned: Verdict,
-    /// Every complete round.
+    /// All complete rounds.
     pub rounds: Vec<Round>,
-    /// The verdict on IOPS at the highest demand.
+    /// Verdict on IOPS at the highest demand.
     pub verdict: Verdict,
-    /// The points that were chosen; `None` where no round is complete.
+    /// Chosen points; `None` if no round is complete and free of gaps.
     pub selection: Option<Selection>,
-    /// The histograms that count.
+    /// Histograms of the chosen points.
     pub histograms: Vec<Histogram<'a>>,
-    /// The minutes of writes before the rounds.
+    /// Minutes of writes before the rounds.
     pub pre_writes: Vec<(&'a Step, &'a Outcome)>,
 }
 
-/// A chosen point's writes and its histogram.
+/// Writes and histogram of a chosen point.
 pub struct Histogram<'a> {
-    /// The point.
+    /// Chosen point.
     pub chosen: Chosen,
-    /// The minutes of its writes.
+    /// Minutes of the writes before the histogram, in the last attempt.
     pub pre_write: Vec<(&'a Step, &'a Outcome)>,
-    /// Its response times; `None` where it is not done, or void.
+    /// Measurement of the histogram run; `None` if it was not run or is void.
     pub measurement: Option<&'a Measurement>,
 }
 
 impl<'a> Results<'a> {
-    /// The results of a record.
+    /// Computes the results from a record.
     pub fn of(dirth: &Dirth, record: &'a Record) -> Self {
         let preconditioning = steps_of(record, PRECONDITIONING);
         let rounds = rounds_of(dirth, record);
@@ -54,7 +54,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// The round that the points come from.
+    /// Returns the round from which the points were chosen.
     pub fn reported(&self) -> Option<&Round> {
         let round = self.selection.as_ref()?.round;
         self.rounds.iter().find(|r| r.round == round)
@@ -65,7 +65,8 @@ fn histogram<'a>(record: &'a Record, chosen: &Chosen) -> Histogram<'a> {
     let measured = last_attempt(record, &chosen.role.histogram_phase());
     let pre_write = last_attempt(record, &chosen.role.pre_write_phase());
     let whole = pre_write.iter().skip(1).all(|(_, outcome)| outcome.gap_before.is_none());
-    // A void attempt leaves its histogram behind while the next one's writes run.
+    // While the writes of an attempt run, the last histogram in the record is still that of the
+    // previous, void attempt.
     let same_attempt = match (pre_write.last(), measured.last()) {
         (Some((writes, _)), Some((step, _))) => {
             attempt_of(&writes.place.phase) == attempt_of(&step.place.phase)
@@ -102,7 +103,7 @@ fn rounds_of(dirth: &Dirth, record: &Record) -> Vec<Round> {
     rounds
 }
 
-/// IOPS of minutes against their number.
+/// Returns the end of each step, in minutes since the first one began, and its IOPS.
 pub fn minutes(steps: &[(&Step, &Outcome)]) -> Vec<(f64, Option<f64>)> {
     let mut time = Nanos::ZERO;
     steps

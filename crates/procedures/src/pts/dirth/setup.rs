@@ -1,4 +1,4 @@
-//! The DIRTH test as it is set up: its workload, its matrix of demands, its loads.
+//! Setup of the DIRTH test: its workload, its demand matrix and its loads.
 
 use super::matrix::{self, Matrix};
 use super::points::{Chosen, Role};
@@ -15,11 +15,11 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};
 
-/// The phase of the workload-dependent preconditioning.
+/// Phase of the workload-dependent preconditioning.
 pub const PRECONDITIONING: &str = "preconditioning";
-/// The phase of the writes before each round's matrix.
+/// Phase of the writes before the matrix in each round.
 pub const PRE_WRITE: &str = "pre-write";
-/// The phase of the matrix.
+/// Phase of the matrix.
 pub const DEMAND: &str = "demand";
 
 const WORKLOAD: Parameter = Parameter {
@@ -83,7 +83,7 @@ const HISTOGRAM_TIME: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of `dirth`.
+/// Parameters of `dirth`.
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD,
     MIX_JESD219,
@@ -99,7 +99,7 @@ pub const PARAMETERS: &[Parameter] = &[
     HISTOGRAM_TIME,
 ];
 
-/// The parameters of `composite-dirth`.
+/// Parameters of `composite-dirth`.
 pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     MIX_JESD219,
     ZONE_SHIFT,
@@ -113,7 +113,7 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     HISTOGRAM_TIME,
 ];
 
-/// The DIRTH test, ready to be conducted on a device of known geometry.
+/// The DIRTH test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Dirth {
     pub(super) ground: Ground,
@@ -129,12 +129,18 @@ pub struct Dirth {
 }
 
 impl Dirth {
-    /// DIRTH of the workload that the settings name.
+    /// Creates DIRTH of the workload that the settings name.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
         Dirth::of(Some(&WORKLOAD), ground)
     }
 
-    /// DIRTH of the JESD219 composite.
+    /// Creates DIRTH of the JESD219 composite.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn composite(ground: Ground) -> Result<Self, Unsuitable> {
         Dirth::of(None, ground)
     }
@@ -176,7 +182,7 @@ impl Dirth {
         })
     }
 
-    /// One step of the matrix.
+    /// Returns one step of the matrix.
     pub(super) fn demand_step(&self, round: u32, point: u32, demand: Demand) -> Step {
         let label = format!("{} {demand}", self.workload);
         let place = Place::new(DEMAND, round, point, label);
@@ -218,7 +224,7 @@ impl Dirth {
     }
 }
 
-/// Refuses settings that this test has no use for.
+/// Returns an error for settings that this test does not support.
 fn check(settings: &Settings) -> Result<(), Unsuitable> {
     if settings.threads.is_some() || settings.depth.is_some() {
         return Err(Unsuitable(format!(
@@ -237,7 +243,7 @@ fn check(settings: &Settings) -> Result<(), Unsuitable> {
     }
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     let is_first_minute = step.place.point == 1;

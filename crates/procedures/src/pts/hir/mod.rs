@@ -1,14 +1,14 @@
-//! The HIR test (Host Idle Recovery): what a saturated drive gains from pauses
-//! of the host (PTS 2.0.x; PTS-E 1.1).
+//! The HIR test (Host Idle Recovery): how much a saturated drive recovers while the
+//! host is idle (PTS 2.0.x; PTS-E 1.1).
 //!
 //! Purge, no workload-independent preconditioning; RND 4K W until measured
-//! minutes with writes between them are steady; then for idle times of 5, 10, 15,
-//! 25 and 50 s, in this order: 360 times 5 s of RND 4K W and the idle time, and
-//! after them 1800 s of RND 4K W without a pause, to come back to where it was.
-//! IOPS are those of the 5 s of access alone; time is wall time.
+//! minutes with writes between them are steady. Then, for idle times of 5, 10, 15,
+//! 25 and 50 s, in this order: 360 times 5 s of RND 4K W and the idle time, followed
+//! by 1800 s of RND 4K W without a pause, to return the drive to its saturated state.
+//! IOPS are those of the 5 s accesses only; time is wall time.
 //!
-//! A gap in the preconditioning begins its window anew; a gap in the wait states
-//! begins the test anew with the purge.
+//! After a gap in the preconditioning, its window restarts. After a gap in the wait
+//! states or the baselines that follow them, the test restarts with the purge.
 
 mod exhibits;
 mod results;
@@ -21,8 +21,8 @@ use results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
 
 impl Hir {
-    /// From the purge to the last baseline; `true` where the wait states ran in
-    /// one piece.
+    /// Runs the test from the purge to the last baseline; returns true if there was no gap in
+    /// wait states and baselines.
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         bench.purge()?;
         self.load(attempt).conduct(bench)?;
@@ -38,7 +38,8 @@ impl Hir {
         Ok(true)
     }
 
-    /// Accesses with the same idle time after each; `false` at the first gap.
+    /// Runs the accesses of a wait state with the idle time after each; returns false at the first
+    /// gap.
     fn wait_state(&self, bench: &mut dyn Bench, idle: Nanos, attempt: u32) -> Result<bool, Halt> {
         for access in 1..=self.accesses {
             let outcome = bench.apply(&self.access(idle, attempt, access))?;

@@ -1,23 +1,23 @@
-//! Accesses of the wait states and their baselines by wall time.
+//! Results of HIR: accesses of the wait states and their baselines by wall time.
 
 use super::setup::{Hir, PRECONDITIONING, baseline_phase, wait_phase};
 use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
 use crate::ground::secondary::Secondary;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
-/// Everything that the exhibits are made of.
+/// Results of HIR, from which its tables and plots are made.
 pub struct Results<'a> {
-    /// The minutes of the preconditioning.
+    /// Minutes of the preconditioning.
     pub preconditioning: Vec<(&'a Step, &'a Outcome)>,
-    /// The verdict on its measured minutes.
+    /// Verdict on the measured minutes of the preconditioning.
     pub verdict: Verdict,
-    /// One per idle time, in order.
+    /// Wait states, one per idle time, in order.
     pub waits: Vec<Wait<'a>>,
 }
 
-/// A wait state and the accesses without a pause that follow it.
+/// A wait state and its baseline, the accesses without a pause that follow it.
 pub struct Wait<'a> {
-    /// The idle time.
+    /// Idle time after each access.
     pub idle: Nanos,
     /// Accesses with the idle time between them.
     pub accesses: Accesses<'a>,
@@ -25,17 +25,17 @@ pub struct Wait<'a> {
     pub baseline: Accesses<'a>,
 }
 
-/// A row of accesses.
+/// A series of accesses.
 pub struct Accesses<'a> {
-    /// Their steps.
+    /// Steps, one per access.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
-    /// Wall time since the first wait state began, at each one's beginning, in
-    /// minutes, and its IOPS.
+    /// Start of each access, in minutes of wall time since the first wait state began, and its
+    /// IOPS.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
 impl<'a> Results<'a> {
-    /// The results of a record: those of the last attempt.
+    /// Computes the results of the last attempt in a record.
     pub fn of(hir: &Hir, record: &'a Record) -> Self {
         let current = current_attempt(record);
         let of_phase = |base: &str| -> Vec<(&'a Step, &'a Outcome)> {
@@ -61,7 +61,8 @@ impl<'a> Results<'a> {
         Results { verdict: hir.preconditioning.verdict(&preconditioning), preconditioning, waits }
     }
 
-    /// IOPS before the first pause: the mean of the steady window.
+    /// Returns the IOPS before the first pause: the mean of the judged window; `None` if there is
+    /// no window.
     pub fn saturated(&self) -> Option<f64> {
         self.verdict.tracks.first().map(|track| track.average)
     }
@@ -79,30 +80,30 @@ impl<'a> Accesses<'a> {
         Accesses { steps, points }
     }
 
-    /// I/Os through the time of the accesses alone.
+    /// Returns the IOPS over the time of the accesses, without the idle times.
     pub fn iops(&self) -> Option<f64> {
         let time: f64 = self.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
         (time > 0.0).then(|| self.tally().ios as f64 / time)
     }
 
-    /// All their I/Os.
+    /// Returns the tally of all I/Os.
     pub fn tally(&self) -> Tally {
         let mut sum = Tally::default();
         self.measurements().for_each(|m| sum.merge(&m.total()));
         sum
     }
 
-    /// The first access's IOPS.
+    /// Returns the IOPS of the first access.
     pub fn first(&self) -> Option<f64> {
         self.points.first().and_then(|point| point.1)
     }
 
-    /// The last access's IOPS.
+    /// Returns the IOPS of the last access.
     pub fn last(&self) -> Option<f64> {
         self.points.last().and_then(|point| point.1)
     }
 
-    /// What was sensed.
+    /// Returns power, temperature and processor use during the accesses.
     pub fn secondary(&self) -> Secondary {
         Secondary::of(&self.measurements().collect::<Vec<_>>())
     }

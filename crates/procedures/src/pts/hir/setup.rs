@@ -1,4 +1,4 @@
-//! The HIR test as it is set up: its idle times, its loads.
+//! Setup of the HIR test: its idle times and its loads.
 
 use crate::ground::Ground;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
@@ -14,7 +14,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::{Bytes, Demand, Nanos, Place, Record, Settings, Step};
 
-/// The phase of the writes until steady state.
+/// Phase of the writes until steady state.
 pub const PRECONDITIONING: &str = "preconditioning";
 
 const PATTERN: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
@@ -49,11 +49,11 @@ pub(super) const ACCESSES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of `hir`.
+/// Parameters of `hir`.
 pub const PARAMETERS: &[Parameter] =
     &[IDLE_TIMES, ACCESS_TIME, ACCESSES, BETWEEN_TIME, MEASURED_LAST, LEAST_FILLS, ALIGNMENT];
 
-/// The HIR test, ready to be conducted on a device of known geometry.
+/// The HIR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Hir {
     pub(super) ground: Ground,
@@ -66,7 +66,10 @@ pub struct Hir {
 }
 
 impl Hir {
-    /// The test on a ground.
+    /// Creates the test.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
         let settings = &ground.settings;
         check(settings)?;
@@ -106,7 +109,8 @@ impl Hir {
         self.ground.step(place, &self.workload, self.demand, self.access_time)
     }
 
-    /// The same access time without idling, in one load cut into as many values.
+    /// Returns the baseline of a wait state: the same total access time as one load without
+    /// pauses, recorded in as many steps.
     pub(super) fn baseline(&self, idle: Nanos, attempt: u32) -> Stretch {
         let phase = attempt_phase(&baseline_phase(idle), attempt);
         let time = Nanos(self.access_time.0.saturating_mul(u64::from(self.accesses)));
@@ -142,17 +146,18 @@ impl Hir {
     }
 }
 
-/// The phase of the accesses with this idle time: `wait-5s`.
+/// Returns the phase of the accesses with this idle time, such as `wait-5s`.
 pub fn wait_phase(idle: Nanos) -> String {
     format!("wait-{}s", idle.as_secs_f64())
 }
 
-/// The phase of the accesses without a pause that follow it.
+/// Returns the phase of the accesses without a pause that follow the wait state with this idle
+/// time.
 pub fn baseline_phase(idle: Nanos) -> String {
     format!("baseline-{}s", idle.as_secs_f64())
 }
 
-/// `5,10,15`: seconds, or times with a unit.
+/// Parses idle times such as `5,10,15`: seconds, or times with a unit.
 fn idle_times(text: &str) -> Option<Vec<Nanos>> {
     let possible = Nanos::from_millis(1)..=Nanos::from_secs(86_400);
     let times: Option<Vec<Nanos>> = text
@@ -160,12 +165,12 @@ fn idle_times(text: &str) -> Option<Vec<Nanos>> {
         .map(|time| time.trim().parse::<Nanos>().ok().filter(|t| possible.contains(t)))
         .collect();
     let times = times?;
-    // The journal tells wait states apart by their idle time.
+    // The idle time is part of the phase, which identifies a wait state in the journal.
     let all_differ = (1..times.len()).all(|n| !times[..n].contains(&times[n]));
     all_differ.then_some(times)
 }
 
-/// Refuses an ending that this test does not have.
+/// Returns an error if this test cannot end by the chosen steady-state method.
 fn check(settings: &Settings) -> Result<(), Unsuitable> {
     match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
@@ -176,7 +181,7 @@ fn check(settings: &Settings) -> Result<(), Unsuitable> {
     }
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match is_attempt_of(&step.place.phase, PRECONDITIONING) {
         true => between::gap_effect(step),

@@ -1,11 +1,11 @@
 //! The IOPS test: 7 read/write mixes x 8 block sizes, random, in steady state
 //! (PTS 2.0.2 p. 26; PTS-E 1.1 p. 30).
 //!
-//! Purge; write twice the user capacity sequentially; then rounds of 56
-//! one-minute steps, mixes outside, block sizes inside, in the mandatory order,
-//! until the tracking variables are steady in one common window of five rounds.
-//! An interruption inside a round voids the round; the window begins anew after
-//! every interruption.
+//! Purge; write twice the user capacity sequentially; then run rounds of 56
+//! one-minute steps, an outer loop over the mixes and an inner loop over the block
+//! sizes, in the mandatory order, until the tracking variables are steady in one
+//! common window of five rounds. An interruption inside a round voids the round;
+//! the window restarts after every interruption.
 
 mod exhibits;
 mod setup;

@@ -1,4 +1,4 @@
-//! The IOPS test as it is set up: its matrix, its tracking variables.
+//! Setup of the IOPS test: its matrix and its tracking variables.
 
 use crate::exhibits::disclosure;
 use crate::ground::Ground;
@@ -12,10 +12,10 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Profile};
 
-/// The outer loop: percent of reads, in the mandatory order.
+/// Outer loop: percent of reads, in the mandatory order.
 const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
 
-/// The inner loop, in the mandatory order.
+/// Inner loop: block sizes, in the mandatory order.
 const SIZES: [Bytes; 8] = [
     Bytes::kib(1024),
     Bytes::kib(128),
@@ -27,24 +27,24 @@ const SIZES: [Bytes; 8] = [
     Bytes(512),
 ];
 
-/// The matrix of profile `quick`: our choice, holding the tracking variables.
+/// Mixes of profile `quick`: our choice, including the tracking variables.
 const QUICK_MIXES: [u8; 3] = [100, 65, 0];
-/// Its block sizes.
+/// Block sizes of profile `quick`: our choice, including the tracking variables.
 const QUICK_SIZES: [Bytes; 3] = [Bytes::kib(1024), Bytes::kib(64), Bytes::kib(4)];
 
-/// The tracking variable of PTS 1.1 and TKperf, and the first of PTS 2.0.x ...
+/// Tracking variable of PTS 1.1 and TKperf, and the first one of PTS 2.0.x.
 pub(super) const TRACKED_4K: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
-/// ... which adds two more, steady in the same window (tutorial; PTS 2.0.2).
+/// Tracking variables of PTS 2.0.x, which must be steady in the same window (tutorial; PTS 2.0.2).
 const TRACKED_20: [AccessPattern; 3] = [
     TRACKED_4K,
     AccessPattern::random(Bytes::kib(64), 65),
     AccessPattern::random(Bytes::kib(1024), 100),
 ];
 
-/// The parameters of the IOPS test.
+/// Parameters of the IOPS test.
 pub const PARAMETERS: &[Parameter] = &[ALIGNMENT];
 
-/// The IOPS test, ready to be conducted on its ground.
+/// The IOPS test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Iops {
     pub(super) ground: Ground,

@@ -236,7 +236,7 @@ fn rounds_that_are_all_void_leave_dashes() {
     assert!(!text.contains("number"), "{text}");
 }
 
-/// What the PTS requires it requires by its own method.
+/// The form names the PTS only for the method of the PTS.
 #[test]
 fn a_lesser_profile_says_so_and_does_not_name_the_pts() {
     for profile in [Profile::Quick, Profile::Tkperf] {

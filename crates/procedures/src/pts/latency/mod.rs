@@ -3,8 +3,8 @@
 //! whose every response time goes into a histogram (SNIA tutorial, "LAT"; public
 //! implementations of PTS-E 1.1 and 2.0).
 //!
-//! An interruption inside a round voids the round; the window begins anew after
-//! every interruption. The histogram run is one piece: it begins anew.
+//! An interruption inside a round voids the round; the window restarts after every
+//! interruption. The histogram run is a single step, which restarts as a whole.
 
 mod exhibits;
 mod setup;
@@ -21,8 +21,8 @@ impl Procedure for Latency {
         bench.purge()?;
         precondition(bench, &self.ground)?;
         let steady = self.mixed_loop.conduct(bench, &self.ground)?;
-        // Without steady state the rounds may be gone on with, and no histogram
-        // stands between them.
+        // Without steady state, the rounds may be resumed, and a histogram run must not lie
+        // between them.
         if let Some(time) = self.histogram_time.filter(|_| steady) {
             bench.apply(&self.histogram_step(time))?;
         }

@@ -1,5 +1,4 @@
-//! The latency test as it is set up: its matrix, its tracking variable, its
-//! histogram run.
+//! Setup of the latency test: its matrix, its tracking variable and its histogram run.
 
 use crate::exhibits::disclosure;
 use crate::ground::Ground;
@@ -13,23 +12,23 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Measurement, Nanos, Place, Profile, Step};
 
-/// The outer loop: percent of reads, in the mandatory order.
+/// Outer loop: percent of reads, in the mandatory order.
 pub(super) const MIXES: [u8; 3] = [100, 65, 0];
 
-/// The inner loop, in the mandatory order.
+/// Inner loop: block sizes, in the mandatory order.
 const SIZES: [Bytes; 3] = [Bytes::kib(8), Bytes::kib(4), Bytes(512)];
 
-/// One outstanding I/O: what the test is about.
+/// Demand of the test: one outstanding I/O.
 pub(super) const DEMAND: Demand = Demand::new(1, 1);
 
-/// The tracking variable: average response time of random 4 KiB writes; the
-/// histogram run applies the same.
+/// Tracking variable: average response time of random 4 KiB writes. The histogram run applies the
+/// same pattern.
 pub(super) const TRACKED: AccessPattern = AccessPattern::random(Bytes::kib(4), 0);
 
-/// The phase of the histogram run.
+/// Phase of the histogram run.
 pub(super) const HISTOGRAM: &str = "histogram";
 
-/// Length of the histogram run.
+/// Parameter `histogram-time`.
 pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     name: "histogram-time",
     default: "20min",
@@ -42,15 +41,15 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of the latency test.
+/// Parameters of the latency test.
 pub const PARAMETERS: &[Parameter] = &[HISTOGRAM_TIME, ALIGNMENT];
 
-/// The latency test, ready to be conducted on its ground.
+/// The latency test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Latency {
     pub(super) ground: Ground,
     pub(super) demand: Demand,
-    /// `None` where the profile has no histogram run.
+    /// Length of the histogram run; `None` if the profile has none.
     pub(super) histogram_time: Option<Nanos>,
     pub(super) sizes: Vec<Bytes>,
     left_out: Vec<Bytes>,
@@ -109,22 +108,22 @@ impl Ranged for Latency {
                 writes twice the capacity once (not once per thread); the response times of a mix \
                 are those of its I/Os (not a mean weighted by the mix); a failed purge is \
                 reported.",
-            // No demand is recommended: another is a departure from the test, and
-            // the exhibits say so.
+            // No recommended demand: any other is a deviation from the test, which the exhibits
+            // report.
             ..self.ground.choices()
         }
     }
 }
 
 impl Latency {
-    /// The histogram run: one step, so that its response times are of one piece.
+    /// Returns the histogram run: a single step, so that its response times are uninterrupted.
     pub(super) fn histogram_step(&self, time: Nanos) -> Step {
         let place = Place::new(HISTOGRAM, 0, 1, TRACKED.to_string());
         self.ground.step(place, &TRACKED, self.demand, time)
     }
 }
 
-/// PTS 1.1 and TKperf end with the rounds.
+/// Returns true if the profile has a histogram run. PTS 1.1 and TKperf end with the rounds.
 fn has_histogram(profile: Profile) -> bool {
     matches!(profile, Profile::Pts20 | Profile::Quick)
 }
@@ -136,9 +135,9 @@ fn gap_effect(step: &Step) -> &'static str {
     disclosure::loop_gap_effect(step)
 }
 
-/// Average response time in milliseconds. Where no response time was kept at
-/// all, as in a rehearsal, it is the time per I/O, which with one outstanding
-/// I/O is the same but for the host's own time.
+/// Returns the average response time in milliseconds. If no response times were recorded, as in a
+/// rehearsal, it returns the elapsed time per I/O, which with one outstanding I/O differs only by
+/// the host's own time.
 pub(super) fn average_response(measurement: &Measurement) -> Option<f64> {
     let total = measurement.total();
     if total.response_sum == Nanos::ZERO {

@@ -1,11 +1,9 @@
-//! A test of PTS-C 1.x: once for each active range and each amount of it that is
-//! touched. The amount is in equal segments at random places of the range, no two
-//! of them touching (SNIA web pages on PTS terms; the ranges and amounts are those
-//! of a public implementation of PTS-C 1.1).
+//! A test of PTS-C 1.x: it runs once for each active range and each amount of it. The amount
+//! consists of equal segments at random places in the range; no two segments adjoin (SNIA web
+//! pages on PTS terms; the ranges and amounts are those of a public implementation of PTS-C 1.1).
 //!
-//! Each combination is a part of the run (see `parts`), with a purge, a
-//! preconditioning and a seed of its own. Preconditioning writes the whole active
-//! range; the test touches the segments only.
+//! Each combination is a part of the run (see `parts`), with its own purge, preconditioning and
+//! seed. Preconditioning writes the whole active range; the test accesses only the segments.
 
 use super::method;
 use crate::exhibits::disclosure::{self, Form};
@@ -28,23 +26,23 @@ use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Findings, Halt, Place, Procedure, Record, Settings, Verdict,
 };
 
-/// A test that can be run on one of several active ranges.
+/// A test that can run on one of several active ranges.
 pub trait Ranged: Procedure + Clone + Sized {
-    /// The test on a ground.
+    /// Creates the test.
     ///
     /// # Errors
-    /// Where the device or the settings do not allow it.
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     fn on(ground: Ground) -> Result<Self, Unsuitable>;
 
-    /// What was chosen for it.
+    /// Returns the choices that the report discloses.
     fn choices(&self) -> Choices<'_>;
 }
 
-/// A test as it is on offer: once, or for each combination where the document
-/// asks for several.
+/// Creates a test that runs once, or once for each combination if profile and class ask for
+/// scattered active ranges.
 ///
 /// # Errors
-/// Where the device or the settings do not allow it.
+/// Returns [`Unsuitable`] if the device or the settings do not permit the test.
 pub fn offered<T: Ranged + 'static>(
     title: &'static str,
     asked: &Asked<'_>,
@@ -63,17 +61,17 @@ struct Combination {
 }
 
 impl Combination {
-    /// What stands before the names of its phases: `ar75-8GiB`.
+    /// Returns the prefix of the phases, such as `ar75-8GiB`.
     fn name(&self) -> String {
         format!("ar{}-{}", self.percent, self.scatter.amount.binary().replace(' ', ""))
     }
-    /// `AR75 8 GiB`.
+    /// Returns the title, such as `AR75 8 GiB`.
     fn title(&self) -> String {
         format!("AR{} {}", self.percent, self.scatter.amount.binary())
     }
 }
 
-/// Each amount once, in the order in which they are given.
+/// Parses the amounts, in the given order. A repeated amount is an error.
 fn amounts(settings: &Settings) -> Result<Vec<Bytes>, Unsuitable> {
     AMOUNT.parse(settings, |text| {
         let mut amounts: Vec<Bytes> = Vec::new();
@@ -89,7 +87,7 @@ fn segments(settings: &Settings) -> Result<u32, Unsuitable> {
     SEGMENTS.parse(settings, |text| text.parse().ok().filter(|count: &u32| *count > 0))
 }
 
-/// The ranges outside, the amounts inside.
+/// Returns all combinations: an outer loop over the ranges, an inner one over the amounts.
 fn combinations(settings: &Settings) -> Result<Vec<Combination>, Unsuitable> {
     let (amounts, segments) = (amounts(settings)?, segments(settings)?);
     let percents = settings.active_range_percent.map_or(RANGES.to_vec(), |percent| vec![percent]);
@@ -109,9 +107,9 @@ struct Scattered<T> {
     settings: Settings,
     combinations: Vec<Combination>,
     parts: Vec<Part>,
-    /// What each part covers.
+    /// Accessed part of the capacity, one per part of the run.
     covered: Vec<Covered>,
-    /// The first part's test: its choices hold for all but for what is covered.
+    /// Test of the first part; its choices apply to all parts, except for the accessed range.
     first: T,
 }
 
@@ -141,7 +139,7 @@ impl<T: Ranged + 'static> Scattered<T> {
     }
 }
 
-/// What profile and class ask for on this combination.
+/// Returns the method of profile and class for this combination.
 fn by_method(settings: &Settings, combination: &Combination) -> Method {
     Method {
         active_range_percent: combination.percent,
@@ -150,7 +148,7 @@ fn by_method(settings: &Settings, combination: &Combination) -> Method {
     }
 }
 
-/// A part draws from a seed of its own.
+/// Returns the settings of a part, with its own seed.
 fn part_settings(settings: &Settings, name: &str) -> Settings {
     Settings { seed: Place::new(name, 0, 0, "").seed(settings.seed), ..settings.clone() }
 }
@@ -193,8 +191,8 @@ impl<T: Ranged + 'static> Scattered<T> {
         ]
     }
 
-    /// One verdict for all combinations: steady where every one of them is, each
-    /// variable in its own window. The window is named where it is common to all.
+    /// Returns one verdict for all combinations: steady if all are steady, each variable in its
+    /// own window. Its window is `None` unless all combinations have the same one.
     fn verdict(&self, studied: &[Studied<'_>]) -> Option<Verdict> {
         let verdicts = || studied.iter().filter_map(verdict);
         let first = verdicts().next()?;
@@ -270,7 +268,7 @@ impl<T: Ranged + 'static> Scattered<T> {
         )
     }
 
-    /// What each combination touches.
+    /// Returns the table of the active range and segments of each combination.
     fn layout_table(&self) -> Table {
         let rows = self.combinations.iter().zip(&self.covered).zip(&self.parts).filter_map(
             |((combination, covered), part)| {
@@ -317,7 +315,7 @@ impl<T: Ranged + 'static> Scattered<T> {
     }
 }
 
-/// What was chosen otherwise than the document has it.
+/// Returns a caveat for each choice that deviates from the document.
 fn deviations(settings: &Settings) -> Vec<Caveat> {
     let deviation = |id: &str, text: String, remedy: String| {
         Caveat::new(CaveatKind::Deviation, id, text, remedy)
@@ -340,13 +338,13 @@ fn deviations(settings: &Settings) -> Vec<Caveat> {
     range.into_iter().chain(changed).collect()
 }
 
-/// The window of each part.
+/// Returns the windows of all parts as text.
 fn windows(studied: &[Studied<'_>]) -> String {
     let window = |part: &Studied<'_>| verdict(part).map_or("–".to_owned(), disclosure::window_text);
     studied.iter().map(window).collect::<Vec<_>>().join(", ")
 }
 
-/// The tracking variables' averages in each combination's window.
+/// Returns the table of the tracking variables' averages in the window of each combination.
 fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table {
     let column = |track: &TrackVerdict| format!("{}, {}", track.name, track.unit);
     let columns = each_once(studied.iter().flat_map(tracks).map(column));
@@ -370,7 +368,7 @@ fn tracked_table(combinations: &[Combination], studied: &[Studied<'_>]) -> Table
     .rows(rows)
 }
 
-/// The first table of every part's summary in one, row by row.
+/// Merges the first summary table of all parts into one, row by row; `None` if there is none.
 fn side_by_side(combinations: &[Combination], studied: &[Studied<'_>]) -> Option<Table> {
     let first = studied.iter().find_map(first_table)?;
     let of_row = |row: &Row| {

@@ -5,7 +5,7 @@
 //! Each block size has its own purge and its own preconditioning at that size,
 //! then rounds of two one-minute steps, all reads and all writes, until the
 //! writes' MB/s are steady. An interruption between the two steps voids the
-//! round; the window begins anew after every interruption.
+//! round; the window restarts after every interruption.
 
 mod exhibits;
 mod setup;

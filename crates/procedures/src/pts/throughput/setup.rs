@@ -1,4 +1,4 @@
-//! The throughput test as it is set up: its block sizes, one loop each.
+//! Setup of the throughput test: its block sizes, each with its own loop.
 
 use crate::exhibits::disclosure;
 use crate::ground::Ground;
@@ -12,27 +12,27 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Class, Demand, Measurement, Profile, Settings};
 
-/// The block sizes, in the order in which the public implementations of PTS 1.1
-/// and 2.0 run them.
+/// Block sizes, in the order in which the public implementations of PTS 1.1 and 2.0 run them.
 const SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(128)];
 
-/// PTS-C 1.x has one (SNIA web pages on PTS terms).
+/// Block size of PTS-C 1.x (SNIA web pages on PTS terms).
 const SIZES_CLIENT_1: [Bytes; 1] = [Bytes::kib(1024)];
 
-/// TKperf's sizes in its order (TKperf 2.x reports, "Throughput").
+/// Block sizes of TKperf, in its order (TKperf 2.x reports, "Throughput").
 const SIZES_TKPERF: [Bytes; 5] =
     [Bytes::kib(1024), Bytes::kib(64), Bytes::kib(8), Bytes::kib(4), Bytes(512)];
 
-/// The mixes of a round: percent of reads, in the mandatory order.
+/// Mixes of a round in percent of reads, in the mandatory order.
 const MIXES: [u8; 2] = [100, 0];
 
-/// T1Q32 for sequential tests of both classes (SNIA tutorial, "Test Settings").
+/// Demand of sequential tests in both classes: T1Q32 (SNIA tutorial, "Test Settings").
 const DEMAND: Demand = Demand::new(1, 32);
 
-/// TKperf's default.
+/// Default demand of TKperf.
 const DEMAND_TKPERF: Demand = Demand::new(1, 1);
 
-/// Whether profile `tkperf` writes the drive before each block size.
+/// Parameter `precondition` of profile `tkperf`: whether to write the drive before each block
+/// size.
 pub const PRECONDITION: Parameter = Parameter {
     name: "precondition",
     default: "no",
@@ -42,14 +42,14 @@ pub const PRECONDITION: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of the throughput test in profile `tkperf`; others have none.
+/// Parameters of the throughput test in profile `tkperf`; it has none in other profiles.
 pub const PARAMETERS_TKPERF: &[Parameter] = &[PRECONDITION];
 
-/// One block size: its preconditioning and its loop.
+/// A block size with its preconditioning and its loop.
 #[derive(Debug, Clone)]
 pub(super) struct SizeLoop {
     pub size: Bytes,
-    /// The phase of its preconditioning.
+    /// Phase of the preconditioning.
     pub wipc_phase: String,
     pub mixed_loop: MixedLoop,
 }
@@ -63,7 +63,7 @@ impl SizeLoop {
     }
 }
 
-/// The throughput test, ready to be conducted on its ground.
+/// The throughput test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Throughput {
     pub(super) ground: Ground,
@@ -115,12 +115,12 @@ impl Ranged for Throughput {
 }
 
 impl Throughput {
-    /// Whether the drive is written after each purge.
+    /// Returns true if the drive is preconditioned after each purge.
     pub(super) fn preconditions(&self) -> bool {
         self.preconditions
     }
-    /// What is written then: of the size under test; in profile tkperf, whose smallest size
-    /// would take days, always of the standard's.
+    /// Returns the pattern of the preconditioning: the block size under test, except in profile
+    /// tkperf, whose smallest size would take days; it uses the standard's pattern.
     pub(super) fn wipc_pattern(&self, size: &SizeLoop) -> AccessPattern {
         match self.ground.settings.profile {
             Profile::Tkperf => WIPC_PATTERN,
@@ -129,8 +129,8 @@ impl Throughput {
     }
 }
 
-/// TKperf has no workload-independent preconditioning before its throughput test unless it
-/// is asked for; all others have it.
+/// Returns true if the test has workload-independent preconditioning: always, except in profile
+/// tkperf, where the user must ask for it.
 fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
     if settings.profile != Profile::Tkperf {
         return Ok(true);
@@ -142,7 +142,7 @@ fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
     })
 }
 
-/// What profile tkperf does otherwise than TKperf.
+/// Returns the text on where profile tkperf deviates from TKperf.
 fn tkperf_text(preconditions: bool) -> &'static str {
     match preconditions {
         true => {

@@ -1,16 +1,14 @@
-//! The WSAT test: one workload written without a pause from the purge on,
-//! minute by minute, until the drive is saturated (PTS 2.0.x; PTS-E 1.1).
+//! The WSAT test: one workload applied without a pause after the purge, recorded minute by
+//! minute, until the drive is saturated (PTS 2.0.x; PTS-E 1.1).
 //!
-//! Purge, no workload-independent preconditioning, one load that runs on. It
-//! ends at the first of: four times the user capacity written, a time limit, or
-//! steady state of measured minutes with writes between them (module
-//! `between`) that began after the drive was filled once (ours). PTS 2.0.x then
-//! records every response time of 20 more minutes.
-//! The composite (JESD219) is one of the workloads; `composite` is WSAT of it.
+//! Purge, no workload-independent preconditioning, one continuous load. It ends at the first of:
+//! four times the user capacity written, a time limit, or steady state of measured minutes with
+//! writes between them (module `between`) in a window that began after the drive was filled once
+//! (our rule). PTS 2.0.x then records every response time of 20 more minutes.
+//! The composite (JESD219) is one of the workloads; procedure `composite` is its WSAT.
 //!
-//! A gap begins the steady-state window anew and the load goes on; a histogram
-//! run with a gap before it is done again, the first one serving as its
-//! pre-write.
+//! After a gap, the steady-state window restarts and the load continues. A histogram run with a
+//! gap before it is repeated; the first one then serves as its pre-write.
 
 mod exhibits;
 mod results;

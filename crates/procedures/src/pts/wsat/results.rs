@@ -1,4 +1,4 @@
-//! A saturation minute by minute, and how it ended.
+//! Results of WSAT: the saturation minute by minute, how it ended, and the histogram run.
 
 use super::setup::{HISTOGRAM, PHASE, Saturation, Wsat};
 use crate::exhibits::response::FIVE_NINES;
@@ -8,75 +8,76 @@ use crate::pts::between::{BetweenRounds, minutes, steps_of};
 use steadfast_domain::step::SHORTFALL_MAX;
 use steadfast_domain::{Bytes, Measurement, Nanos, Outcome, Record, Step, Tally, Verdict};
 
-/// Everything that the exhibits are made of.
+/// Results of WSAT, from which its tables and plots are made.
 pub struct Results<'a> {
-    /// Every minute of the saturation.
+    /// Minutes of the saturation.
     pub minutes: Vec<Minute>,
-    /// Its steps.
+    /// Steps of the saturation.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
-    /// The verdict on the measured minutes, where they are judged.
+    /// Verdict on the measured minutes; `None` if they are not judged.
     pub verdict: Option<Verdict>,
-    /// What ended the saturation.
+    /// Reason why the saturation ended.
     pub end: End,
-    /// The histogram run that counts.
+    /// Valid histogram run; `None` if there is none.
     pub histogram: Option<&'a Measurement>,
 }
 
-/// What ended a saturation.
+/// Reason why a saturation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It is not over.
+    /// It has not ended.
     NotYet,
     /// Five measured minutes met the criteria.
     Steady,
-    /// The bytes were written.
+    /// The byte limit was reached.
     Written,
-    /// The time was over.
+    /// The time limit was reached.
     Time,
-    /// The most rounds or steps were done.
+    /// The maximum number of rounds or steps was reached.
     Count,
 }
 
-/// One minute.
+/// Measured values of one minute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minute {
-    /// The measured cycle, from 1; 0 where minutes are not judged.
+    /// Number of its cycle, from 1; 0 if minutes are not judged.
     pub round: u32,
-    /// Time since the load began, at its end, in minutes.
+    /// End of the minute, in minutes since the load began.
     pub time: f64,
-    /// Written since the purge, at its end, in GB.
+    /// Data written by the load up to the end of the minute, in GB.
     pub written_gb: f64,
-    /// The same as times the user capacity.
+    /// Data written by the load up to the end of the minute, in user capacities.
     pub fills: f64,
     /// Reads and writes per second.
     pub iops: Option<f64>,
-    /// MB (10^6 bytes) per second.
+    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
-    /// Average response time in ms.
+    /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// 99.999 % response time in ms, where ten I/Os lie beyond it.
+    /// 99.999th percentile of the response time in milliseconds; `None` if fewer than ten I/Os lie
+    /// beyond it.
     pub five_nines: Option<f64>,
-    /// Maximum response time in ms.
+    /// Maximum response time in milliseconds.
     pub mrt: Option<f64>,
-    /// Flash bytes written per host byte, where the device tells.
+    /// Flash bytes written per host byte; `None` if the device does not report it.
     pub amplification: Option<f64>,
-    /// The device's temperature at its end, in degrees Celsius.
+    /// Temperature of the device at the end of the minute, in degrees Celsius.
     pub temperature: Option<f64>,
-    /// The run had let go of the device before it.
+    /// True if the run had released the device before this minute.
     pub gap: bool,
 }
 
-/// Several steps as one: rate and response times of all of their I/Os.
+/// Several steps merged into one: rate and response times of all their I/Os.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stretch {
     /// Reads and writes per second of measured time.
     pub iops: Option<f64>,
-    /// Every read and write.
+    /// Tally of all reads and writes.
     pub tally: Tally,
 }
 
 impl Stretch {
-    /// Merges steps; `None` without any.
+    /// Merges steps; `None` without steps.
     fn merged(steps: &[&Measurement]) -> Option<Stretch> {
         let mut tally = Tally::default();
         let mut elapsed = Nanos::ZERO;
@@ -87,14 +88,14 @@ impl Stretch {
         let iops = (elapsed.0 > 0).then(|| tally.ios as f64 / elapsed.as_secs_f64());
         (!steps.is_empty()).then_some(Stretch { iops, tally })
     }
-    /// One measurement as a stretch.
+    /// Converts one measurement.
     pub fn of_measurement(measurement: &Measurement) -> Stretch {
         Stretch { iops: measurement.iops(), tally: measurement.total() }
     }
 }
 
 impl<'a> Results<'a> {
-    /// The results of a record.
+    /// Computes the results from a record.
     pub fn of(wsat: &Wsat, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
         let verdict = wsat.between().map(|between| between.verdict(&steps));
@@ -107,8 +108,8 @@ impl<'a> Results<'a> {
         Results { minutes: minute_by_minute(wsat, &steps), steps, verdict, end, histogram }
     }
 
-    /// Merges the last `count` minutes: every I/O counts once, so a shorter last step has
-    /// the weight of its time. `None` without steps.
+    /// Merges the last `count` minutes. Every I/O counts once, so that a shorter last step has a
+    /// weight in proportion to its time. `None` without steps.
     pub fn last_steps(&self, count: usize) -> Option<Stretch> {
         let measured: Vec<&Measurement> = self
             .steps
@@ -119,8 +120,8 @@ impl<'a> Results<'a> {
         Stretch::merged(&measured[measured.len().saturating_sub(count)..])
     }
 
-    /// Merges the measured minutes of the steady window; `None` where no window is steady,
-    /// or the drive was still fresh in it.
+    /// Merges the measured minutes of the steady window; `None` if no window is steady or the
+    /// verdict has a reservation, such as a drive that was still fresh.
     pub fn steady_window(&self, between: &BetweenRounds) -> Option<Stretch> {
         let verdict = self.verdict.as_ref().filter(|verdict| verdict.steady)?;
         let (first, last) = verdict.window.filter(|_| verdict.reservation.is_none())?;
@@ -135,7 +136,7 @@ impl<'a> Results<'a> {
         Stretch::merged(&measured)
     }
 
-    /// What was sensed over the saturation.
+    /// Returns power, temperature and processor use during the saturation.
     pub fn secondary(&self) -> Secondary {
         let measurements: Vec<&Measurement> =
             self.steps.iter().map(|(_, outcome)| &outcome.measurement).collect();
@@ -157,7 +158,7 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> E
     if until.bytes.is_some_and(|bytes| moved >= bytes.0) {
         return End::Written;
     }
-    // The clock of the load and the sum of its cuts may differ by their edges.
+    // The load's own clock and the sum of its steps may differ at the boundaries of the steps.
     let edges = SHORTFALL_MAX.0 * steps.len() as u64;
     if wsat.time_limit.is_some_and(|limit| time + edges >= limit.0) {
         return End::Time;
@@ -168,7 +169,7 @@ fn end(wsat: &Wsat, steps: &[(&Step, &Outcome)], verdict: Option<&Verdict>) -> E
 fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
     let capacity = wsat.ground.geometry.capacity;
     let (mut time, mut bytes) = (Nanos::ZERO, Bytes(0));
-    // A limit in bytes that is reached at a cut leaves a last step of no length.
+    // If the byte limit is reached exactly at a cut, the last step has no length.
     let steps = steps.iter().filter(|(_, outcome)| outcome.measurement.elapsed.0 > 0);
     steps
         .map(|(step, outcome)| {

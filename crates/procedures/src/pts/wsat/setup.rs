@@ -1,4 +1,4 @@
-//! The WSAT test as it is set up: its workload, how its saturation ends.
+//! Setup of the WSAT test: its workload and the limits of its saturation.
 
 use crate::ground::Ground;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
@@ -17,21 +17,20 @@ use steadfast_domain::settings::{Geometry, SteadyStateMethod};
 use steadfast_domain::stimulus::Until;
 use steadfast_domain::{Bytes, Demand, Nanos, Place, Profile, Record, Settings, Step, Stimulus};
 
-/// The phase of the load that saturates.
+/// Phase of the saturation.
 pub const PHASE: &str = "saturation";
-/// The phase in which every response time is recorded.
+/// Phase in which every response time is recorded.
 pub const HISTOGRAM: &str = "histogram";
 
-/// It ends when the user capacity has been written this often (SNIA tutorial;
-/// PTS-E 1.1 as implemented).
+/// Byte limit of the saturation in user capacities (SNIA tutorial; PTS-E 1.1 as implemented).
 const FILLS: u32 = 4;
-/// Time limit of PTS 2.0.x (public implementations; study notes).
+/// Time limit of PTS 2.0.x: 6 hours (public implementations; study notes).
 const TIME_LIMIT_20: Nanos = Nanos::from_secs(6 * 3600);
-/// Time limit of PTS-E 1.1 (public implementation).
+/// Time limit of PTS-E 1.1: 24 hours (public implementation).
 const TIME_LIMIT_11: Nanos = Nanos::from_secs(24 * 3600);
 /// Time limit of profile quick: our choice.
 const TIME_LIMIT_QUICK: Nanos = Nanos::from_secs(120);
-/// Minutes of TKperf, its reports say: 24 hours.
+/// Length of TKperf's saturation in minutes, according to its reports: 24 hours.
 const TKPERF_MINUTES: u32 = 1440;
 
 const WORKLOAD: Parameter = Parameter {
@@ -58,7 +57,7 @@ const BETWEEN: Parameter = Parameter { applies: is_judged, ..BETWEEN_TIME };
 const MEASURED: Parameter = Parameter { applies: is_judged, ..MEASURED_LAST };
 const FILLS_BEFORE: Parameter = Parameter { applies: is_judged, ..LEAST_FILLS };
 
-/// The parameters of `wsat`.
+/// Parameters of `wsat`.
 pub const PARAMETERS: &[Parameter] = &[
     WORKLOAD,
     MIX_WRITES,
@@ -72,7 +71,7 @@ pub const PARAMETERS: &[Parameter] = &[
     HISTOGRAM_TIME,
 ];
 
-/// The parameters of `composite`.
+/// Parameters of `composite`.
 pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     MIX_WRITES,
     ZONE_SHIFT,
@@ -84,7 +83,7 @@ pub const COMPOSITE_PARAMETERS: &[Parameter] = &[
     HISTOGRAM_TIME,
 ];
 
-/// Whether the saturation is judged: measured minutes with writes between them.
+/// Returns true if the saturation is judged by measured minutes with writes between them.
 fn is_judged(settings: &Settings) -> bool {
     match settings.steady_state {
         SteadyStateMethod::Btw | SteadyStateMethod::Post25 => true,
@@ -95,21 +94,21 @@ fn is_judged(settings: &Settings) -> bool {
     }
 }
 
-/// PTS 1.1 and TKperf end with the saturation.
+/// Returns true if the profile has a histogram run. PTS 1.1 and TKperf end with the saturation.
 fn has_histogram(profile: Profile) -> bool {
     matches!(profile, Profile::Pts20 | Profile::Quick)
 }
 
-/// How the saturation ends.
+/// Load of the saturation, by how it ends.
 #[derive(Debug, Clone)]
 pub(super) enum Saturation {
-    /// Judged: measured minutes with writes between them.
+    /// Ends by measured minutes with writes between them, or a limit.
     Judged(BetweenRounds),
-    /// By time, bytes or minutes alone.
+    /// Ends by time, bytes or minutes only.
     Plain(Stretch),
 }
 
-/// The WSAT test, ready to be conducted on a device of known geometry.
+/// The WSAT test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Wsat {
     pub(super) ground: Ground,
@@ -119,18 +118,23 @@ pub struct Wsat {
     pub(super) saturation: Saturation,
     pub(super) time_limit: Option<Nanos>,
     pub(super) histogram_time: Option<Nanos>,
-    /// Whether everything is written before the saturation, which is no part of
-    /// the method.
+    /// True if the drive is preconditioned before the saturation, which the method does not do.
     pub(super) preconditions: bool,
 }
 
 impl Wsat {
-    /// WSAT of the workload that the settings name.
+    /// Creates WSAT of the workload that the settings name.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
         Wsat::of(Some(&WORKLOAD), ground)
     }
 
-    /// WSAT of the JESD219 composite.
+    /// Creates WSAT of the JESD219 composite.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn composite(ground: Ground) -> Result<Self, Unsuitable> {
         Wsat::of(None, ground)
     }
@@ -189,7 +193,7 @@ impl Wsat {
         }
     }
 
-    /// Whether 20/10 alone may end it, so that not reaching it is a failure.
+    /// Returns true if the user chose `btw` or `post-25`; not reaching 20/10 is then a failure.
     pub(super) fn only_steady(&self) -> bool {
         matches!(
             self.ground.settings.steady_state,
@@ -225,7 +229,7 @@ impl Wsat {
         }
     }
 
-    /// What ends it, in words.
+    /// Returns the text on what ends the saturation.
     pub(super) fn ending_rule(&self) -> String {
         let until = self.stimulus().until;
         let mut limits = Vec::new();
@@ -247,8 +251,8 @@ impl Wsat {
         format!("at the first of: {}", limits.join("; "))
     }
 
-    /// What limits it by bytes, in words that fit the fills that are printed with them: a mix
-    /// ends at bytes of reads and writes, and its writes are only expected.
+    /// Returns the text for the byte limit. A mix ends by the sum of read and written bytes, so
+    /// that its text names the writes as expected.
     pub(super) fn fills_text(&self) -> String {
         let amount = match self.ground.settings.steady_state {
             SteadyStateMethod::Bytes(bytes) => bytes.to_string(),
@@ -263,7 +267,7 @@ impl Wsat {
     }
 }
 
-/// Whether the drive is written before the saturation.
+/// Parses the parameter `precondition`: true if the drive is written before the saturation.
 fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
     PRECONDITION.parse(settings, |text| match text {
         "no" => Some(false),
@@ -272,7 +276,7 @@ fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
     })
 }
 
-/// Whether nothing has been written where a workload that only reads reads.
+/// Returns true if the workload only reads and nothing was written after the purge.
 pub(super) fn reads_nothing_written(
     workload: &Workload,
     settings: &Settings,
@@ -282,8 +286,8 @@ pub(super) fn reads_nothing_written(
     workload.read_percent() == 100 && is_purged && !preconditions
 }
 
-/// Refuses reads of what a purge has emptied: a drive answers them without its
-/// flash.
+/// Returns an error for a workload that reads only purged blocks: a drive answers such reads
+/// without reading its flash.
 fn check_reads(
     workload: &Workload,
     settings: &Settings,
@@ -299,8 +303,8 @@ fn check_reads(
     )))
 }
 
-/// How far the drive must be filled before minutes count; a workload that only
-/// reads fills nothing.
+/// Returns the amount that must be written before a window counts; none for a workload that only
+/// reads.
 fn fill(
     workload: &Workload,
     settings: &Settings,
@@ -318,7 +322,7 @@ fn fill(
     Ok(Fill { before, ..chosen })
 }
 
-/// Bytes at which the load ends by itself; time ends it at a cut.
+/// Returns the load's own limit in bytes. A time limit stops the load at a cut instead.
 fn limits(
     workload: &Workload,
     settings: &Settings,
@@ -326,7 +330,7 @@ fn limits(
 ) -> Result<Until, Unsuitable> {
     let fills = |fills: u32| -> Result<Bytes, Unsuitable> {
         let written = geometry.capacity.0.checked_mul(u64::from(fills)).ok_or_else(|| {
-            Unsuitable(format!("{fills} x {} is more than can be counted", geometry.capacity))
+            Unsuitable(format!("{fills} x {} exceeds the largest byte count", geometry.capacity))
         })?;
         Ok(Bytes(written))
     };
@@ -353,7 +357,7 @@ fn limits(
     }
 }
 
-/// The time after which it is left at a cut.
+/// Returns the time after which the load is stopped at a cut; `None` for no time limit.
 fn time_limit(ground: &Ground) -> Result<Option<Nanos>, Unsuitable> {
     let settings = &ground.settings;
     match settings.steady_state {
@@ -397,7 +401,7 @@ fn saturation(
     Ok(Saturation::Judged(between))
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     if step.place.phase == preconditioning::PHASE {
         return "Preconditioning continued from its last checkpoint.";

@@ -23,7 +23,7 @@ fn set(settings: &mut Settings, name: &str, value: &str) {
     settings.parameters.insert(name.into(), value.into());
 }
 
-/// The steps of the saturation that a drive of these IOPS sees.
+/// Returns the steps of the saturation of a drive with these IOPS.
 fn saturate(wsat: &Wsat, iops: impl FnMut(&Step) -> f64) -> Vec<Step> {
     let mut bench = scripted(iops);
     wsat.conduct(&mut bench).unwrap();
@@ -133,7 +133,7 @@ fn the_user_can_choose_one_end() {
     assert_eq!(ends("btw", 20_480.0), 5 * 31, "bytes do not end it then");
     assert_eq!(ends("post-25", SLOW), 25 * 31);
     let until = |method: &str| test(|s| s.steady_state = method.parse().unwrap()).stimulus().until;
-    // A whole number of 4 KiB that is no less than 1 GB.
+    // 1 GB rounded up to a multiple of 4 KiB.
     assert_eq!(until("bytes:1GB"), Until::bytes(Bytes(1_000_001_536)));
     assert_eq!(until("fills:2"), Until::bytes(Bytes::gib(2)));
 }
@@ -372,7 +372,7 @@ fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     assert_eq!(caveat(&findings, "reads-unwritten").unwrap().kind, CaveatKind::Remark);
 }
 
-/// Every engine may be 2 ms short; a cut of fio is not void where one of ours is not.
+/// A step may be 2 ms short with every engine: a cut by fio is judged like one by our own engines.
 #[test]
 fn a_minute_two_milliseconds_short_counts_and_one_of_three_does_not() {
     let window = |retouch: fn(&Step, &mut steadfast_domain::Measurement)| {
@@ -457,7 +457,7 @@ fn without_a_steady_window_page_one_has_the_histogram_and_nothing_sustained() {
     }
 }
 
-/// 1,600 to 1,300 IOPS for 60 s each and 1,000 for the last 30 s: an own sum.
+/// 1,600 to 1,300 IOPS for 60 s each and 1,000 for the last 30 s, summed by the test.
 #[test]
 fn without_a_histogram_the_last_steps_count_by_their_time_and_are_called_not_steady() {
     let wsat = test(|s| {
@@ -491,7 +491,7 @@ fn a_steady_window_is_sustained_unless_the_drive_was_still_fresh() {
     assert_eq!(figure(&fresh, "after-iops"), Some(80.0));
 }
 
-/// The writes of a mix are expected, not counted on: 3.9 fills are no "4 x written".
+/// The writes of a mix are only expected: 3.9 fills are not reported as "4 x written".
 #[test]
 fn a_mix_that_ends_by_bytes_does_not_say_that_it_wrote_them() {
     let wsat = test(|s| {

@@ -1,5 +1,5 @@
-//! The XSR test (Cross Stimulus Recovery): how a drive answers sequential writes
-//! of large blocks before and after hours of small random writes (PTS 2.0.x).
+//! The XSR test (Cross Stimulus Recovery): throughput of large sequential writes
+//! before and after hours of small random writes (PTS 2.0.x).
 //!
 //! Purge, then three segments without a pause: SEQ 1024K W for 8 hours, RND 8K W
 //! for 6, SEQ 1024K W for 8. There is no other preconditioning and no steady
@@ -7,7 +7,7 @@
 //! segment that reaches the first segment's average throughput (public
 //! implementation; the standard's definition could not be checked).
 //!
-//! A gap anywhere in the segments begins the test anew with the purge.
+//! After a gap anywhere in the segments, the test restarts with the purge.
 
 mod exhibits;
 mod results;
@@ -20,12 +20,12 @@ use results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Xsr {
-    /// Purges and runs the three segments; `true` where they ran in one piece.
+    /// Purges and runs the three segments; returns true if there was no gap in them.
     fn attempt(&self, bench: &mut dyn Bench, attempt: u32) -> Result<bool, Halt> {
         bench.purge()?;
         for (index, segment) in self.segments.iter().enumerate() {
             let pieces = self.load(segment, attempt).conduct(bench)?;
-            // Between the purge and the first write nothing was written yet.
+            // A gap before the first write does no harm: nothing was written yet.
             if pieces.gap_inside || (index > 0 && pieces.gap_before) {
                 return Ok(false);
             }

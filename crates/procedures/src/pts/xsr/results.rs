@@ -1,4 +1,4 @@
-//! The three segments minute by minute, and when the last one recovered.
+//! Results of XSR: the three segments minute by minute, and when the last one recovered.
 
 use super::setup::{Segment, Xsr};
 use crate::ground::attempts::{attempt_of, current_attempt, last_attempt};
@@ -7,62 +7,63 @@ use crate::pts::between::minutes;
 use steadfast_domain::step::is_whole;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
 
-/// Minutes over which the end of a segment is averaged: our choice.
+/// Number of minutes in the average over the end of a segment: our choice.
 const END_MINUTES: usize = 5;
 
-/// Percent of the first segment's average that a drive reaches before it oscillates around
-/// that average: about half of the first segment's own steps are below it. Ours.
+/// Level of near recovery, in percent of the first segment's average: our choice. A recovered
+/// drive oscillates around the average, and about half of the first segment's own steps are below
+/// it.
 pub const NEARLY: u8 = 95;
 
-/// Everything that the exhibits are made of.
+/// Results of XSR, from which its tables and plots are made.
 pub struct Results<'a> {
-    /// One per segment, in order.
+    /// Results of the segments, in order.
     pub segments: Vec<SegmentResult<'a>>,
-    /// When the last segment recovered.
+    /// Time at which the last segment reached the recovery level.
     pub recovery: Recovery,
-    /// When it reached [`NEARLY`] of what counts as recovered.
+    /// Time at which the last segment reached [`NEARLY`] percent of the first one's average.
     pub nearly: Recovery,
-    /// When it came into the range of the first segment's own steps.
+    /// Time at which the last segment reached the slowest whole step of the first one.
     pub within_range: Recovery,
 }
 
-/// Whether and when the last segment reached the first one's throughput.
+/// Time at which the last segment reached a level of throughput.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Recovery {
-    /// The last segment is not measured.
+    /// The last segment was not measured, or there is no level to compare with.
     NotMeasured,
-    /// It never did while it ran.
+    /// The last segment did not reach the level while it ran.
     NotYet,
-    /// In this minute of the segment, the first being 1 (in units of a minute,
-    /// whatever the length of a step): the end of the first step that did.
+    /// Time from the start of the last segment to the end of the first step that reached the
+    /// level, in minutes: 1 for the first step if steps last one minute.
     After(f64),
 }
 
-/// A segment's minutes.
+/// Results of a segment.
 pub struct SegmentResult<'a> {
-    /// Which.
+    /// Setup of the segment.
     pub segment: Segment,
-    /// Its minutes.
+    /// Values of each step, one minute each by default.
     pub minutes: Vec<Minute>,
-    /// Its steps.
+    /// Steps of the segment.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
 }
 
-/// One minute.
+/// Measured values of one minute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minute {
-    /// Time since the first segment began, at its end, in minutes.
+    /// End of the minute, in minutes since the first segment began.
     pub time: f64,
-    /// MB (10^6 bytes) per second.
+    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
-    /// Average response time in ms.
+    /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// Maximum response time in ms.
+    /// Maximum response time in milliseconds.
     pub mrt: Option<f64>,
 }
 
 impl<'a> Results<'a> {
-    /// The results of a record: those of the last attempt.
+    /// Computes the results of the last attempt in a record.
     pub fn of(xsr: &Xsr, record: &'a Record) -> Self {
         let mut time = Nanos::ZERO;
         let current = current_attempt(record);
@@ -95,13 +96,13 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// The minute at which a segment begins, 0 being the first.
+    /// Returns the start of segment number `index`, from 0, in minutes since the first one began.
     pub fn begins(&self, index: usize) -> f64 {
         let before = self.segments[..index].iter().rev();
         before.filter_map(|s| s.minutes.last()).map(|m| m.time).next().unwrap_or(0.0)
     }
 
-    /// Every minute of every segment.
+    /// Returns the minutes of all segments.
     pub fn all(&self) -> impl Iterator<Item = &Minute> {
         self.segments.iter().flat_map(|segment| &segment.minutes)
     }
@@ -118,7 +119,7 @@ fn minute(measurement: &Measurement, time: Nanos) -> Minute {
     }
 }
 
-/// When the last segment first had so many MB/s.
+/// Returns the time at which the last segment first reached `wanted` MB/s.
 fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> Recovery {
     let [_, .., last] = segments else { return Recovery::NotMeasured };
     let (Some(wanted), false) = (wanted, last.minutes.is_empty()) else {
@@ -135,37 +136,37 @@ fn recovery(segments: &[SegmentResult<'_>], wanted: Option<f64>) -> Recovery {
 }
 
 impl SegmentResult<'_> {
-    /// MB/s over the whole segment: bytes through time.
+    /// Returns the throughput of the whole segment in MB/s.
     pub fn average(&self) -> Option<f64> {
         let bytes: u64 = self.steps.iter().map(|(_, o)| o.measurement.bytes().0).sum();
         let time: u64 = self.steps.iter().map(|(_, o)| o.measurement.elapsed.0).sum();
         (time > 0).then(|| bytes as f64 / 1e6 / Nanos(time).as_secs_f64())
     }
 
-    /// MB/s of the slowest whole step; a shorter last one is none.
+    /// Returns the throughput of the slowest step in MB/s, ignoring a last step that is shorter.
     fn lowest(&self) -> Option<f64> {
         let longest = self.steps.iter().map(|(_, o)| o.measurement.elapsed).max()?;
         let rates = self.steps.iter().filter(|(_, o)| is_whole(o.measurement.elapsed, longest));
         rates.filter_map(|(_, o)| o.measurement.mb_per_second()).min_by(f64::total_cmp)
     }
 
-    /// MB/s over the last minutes.
+    /// Returns the mean throughput of the last `END_MINUTES` minutes in MB/s.
     pub fn end(&self) -> Option<f64> {
         let from = self.minutes.len().saturating_sub(END_MINUTES);
         mean(self.minutes[from..].iter().map(|minute| minute.mb_per_second))
     }
 
-    /// The highest of the minutes' averages, in ms.
+    /// Returns the largest average response time of a minute, in milliseconds.
     pub fn peak_art(&self) -> Option<f64> {
         peak(self.minutes.iter().map(|minute| minute.art))
     }
 
-    /// The longest response time, in ms.
+    /// Returns the maximum response time, in milliseconds.
     pub fn peak_mrt(&self) -> Option<f64> {
         peak(self.minutes.iter().map(|minute| minute.mrt))
     }
 
-    /// What was sensed.
+    /// Returns power, temperature and processor use during the segment.
     pub fn secondary(&self) -> Secondary {
         let measurements: Vec<&Measurement> =
             self.steps.iter().map(|(_, o)| &o.measurement).collect();

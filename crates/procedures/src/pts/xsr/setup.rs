@@ -1,4 +1,4 @@
-//! The XSR test as it is set up: its three segments.
+//! Setup of the XSR test: its three segments.
 
 use crate::ground::Ground;
 use crate::ground::attempts::{attempt_phase, is_attempt_of, phases_of};
@@ -11,7 +11,7 @@ use crate::unsuitable::Unsuitable;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Record, Step};
 
-/// The phases of the three segments.
+/// Phases of the three segments.
 pub const SEGMENTS: [&str; 3] = ["segment-1", "segment-2", "segment-3"];
 
 const SEQUENTIAL: AccessPattern = AccessPattern::sequential(Bytes::kib(1024), 0);
@@ -63,24 +63,24 @@ const RECOVERY_LEVEL: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of `xsr`.
+/// Parameters of `xsr`.
 pub const PARAMETERS: &[Parameter] =
     &[FIRST_TIME, MIDDLE_TIME, LAST_TIME, MIDDLE_DEMAND, RECOVERY_LEVEL, ALIGNMENT];
 
-/// One of the three.
+/// Setup of a segment.
 #[derive(Debug, Clone)]
 pub struct Segment {
-    /// Its phase.
+    /// Phase of its steps in the journal, in the first attempt.
     pub phase: &'static str,
-    /// What it applies.
+    /// Workload to apply.
     pub workload: Workload,
-    /// How hard.
+    /// Threads and queue depth.
     pub demand: Demand,
-    /// How long.
+    /// Length of the segment.
     pub time: Nanos,
 }
 
-/// The XSR test, ready to be conducted on a device of known geometry.
+/// The XSR test, ready to run.
 #[derive(Debug, Clone)]
 pub struct Xsr {
     pub(super) ground: Ground,
@@ -89,7 +89,10 @@ pub struct Xsr {
 }
 
 impl Xsr {
-    /// The test on a ground.
+    /// Creates the test.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
         let settings = &ground.settings;
         check_no_rounds(
@@ -116,7 +119,7 @@ impl Xsr {
         Ok(Xsr { ground, segments, recovery_level })
     }
 
-    /// A segment's load.
+    /// Returns the load of a segment.
     pub(super) fn load(&self, segment: &Segment, attempt: u32) -> Stretch {
         let phase = attempt_phase(segment.phase, attempt);
         self.ground.stretch((&phase, 0), &segment.workload, segment.demand, segment.time)
@@ -137,7 +140,7 @@ impl Xsr {
     }
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let place = &step.place;
     match place.point {

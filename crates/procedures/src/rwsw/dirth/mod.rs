@@ -1,10 +1,10 @@
-//! RWSW DIRTH: the composite of a captured workload to steady state, then with 1 to 1,024
-//! outstanding I/Os; the response times of the demand with most IOPS, and quality of
-//! service at 1, 8 and 32 outstanding I/Os (RWSW PTS 1.0.7, as the SNIA tutorial has it).
+//! RWSW DIRTH: runs the composite of a captured workload to steady state, then with 1 to 1,024
+//! outstanding I/Os. It reports the response times at the demand with the most IOPS, and quality
+//! of service at 1, 8 and 32 outstanding I/Os (RWSW PTS 1.0.7 according to the SNIA tutorial).
 //!
-//! A gap on the way to steady state begins its window anew. A gap in the loop of demands
-//! or before the histogram voids it: it is done again, after a time of the composite that
-//! wakes a rested drive.
+//! After a gap before steady state, the window restarts. A gap in the loop of demands or before the
+//! histogram voids it: it is repeated after a run-in with the composite, because the drive was
+//! idle.
 
 mod exhibits;
 mod setup;
@@ -16,7 +16,7 @@ use setup::{DEMAND, HISTOGRAM, RUN_IN, best};
 use steadfast_domain::{Bench, Demand, Findings, Halt, Note, Outcome, Procedure, Record};
 
 impl Dirth {
-    /// The loop of demands, in one piece.
+    /// Repeats the loop of demands until an attempt has no gap, and returns its outcomes.
     fn conduct_ladder(&self, bench: &mut dyn Bench) -> Result<Vec<Outcome>, Halt> {
         for attempt in 1.. {
             let whole =
@@ -30,7 +30,8 @@ impl Dirth {
         Ok(Vec::new())
     }
 
-    /// The composite for a while before a phase; tells whether it ran in one piece.
+    /// Applies the composite before a phase for the run-in time; returns true if there was no gap
+    /// inside.
     fn run_in(
         &self,
         bench: &mut dyn Bench,

@@ -1,4 +1,4 @@
-//! RWSW DIRTH as it is set up.
+//! Setup of RWSW DIRTH.
 
 use crate::exhibits::disclosure;
 use crate::ground::Ground;
@@ -16,11 +16,11 @@ use crate::rwsw::regime::{PRECONDITIONING, Regime, STEADY, quick_fill_text, stea
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::{Demand, Measurement, Nanos, Place, Record, Step};
 
-/// The phase of the loop of demands.
+/// Phase of the loop of demands.
 pub const DEMAND: &str = "demand";
-/// The phase in which every response time is recorded.
+/// Phase in which every response time is recorded.
 pub const HISTOGRAM: &str = "max-histogram";
-/// What the phase of the composite before one of those ends with.
+/// Suffix of the phase that runs the composite before one of those phases.
 pub const RUN_IN: &str = "-run-in";
 
 const ART_CEILING: Parameter = Parameter {
@@ -54,7 +54,7 @@ pub(super) const HISTOGRAM_TIME: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of `rwsw-dirth`.
+/// Parameters of `rwsw-dirth`.
 pub const PARAMETERS: &[Parameter] = &[
     PRECONDITIONING,
     CONTENT,
@@ -68,7 +68,7 @@ pub const PARAMETERS: &[Parameter] = &[
     HISTOGRAM_TIME,
 ];
 
-/// RWSW DIRTH, ready to be conducted on a device of known geometry.
+/// RWSW DIRTH, ready to run.
 #[derive(Debug, Clone)]
 pub struct Dirth {
     pub(super) ground: Ground,
@@ -82,7 +82,10 @@ pub struct Dirth {
 }
 
 impl Dirth {
-    /// Of the captured workload of the settings.
+    /// Creates the test for the captured workload of the settings.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
         let settings = &ground.settings;
         let composite = Composite::of(settings, ground.geometry)?.with_streams()?;
@@ -132,9 +135,10 @@ impl Dirth {
     }
 }
 
-/// The demand with most IOPS among those that stay below the ceiling; of all where none
-/// does; of those that are equal within the noise the one with fewest outstanding I/Os.
-/// Without response times (a rehearsal) the highest stands for it.
+/// Returns the demand with the most IOPS among those whose average response time is below the
+/// ceiling, or among all if none is. Of demands with equal IOPS within the noise, it is the one
+/// with the fewest outstanding I/Os. Without response times (in a rehearsal), it is the highest
+/// demand.
 pub(super) fn best(ladder: &Ladder, measured: &[&Measurement], ceiling: Nanos) -> Demand {
     let rated: Vec<(Demand, f64, bool)> = ladder
         .demands
@@ -148,7 +152,7 @@ pub(super) fn best(ladder: &Ladder, measured: &[&Measurement], ceiling: Nanos) -
     most(rated).unwrap_or(ladder.highest())
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match phase {

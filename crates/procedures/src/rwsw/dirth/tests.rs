@@ -101,7 +101,7 @@ fn figure(findings: &Findings, id: &str) -> Option<f64> {
     findings.front.figures.iter().find(|figure| figure.id == id)?.value
 }
 
-/// A drive that gives a rate only until the histogram.
+/// A drive that reaches its rate only until the histogram.
 #[test]
 fn a_rate_that_was_only_passed_through_is_no_result() {
     let settings = settings("rwsw-dirth");

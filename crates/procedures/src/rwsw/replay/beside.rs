@@ -1,4 +1,4 @@
-//! The streams of the capture beside those of the replay.
+//! Table that compares the streams of the capture with those of the replay.
 
 use super::results::Results;
 use super::setup::{Course, Planned, Replay};
@@ -12,14 +12,14 @@ use steadfast_domain::{IoStream, Op};
 struct Beside {
     name: String,
     captured: f64,
-    /// A script tells the bytes of all its I/Os only.
+    /// `None` for an operation of a script, which records only the bytes of all its I/Os.
     captured_bytes: Option<f64>,
     replayed: f64,
     replayed_bytes: f64,
 }
 
-/// I/Os, bytes and shares of each stream in both; of single I/Os, of each operation,
-/// because their streams are the capture's own.
+/// Returns the table of I/Os, bytes and shares in capture and replay: per stream, or for single
+/// I/Os per operation, because their streams are those of the capture.
 pub(super) fn streams(replay: &Replay, results: &Results<'_>) -> Table {
     let (corner, all) = match &replay.course {
         Course::Steps(steps) => ("I/O stream", of_steps(replay, steps, results)),
@@ -57,7 +57,7 @@ pub(super) fn streams(replay: &Replay, results: &Results<'_>) -> Table {
     Table::new("streams-beside", title, corner).columns(columns).rows(rows)
 }
 
-/// Of the capture steps that were played to their end.
+/// Sums the streams of the capture steps that were played to their end.
 fn of_steps(replay: &Replay, planned: &[Planned], results: &Results<'_>) -> Vec<Beside> {
     let workload = &replay.composite.workload;
     let of = |stream: &IoStream| Beside {

@@ -1,10 +1,11 @@
-//! Replay Native: the sequence of capture steps again, each with its own streams, counts,
-//! demand and duration; or every single I/O of the capture, where the workload holds them
-//! (RWSW PTS 1.0.7, as the SNIA tutorial has it).
+//! Replay Native: replays the sequence of capture steps, each with its own streams, counts, demand
+//! and duration, or every single I/O of the capture if the workload contains them (RWSW PTS 1.0.7
+//! according to the SNIA tutorial).
 //!
-//! A capture step is one step: where the run broke off inside one, it is played again
-//! from its beginning. Single I/Os are one load that is cut every minute, or as often as asked: where the run
-//! broke off, it goes on from the last cut. Both are told, and neither begins anew.
+//! A capture step is one step: if the run was interrupted inside it, the step is played from its
+//! beginning. Single I/Os are one load that is recorded every minute, or at the interval that the
+//! user chose: after an interruption, the replay continues from the last cut. The report discloses
+//! both; neither restarts the replay.
 
 mod beside;
 mod exhibits;
@@ -18,7 +19,7 @@ use setup::{Course, part};
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
 
-/// Plays single I/Os to their end, cut by cut.
+/// Plays single I/Os to the end, cut by cut.
 fn play(bench: &mut dyn Bench, script: &ScriptLoad, cut: Nanos) -> Result<(), Halt> {
     for point in 1.. {
         if bench.apply(&part(script, cut, point))?.measurement.complete {

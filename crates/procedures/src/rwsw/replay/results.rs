@@ -1,4 +1,4 @@
-//! What a replay gave, and what the capture had, on the time axis of the capture.
+//! Results of a replay and of its capture, on the time axis of the capture.
 
 use super::setup::{Course, PHASE, Planned, Replay};
 use crate::pts::between::steps_of;
@@ -6,37 +6,37 @@ use crate::rwsw::segments::outstanding;
 use steadfast_domain::applied::AppliedStep;
 use steadfast_domain::{Measurement, Nanos, Outcome, Record, Step};
 
-/// Values at a moment of the capture.
+/// Values at one time of the capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Moment {
-    /// Seconds since the capture's first step began.
+    /// Middle of the interval, in seconds since the first step of the capture began.
     pub at: f64,
     /// I/Os per second.
     pub iops: Option<f64>,
-    /// MB (10^6 bytes) per second.
+    /// Throughput in MB/s (10^6 bytes per second).
     pub mb_per_second: Option<f64>,
-    /// Average response time in ms.
+    /// Average response time in milliseconds.
     pub art: Option<f64>,
-    /// Longest response time in ms.
+    /// Maximum response time in milliseconds.
     pub mrt: Option<f64>,
-    /// I/Os outstanding on average.
+    /// Average number of outstanding I/Os.
     pub outstanding: Option<f64>,
 }
 
-/// Everything that the exhibits are made of.
+/// Results of a replay, from which its tables and plots are made.
 pub struct Results<'a> {
-    /// What was played.
+    /// Steps of the replay.
     pub steps: Vec<(&'a Step, &'a Outcome)>,
-    /// It, on the capture's time.
+    /// Values of the replay.
     pub replayed: Vec<Moment>,
-    /// The applied streams in the capture.
+    /// Values of the applied streams in the capture.
     pub applied: Vec<Moment>,
-    /// All streams in the capture.
+    /// Values of all streams in the capture.
     pub captured: Vec<Moment>,
 }
 
 impl<'a> Results<'a> {
-    /// The results of a record.
+    /// Computes the results from a record.
     pub fn of(replay: &Replay, record: &'a Record) -> Self {
         let steps = steps_of(record, PHASE);
         let replayed = match &replay.course {
@@ -57,23 +57,23 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// What was measured.
+    /// Returns the measurements of the steps.
     pub fn measurements(&self) -> impl Iterator<Item = &'a Measurement> + '_ {
         self.steps.iter().map(|(_, outcome)| &outcome.measurement)
     }
 
-    /// I/Os of every kind that are counted.
+    /// Returns the number of I/Os of all operations that were counted.
     pub fn played(&self) -> u64 {
         self.measurements().flat_map(|m| &m.streams).map(|stream| stream.tally.ios).sum()
     }
 
-    /// Whether the capture tells how its storage did.
+    /// Returns true if the capture contains response times or outstanding I/Os.
     pub fn is_compared(&self) -> bool {
         self.captured.iter().any(|moment| moment.art.is_some() || moment.outstanding.is_some())
     }
 }
 
-/// When in the capture's time something of the script is played.
+/// Converts a time of the replay to a time of the capture, both in seconds.
 pub(super) fn unplayed(timing: steadfast_domain::script::Timing, at: f64) -> f64 {
     use steadfast_domain::script::Timing;
     match timing {
@@ -105,7 +105,8 @@ fn of_steps(replay: &Replay, planned: &[Planned], steps: &[(&Step, &Outcome)]) -
     planned.iter().zip(steps).map(moment).collect()
 }
 
-/// Second by second.
+/// Returns the values of each whole interval; `captured_at` converts the time of the replay to that
+/// of the capture.
 fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Vec<Moment> {
     let mut moments = Vec::new();
     let mut before = 0.0;
@@ -131,16 +132,16 @@ fn of_parts(steps: &[(&Step, &Outcome)], captured_at: &dyn Fn(f64) -> f64) -> Ve
     moments
 }
 
-/// Capture steps that are one point of a plot.
+/// Capture steps that form one point of a plot.
 struct Span<'a> {
-    /// Seconds since the capture's first step began.
+    /// Start, in seconds since the first step of the capture began.
     from: f64,
     seconds: f64,
     steps: Vec<&'a AppliedStep>,
 }
 
-/// Every capture step alone; or as many together as make up about so many seconds, where
-/// the replay is told in such pieces.
+/// Groups capture steps into spans: one step each, or with `width`, as many as make up about
+/// `width` seconds, the interval of the replay.
 fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
     let Some(first) = steps.first() else { return Vec::new() };
     let each = first.lasted.as_secs_f64();
@@ -155,7 +156,7 @@ fn spans(steps: &[AppliedStep], width: Option<f64>) -> Vec<Span<'_>> {
             continue;
         }
         let length = each * together;
-        // A step begins where the one before it ends, but for what floating point makes of it.
+        // The tolerance absorbs floating-point error at the boundaries of spans.
         let start = (from / length + 1e-6).floor() * length;
         match spans.last_mut().filter(|span| span.from == start) {
             Some(span) => span.steps.push(step),
@@ -178,7 +179,8 @@ impl Span<'_> {
         (self.seconds > 0.0).then(|| sum / self.seconds)
     }
 
-    /// The applied streams; how the storage did is known of all only.
+    /// Returns the values of the applied streams. Response times are known only of all streams
+    /// together.
     fn applied(&self, replay: &Replay) -> Moment {
         let workload = &replay.composite.workload;
         let counts = self.steps.iter().flat_map(|step| replay.composite.counts_of(step));
@@ -195,7 +197,7 @@ impl Span<'_> {
         }
     }
 
-    /// All streams.
+    /// Returns the values of all streams.
     fn whole(&self) -> Moment {
         let ios: u64 = self.steps.iter().map(|step| step.captured_ios).sum();
         let bytes: u64 = self.steps.iter().map(|step| step.captured_bytes.0).sum();
@@ -226,7 +228,7 @@ mod tests {
     use steadfast_domain::stimulus::Pace;
     use steadfast_domain::{Bytes, Demand};
 
-    /// A tenth of a second of the capture.
+    /// Returns a capture step of a tenth of a second.
     fn tenth(at: u64, ios: u64, response_ms: u64) -> AppliedStep {
         AppliedStep {
             began: Nanos::from_millis(3000 + at * 100),
@@ -245,7 +247,7 @@ mod tests {
 
     #[test]
     fn capture_steps_are_put_together_to_the_seconds_of_the_replay() {
-        // Nothing from 1.0 to 2.0 s, and in the second half of the first.
+        // No I/Os from 0.5 to 2.0 s.
         let at = (0..5).chain(20..25);
         let steps: Vec<AppliedStep> = at
             .map(|at| tenth(at, if at < 5 { 10 } else { 30 }, if at == 4 { 6 } else { 1 }))

@@ -1,4 +1,4 @@
-//! A replay as it is set up: which steps it plays, when, and how long.
+//! Setup of a replay: the steps that it plays, when, and how long.
 
 use crate::ground::Ground;
 use crate::ground::applied::ALIGNMENT;
@@ -16,16 +16,16 @@ use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::stimulus::{Pace, Until};
 use steadfast_domain::{Demand, Load, Nanos, Place, Settings, Step};
 
-/// The phase of what is played.
+/// Phase of the replay.
 pub const PHASE: &str = "replay";
 
-/// Single I/Os are not cut more often. Ours.
+/// Shortest time between the cuts of single I/Os: our choice.
 const CUT_MIN: Nanos = Nanos::SECOND;
 
-/// A shorter capture step is no load of its own. Ours.
+/// Shortest capture step that can be applied: our choice.
 const STEP_MIN: Nanos = Nanos::from_millis(10);
 
-/// The parameter `longest-step`.
+/// Parameter `longest-step`.
 pub(super) const LONGEST: Parameter = Parameter {
     name: "longest-step",
     default: "whole",
@@ -37,7 +37,7 @@ pub(super) const LONGEST: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameter `pauses`.
+/// Parameter `pauses`.
 pub(super) const PAUSES: Parameter = Parameter {
     name: "pauses",
     default: "keep",
@@ -49,7 +49,7 @@ pub(super) const PAUSES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameter `cut`.
+/// Parameter `cut`.
 pub(super) const CUT: Parameter = Parameter {
     name: "cut",
     default: "60s",
@@ -60,14 +60,14 @@ pub(super) const CUT: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The demands that a replay can be preceded by.
+/// Parameter `outstanding`: the demands that precondition a replay.
 const BEFORE: Parameter = Parameter {
     applies: |settings| BEFORE_REPLAY.value(settings) == "rwsw-dirth",
     of_demand: false,
     ..OUTSTANDING
 };
 
-/// The parameters of `replay-native`.
+/// Parameters of `replay-native`.
 pub const PARAMETERS: &[Parameter] =
     &[BEFORE_REPLAY, CONTENT, ALIGNMENT, LONGEST, PAUSES, CUT, BETWEEN, MEASURED, FILLS, BEFORE];
 
@@ -75,28 +75,29 @@ fn plays_steps(settings: &Settings) -> bool {
     settings.workload.as_ref().is_some_and(|workload| workload.script.is_none())
 }
 
-/// What is played.
+/// Content of a replay.
 #[derive(Debug, Clone)]
 pub(super) enum Course {
     /// Capture steps, in order.
     Steps(Vec<Planned>),
-    /// Single I/Os, cut so often.
+    /// Single I/Os, and the time between cuts.
     Script(Box<ScriptLoad>, Nanos),
 }
 
-/// A capture step as it is played.
+/// A planned capture step.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
-    /// The drive is left alone before it for so long.
+    /// Idle time before the step.
     pub pause: Nanos,
-    /// Its place among the workload's steps.
+    /// Index of the capture step in the workload.
     pub index: usize,
-    /// What is applied.
+    /// Step to apply.
     pub step: Step,
 }
 
 impl Planned {
-    /// I/Os of the applied streams that the capture had in the time that is played.
+    /// Returns the number of I/Os of the applied streams in the captured step, scaled to the time
+    /// that is played.
     pub(super) fn captured_ios(&self, replay: &Replay) -> f64 {
         let captured = &replay.composite.workload.steps[self.index];
         let ios: u64 = replay.composite.counts_of(captured).iter().map(|(_, ios)| *ios).sum();
@@ -106,7 +107,7 @@ impl Planned {
     }
 }
 
-/// A replay, ready to be conducted on a device of known geometry.
+/// A replay, ready to run.
 #[derive(Debug, Clone)]
 pub struct Replay {
     pub(super) ground: Ground,
@@ -117,7 +118,10 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Of the captured workload of the settings.
+    /// Creates the replay of the captured workload of the settings.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
     pub fn on(ground: Ground) -> Result<Self, Unsuitable> {
         let settings = &ground.settings;
         let composite = Composite::of(settings, ground.geometry)?;
@@ -143,7 +147,8 @@ impl Replay {
         Ok(Replay { ground, composite, regime, course, demands })
     }
 
-    /// Capture steps that are played at their rate, and all that are played.
+    /// Returns the number of capture steps that are played at their captured rate, and the number
+    /// of all that are played.
     pub(super) fn paced(&self) -> (usize, usize) {
         let Course::Steps(steps) = &self.course else { return (0, 0) };
         let is_paced = |planned: &&Planned| {
@@ -177,13 +182,13 @@ fn demand_of(planned: &Planned) -> Option<Demand> {
     planned.step.load.stimulus().map(|stimulus| stimulus.demand)
 }
 
-/// A part of single I/Os.
+/// Returns part number `point`, from 1, of a replay of single I/Os.
 pub(super) fn part(script: &ScriptLoad, cut: Nanos, point: u32) -> Step {
     let place = Place::new(PHASE, 0, point, script.name.clone());
     Step::part(place, Load::Script(script.clone()), cut, point > 1)
 }
 
-/// The capture steps with I/Os that can be applied.
+/// Plans the capture steps that have I/Os that can be applied.
 fn planned(ground: &Ground, composite: &Composite) -> Result<Vec<Planned>, Unsuitable> {
     let settings = &ground.settings;
     let longest = LONGEST.parse(settings, longest)?;
@@ -226,8 +231,8 @@ fn check_length(step: &AppliedStep, name: &str) -> Result<(), Unsuitable> {
         return Ok(());
     }
     Err(Unsuitable(format!(
-        "workload '{name}' has a capture step of {}, and none shorter than {STEP_MIN} can be \
-         applied; read it with wider steps, or replay its single I/Os with --exact",
+        "workload '{name}' has a capture step of {}, which is shorter than {STEP_MIN}; read it \
+         with wider steps, or replay its single I/Os with --exact",
         step.lasted
     )))
 }
@@ -251,7 +256,7 @@ fn step(
     Step::alone(place, stimulus.pace(composite.pace_of(captured)))
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     let phase = step.place.phase.as_str();
     match (phase, &step.load) {

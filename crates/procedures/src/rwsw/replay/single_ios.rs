@@ -1,8 +1,7 @@
-//! What is reported of single I/Os alone: what was left out, and how punctual the replay
-//! was.
+//! Report of a replay of single I/Os: the I/Os left out, and the punctuality of the replay.
 //!
-//! An I/O's start error is the time from when it was due to when it was handed to the
-//! kernel. It is never below 0: the engine hands nothing over early.
+//! The start error of an I/O is the time from its due time to its submission to the kernel. It is
+//! never negative: the engine submits no I/O early.
 
 use super::results::{Results, unplayed};
 use steadfast_domain::caveats as ids;
@@ -13,18 +12,18 @@ use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::script::{ScriptLoad, Timing};
 use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, Replayed, Tally};
 
-/// I/Os that are so late on average were not played when they were due. Ours: the longest
-/// of the response times that a quick drive has.
+/// Mean start error from which I/Os count as late: our choice, the longest response time of a fast
+/// drive.
 const LATE: Nanos = Nanos::from_millis(1);
 
-/// Start errors grew where the last seconds were later than the first by so much on
-/// average. Ours: a tenth of what counts as late.
+/// Increase of the mean start error from the first to the last seconds that counts as growth: our
+/// choice, a tenth of [`LATE`].
 const GROWN: Nanos = Nanos(LATE.0 / 10);
 
-/// Seconds at each end that are held against each other, at most a third of all. Ours.
+/// Number of seconds at each end that are compared, at most a third of all: our choice.
 const AT_EACH_END: usize = 10;
 
-/// What was played of a script, all its parts together.
+/// Sums over all parts of a replayed script.
 #[derive(Default)]
 struct Sum {
     left_out: u64,
@@ -60,7 +59,7 @@ impl Sum {
     }
 }
 
-/// What a reader must know of single I/Os that were played.
+/// Returns the caveats of a replay of single I/Os.
 pub(super) fn caveats(script: &ScriptLoad, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     let sum = Sum::of(results);
     let mut caveats = Vec::new();
@@ -109,12 +108,12 @@ pub(super) fn caveats(script: &ScriptLoad, record: &Record, results: &Results<'_
     caveats
 }
 
-/// I/Os that were left out by choice.
+/// Returns the number of I/Os that were left out by choice.
 pub(super) fn left_out(results: &Results<'_>) -> u64 {
     Sum::of(results).left_out
 }
 
-/// Response times from submission.
+/// Returns the response times of an operation, measured from submission.
 pub(super) fn served(results: &Results<'_>, op: Op) -> Tally {
     let mut tally = Tally::default();
     let parts = results.measurements().filter_map(|m| m.replay.as_deref());
@@ -123,7 +122,7 @@ pub(super) fn served(results: &Results<'_>, op: Op) -> Tally {
     tally
 }
 
-/// What was played of them, in numbers.
+/// Returns the facts on how many I/Os were played, left out and late.
 pub(super) fn facts(script: &ScriptLoad, results: &Results<'_>) -> Facts {
     let sum = Sum::of(results);
     let late = sum.mean().map(|mean| format!("{:.3} ms", mean.as_millis_f64()));
@@ -141,17 +140,17 @@ pub(super) fn facts(script: &ScriptLoad, results: &Results<'_>) -> Facts {
     ])
 }
 
-/// Whether the target, or the host, kept up with the trace.
+/// Pace of the target, or the host, compared with the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
     KeptUp,
     Slower,
-    /// Too little was played to tell, or due times did not count.
+    /// Too few seconds were played to decide.
     Unknown,
 }
 
 impl Pace {
-    fn told(self) -> Option<&'static str> {
+    fn verdict(self) -> Option<&'static str> {
         match self {
             Pace::KeptUp => Some("the target kept up with the trace"),
             Pace::Slower => Some("the target is slower than the trace"),
@@ -160,7 +159,7 @@ impl Pace {
     }
 }
 
-/// The seconds of a replay in which I/Os completed, in order.
+/// Returns the seconds of a replay that have I/Os, in order.
 fn seconds<'a>(results: &'a Results<'_>) -> impl Iterator<Item = IntervalLateness> + 'a {
     let parts = results.measurements().filter_map(|m| m.replay.as_deref());
     parts.flat_map(|part| &part.intervals).copied().filter(|second| second.ios > 0)
@@ -172,7 +171,8 @@ fn mean(seconds: &[IntervalLateness]) -> Option<Nanos> {
     sum.checked_div(ios).map(Nanos)
 }
 
-/// The mean start errors of the first and of the last seconds.
+/// Returns the mean start errors of the first and of the last seconds; `None` with fewer than
+/// three seconds.
 fn ends(seconds: &[IntervalLateness]) -> Option<(Nanos, Nanos)> {
     let many = (seconds.len() / 3).min(AT_EACH_END);
     (many > 0).then_some(())?;
@@ -189,7 +189,7 @@ fn pace(seconds: &[IntervalLateness]) -> Pace {
     }
 }
 
-/// Start errors and the verdict; `None` where due times did not count.
+/// Returns start errors and the verdict; `None` for a closed loop, which has no due times.
 pub(super) fn punctuality(script: &ScriptLoad, results: &Results<'_>) -> Option<Facts> {
     (script.timing != Timing::Closed).then_some(())?;
     let Sum { late, .. } = Sum::of(results);
@@ -204,11 +204,12 @@ pub(super) fn punctuality(script: &ScriptLoad, results: &Results<'_>) -> Option<
         Setting::outcome("Start error p99.9", at(0.999)),
         Setting::outcome("Start error, at most", (late.ios > 0).then(|| micros(late.max))),
         Setting::outcome("Drift, last seconds against first", drift),
-        Setting::outcome("Verdict", pace(&seconds).told().map(str::to_owned)),
+        Setting::outcome("Verdict", pace(&seconds).verdict().map(str::to_owned)),
     ]))
 }
 
-/// Start errors second by second; `None` where due times did not count.
+/// Returns a plot of the start errors second by second; `None` for a closed loop, which has no due
+/// times, or without I/Os.
 pub(super) fn lateness_plot(script: &ScriptLoad, results: &Results<'_>) -> Option<Plot> {
     (script.timing != Timing::Closed).then_some(())?;
     let mut points: Vec<(f64, IntervalLateness)> = Vec::new();
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(pace(&lasting(&[3, 4, 3, 5, 4, 3])), Pace::KeptUp);
         assert_eq!(pace(&lasting(&[3, 4, 90, 140, 200, 350])), Pace::Slower);
         assert_eq!(pace(&lasting(&[1200; 6])), Pace::Slower);
-        // One late second in the midst is none of the target's pace.
+        // One late second in the middle says nothing about the pace of the target.
         assert_eq!(pace(&lasting(&[3, 3, 3, 900, 3, 3, 3, 3])), Pace::KeptUp);
         assert_eq!((pace(&lasting(&[3, 4])), pace(&[])), (Pace::Unknown, Pace::Unknown));
         let (first, last) = ends(&lasting(&[10, 20, 30, 40, 50, 60])).unwrap();

@@ -140,7 +140,7 @@ fn what_cannot_be_replayed_is_refused_with_the_remedy() {
     assert!(none.contains("no capture steps") && none.contains("multi-wsat"), "{none}");
     let fine = why(&|s| s.workload.as_mut().unwrap().steps[1].lasted = Nanos::from_millis(1));
     assert!(fine.contains("wider steps"), "{fine}");
-    assert!(why(&|s| s.depth = Some(4)).contains("demands of its own"));
+    assert!(why(&|s| s.depth = Some(4)).contains("its own demands"));
 }
 
 fn script() -> ScriptLoad {
@@ -208,8 +208,7 @@ fn single_ios_are_one_load_that_is_cut_every_minute() {
     assert!(left.text.contains("10007 are in no count"), "{}", left.text);
 }
 
-/// A part that played 1,009 I/Os a second, each so many microseconds late, with all that
-/// were left out.
+/// A part of seven seconds with 1,009 I/Os in each, all of them `late_us` microseconds late.
 fn replayed(point: u32, late_us: u64) -> Entry {
     let step = setup::part(&script(), Nanos::from_secs(7), point);
     let second = |at: u64| {

@@ -1,9 +1,9 @@
-//! The two tests that run a captured workload to steady state: Multi-Stream WSAT applies
-//! the composite of all streams, Individual Streams WSAT each stream alone, one after the
-//! other (RWSW PTS 1.0.7, as the SNIA tutorial has it).
+//! The two tests that run a captured workload to steady state: Multi-Stream WSAT applies the
+//! composite of all streams, Individual Streams WSAT applies each stream alone, one after another
+//! (RWSW PTS 1.0.7 according to the SNIA tutorial).
 //!
-//! Each run is one load from cut to cut, judged like the PTS's WSAT by measured minutes
-//! with the load going on between them. A gap begins the window of its run anew.
+//! Each run is one continuous load, judged like the PTS's WSAT by measured minutes, between which
+//! the load continues. After a gap, the window of the run restarts.
 
 mod exhibits;
 mod setup;

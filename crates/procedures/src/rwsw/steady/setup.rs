@@ -1,4 +1,4 @@
-//! The runs to steady state as they are set up.
+//! Setup of the runs to steady state.
 
 use crate::exhibits::disclosure;
 use crate::ground::Ground;
@@ -14,41 +14,47 @@ use crate::rwsw::regime::{PRECONDITIONING, Regime, cycle, quick_fill_text, stead
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::{Bytes, Demand, IoStream, Step};
 
-/// The parameters of `multi-wsat`.
+/// Parameters of `multi-wsat`.
 pub const MULTI_PARAMETERS: &[Parameter] =
     &[PRECONDITIONING, CONTENT, ALIGNMENT, BETWEEN, MEASURED, FILLS];
-/// The parameters of `individual-streams`.
+/// Parameters of `individual-streams`.
 pub const INDIVIDUAL_PARAMETERS: &[Parameter] = MULTI_PARAMETERS;
 
-/// Which of the two tests.
+/// Test that runs a captured workload to steady state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Each stream alone.
+    /// Individual Streams WSAT: each stream alone.
     Individual,
-    /// All together.
+    /// Multi-Stream WSAT: all streams together.
     Multi,
 }
 
-/// Runs of a captured workload to steady state, on a device of known geometry.
+/// Runs of a captured workload to steady state, ready to run.
 #[derive(Debug, Clone)]
 pub struct SteadyStreams {
     pub(super) kind: Kind,
     pub(super) ground: Ground,
     pub(super) composite: Composite,
     pub(super) regime: Regime,
-    /// One run, or one per stream.
+    /// Runs to steady state: one for all streams, or one per stream.
     pub(super) runs: Vec<BetweenRounds>,
     demands: Vec<Demand>,
     left_out: Vec<Bytes>,
 }
 
 impl SteadyStreams {
-    /// Multi-Stream WSAT.
+    /// Creates Multi-Stream WSAT.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
     pub fn multi(ground: Ground) -> Result<Self, Unsuitable> {
         SteadyStreams::of(Kind::Multi, ground)
     }
 
-    /// Individual Streams WSAT.
+    /// Creates Individual Streams WSAT.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device, the workload or the settings do not permit the test.
     pub fn individual(ground: Ground) -> Result<Self, Unsuitable> {
         SteadyStreams::of(Kind::Individual, ground)
     }
@@ -94,14 +100,14 @@ impl SteadyStreams {
         }
     }
 
-    /// The time of a cycle.
+    /// Returns the length of a cycle as text; empty without runs.
     pub(super) fn cycle_text(&self) -> String {
         self.runs.first().map(|run| run.cycle_time().to_string()).unwrap_or_default()
     }
 }
 
-/// One run per stream, at the demand at which makers state their numbers: the class's for
-/// random streams, T1Q32 for sequential ones.
+/// Creates one run per stream, at the demand for which manufacturers specify their drives: that of
+/// the class for random streams, T1Q32 for sequential ones.
 fn stream_runs(
     ground: &Ground,
     composite: &Composite,
@@ -138,7 +144,7 @@ fn run(
     })
 }
 
-/// What a gap did.
+/// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
     match step.place.phase.as_str() {
         preconditioning::PHASE => "Preconditioning went on from its last checkpoint.",

@@ -115,7 +115,7 @@ fn without_a_workload_or_with_another_end_it_is_refused_with_the_remedy() {
     for name in crate::rwsw::NAMES {
         let why = |settings: &Settings| crate::procedure(settings, GEOMETRY, &[]).err().unwrap().0;
         let none = why(&Settings::new(name, 1));
-        assert!(none.contains("give --workload FILE or NAME"), "{none}");
+        assert!(none.contains("give --workload FILE or --workload NAME"), "{none}");
         let mut timed = settings(name);
         timed.steady_state = "time:1h".parse().unwrap();
         assert!(why(&timed).contains("cannot end by"), "{name}");

@@ -1,6 +1,6 @@
-//! What TKperf itself measured, shown like our runs of the same tests: the same names of
-//! tables, rows, columns and plots, so that both can be compared; and said of every number
-//! what it is worth beside a new one.
+//! Reports of runs of TKperf itself. They have the same names of tables, rows, columns and plots
+//! as our runs of the same tests, so that both can be compared, and state for every number how far
+//! it is comparable.
 
 mod exhibits;
 mod results;
@@ -21,10 +21,10 @@ use steadfast_domain::{
     Caveat, CaveatKind, Demand, Findings, ForeignKind, ForeignRun, ForeignTest, Nanos,
 };
 
-/// The method of every one of these runs, in one line.
+/// Method of these runs in reports.
 const METHOD: &str = "TKperf's own run, read from its XML log";
 
-/// What was found in a log of TKperf; `software` read it.
+/// Returns the findings of a log of TKperf; `software` is the name of the program that read it.
 pub fn findings(run: &ForeignRun, software: &str) -> Findings {
     let parts: Vec<Findings> = run
         .tests
@@ -54,7 +54,7 @@ fn remark(text: &String) -> Caveat {
     Caveat::new(CaveatKind::Remark, ids::FOREIGN_LOG, format!("{text}."), "")
 }
 
-/// One test.
+/// Returns the findings of one test.
 fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
     let title = match test.kind {
         ForeignKind::Iops => "IOPS",
@@ -80,7 +80,7 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
     findings.judged(studied.verdict.clone())
 }
 
-/// `TKperf  T2/Q16`.
+/// Returns the headline, such as `TKperf  T2/Q16`.
 fn headline(test: &ForeignTest) -> String {
     match (test.jobs, test.depth) {
         (Some(jobs), Some(depth)) => format!("TKperf  T{jobs}/Q{depth}"),
@@ -88,8 +88,8 @@ fn headline(test: &ForeignTest) -> String {
     }
 }
 
-/// What a test was run with, under the names that our runs use, so that a comparison does
-/// not call unknown what TKperf always does.
+/// Returns the settings of a test under the names that our runs use, including those that are fixed
+/// in TKperf, so that a comparison does not report them as unknown.
 fn parameters(test: &ForeignTest) -> FormBlock {
     let both = test.jobs.zip(test.depth);
     let demand = both.map(|(jobs, depth)| form_demand(Demand::new(jobs, depth)));
@@ -110,7 +110,7 @@ fn parameters(test: &ForeignTest) -> FormBlock {
     FormBlock::new("Test Parameters", rows)
 }
 
-/// What each test always does, by the ids of our settings.
+/// Returns the settings that are fixed in each test of TKperf, by the ids of our settings.
 fn of_kind(test: &ForeignTest) -> Vec<Setting> {
     let mut rows: Vec<(&str, String)> = Vec::new();
     let mut add = |pairs: &[(&'static str, &str)]| {
@@ -174,10 +174,10 @@ fn of_kind(test: &ForeignTest) -> Vec<Setting> {
     rows.iter().map(|(id, value)| Setting::new(id, id, value, Origin::Profile)).collect()
 }
 
-/// How our reports write a parameter that a run makes no use of.
+/// Value of a parameter in our reports that a run does not use.
 const UNUSED: &str = "not used in this run";
 
-/// `SEQ 1024K, SEQ 64K, ...`: the block sizes of a throughput test.
+/// Returns the block sizes of a throughput test, such as `SEQ 1024K, SEQ 64K`.
 fn sequences(test: &ForeignTest) -> String {
     let reads = test.values.iter().filter(|value| value.round == 1);
     let reads = reads.filter(|value| value.pattern.read_percent == 100);
@@ -186,7 +186,8 @@ fn sequences(test: &ForeignTest) -> String {
     names.join(", ")
 }
 
-/// What every job writes before the tests of IOPS and latency.
+/// Returns the settings of the preconditioning that every job writes before the tests of IOPS and
+/// latency; empty for other tests.
 fn preconditioning(test: &ForeignTest, demand: Option<String>) -> Vec<Setting> {
     if !matches!(test.kind, ForeignKind::Iops | ForeignKind::Latency) {
         return Vec::new();
@@ -232,7 +233,8 @@ fn header(run: &ForeignRun, test: &str, blocks: Vec<FormBlock>) -> FormHeader {
     }
 }
 
-/// A value of hdparm's listing, which TKperf takes over line by line.
+/// Returns a value of hdparm's listing, which TKperf copies line by line; `None` if it is missing
+/// or empty.
 fn labeled(run: &ForeignRun, label: &str) -> Option<String> {
     let lines = run.device.as_deref().unwrap_or_default().lines();
     let found =
@@ -240,19 +242,19 @@ fn labeled(run: &ForeignRun, label: &str) -> Option<String> {
     found.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The model, or what the user called the run.
+/// Returns the model, or the name of the run if the log has no model.
 fn model(run: &ForeignRun) -> String {
     labeled(run, "Model Number").unwrap_or_else(|| run.name.clone())
 }
 
-/// A text in one line, without what `lsb_release` writes before it.
+/// Returns a text as one line, without the label that `lsb_release` writes before it.
 fn line(text: &Option<String>) -> Option<String> {
     let text = text.as_deref()?;
     let text = text.strip_prefix("Description:").unwrap_or(text);
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The head of TKperf's report.
+/// Returns the first section of TKperf's report.
 fn setup_information(run: &ForeignRun) -> Page {
     let mut exhibits = Vec::new();
     let texts = [
@@ -281,14 +283,15 @@ fn setup_information(run: &ForeignRun) -> Page {
     page("Setup Information", exhibits)
 }
 
-/// A number of the command line as the tests have it; the latency test has its own.
+/// Returns a number of the command line, taken from the tests. The latency test is the last choice,
+/// because it has its own.
 fn of_all<N: ToString>(run: &ForeignRun, of: impl Fn(&ForeignTest) -> Option<N>) -> Option<String> {
     let others = || run.tests.iter().filter(|test| test.kind != ForeignKind::Latency);
     let found = others().chain(&run.tests).find_map(of);
     found.map(|number| number.to_string())
 }
 
-/// TKperf's words, and its rule of steady state.
+/// Returns the section on TKperf's terms and its steady-state rule.
 fn general_information() -> Page {
     let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
     let words = Facts::new("Words").rows([

@@ -1,4 +1,4 @@
-//! The values of a TKperf test, point by point, judged by the rule of steady state again.
+//! Results of a test of TKperf: its values point by point, judged again by the steady-state rule.
 
 use crate::exhibits::tkperf::Shown;
 use crate::ground::secondary::mean;
@@ -12,7 +12,7 @@ use steadfast_domain::{
     Verdict, judge,
 };
 
-/// The pattern by which a test is judged; `None` where none is.
+/// Returns the tracking variable of a test; `None` if the test is not judged.
 pub(super) fn tracked(kind: ForeignKind) -> Option<AccessPattern> {
     match kind {
         ForeignKind::Iops | ForeignKind::Latency => Some(AccessPattern::random(Bytes::kib(4), 0)),
@@ -21,16 +21,16 @@ pub(super) fn tracked(kind: ForeignKind) -> Option<AccessPattern> {
     }
 }
 
-/// A test with what was found of it.
+/// A test and its results.
 pub(super) struct Studied<'a> {
     pub test: &'a ForeignTest,
-    /// By TKperf's variable; `None` where nothing is judged.
+    /// Verdict on TKperf's tracking variable; `None` if the test is not judged.
     pub verdict: Option<Verdict>,
-    /// The rounds that the means are of.
+    /// Rounds over which the means are taken.
     pub reported: Vec<u32>,
-    /// Every point in the order of the log.
+    /// Results of the points, in the order of the log.
     pub points: Vec<Shown>,
-    /// Sequential writes of other sizes whose own values are not steady in that window.
+    /// Sequential writes whose own values are not steady in the reported rounds.
     pub unsteady: Vec<AccessPattern>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Studied<'a> {
         Studied { test, verdict, reported, points, unsteady }
     }
 
-    /// How it ended: one sentence.
+    /// Returns one sentence on how the test ended.
     pub fn ending(&self) -> String {
         let rounds = self.test.values.iter().map(|value| value.round).max().unwrap_or(0);
         let Some(verdict) = &self.verdict else {
@@ -69,7 +69,7 @@ impl<'a> Studied<'a> {
         }
     }
 
-    /// The caveat of rounds that were not steady, or of a verdict that is not TKperf's.
+    /// Returns the caveats on missing steady state and on a verdict that differs from TKperf's.
     pub fn not_steady(&self) -> Vec<Caveat> {
         let Some(verdict) = &self.verdict else { return Vec::new() };
         let mut caveats = Vec::new();
@@ -101,7 +101,7 @@ impl<'a> Studied<'a> {
     }
 }
 
-/// What a test's values are read as: IOPS, MB/s or milliseconds.
+/// Returns the value that a test reports: IOPS, MB/s or milliseconds.
 pub(super) fn value(kind: ForeignKind, measured: &ForeignMeasured) -> Option<f64> {
     match kind {
         ForeignKind::Iops | ForeignKind::WriteSaturation | ForeignKind::ZoneIops => measured.iops,
@@ -137,7 +137,8 @@ fn track(test: &ForeignTest, pattern: &AccessPattern) -> Track {
     Track { name: pattern.to_string(), unit: unit(test.kind).to_owned(), points: points.collect() }
 }
 
-/// The first steady window, as TKperf's loop found it; the last one where none is.
+/// Returns the verdict on the first steady window, which TKperf's loop found, else on the last
+/// window.
 fn verdict(test: &ForeignTest, pattern: &AccessPattern) -> Verdict {
     let tracks = [track(test, pattern)];
     judge_every(&tracks, &TWENTY_TEN)
@@ -146,7 +147,7 @@ fn verdict(test: &ForeignTest, pattern: &AccessPattern) -> Verdict {
         .unwrap_or_else(|| judge(&tracks, &TWENTY_TEN))
 }
 
-/// The rounds of the window; where there is none, the last five.
+/// Returns the rounds of the window, or the last five without a window.
 fn reported(test: &ForeignTest, verdict: Option<&Verdict>) -> Vec<u32> {
     if let Some((first, last)) = verdict.and_then(|verdict| verdict.window) {
         return (first..=last).collect();
@@ -168,7 +169,7 @@ fn shown(test: &ForeignTest, pattern: &AccessPattern, reported: &[u32]) -> Shown
     }
 }
 
-/// Writes of a size whose own values are not within the limits in the reported rounds.
+/// Returns the writes whose own values are not within the limits in the reported rounds.
 fn unsteady(
     test: &ForeignTest,
     patterns: &[AccessPattern],

@@ -12,7 +12,7 @@ use steadfast_domain::{
 
 const IOPS_SIZES: [u64; 8] = [1 << 20, 131_072, 65_536, 32_768, 16_384, 8192, 4096, 512];
 
-/// A test of so many rounds over these patterns; values by a rule.
+/// A test with a number of rounds over these patterns; `rule` computes the values.
 fn test(
     kind: ForeignKind,
     rounds: u32,
@@ -174,7 +174,7 @@ fn a_test_without_values_and_one_of_two_rounds_are_shown_as_far_as_they_go() {
     }
 }
 
-/// Both sides of a comparison find each other by these names.
+/// A comparison matches the two runs by these names.
 #[test]
 fn tables_rows_columns_and_plots_have_the_names_of_a_new_run() {
     let mut settings = Settings::new(crate::tkperf::NAME, 7);
@@ -211,7 +211,7 @@ fn tables_rows_columns_and_plots_have_the_names_of_a_new_run() {
     }
 }
 
-/// What TKperf always does is not called unknown beside a new run.
+/// A comparison with a new run does not report settings that are fixed in TKperf as unknown.
 #[test]
 fn settings_that_tkperf_always_has_are_those_of_a_new_run() {
     let mut settings = Settings::new(crate::tkperf::NAME, 7);

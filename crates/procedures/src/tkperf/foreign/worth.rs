@@ -1,4 +1,4 @@
-//! What TKperf's numbers are worth beside new ones: its defects as they touch each test
+//! How far TKperf's numbers are comparable with new ones: the effect of its defects on each test
 //! (TKperf 638b083, read and run), as a page and as caveats.
 
 use super::results::Studied;
@@ -7,7 +7,7 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
 use steadfast_domain::{Caveat, CaveatKind, ForeignKind, ForeignRun, ForeignTest};
 
-/// What TKperf calls MB.
+/// Returns the caveat on the unit that TKperf calls MB.
 pub(super) fn units() -> Caveat {
     Caveat::new(
         CaveatKind::Remark,
@@ -22,7 +22,7 @@ fn deviation(id: &str, text: impl Into<String>) -> Caveat {
     Caveat::new(CaveatKind::Deviation, id, text, "Repeat the test with `steadfast tkperf`.")
 }
 
-/// What is wrong with the numbers of a test.
+/// Returns the caveats on the numbers of a test.
 pub(super) fn caveats(test: &ForeignTest, studied: &Studied<'_>) -> Vec<Caveat> {
     let mut caveats = vec![Caveat::new(
         CaveatKind::Remark,
@@ -90,7 +90,7 @@ fn same_offsets(kind: CaveatKind, effect: &str) -> Caveat {
     )
 }
 
-/// What several jobs do.
+/// Returns the caveat on the effect of several jobs; `None` if the test had only one.
 fn jobs(test: &ForeignTest) -> Option<Caveat> {
     let jobs = test.jobs.filter(|jobs| *jobs > 1)?;
     let effect = match test.kind {
@@ -110,7 +110,7 @@ fn jobs(test: &ForeignTest) -> Option<Caveat> {
     Some(deviation(ids::FOREIGN_JOBS, effect))
 }
 
-/// One page that says which numbers can be compared.
+/// Returns the page on which numbers can be compared.
 pub(super) fn page(run: &ForeignRun) -> Page {
     let rows = run.tests.iter().flat_map(|test| {
         let lines = comparable(test.kind).iter();
@@ -133,7 +133,7 @@ pub(super) fn page(run: &ForeignRun) -> Page {
     pages::page("What TKperf's numbers are worth", exhibits)
 }
 
-/// Number, whether it can be compared, why.
+/// Returns the rows of that page: the number, whether it can be compared, and the reason.
 fn comparable(kind: ForeignKind) -> &'static [[&'static str; 3]] {
     match kind {
         ForeignKind::Iops => &[

@@ -1,8 +1,8 @@
 //! TKperf's tests of a hard disk: the same steps in each of 128 zones, from the first to the
-//! last byte. Nothing is purged or preconditioned, and nothing is judged for steady state: a
-//! disk writes in place, and what is sought is how its speed falls from zone to zone.
+//! last byte. There is no purge, preconditioning or steady state: a disk writes in place, and the
+//! test measures how its speed falls from zone to zone.
 //!
-//! Each step stands alone: an interruption before one does nothing to the others.
+//! The steps are independent: an interruption before one does not affect the others.
 
 mod exhibits;
 mod results;

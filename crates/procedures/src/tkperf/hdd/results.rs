@@ -1,35 +1,35 @@
-//! What each zone gave, point by point.
+//! Results of the zones, point by point.
 
 use super::setup::{Kind, Zones};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Nanos, Record};
 
-/// Everything that the exhibits are made of.
+/// Results of a test of zones, from which its tables and plots are made.
 pub struct Results {
-    /// Each point, in order.
+    /// Results of each point, in order.
     pub points: Vec<Point>,
 }
 
-/// A point over the zones.
+/// Results of a point in all zones.
 pub struct Point {
-    /// What was applied.
+    /// Access pattern of the point.
     pub pattern: AccessPattern,
-    /// IOPS or MB/s of every zone; none where it was not measured.
+    /// IOPS or MB/s of each zone; `None` for a zone that was not measured.
     pub values: Vec<Option<f64>>,
-    /// Longest response time over all zones, in milliseconds.
+    /// Maximum response time over all zones, in milliseconds.
     pub longest: Option<f64>,
 }
 
-/// What the zones of a point have in common.
+/// Distribution of the values of a point over the zones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// Smallest value.
     pub least: f64,
-    /// A quarter of the zones is below it.
+    /// First quartile, interpolated.
     pub lower: f64,
-    /// Half of the zones is below it.
+    /// Median, interpolated.
     pub median: f64,
-    /// A quarter of the zones is above it.
+    /// Third quartile, interpolated.
     pub upper: f64,
     /// Largest value.
     pub most: f64,
@@ -38,7 +38,7 @@ pub struct Spread {
 }
 
 impl Results {
-    /// The results of a record.
+    /// Computes the results from a record.
     pub fn of(test: &Zones, record: &Record) -> Self {
         let points = test.kind.points().into_iter().zip(1..);
         let points = points.map(|(pattern, number)| point(test, record, pattern, number));
@@ -70,7 +70,7 @@ fn rate(kind: Kind, measurement: &Measurement) -> Option<f64> {
 }
 
 impl Point {
-    /// What its zones have in common; `None` where none was measured.
+    /// Returns the distribution over the measured zones; `None` if no zone was measured.
     pub fn spread(&self) -> Option<Spread> {
         let mut values: Vec<f64> = self.values.iter().copied().flatten().collect();
         values.sort_by(f64::total_cmp);

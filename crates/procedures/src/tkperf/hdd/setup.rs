@@ -1,4 +1,4 @@
-//! The tests of zones as they are set up.
+//! Setup of the tests of zones.
 
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
@@ -12,7 +12,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, Until};
 use steadfast_domain::{Bytes, Demand, Place, Profile, Step};
 
-/// How many zones.
+/// Parameter `zones`.
 pub const ZONES: Parameter = Parameter {
     name: "zones",
     default: "128",
@@ -21,22 +21,22 @@ pub const ZONES: Parameter = Parameter {
     ..Parameter::PLAIN
 };
 
-/// The parameters of both tests.
+/// Parameters of both tests.
 pub const PARAMETERS: &[Parameter] = &[ZONES];
 
-/// The mixes of the IOPS test, percent of reads (TKperf 2.x, hdd mode) ...
+/// Mixes of the IOPS test in percent of reads (TKperf 2.x, hdd mode).
 const MIXES: [u8; 3] = [100, 50, 0];
-/// ... its block sizes ...
+/// Block sizes of the IOPS test (TKperf 2.x, hdd mode).
 const SIZES: [Bytes; 3] = [Bytes::kib(64), Bytes::kib(16), Bytes::kib(4)];
-/// ... and those of the throughput test.
+/// Block sizes of the throughput test (TKperf 2.x, hdd mode).
 const THROUGHPUT_SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(4)];
-/// TKperf's default.
+/// Default demand of TKperf.
 const DEMAND: Demand = Demand::new(1, 1);
 
-/// Zones begin at multiples of this, so that every block size fits.
+/// Unit of the zone length in bytes: 1 MiB, so that every block size divides a zone.
 const UNIT: u64 = 1 << 20;
 
-/// A test of zones, ready to be conducted on its ground.
+/// A test of zones, ready to run.
 #[derive(Debug, Clone)]
 pub struct Zones {
     pub(super) ground: Ground,
@@ -45,7 +45,7 @@ pub struct Zones {
     pub(super) kind: Kind,
 }
 
-/// Which of the two tests.
+/// Test of zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Iops,
@@ -53,7 +53,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The points in each zone, in order.
+    /// Returns the points in each zone, in order.
     pub fn points(self) -> Vec<AccessPattern> {
         match self {
             Kind::Iops => MIXES
@@ -69,18 +69,25 @@ impl Kind {
 }
 
 impl Zones {
-    /// IOPS, zone by zone.
+    /// Creates the test of IOPS in each zone.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn iops(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
         Zones::of(Kind::Iops, asked)
     }
 
-    /// Throughput, zone by zone.
+    /// Creates the test of throughput in each zone.
+    ///
+    /// # Errors
+    /// Returns [`Unsuitable`] if the device or the settings do not permit the test.
     pub fn throughput(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
         Zones::of(Kind::Throughput, asked)
     }
 
     fn of(kind: Kind, asked: &Asked<'_>) -> Result<Self, Unsuitable> {
-        check_no_rounds(asked.settings, "it ends after its last zone; omit them")?;
+        let instead = "it ends after its last zone; omit --steady-state and --max-rounds";
+        check_no_rounds(asked.settings, instead)?;
         let method = Method {
             document: "TKperf 2.x, hdd mode",
             lesser: Some("TKPERF HDD MODE: the method of TKperf 2.x, not of the PTS"),
@@ -94,7 +101,8 @@ impl Zones {
         Ok(Zones { demand: ground.settings.demand_or(DEMAND), zones, kind, ground })
     }
 
-    /// Every step in order: IOPS go from zone to zone, throughput does so for each size.
+    /// Returns the steps in order: the IOPS test passes over the zones once, the throughput test
+    /// once for each block size.
     pub(super) fn steps(&self) -> impl Iterator<Item = Step> {
         let points: Vec<(u32, AccessPattern)> = (1..).zip(self.kind.points()).collect();
         let groups: Vec<Vec<(u32, AccessPattern)>> = match self.kind {
@@ -119,7 +127,7 @@ impl Zones {
         Step::alone(place, stimulus)
     }
 
-    /// The phase in which a pattern is applied: one pass over all zones.
+    /// Returns the phase in which a pattern is applied: one pass over all zones.
     pub(super) fn phase(&self, pattern: AccessPattern) -> String {
         match self.kind {
             Kind::Iops => "zones".to_owned(),
@@ -146,7 +154,7 @@ impl Zones {
     }
 }
 
-/// Equal zones from the beginning of the range; what does not divide is left at its end.
+/// Divides the range into equal zones from its beginning; a remainder at the end is not used.
 fn zones(range: ActiveRange, count: u32) -> Result<Vec<ActiveRange>, Unsuitable> {
     let length = Bytes(range.length.0 / u64::from(count)).round_down(UNIT);
     if length.0 == 0 {
