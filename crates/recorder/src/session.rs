@@ -1,5 +1,4 @@
-//! A capture on its way into files: when to look, what to count, and when to
-//! begin the next file.
+//! The loop of a capture: polling, counting and rotation of files.
 
 use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
@@ -16,18 +15,18 @@ use steadfast_domain::io_event::{CapturePart, Mark, Share};
 use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_host::{Directory, FileError, Roots, wall_clock_unix_ms};
 
-/// How often completed I/Os are taken at most and at least. Every look takes some
-/// time, whatever it finds.
+/// Shortest and longest interval between polls. Every poll costs some time even if it finds
+/// nothing.
 const LOOK: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_millis(100);
 
-/// How often a person sees how far it is.
+/// Interval between progress reports.
 const TELL: Duration = Duration::from_secs(1);
 
-/// Records until the time is over or `is_stopped` says so.
+/// Runs a capture until its duration is over or `is_stopped` returns true.
 ///
 /// # Errors
-/// Where it cannot be begun, and where it ends because its source or its file
-/// has failed: what was written before can be read.
+/// The capture cannot be started, or its source or file has failed; what was written before that
+/// can be read.
 pub fn record(
     recording: &Recording,
     is_stopped: &dyn Fn() -> bool,
@@ -48,8 +47,8 @@ pub fn record(
         .run(is_stopped)
 }
 
-/// How long to wait for the next look, by how full the buffers were: even where
-/// the rate becomes sixteen times as high, nothing must be lost.
+/// Returns the time until the next poll, from the last one and the fill level of the buffers:
+/// nothing must be lost even if the rate rises sixteenfold.
 fn pause(last: Duration, fullness: Option<f64>) -> Duration {
     let next = match fullness {
         Some(full) if full > 1.0 / 16.0 => last / 2,
@@ -60,10 +59,10 @@ fn pause(last: Duration, fullness: Option<f64>) -> Duration {
     next.clamp(*LOOK.start(), *LOOK.end())
 }
 
-/// A capture under way.
+/// A running capture.
 struct Session<'a> {
     recording: &'a Recording,
-    /// Where the files go.
+    /// Directory of the files.
     directory: Directory,
     conditions: CaptureConditions,
     capture: Capture,
@@ -71,13 +70,13 @@ struct Session<'a> {
     watch: DiskWatch,
     marks: MarkFile,
     progress: &'a mut dyn RecordingProgress,
-    /// The number of the file under way.
+    /// Number of the current file, from 1.
     part: u32,
     told: Instant,
     total: u64,
     /// Processor time of this process before the capture, in nanoseconds.
     own_before: u64,
-    /// When the host's zone was last looked at.
+    /// Time at which the host's time zone was last checked.
     zone_seen_unix_ms: u64,
 }
 
@@ -139,8 +138,7 @@ impl<'a> Session<'a> {
         OpenFile::create(output.part(self.part), &self.directory, output, &self.conditions)
     }
 
-    /// Takes what has completed and writes it, into the next file where this one
-    /// is full.
+    /// Writes the completed I/Os, and opens the next file if this one is full.
     fn look(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
         self.total += file.take(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
         self.name_replaced_disks();
@@ -159,7 +157,7 @@ impl<'a> Session<'a> {
         Ok(file)
     }
 
-    /// Gives a disk that took the number of another one an identity of its own.
+    /// Records a disk that took over a device number as a device of its own.
     fn name_replaced_disks(&mut self) {
         for replaced in self.watch.take_replaced() {
             self.progress.tell(&RecordingEvent::Remark(&replaced.remark));
@@ -175,14 +173,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How long to wait for the next look. Written blocks are read back soon, before
-    /// they are written again; capture steps have tables of their own to fill.
+    /// Returns the time until the next poll. With a content sampler, polling stays fast, so that
+    /// written blocks are read back before they are overwritten; with capture steps too, because
+    /// their tables are not covered by the fill level.
     fn pause(&self, last: Duration) -> Duration {
         let buffers_alone = self.sampler.is_none() && self.conditions.step_ns.is_none();
         pause(last, self.capture.fullness().filter(|_| buffers_alone))
     }
 
-    /// Keeps when summer time began or ended.
+    /// Records changes of the zone's UTC offset, such as the start of summer time.
     fn follow_zone(&mut self) {
         let now_unix_ms = wall_clock_unix_ms();
         if let Some(zone) = &mut self.conditions.zone {
@@ -192,7 +191,7 @@ impl<'a> Session<'a> {
         self.zone_seen_unix_ms = now_unix_ms;
     }
 
-    /// Brings the conditions up to now.
+    /// Updates the conditions with the current counters.
     fn count(&mut self) -> Result<Counters, RecordError> {
         self.follow_zone();
         let counters = self.capture.counters()?;
@@ -219,7 +218,7 @@ impl<'a> Session<'a> {
         Ok(counters)
     }
 
-    /// Ends this file and begins the next: `NAME.2.parquet`, ...
+    /// Completes the file and starts the next: `NAME.2.parquet` and so on.
     fn rotate(&mut self, file: OpenFile) -> Result<OpenFile, RecordError> {
         self.finish(file)?;
         if let Some(part) = &mut self.conditions.part {
@@ -228,8 +227,7 @@ impl<'a> Session<'a> {
         loop {
             self.part += 1;
             match self.open() {
-                // Whatever came to lie there meanwhile is not ours, and no
-                // reason to end.
+                // A file created under this name meanwhile is not ours; try the next number.
                 Err(RecordError::File(FileError::Exists(_) | FileError::NotRegular { .. })) => {}
                 opened => return opened,
             }
@@ -254,7 +252,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Takes the rest and says what it was, what was lost, and what it cost.
+    /// Writes the remaining I/Os and returns the results.
     fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
         let mut file = self.look(file)?;
         self.total += file.take_rest(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
@@ -264,13 +262,14 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What tells this capture from every other: random, as the kernel draws it.
+/// Returns a random name from the kernel that identifies the capture; if there is none, one made of
+/// time and process number.
 fn new_name() -> String {
-    let unique = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
-    steadfast_host::random_name(&Roots::real()).unwrap_or_else(unique)
+    let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
+    steadfast_host::random_name(&Roots::real()).unwrap_or_else(by_time_and_process)
 }
 
-/// Processor time of this process so far, in nanoseconds.
+/// Returns the processor time of this process so far, in nanoseconds.
 fn own_time() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid to write to.
