@@ -1,4 +1,4 @@
-//! Loads that become configurations, and become the same loads again.
+//! Loads exported as configurations and read back as the same loads.
 
 use crate::iometer::export::{Export, Heading, export};
 use crate::iometer::read::read;
