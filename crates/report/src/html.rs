@@ -481,8 +481,8 @@ fn side(word: bool, (is_left, is_prose): (bool, bool)) -> &'static str {
 fn disclosed(out: &mut String, findings: &Findings) {
     out.push_str(
         "<section class=\"chapter\" id=\"disclosures\">\n<h2>Disclosures</h2>\n<table \
-         class=\"caveats\">\n<thead><tr><th scope=\"col\">Kind</th><th scope=\"col\">What is so\
-         </th><th scope=\"col\">What to do</th></tr></thead>\n",
+         class=\"caveats\">\n<thead><tr><th scope=\"col\">Kind</th><th scope=\"col\">Disclosure\
+         </th><th scope=\"col\">Remedy</th></tr></thead>\n",
     );
     let all = disclosures(findings);
     for (kind, name) in KINDS {

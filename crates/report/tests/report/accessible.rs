@@ -7,7 +7,7 @@ use std::io::Read;
 use steadfast_domain::Findings;
 use steadfast_report::{pdf, pdf_form};
 
-/// Returns the document with all its streams decompressed appended.
+/// Returns the document followed by all its streams, decompressed.
 fn unpacked(document: &[u8]) -> String {
     let mut out = document.to_vec();
     let mut rest = document;
