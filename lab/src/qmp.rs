@@ -22,10 +22,10 @@ impl Qmp {
     /// # Errors
     /// QEMU does not answer.
     pub fn new(commands: ChildStdin, answers: ChildStdout) -> anyhow::Result<Qmp> {
-        let (tell, said) = channel();
+        let (sender, said) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(answers).lines().map_while(Result::ok) {
-                if tell.send(line).is_err() {
+                if sender.send(line).is_err() {
                     return;
                 }
             }

@@ -58,12 +58,12 @@ impl Cgroups {
     }
 
     fn learn(&mut self, number: usize, source: &dyn Source) -> Result<(), CaptureError> {
-        let mut told = Vec::new();
-        source.cgroups(&mut |number, id| told.push((number, id)))?;
+        let mut numbered = Vec::new();
+        source.cgroups(&mut |number, id| numbered.push((number, id)))?;
         if self.numbers.len() <= number {
             self.numbers.resize(number + 1, Vec::new());
         }
-        for (small, id) in told {
+        for (small, id) in numbered {
             let of_all = self.of_kernel(id);
             let (numbers, at) = (&mut self.numbers[number], usize::from(small));
             if numbers.len() <= at {

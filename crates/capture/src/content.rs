@@ -80,7 +80,7 @@ pub struct ContentSampler {
     held: VecDeque<IoEvent>,
     first: u64,
     /// I/O number and request time of every block that the reader has not processed yet.
-    asked: VecDeque<(u64, Instant)>,
+    pending: VecDeque<(u64, Instant)>,
 }
 
 impl ContentSampler {
@@ -106,7 +106,7 @@ impl ContentSampler {
             done,
             held: VecDeque::new(),
             first: 0,
-            asked: VecDeque::new(),
+            pending: VecDeque::new(),
         };
         sampler.left = sampler.gap();
         Ok(sampler)
@@ -124,20 +124,20 @@ impl ContentSampler {
         for event in events.drain(..) {
             let failed = event.flags & flags::FAILED != 0;
             if event.op == IoOp::Write && event.layer == Layer::Block && !failed {
-                self.sample_of(&event, now);
+                self.sample_blocks(&event, now);
             }
             self.held.push_back(event);
         }
         self.take_measured();
-        let ready = self.ready(now);
-        self.give_out(ready, events);
+        let ready = self.releasable(now);
+        self.release(ready, events);
     }
 
     /// Measures all blocks still queued, and appends the I/Os held back.
     pub fn finish(&mut self, events: &mut Vec<IoEvent>) {
         self.end();
         self.take_measured();
-        self.give_out(self.held.len(), events);
+        self.release(self.held.len(), events);
     }
 
     /// Returns the totals so far.
@@ -163,7 +163,7 @@ impl ContentSampler {
         let mut done = self.done();
         let (measured, answered) = (take(&mut done.measured), take(&mut done.answered));
         drop(done);
-        self.asked.drain(..answered.min(self.asked.len()));
+        self.pending.drain(..answered.min(self.pending.len()));
         for (number, content) in measured {
             let place = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
             match place.and_then(|at| self.held.get_mut(at)) {
@@ -174,27 +174,27 @@ impl ContentSampler {
     }
 
     /// Returns the number of I/Os at the front that need not wait any longer.
-    fn ready(&self, now: Instant) -> usize {
+    fn releasable(&self, now: Instant) -> usize {
         if self.held.len() > HELD_MAX {
             return self.held.len();
         }
         let waits = |(number, since): &&(u64, Instant)| {
             *number >= self.first && now.duration_since(*since) < HELD
         };
-        match self.asked.iter().find(waits) {
+        match self.pending.iter().find(waits) {
             Some((number, _)) => usize::try_from(number - self.first).unwrap_or(usize::MAX),
             None => self.held.len(),
         }
     }
 
-    fn give_out(&mut self, count: usize, events: &mut Vec<IoEvent>) {
+    fn release(&mut self, count: usize, events: &mut Vec<IoEvent>) {
         let count = count.min(self.held.len());
         events.extend(self.held.drain(..count));
         self.first += count as u64;
     }
 
     /// Requests the sampled blocks of one write.
-    fn sample_of(&mut self, event: &IoEvent, now: Instant) {
+    fn sample_blocks(&mut self, event: &IoEvent, now: Instant) {
         let blocks = u64::from(event.bytes).div_ceil(BLOCK as u64);
         let mut at = 0;
         while self.left <= blocks - at {
@@ -202,19 +202,19 @@ impl ContentSampler {
             self.left = self.gap();
             let begin = (at - 1) * BLOCK as u64;
             let length = (u64::from(event.bytes) - begin).min(BLOCK as u64) as usize;
-            self.want((usize::from(event.device), event.offset + begin), length, now);
+            self.request_block((usize::from(event.device), event.offset + begin), length, now);
         }
         self.left -= blocks - at;
     }
 
     /// Requests a block of the next I/O to be held back.
-    fn want(&mut self, (device, offset): (usize, u64), length: usize, now: Instant) {
+    fn request_block(&mut self, (device, offset): (usize, u64), length: usize, now: Instant) {
         let Some(base) = self.bases.get(device) else { return };
         let number = self.first + self.held.len() as u64;
         let wanted = Wanted { number, device, offset: offset.saturating_sub(*base), length };
         let taken = self.wanted.as_ref().is_some_and(|queue| queue.try_send(wanted).is_ok());
         match taken {
-            true => self.asked.push_back((number, now)),
+            true => self.pending.push_back((number, now)),
             false => self.done().sample.passed_over += 1,
         }
     }
@@ -320,16 +320,16 @@ mod tests {
         sampler.look(&mut events);
         sampler.finish(&mut events);
         assert_eq!(events.len(), writes.len(), "none is lost");
-        let (mut told, all) = (Contents::default(), sampler.so_far());
+        let (mut found, all) = (Contents::default(), sampler.so_far());
         for (event, write) in events.iter().zip(writes) {
             assert_eq!(event.offset, write.offset, "they stay in their order");
-            told.0 += u64::from(event.content.blocks);
-            told.1 += u64::from(event.content.compressed_bytes);
-            told.2 += u64::from(event.content.duplicates);
+            found.0 += u64::from(event.content.blocks);
+            found.1 += u64::from(event.content.compressed_bytes);
+            found.2 += u64::from(event.content.duplicates);
         }
-        assert_eq!(told.0 + all.late, all.blocks);
+        assert_eq!(found.0 + all.late, all.blocks);
         if all.late == 0 {
-            assert_eq!((told.1, told.2), (all.compressed_bytes, all.duplicates));
+            assert_eq!((found.1, found.2), (all.compressed_bytes, all.duplicates));
         }
         all
     }
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_in_so_many_is_measured() {
+    fn one_block_in_n_is_measured() {
         let content = half_random(1);
         let writes = vec![write(0, 4096); 10_007];
         let sample = sampled(100, &content, &writes, 0);

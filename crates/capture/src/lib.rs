@@ -62,17 +62,17 @@ impl Capture {
     /// remedy for each.
     pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
         check(options)?;
-        let told = Told::of(options)?;
+        let cgroup_setup = Told::of(options)?;
         let mut opened = Vec::new();
         if options.layers.contains(&Layer::Block) {
-            opened.push(open(options, &told)?);
+            opened.push(open(options, &cgroup_setup)?);
         }
         if options.layers.contains(&Layer::FileSystem) {
-            opened.push(open_files(options, &told)?);
+            opened.push(open_files(options, &cgroup_setup)?);
         }
         let (mut sources, remarks): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
         let mut remarks: Vec<String> = remarks.into_iter().flatten().collect();
-        remarks.extend(told.remark);
+        remarks.extend(cgroup_setup.remark);
         let began_monotonic_ns = monotonic_ns();
         sources.iter_mut().try_for_each(|source| source.begin(began_monotonic_ns))?;
         Ok(Capture {
@@ -81,7 +81,7 @@ impl Capture {
             closed_monotonic_ns: None,
             remarks,
             names: ProcessNames::default(),
-            cgroups: told.place.map(Cgroups::of),
+            cgroups: cgroup_setup.place.map(Cgroups::of),
             paths: options
                 .paths
                 .then(|| Paths::of(options, monotonic_ns().saturating_sub(began_monotonic_ns))),
@@ -342,12 +342,12 @@ fn check_steps(options: &Options) -> Result<(), CaptureError> {
 
 type Opened = (Box<dyn Source>, Option<String>);
 
-fn open(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
+fn open(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
     match options.source {
-        Some(SourceName::Ebpf) => Ok((open_ebpf(options, told)?, None)),
+        Some(SourceName::Ebpf) => Ok((open_ebpf(options, cgroup_setup)?, None)),
         Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
-        None if needs_ebpf(options) => Ok((open_ebpf(options, told)?, None)),
-        None => match open_ebpf(options, told) {
+        None if needs_ebpf(options) => Ok((open_ebpf(options, cgroup_setup)?, None)),
+        None => match open_ebpf(options, cgroup_setup) {
             Ok(source) => Ok((source, None)),
             Err(first) => match open_tracefs(options) {
                 Ok(source) => Ok((source, Some(format!("eBPF is unavailable: {first}")))),
@@ -365,25 +365,25 @@ fn open(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
 
 /// Opens the file-system layer, which only eBPF can capture.
 #[cfg(feature = "ebpf")]
-fn open_files(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
+fn open_files(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
             "omit --source, or capture --layer block",
         ));
     }
-    let (files, why) = ebpf::Files::open(options, told.hierarchy)?;
+    let (files, why) = ebpf::Files::open(options, cgroup_setup.hierarchy)?;
     Ok((Box::new(files), why))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_files(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
-    Ok((open_ebpf(options, told)?, None))
+fn open_files(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
+    Ok((open_ebpf(options, cgroup_setup)?, None))
 }
 
 #[cfg(feature = "ebpf")]
-fn open_ebpf(options: &Options, told: &Told) -> Result<Box<dyn Source>, CaptureError> {
-    Ok(Box::new(ebpf::Blocks::open(options, told.hierarchy)?))
+fn open_ebpf(options: &Options, cgroup_setup: &Told) -> Result<Box<dyn Source>, CaptureError> {
+    Ok(Box::new(ebpf::Blocks::open(options, cgroup_setup.hierarchy)?))
 }
 
 #[cfg(not(feature = "ebpf"))]

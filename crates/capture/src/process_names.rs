@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_with_a_name_of_its_own_stands_beside_its_process() {
+    fn a_thread_with_a_name_of_its_own_keeps_the_name_of_its_process() {
         let own = std::process::id();
         let process = asked(own).unwrap();
         let event = |tid, command| IoEvent { pid: own, tid, command, ..IoEvent::default() };

@@ -17,10 +17,11 @@ use steadfast_host::{Directory, FileError, Roots, wall_clock_unix_ms};
 
 /// Shortest and longest interval between polls. Every poll costs some time even if it finds
 /// nothing.
-const LOOK: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_millis(100);
+const POLL_INTERVAL: RangeInclusive<Duration> =
+    Duration::from_millis(20)..=Duration::from_millis(100);
 
 /// Interval between progress reports.
-const TELL: Duration = Duration::from_secs(1);
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs a capture until its duration is over or `is_stopped` returns true.
 ///
@@ -54,9 +55,9 @@ fn pause(last: Duration, fullness: Option<f64>) -> Duration {
         Some(full) if full > 1.0 / 16.0 => last / 2,
         Some(full) if full < 1.0 / 64.0 => last * 2,
         Some(_) => last,
-        None => *LOOK.start(),
+        None => *POLL_INTERVAL.start(),
     };
-    next.clamp(*LOOK.start(), *LOOK.end())
+    next.clamp(*POLL_INTERVAL.start(), *POLL_INTERVAL.end())
 }
 
 /// A running capture.
@@ -72,7 +73,7 @@ struct Session<'a> {
     progress: &'a mut dyn RecordingProgress,
     /// Number of the current file, from 1.
     part: u32,
-    told: Instant,
+    reported: Instant,
     total: u64,
     /// Processor time of this process before the capture, in nanoseconds.
     own_before: u64,
@@ -112,7 +113,7 @@ impl<'a> Session<'a> {
             marks: MarkFile::new().map_err(RecordError::Marks)?,
             progress,
             part: 1,
-            told: Instant::now(),
+            reported: Instant::now(),
             total: 0,
             own_before: own_time(),
             zone_seen_unix_ms: now_unix_ms,
@@ -123,11 +124,11 @@ impl<'a> Session<'a> {
         let mut file = self.open()?;
         self.progress.tell(&RecordingEvent::Begun { source: &self.conditions.source });
         let end = self.recording.duration.map(|time| Instant::now() + time.to_duration());
-        let mut wait = *LOOK.start();
+        let mut wait = *POLL_INTERVAL.start();
         while !is_stopped() && end.is_none_or(|end| Instant::now() < end) {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             std::thread::sleep(left.map_or(wait, |left| wait.min(left)));
-            file = self.look(file)?;
+            file = self.poll(file)?;
             wait = self.pause(wait);
         }
         self.end(file)
@@ -139,7 +140,7 @@ impl<'a> Session<'a> {
     }
 
     /// Writes the completed I/Os, and opens the next file if this one is full.
-    fn look(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
+    fn poll(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
         self.total += file.take(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
         self.name_replaced_disks();
         self.read_marks();
@@ -150,9 +151,9 @@ impl<'a> Session<'a> {
         if file.is_full(&self.recording.output) {
             file = self.rotate(file)?;
         }
-        if self.told.elapsed() >= TELL {
+        if self.reported.elapsed() >= REPORT_INTERVAL {
             file.refuse_deleted()?;
-            self.tell()?;
+            self.report()?;
         }
         Ok(file)
     }
@@ -241,8 +242,8 @@ impl<'a> Session<'a> {
         Ok(counters)
     }
 
-    fn tell(&mut self) -> Result<(), RecordError> {
-        self.told = Instant::now();
+    fn report(&mut self) -> Result<(), RecordError> {
+        self.reported = Instant::now();
         if self.progress.is_watched() {
             let lost = self.count()?.lost;
             let lasted = Nanos(self.conditions.lasted_ns);
@@ -254,7 +255,7 @@ impl<'a> Session<'a> {
 
     /// Writes the remaining I/Os and returns the results.
     fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
-        let mut file = self.look(file)?;
+        let mut file = self.poll(file)?;
         self.total += file.take_rest(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
         self.name_replaced_disks();
         let counters = self.finish(file)?;
@@ -282,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_looks_the_oftener_the_fuller_the_buffers_were() {
+    fn fuller_buffers_are_polled_more_often() {
         let ms = Duration::from_millis;
         assert_eq!(pause(ms(20), Some(0.0)), ms(40));
         assert_eq!(pause(ms(80), Some(0.0)), ms(100));

@@ -82,8 +82,8 @@ struct Load {
 }
 
 impl Load {
-    fn read(answers: &Answers, device: &str, beside: &str, round: u32) -> anyhow::Result<Load> {
-        let answer = answers.json(&format!("{device}.{beside}.{round}"))?;
+    fn read(answers: &Answers, device: &str, recorder: &str, round: u32) -> anyhow::Result<Load> {
+        let answer = answers.json(&format!("{device}.{recorder}.{round}"))?;
         let directions = ["read", "write"].map(|direction| &answer["jobs"][0][direction]);
         let ios = directions.iter().filter_map(|direction| direction["total_ios"].as_u64());
         let iops = directions.iter().filter_map(|direction| direction["iops"].as_f64());
@@ -145,8 +145,8 @@ impl Median {
     }
 }
 
-fn iops(answers: &Answers, device: &str, beside: &str) -> anyhow::Result<f64> {
-    let loads = (1..=ROUNDS).map(|round| Load::read(answers, device, beside, round));
+fn iops(answers: &Answers, device: &str, recorder: &str) -> anyhow::Result<f64> {
+    let loads = (1..=ROUNDS).map(|round| Load::read(answers, device, recorder, round));
     Ok(median(loads.collect::<Result<Vec<_>, _>>()?.iter().map(|load| load.iops)))
 }
 

@@ -48,8 +48,8 @@ pub fn run(device: &Device, load: &Load, output: Output) -> Fallible<Run> {
         Output::Line => text.lines().filter(|line| is_of_load(line)).count() as u64,
         Output::Count => loaded.ios,
     };
-    let told_lost = text.lines().filter_map(lost).sum();
-    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes: text.len() as u64, told_lost })
+    let reported_lost = text.lines().filter_map(lost).sum();
+    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes: text.len() as u64, reported_lost })
 }
 
 /// Returns true if a line is of an I/O of the load's size, its sixth field.

@@ -37,7 +37,7 @@ pub struct Run {
     /// Length of the recording.
     pub file_bytes: u64,
     /// I/Os that the recorder reports as lost.
-    pub told_lost: u64,
+    pub reported_lost: u64,
 }
 
 fn main() -> Fallible<()> {
@@ -54,9 +54,11 @@ fn main() -> Fallible<()> {
     }
     println!();
     if bpftrace::is_installed() {
-        beside_bpftrace(&zram, &looped, pairs)
+        with_bpftrace(&zram, &looped, pairs)
     } else {
-        println!("beside bpftrace: skipped: bpftrace is not installed (scripts/tools bench)");
+        println!(
+            "comparison with bpftrace skipped: bpftrace is not installed (scripts/tools bench)"
+        );
         Ok(())
     }
 }
@@ -120,7 +122,7 @@ fn line(device: &Device, point: &Point, pairs: usize) -> Fallible<String> {
         with.kernel_ns,
         with.user_ns,
         with.bytes,
-        with.told_lost,
+        with.reported_lost,
     ))
 }
 
@@ -136,7 +138,7 @@ struct Median {
     user_ns: f64,
     bytes: f64,
     missing: f64,
-    told_lost: f64,
+    reported_lost: f64,
 }
 
 impl Median {
@@ -152,7 +154,7 @@ impl Median {
             user_ns: per_recorded(|run| run.user_ns),
             bytes: per_recorded(|run| run.file_bytes),
             missing: median(runs, |run| run.loaded.ios as f64 - run.recorded as f64),
-            told_lost: median(runs, |run| run.told_lost as f64),
+            reported_lost: median(runs, |run| run.reported_lost as f64),
         }
     }
 
@@ -170,10 +172,10 @@ fn median(runs: &[Run], value: impl Fn(&Run) -> f64) -> f64 {
 
 /// The second table: the same load alone, with a capture, with bpftrace printing a line for every
 /// I/O, and with bpftrace only counting them.
-fn beside_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Fallible<()> {
+fn with_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Fallible<()> {
     println!(
-        "| device, load | beside | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
-         bytes/I/O | not recorded | said lost |"
+        "| device, load | recorder | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
+         bytes/I/O | not recorded | reported lost |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (name, device, rate) in [("zram", zram, 50_000), ("loop", looped, 5_000)] {
@@ -209,7 +211,7 @@ fn compare(name: &str, device: &Device, load: &Load, rounds: usize) -> Fallible<
             it.user_ns,
             it.bytes,
             it.missing,
-            it.told_lost,
+            it.reported_lost,
         );
     }
     println!(

@@ -44,7 +44,7 @@ pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> 
     let (recorded, file_bytes) = written?;
     let counters = capture.counters()?;
     let kernel_ns = counters.kernel_ns.unwrap_or(0);
-    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes, told_lost: counters.lost })
+    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes, reported_lost: counters.lost })
 }
 
 /// Number of I/Os, and length of the file in bytes.

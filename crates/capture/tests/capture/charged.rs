@@ -91,7 +91,7 @@ fn flushes(test: &str, source: SourceName) {
 }
 
 #[test]
-fn writeback_is_told_by_every_source() {
+fn writeback_is_reported_by_every_source() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
         let test = "writeback";
         let Some(mounted) = Mounted::new(test) else { return };
@@ -112,7 +112,10 @@ fn writeback_is_told_by_every_source() {
         let (by_worker, others): (Vec<&IoEvent>, Vec<&IoEvent>) =
             writes.partition(|event| event.command.to_string().starts_with("kworker/"));
         assert!(by_worker.iter().map(|event| u64::from(event.bytes)).sum::<u64>() >= 1 << 20);
-        let told = |event: &&IoEvent| event.flags & flags::WRITEBACK != 0;
-        assert!(by_worker.iter().all(told) && !others.iter().any(told), "{source:?}");
+        let is_writeback = |event: &&IoEvent| event.flags & flags::WRITEBACK != 0;
+        assert!(
+            by_worker.iter().all(is_writeback) && !others.iter().any(is_writeback),
+            "{source:?}"
+        );
     }
 }

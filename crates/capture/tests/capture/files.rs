@@ -146,12 +146,12 @@ fn every_call(test: &str, way: FilesWay) {
 }
 
 #[test]
-fn appended_failed_and_direct_calls_are_told_apart() {
+fn appended_failed_and_direct_calls_are_distinguished() {
     kinds_of_call("append, failure and O_DIRECT on ext4, calls", FilesWay::Calls);
 }
 
 #[test]
-fn appended_failed_and_direct_calls_are_told_apart_at_the_entry_points() {
+fn appended_failed_and_direct_calls_are_distinguished_at_the_entry_points() {
     kinds_of_call("append, failure and O_DIRECT on ext4, entry points", FilesWay::EntryPoints);
 }
 

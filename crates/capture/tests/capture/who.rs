@@ -63,7 +63,7 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
     threads.into_iter().map(|(one, name, writes)| (one.join().unwrap(), name, writes)).collect()
 }
 
-fn threads_stand_beside_their_process(test: &str, source: SourceName) {
+fn threads_are_recorded_with_their_process(test: &str, source: SourceName) {
     let Some(device) = Device::looped() else { return skip(test, "no loop device") };
     let asked = Options { source: Some(source), ..options(&device) };
     let mut threads = Vec::new();
@@ -82,13 +82,13 @@ fn threads_stand_beside_their_process(test: &str, source: SourceName) {
 }
 
 #[test]
-fn threads_stand_beside_their_process_with_ebpf() {
-    threads_stand_beside_their_process("threads, ebpf", SourceName::Ebpf);
+fn threads_are_recorded_with_their_process_by_ebpf() {
+    threads_are_recorded_with_their_process("threads, ebpf", SourceName::Ebpf);
 }
 
 #[test]
-fn threads_stand_beside_their_process_with_tracefs() {
-    threads_stand_beside_their_process("threads, tracefs", SourceName::Tracefs);
+fn threads_are_recorded_with_their_process_by_tracefs() {
+    threads_are_recorded_with_their_process("threads, tracefs", SourceName::Tracefs);
 }
 
 /// A cgroup made for the test.
@@ -259,7 +259,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
 }
 
 #[test]
-fn what_a_source_or_a_layer_cannot_tell_is_refused() {
+fn options_that_a_source_or_layer_lacks_are_refused() {
     let Some(device) = Device::looped() else { return skip("refusals", "no loop device") };
     let refused = |asked: Options| Capture::begin(&asked).err().unwrap().to_string();
     let paths = Options { paths: true, ..options(&device) };

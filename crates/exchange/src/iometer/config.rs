@@ -346,7 +346,7 @@ pub struct Outstanding {
     pub ios: u32,
     /// True if targets are closed and reopened during a test.
     pub connection_rate: bool,
-    /// Transactions after which they are.
+    /// Transactions between two openings of a target.
     pub transactions: u32,
     /// 1.1.0: the fixed seed of the random numbers.
     pub fixed_seed: Option<FixedSeed>,

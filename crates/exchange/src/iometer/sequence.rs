@@ -41,7 +41,7 @@ pub struct Circumstances<'a> {
 pub enum Disk<'a> {
     /// The tests as if the file had this disk alone.
     Alone(&'a str),
-    /// The I/Os to this disk in the tests of all disks, the others of which run on other targets.
+    /// The I/Os to this disk in the tests of all disks; the other disks are mapped to other targets.
     /// Steps keep the numbers of the tests, so that those of one test start together.
     Among(&'a str),
 }

@@ -173,12 +173,12 @@ impl Frame {
     pub fn new(plot: &Plot, size: Size, rulers: Rulers, legend: Vec<Entry>) -> Frame {
         let is_long = legend.len() > size.legend_beside;
         let is_time = plot.x.time.is_some() && size.legend_beside > 0;
-        let wide = beside(&legend) > BESIDE_TIME || rulers.right.is_some();
+        let wide = legend_width(&legend) > BESIDE_TIME || rulers.right.is_some();
         let legend_below = is_long || is_time && wide;
         let room = match (is_time, legend_below) {
             (true, _) => BESIDE_TIME - right_of(&rulers),
             (false, true) => 14.0,
-            (false, false) => beside(&legend),
+            (false, false) => legend_width(&legend),
         };
         let mut frame = Frame::with_room(plot, size, rulers, room.max(14.0));
         (frame.legend, frame.legend_below) = (legend, legend_below);
@@ -193,10 +193,10 @@ impl Frame {
         let free = (size.width - left - right - room).max(120.0);
         let (turned, deep) = names_below(&plot.x.scale, free);
         let most = match turned {
-            true => free.min(beside_turned(&plot.x.scale, size.width - left)),
+            true => free.min(width_with_sloping_names(&plot.x.scale, size.width - left)),
             false => free,
         };
-        let width = if hung(&mut flags, most, size.width - left - 6.0) {
+        let width = if choose_sides(&mut flags, most, size.width - left - 6.0) {
             most
         } else {
             // Every label begins at its line; the plot is narrow enough to leave space for the last
@@ -206,10 +206,10 @@ impl Frame {
             let for_flags = last.map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
             let width = for_flags.fold(most, f64::min).max(120.0);
             let width = match names_below(&plot.x.scale, width).0 {
-                true => width.min(beside_turned(&plot.x.scale, size.width - left)),
+                true => width.min(width_with_sloping_names(&plot.x.scale, size.width - left)),
                 false => width,
             };
-            raise(&mut flags, width);
+            choose_rows(&mut flags, width);
             width
         };
         let (turned, deep) =
@@ -402,7 +402,7 @@ impl Frame {
         if self.legend_below {
             return self.legend_below(drawing);
         }
-        let left = self.size.width - beside(&self.legend) + 16.0;
+        let left = self.size.width - legend_width(&self.legend) + 16.0;
         let step = (self.size.height / self.legend.len().max(1) as f64).min(22.0);
         for (index, entry) in self.legend.iter().enumerate() {
             draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
@@ -437,7 +437,7 @@ fn right_of(rulers: &Rulers) -> f64 {
 }
 
 /// Returns the width of a legend next to the plot.
-fn beside(legend: &[Entry]) -> f64 {
+fn legend_width(legend: &[Entry]) -> f64 {
     let longest = legend.iter().map(|entry| name_length(&entry.name)).max().unwrap_or(0);
     LEGEND_MARK + 24.0 + longest as f64 * LEGEND_SIZE * LEGEND_LETTER
 }
@@ -477,7 +477,7 @@ fn above(rows: usize, right: f64) -> f64 {
 
 /// Returns the width of a plot with sloping names of categories if `room` is the width for the plot
 /// and the overhang of the names.
-fn beside_turned(scale: &Scale, room: f64) -> f64 {
+fn width_with_sloping_names(scale: &Scale, room: f64) -> f64 {
     let Scale::Categories(names) = scale else { return room };
     let count = names.len().max(1) as f64;
     let most = names.iter().enumerate().map(|(place, name)| {
@@ -525,17 +525,17 @@ fn flags(markers: &[Marker], x: &Ruler) -> Vec<Flag> {
 }
 
 /// Maximum number of marks whose labels may be on either side of their lines.
-const HUNG: usize = 40;
+const TWO_SIDED_MARKS: usize = 40;
 
 /// Chooses sides and rows of the labels in a plot of this width. Returns false if there is not
 /// enough space for all. A label that would extend beyond `end` is placed before its line. A label
 /// is above every line it would cross, and next to or above the labels it would overlap.
-fn hung(flags: &mut [Flag], width: f64, end: f64) -> bool {
+fn choose_sides(flags: &mut [Flag], width: f64, end: f64) -> bool {
     for flag in flags.iter_mut() {
         flag.before = flag.reach(width).1 > end;
     }
     let fits = flags.iter().all(|flag| flag.reach(width).0 >= 0.0);
-    if flags.len() > HUNG || !fits {
+    if flags.len() > TWO_SIDED_MARKS || !fits {
         return false;
     }
     let mut rows: Vec<Option<usize>> = vec![None; flags.len()];
@@ -568,7 +568,7 @@ fn hung(flags: &mut [Flag], width: f64, end: f64) -> bool {
 /// Chooses the rows of labels that begin at their lines and extend to the right. A label is one row
 /// above every mark that begins below it, so that it crosses neither another label nor another
 /// line.
-fn raise(flags: &mut [Flag], width: f64) {
+fn choose_rows(flags: &mut [Flag], width: f64) {
     for index in (0..flags.len()).rev() {
         let end = flags[index].part * width + flags[index].width;
         let beneath = flags[index + 1..].iter().take_while(|other| other.part * width <= end);
@@ -644,17 +644,20 @@ mod tests {
                 .map(|n| flag(f64::from(n * n % 17) / 17.0, 20.0 + f64::from(n % 7) * 15.0))
                 .collect();
             flags.sort_by(|a, b| a.part.total_cmp(&b.part));
-            raise(&mut flags, 600.0);
+            choose_rows(&mut flags, 600.0);
             assert_free(&flags, 600.0);
             assert!(flags.iter().any(|f| f.row == 0), "some label stands lowest");
         }
         let mut near = [flag(0.2, 150.0), flag(0.9, 150.0), flag(0.95, 150.0)];
-        assert!(hung(&mut near, 300.0, 330.0), "there is room on the other side");
+        assert!(choose_sides(&mut near, 300.0, 330.0), "there is room on the other side");
         assert_eq!(near.each_ref().map(|f| f.before), [false, true, true]);
         assert_eq!(near.map(|f| f.row), [0, 1, 2]);
-        assert!(!hung(&mut [flag(0.1, 290.0), flag(0.9, 290.0)], 300.0, 330.0), "none at all");
+        assert!(
+            !choose_sides(&mut [flag(0.1, 290.0), flag(0.9, 290.0)], 300.0, 330.0),
+            "none at all"
+        );
         let mut apart = [flag(0.0, 50.0), flag(0.5, 50.0), flag(0.55, 50.0)];
-        raise(&mut apart, 600.0);
+        choose_rows(&mut apart, 600.0);
         assert_eq!(apart.map(|f| f.row), [0, 1, 0]);
     }
 }

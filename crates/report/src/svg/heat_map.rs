@@ -19,8 +19,8 @@ use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 const CELLS: usize = 1000;
 /// Number of shades, without the one for a missing value.
 const SHADES: usize = 64;
-/// Width of the scale bar with its labels, and the gap before it: as wide as a page, and in half
-/// the width.
+/// Width of the scale bar with its labels, and the gap before it, in drawings as wide as a page and
+/// in drawings half as wide.
 const ROOM: (f64, f64) = (super::frame::BESIDE_TIME, 26.0);
 const ROOM_SMALL: (f64, f64) = (118.0, 12.0);
 /// Maximum number of row names.

@@ -18,8 +18,8 @@ const SAME: f64 = 0.5;
 
 pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let values = |right: bool| {
-        let beside = plot.y_right.is_some();
-        let chosen = plot.series.iter().filter(move |s| (s.right && beside) == right);
+        let has_right = plot.y_right.is_some();
+        let chosen = plot.series.iter().filter(move |s| (s.right && has_right) == right);
         chosen.flat_map(values_of).collect::<Vec<f64>>()
     };
     let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();

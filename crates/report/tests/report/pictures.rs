@@ -50,7 +50,7 @@ fn differing(one: &Pixmap, other: &Pixmap) -> f64 {
 }
 
 /// Returns the accepted picture and the current one side by side.
-fn beside(accepted: Option<&Pixmap>, found: &Pixmap) -> Pixmap {
+fn side_by_side(accepted: Option<&Pixmap>, found: &Pixmap) -> Pixmap {
     let height = accepted.map_or(0, Pixmap::height).max(found.height());
     let mut both = Pixmap::new(found.width() * 2 + 10, height).unwrap();
     let paint = resvg::tiny_skia::PixmapPaint::default();
@@ -77,7 +77,7 @@ fn as_accepted(name: &str, plot: &Plot) -> Result<(), PathBuf> {
         return Ok(());
     }
     let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("both-{name}"));
-    beside(accepted.as_ref(), &found).save_png(&shown).unwrap();
+    side_by_side(accepted.as_ref(), &found).save_png(&shown).unwrap();
     Err(shown)
 }
 
@@ -163,7 +163,7 @@ fn a_line_that_moved_is_noticed() {
 
 /// The limits of a band are distinguishable in gray: their dashes differ.
 #[test]
-fn the_limits_of_a_band_are_told_apart_without_color() {
+fn the_limits_of_a_band_are_distinguishable_without_color() {
     let drawing = svg(&window());
     let dashes: std::collections::BTreeSet<&str> = drawing
         .split("stroke-dasharray=\"")

@@ -108,14 +108,14 @@ fn renamed(runs: &[(String, Findings)]) -> Vec<(String, Findings)> {
 /// cell in the row with the same text.
 fn cells(cells: &[Cell]) -> Vec<String> {
     let same = |cell: &Cell| cells.iter().position(|other| other == cell);
-    let told = |cell: &Cell| match cell {
+    let described = |cell: &Cell| match cell {
         Cell::Number { .. } | Cell::Missing => format!("{cell:?}"),
         Cell::Text(_) => format!("text {:?}", same(cell)),
     };
-    cells.iter().map(told).collect()
+    cells.iter().map(described).collect()
 }
 
-fn told(exhibit: &Exhibit) -> Vec<String> {
+fn describe(exhibit: &Exhibit) -> Vec<String> {
     match exhibit {
         Exhibit::Table(table) => {
             let rows = table.rows.iter();
@@ -136,13 +136,13 @@ fn told(exhibit: &Exhibit) -> Vec<String> {
 fn found(comparison: &Findings) -> Vec<String> {
     let caveat = |caveat: &Caveat| format!("caveat {} {:?}", caveat.id, caveat.kind);
     let mut out: Vec<String> = comparison.caveats.iter().map(caveat).collect();
-    out.extend(comparison.summary.iter().flat_map(told));
+    out.extend(comparison.summary.iter().flat_map(describe));
     for page in comparison.pages() {
         out.push(format!("page {}", page.id));
-        out.extend(page.exhibits.iter().flat_map(told));
+        out.extend(page.exhibits.iter().flat_map(describe));
     }
     let long = comparison.long_tables.iter().cloned().map(Exhibit::Table);
-    out.extend(long.flat_map(|table| told(&table)));
+    out.extend(long.flat_map(|table| describe(&table)));
     out.extend(comparison.parts.iter().flat_map(found));
     out
 }
