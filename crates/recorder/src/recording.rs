@@ -256,7 +256,7 @@ fn remark_on_output(output: &Path, devices: &[Found]) -> Option<String> {
     let holds = |found: &&Found| found.listened.file_systems.iter().any(|f| f.number == number);
     let found = devices.iter().find(holds)?;
     Some(format!(
-        "{} lies on {}: the I/Os include the capture's own writes. Write the file to another device.",
+        "{} is on {}: the I/Os include the capture's own writes. Write the file to another device.",
         output.display(),
         found.listened.name
     ))

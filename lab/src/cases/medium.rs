@@ -58,7 +58,7 @@ fn halts(answers: &Answers) -> anyhow::Result<()> {
     let said = answers.ended("run", &[4])?;
     ensure!(said.contains("I/Os failed, the first a write of 128K at byte"), "{said}");
     let run = answers.run("run")?;
-    ensure!(run.steps().count() == 0, "a failed step stands in the journal as finished");
+    ensure!(run.steps().count() == 0, "the journal has a failed step as finished");
     ensure!(said.contains("medium error"), "{said}");
     let halted = run.entries().any(|entry| matches!(entry, Entry::Halted(_)));
     ensure!(halted, "the journal does not say that the run halted");

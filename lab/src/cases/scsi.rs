@@ -130,7 +130,7 @@ fn stopped(answers: &Answers) -> anyhow::Result<()> {
         ensure!(!run.is_torn() && run.steps().count() >= 3, "{name}: steps are missing");
         let changed = run.entries().filter(|e| matches!(e, Entry::HostChange(_))).count();
         let restored = run.entries().filter(|e| matches!(e, Entry::HostRestored(_))).count();
-        ensure!(changed == 2 && restored == 2, "{name}: {changed} changes, {restored} put back");
+        ensure!(changed == 2 && restored == 2, "{name}: {changed} changes, {restored} restored");
         let halted =
             run.entries().any(|e| matches!(e, Entry::Halted(why) if why.contains("request")));
         ensure!(halted, "{name}: the journal does not say that it was stopped");

@@ -41,8 +41,8 @@ pub struct Circumstances<'a> {
 pub enum Disk<'a> {
     /// The tests as if the file had this disk alone.
     Alone(&'a str),
-    /// The I/Os to this disk in the tests of all disks; the other disks are mapped to other targets.
-    /// Steps keep the numbers of the tests, so that those of one test start together.
+    /// The I/Os to this disk in the tests of all disks; the other disks are mapped to other
+    /// targets. Steps keep the numbers of the tests, so that those of one test start together.
     Among(&'a str),
 }
 
@@ -147,7 +147,7 @@ fn each_once(remarks: Vec<Remark>) -> Vec<SequenceRemark> {
 fn times(setup: &Setup, on: Circumstances<'_>) -> Result<(Nanos, Nanos), Misread> {
     let of_file = setup.run_time.map(|time| Nanos::from_secs(time.as_secs()));
     let time = on.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
-        Misread::whole("the file has no run time, which means until somebody stops it; give --time")
+        Misread::whole("the file has no run time, so the test would run until stopped; give --time")
     })?;
     Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0))))
 }
@@ -374,8 +374,8 @@ fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String))
         kinds.iter().any(|kind| kind.workers.len() > 1 && is_sequential(&kind.first().spec))
     };
     if tests.iter().any(shares) {
-        let text = "workers that do the same share one sequential position, so that no block is read or \
-            written twice; in Iometer each begins at the same sector";
+        let text = "workers with equal settings share one sequential position, so that no block is \
+            read or written twice; in Iometer each begins at the same sector";
         say(0, text.to_owned());
     }
 }
@@ -386,7 +386,7 @@ fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
         say(
             worker.line,
             format!(
-                "'{}': the target is not opened and closed again; the test connection rate is ignored",
+                "'{}': targets are not closed and reopened; the test connection rate is ignored",
                 worker.worker
             ),
         );
@@ -403,8 +403,8 @@ fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
         say(
             0,
             format!(
-                "the disks {} are all mapped to the one target: the outstanding I/Os of a worker on \
-             its disks are added up; --disk NAME runs those of one disk",
+                "the disks {} are all mapped to the one target: the outstanding I/Os of a worker \
+                 on its disks are added up; --disk NAME runs those of one disk",
                 names.join(", ")
             ),
         );
