@@ -1,4 +1,4 @@
-//! Compiles the BPF programs with clang where the feature `ebpf` is on.
+//! Compiles the BPF programs with clang if the feature `ebpf` is enabled.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ fn main() {
     }
 }
 
-/// `bpf/NAME.bpf.c` to `OUT_DIR/NAME.bpf.o`. libbpf's headers come with the
-/// crate that builds libbpf.
+/// Compiles `bpf/NAME.bpf.c` to `OUT_DIR/NAME.bpf.o`. libbpf's headers come with the crate that
+/// builds libbpf.
 fn compile(name: &str) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     let headers = std::env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys exports it");
@@ -22,7 +22,7 @@ fn compile(name: &str) {
         Ok("aarch64") => "-D__TARGET_ARCH_arm64",
         _ => "-D__TARGET_ARCH_x86",
     };
-    // What is said of sources for debugging is in the program: no place of this machine, so that
+    // The debug information in the program names source files; their prefixes are replaced so that
     // the same sources give the same bytes wherever they are built.
     let place = |path: &Path, name: &str| {
         let mut option = OsString::from("-ffile-prefix-map=");
@@ -44,7 +44,7 @@ fn compile(name: &str) {
         .arg(out.join(format!("{name}.bpf.o")))
         .status()
         .unwrap_or_else(|error| {
-            panic!("clang cannot be run ({error}); install it (Debian: apt install clang)")
+            panic!("cannot run clang ({error}); install it (Debian: apt install clang)")
         });
     assert!(status.success(), "clang could not compile bpf/{name}.bpf.c");
 }

@@ -1,4 +1,4 @@
-//! What a guest left behind.
+//! The output of a guest.
 
 use crate::process::output;
 use anyhow::{Context, ensure};
@@ -10,7 +10,7 @@ use steadfast_domain::{Entry, Outcome, Step};
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Contents;
 
-/// The answers of one guest: what each command said, and run directories.
+/// The output of one guest: the results of its commands, and run directories.
 #[derive(Debug)]
 pub struct Answers {
     directory: PathBuf,
@@ -20,7 +20,7 @@ impl Answers {
     /// Unpacks the archive that a guest wrote to its second disk.
     ///
     /// # Errors
-    /// Where it wrote none.
+    /// The guest wrote none.
     pub fn unpack(disk: &Path, directory: PathBuf) -> anyhow::Result<Answers> {
         fs::create_dir_all(&directory)?;
         output(Command::new("tar").arg("-C").arg(&directory).arg("-xf").arg(disk))
@@ -28,29 +28,29 @@ impl Answers {
         Ok(Answers { directory })
     }
 
-    /// Where a file that the guest wrote to /out is now.
+    /// Returns the path of a file that the guest wrote to /out.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// The text of such a file.
+    /// Returns the text of such a file.
     ///
     /// # Errors
-    /// Where the guest did not write it.
+    /// The guest did not write it.
     pub fn text(&self, name: &str) -> anyhow::Result<String> {
         let bytes = fs::read(self.path(name)).with_context(|| format!("no answer '{name}'"))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A command's exit code.
+    /// Returns the exit code of a command.
     ///
     /// # Errors
-    /// Where the guest did not come so far.
+    /// The guest did not run the command.
     pub fn code(&self, name: &str) -> anyhow::Result<i32> {
         Ok(self.text(&format!("{name}.code"))?.trim().parse()?)
     }
 
-    /// What a command printed.
+    /// Returns the standard output of a command.
     ///
     /// # Errors
     /// As for [`Answers::code`].
@@ -58,7 +58,7 @@ impl Answers {
         self.text(&format!("{name}.stdout"))
     }
 
-    /// What a command complained of.
+    /// Returns the standard error of a command.
     ///
     /// # Errors
     /// As for [`Answers::code`].
@@ -66,10 +66,10 @@ impl Answers {
         self.text(&format!("{name}.stderr"))
     }
 
-    /// Both outputs of a command that ended with one of these codes.
+    /// Returns both outputs of a command that ended with one of these exit codes.
     ///
     /// # Errors
-    /// Where it ended otherwise, with what it said.
+    /// The command ended with another code; the error has the end of its output.
     pub fn ended(&self, name: &str, codes: &[i32]) -> anyhow::Result<String> {
         let code = self.code(name)?;
         let said = format!("{}{}", self.stdout(name)?, self.stderr(name)?);
@@ -77,28 +77,28 @@ impl Answers {
         Ok(said)
     }
 
-    /// The JSON that a successful command printed.
+    /// Returns the JSON printed by a successful command.
     ///
     /// # Errors
-    /// Where it failed or printed something else.
+    /// The command failed or printed something else.
     pub fn json(&self, name: &str) -> anyhow::Result<Value> {
         self.ended(name, &[0])?;
         self.printed(name)
     }
 
-    /// The JSON that a command printed, however it ended.
+    /// Returns the JSON printed by a command, whatever its exit code.
     ///
     /// # Errors
-    /// Where it printed something else.
+    /// The command printed something else.
     pub fn printed(&self, name: &str) -> anyhow::Result<Value> {
         let text = self.stdout(name)?;
         serde_json::from_str(&text).with_context(|| format!("{name} printed no JSON: {text}"))
     }
 
-    /// The entry of a device, by its path, in the answer of `devices --json`.
+    /// Returns the entry of a device, by its path, in the output of `devices --json`.
     ///
     /// # Errors
-    /// Where it is not listed.
+    /// The device is not listed.
     pub fn device(&self, name: &str, path: &str) -> anyhow::Result<Value> {
         let listed = self.json(name)?;
         let devices = listed["devices"].as_array().context("no list of devices")?;
@@ -106,16 +106,16 @@ impl Answers {
         found.cloned().with_context(|| format!("{path} is not listed: {listed}"))
     }
 
-    /// A run's journal.
+    /// Reads the journal of a run.
     ///
     /// # Errors
-    /// Where it is not there or damaged.
+    /// The journal is missing or damaged.
     pub fn run(&self, name: &str) -> anyhow::Result<Run> {
         Ok(Run { contents: Ledger::read(&self.path(name))? })
     }
 }
 
-/// The last lines of a long text.
+/// Returns the last six lines of a text, for messages.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(6)..].join(" | ")
@@ -128,12 +128,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// Every entry, in order.
+    /// Returns every entry, in order.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.contents.lines.iter().map(|line| &line.entry)
     }
 
-    /// Every finished step, in order.
+    /// Returns every finished step, in order.
     pub fn steps(&self) -> impl Iterator<Item = (&Step, &Outcome)> {
         self.entries().filter_map(|entry| match entry {
             Entry::Applied { step, outcome } => Some((&**step, &**outcome)),
@@ -141,7 +141,7 @@ impl Run {
         })
     }
 
-    /// Whether its last line was torn.
+    /// Returns true if the last line is incomplete.
     pub fn is_torn(&self) -> bool {
         self.contents.torn > 0
     }

@@ -1,19 +1,18 @@
-# What every guest does: mounts what programs expect, runs its script, leaves
-# the answers on the second disk as one archive, and switches itself off.
-# The kernel's command line names the script (lab.script) and the seconds after
-# which a guest that nobody ends ends itself (lab.limit).
+# The start of every guest: mounts what programs expect, runs its script, leaves the output on the
+# second disk as one archive, and powers off. The kernel's command line names the script
+# (lab.script) and the seconds after which the guest powers off in any case (lab.limit).
 
 export PATH=/bin HOME=/tmp LC_ALL=C
 for place in out run tmp; do
     mount -t tmpfs none /$place
 done
-# The root is read-only; changes of host settings are journalled here.
+# The root is read-only; changes of host settings are journaled here.
 mkdir -m 700 /run/state
 export STATE_DIRECTORY=/run/state
 mount -t debugfs none /sys/kernel/debug
 cd /out
 
-# Runs a command and keeps what it said: ask NAME COMMAND...
+# Runs a command and keeps its output and exit code: ask NAME COMMAND...
 ask() {
     name=$1
     shift
@@ -22,12 +21,12 @@ ask() {
     tell "$name: $(cat "/out/$name.code") after $(cut -d' ' -f1 /proc/uptime) s"
 }
 
-# Says something to whoever watches the console.
+# Writes a line to the console, where the lab waits for it.
 tell() {
     echo "lab: $*"
 }
 
-# Waits until a command succeeds, at most so many seconds: await SECONDS COMMAND...
+# Waits until a command succeeds, for a limited time: await SECONDS COMMAND...
 await() {
     left=$(($1 * 10))
     shift
@@ -38,18 +37,18 @@ await() {
     done
 }
 
-# The finished steps of a run: steps RUN
+# Prints the number of finished steps of a run: steps RUN
 steps() {
     grep -c '"applied"' "/out/$1/journal.jsonl" 2>/dev/null
 }
 
-# Whether a run has finished so many: finished RUN STEPS
+# Succeeds if a run has finished at least this many steps: finished RUN STEPS
 finished() {
     [ "$(steps "$1")" -ge "$2" ]
 }
 
-# Waits for the end of a run and spares the guest its report, which is set for a
-# minute under emulation: conclude SECONDS RUN
+# Waits for the end of a run and skips its report, which takes a minute to typeset under emulation:
+# conclude SECONDS RUN
 conclude() {
     await "$1" grep -q '"entry":"ended"' "/out/$2/journal.jsonl"
     killall -KILL steadfast

@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The first root: finds the root disk and goes over to it.
+# The initial root: finds the root disk and switches to it.
 /bin/busybox mount -t proc none /proc
 /bin/busybox mount -t sysfs none /sys
 /bin/busybox mount -t devtmpfs none /dev

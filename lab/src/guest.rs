@@ -1,4 +1,4 @@
-//! A guest: a machine with drives, what it does, and what must come of it.
+//! A guest: a machine with drives, its script, and the cases its output must pass.
 
 use crate::answers::Answers;
 use crate::machine::Drive;
@@ -10,43 +10,43 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A guest and the cases that it serves.
+/// A guest and its cases.
 pub struct Guest {
-    /// Its name, and its script's.
+    /// Name of the guest and of its script.
     pub name: &'static str,
-    /// Its drives; a script may make one more itself (`scsi_debug`).
+    /// Drives of the guest; a script may create one more (`scsi_debug`).
     pub drives: Vec<Drive>,
-    /// What it does.
+    /// Shell script that the guest runs.
     pub script: &'static str,
-    /// What happens to it meanwhile, in order.
+    /// Actions from outside while the guest runs, in order.
     pub meanwhile: Vec<Meanwhile>,
-    /// When it is ended, whatever it does.
+    /// Time after which the guest is ended, whatever it does.
     pub limit: Duration,
-    /// Files among its answers that are worth keeping.
+    /// Output files to keep as artifacts.
     pub artefacts: &'static [&'static str],
-    /// What must come of it.
+    /// Conditions that the output must meet.
     pub cases: Vec<Case>,
-    /// What was measured in it, where that is what it is for.
+    /// Returns the table of measurements, for guests that are benches.
     pub table: Option<fn(&Answers) -> anyhow::Result<String>>,
 }
 
-/// Something done from outside once the guest has said a word (`tell`).
+/// An action from outside, triggered by a line of the guest (`tell`).
 pub struct Meanwhile {
-    /// The word.
+    /// The text of the line.
     pub word: &'static str,
-    /// What is done.
+    /// The action.
     pub act: fn(&mut Qmp) -> anyhow::Result<()>,
 }
 
-/// Something that must hold for what a guest left.
+/// A condition that the output of a guest must meet.
 pub struct Case {
-    /// What must hold, in words.
+    /// The condition in words.
     pub name: &'static str,
-    /// Whether it does.
+    /// Checks the condition; an error is a failure.
     pub check: fn(&Answers) -> anyhow::Result<()>,
 }
 
-/// A case that cannot be looked at here, and why.
+/// The reason why a case cannot be checked here.
 #[derive(Debug)]
 pub struct Skipped(pub String);
 
@@ -58,36 +58,35 @@ impl std::fmt::Display for Skipped {
 
 impl std::error::Error for Skipped {}
 
-/// Memory of a guest, in MiB: the program, a run directory and scsi_debug's disk.
+/// Memory of a guest in MiB: for the program, a run directory and the disk of scsi_debug.
 const MEMORY_MIB: u32 = 1024;
 
-/// Room for a guest's answers.
+/// Size of the disk for a guest's output, in MiB.
 const ANSWERS_MIB: u64 = 128;
 
-/// How often a running guest is looked at.
+/// Polling interval for a running guest.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The file that a guest's console is kept in.
+/// Name of the file with the guest's console output.
 pub const CONSOLE: &str = "console.log";
 
-/// A QEMU process; ended when it is dropped.
+/// A QEMU process, killed on drop.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Guest {
-    /// Starts the guest in `directory`, waits for its end and collects what it
-    /// left. Its images are removed; the console log stays.
+    /// Runs the guest in `directory`, waits for its end and collects its output. The images are
+    /// removed; the console log stays.
     ///
     /// # Errors
-    /// Where QEMU does not start, the guest does not end in time, or leaves
-    /// no answers.
+    /// QEMU does not start, the guest does not end in time, or it leaves no output.
     pub fn run(&self, root: &Root, directory: &Path) -> anyhow::Result<Answers> {
         let _ = fs::remove_dir_all(directory);
         fs::create_dir_all(directory)?;
@@ -128,7 +127,7 @@ impl Guest {
             if began.elapsed() > self.limit {
                 bail!("the guest did not end within {} s", self.limit.as_secs());
             }
-            if let Some(meanwhile) = pending.next_if(|m| has_told(&console, m.word)) {
+            if let Some(meanwhile) = pending.next_if(|m| has_announced(&console, m.word)) {
                 (meanwhile.act)(&mut qmp).with_context(|| format!("after '{}'", meanwhile.word))?;
             }
             std::thread::sleep(LOOK);
@@ -169,10 +168,10 @@ impl Guest {
     }
 }
 
-/// Whether the console shows a word of the guest's script.
-fn has_told(console: &Path, word: &str) -> bool {
+/// Returns true if the console shows this line of the guest's script.
+fn has_announced(console: &Path, word: &str) -> bool {
     let said = fs::read(console).unwrap_or_default();
     String::from_utf8_lossy(&said)
         .lines()
-        .any(|line| line.trim().split_once("lab: ").is_some_and(|(_, told)| told == word))
+        .any(|line| line.trim().split_once("lab: ").is_some_and(|(_, text)| text == word))
 }

@@ -1,5 +1,5 @@
-//! The guests' kernels: Debian's packages, fetched and unpacked beside the
-//! build, never installed.
+//! Kernels of the guests: Debian's packages, downloaded and unpacked next to the build, never
+//! installed.
 
 use crate::process::output;
 use anyhow::{Context, bail};
@@ -11,18 +11,18 @@ use std::process::Command;
 /// An unpacked kernel package.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// Its release, such as `6.1.0-56-cloud-amd64`.
+    /// Release, such as `6.1.0-56-cloud-amd64`.
     pub release: String,
-    /// Where the package was unpacked.
+    /// Directory into which the package was unpacked.
     root: PathBuf,
 }
 
 impl Kernel {
-    /// The kernel that a package such as `linux-image-cloud-amd64` stands for,
-    /// fetched unless an earlier visit has left it in `directory`.
+    /// Downloads the kernel of a package such as `linux-image-cloud-amd64`, unless an earlier run
+    /// has left it in `directory`.
     ///
     /// # Errors
-    /// Where no archive is configured or reached.
+    /// No package archive is configured or reachable.
     pub fn fetch(package: &str, directory: &Path) -> anyhow::Result<Kernel> {
         let package = real_package(package)?;
         let release = package.trim_start_matches("linux-image-").to_owned();
@@ -34,12 +34,12 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The bootable image.
+    /// Returns the path of the bootable image.
     pub fn image(&self) -> PathBuf {
         self.root.join(format!("boot/vmlinuz-{}", self.release))
     }
 
-    /// The directory of modules.
+    /// Returns the directory of modules.
     fn modules(&self) -> PathBuf {
         self.root.join("lib/modules").join(&self.release)
     }
@@ -48,7 +48,7 @@ impl Kernel {
         fs::create_dir_all(directory)?;
         let _ = fs::remove_dir_all(&self.root);
         output(Command::new("apt-get").args(["download", "-qq", package]).current_dir(directory))
-            .with_context(|| format!("{package} cannot be downloaded; try apt-get update"))?;
+            .with_context(|| format!("cannot download {package}; try apt-get update"))?;
         let archive = downloaded(package, directory)?;
         output(Command::new("dpkg").arg("-x").args([&archive, &self.root]))?;
         let depmod = ["depmod", "-b"];
@@ -56,12 +56,11 @@ impl Kernel {
         Ok(fs::remove_file(archive)?)
     }
 
-    /// The files of some modules and of all that they need, with their places
-    /// in a guest, and the lists that modprobe reads. What is built into the
-    /// kernel needs no file.
+    /// Returns the files of modules and of all modules they depend on, with their paths in a guest,
+    /// and the lists that modprobe reads. Modules built into the kernel need no file.
     ///
     /// # Errors
-    /// Where the package has no such module, as a file or built in.
+    /// The package does not have a module, neither as a file nor built in.
     pub fn module_files(&self, wanted: &[&str]) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
         let read = |list: &str| fs::read_to_string(self.modules().join(list));
         let (list, built_in) = (read("modules.dep")?, read("modules.builtin")?);
@@ -83,7 +82,7 @@ impl Kernel {
     }
 }
 
-/// The package behind one that only depends on the newest.
+/// Returns the package that a metapackage depends on, the newest kernel.
 fn real_package(package: &str) -> anyhow::Result<String> {
     let said = output(Command::new("apt-cache").args(["depends", package]))?;
     let newest =
@@ -108,7 +107,7 @@ fn downloaded(package: &str, directory: &Path) -> anyhow::Result<PathBuf> {
         .with_context(|| format!("{package}: the fetched file is missing"))
 }
 
-/// `modules.dep`: each file with those that it needs.
+/// Parses `modules.dep`: each file with its dependencies.
 fn dependencies(list: &str) -> BTreeMap<&str, Vec<&str>> {
     list.lines()
         .filter_map(|line| line.split_once(':'))

@@ -1,16 +1,16 @@
-//! The drives of a guest, and how QEMU is told of them.
+//! Drives of a guest and their QEMU arguments.
 
 /// A drive over empty images.
 #[derive(Debug, Clone)]
 pub struct Drive {
-    /// The serial number; also QEMU's name for the device.
+    /// Serial number; also QEMU's id for the device.
     pub serial: &'static str,
     interface: Interface,
-    /// One, or an NVMe drive's namespaces, numbered from 1.
+    /// One medium, or the namespaces of an NVMe drive, numbered from 1.
     media: Vec<Medium>,
 }
 
-/// What carries the commands.
+/// Command set and transport of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interface {
     Nvme,
@@ -18,7 +18,7 @@ enum Interface {
     Sata,
 }
 
-/// What holds the blocks.
+/// The storage behind a drive or namespace.
 #[derive(Debug, Clone)]
 pub struct Medium {
     mib: u64,
@@ -27,15 +27,15 @@ pub struct Medium {
     faults: Vec<MediumFault>,
 }
 
-/// I/Os that fail with a medium error: all of one direction, or those that
-/// touch one sector of 512 bytes.
+/// An injected medium error: all I/Os of one direction, or those that touch one sector of 512
+/// bytes.
 #[derive(Debug, Clone, Copy)]
 struct MediumFault {
     direction: Failing,
     sector: Option<u64>,
 }
 
-/// The direction that fails.
+/// Direction of the failing I/Os.
 #[derive(Debug, Clone, Copy)]
 pub enum Failing {
     /// Reads.
@@ -45,28 +45,28 @@ pub enum Failing {
 }
 
 impl Medium {
-    /// A faultless one with sectors of 512 bytes.
+    /// Returns a faultless medium with sectors of 512 bytes.
     pub fn new(mib: u64) -> Self {
         Medium { mib, sector: 512, iops: None, faults: Vec::new() }
     }
 
-    /// With other sectors, in bytes, logical and physical.
+    /// Sets the logical and physical sector size, in bytes.
     pub fn with_sector(self, sector: u32) -> Self {
         Medium { sector, ..self }
     }
 
-    /// That does so many I/Os per second and no more.
+    /// Limits the medium to this many I/Os per second.
     pub fn capped(self, iops: u32) -> Self {
         Medium { iops: Some(iops), ..self }
     }
 
-    /// With one more fault.
+    /// Adds a fault.
     pub fn failing(mut self, direction: Failing, sector: Option<u64>) -> Self {
         self.faults.push(MediumFault { direction, sector });
         self
     }
 
-    /// The options of `-drive`, with the image's file name.
+    /// Returns the options of `-drive` for this image file.
     fn options(&self, node: &str, image: &str) -> String {
         let mut parts = vec![format!("if=none,id={node},driver=raw,cache=unsafe,discard=unmap")];
         if self.faults.is_empty() {
@@ -82,7 +82,8 @@ impl Medium {
 }
 
 impl MediumFault {
-    /// Error 5 is EIO: QEMU makes a medium error of it.
+    /// Returns the options of a blkdebug rule. Errno 5 is EIO, which QEMU reports as a medium
+    /// error.
     fn rule(self, number: usize) -> String {
         let key = format!("file.inject-error.{number}");
         let direction = match self.direction {
@@ -96,29 +97,29 @@ impl MediumFault {
 }
 
 impl Drive {
-    /// An NVMe drive of one namespace.
+    /// Returns an NVMe drive with one namespace.
     pub fn nvme(serial: &'static str, medium: Medium) -> Self {
         Drive { serial, interface: Interface::Nvme, media: vec![medium] }
     }
 
-    /// An NVMe drive with one more namespace.
+    /// Adds a namespace.
     pub fn and_namespace(mut self, medium: Medium) -> Self {
         self.media.push(medium);
         self
     }
 
-    /// A SCSI disk of vendor LAB, product LABDISK, revision 0042, behind a
-    /// controller of its own.
+    /// Returns a SCSI disk of vendor LAB, product LABDISK, revision 0042, behind a controller of
+    /// its own.
     pub fn scsi(serial: &'static str, medium: Medium) -> Self {
         Drive { serial, interface: Interface::Scsi, media: vec![medium] }
     }
 
-    /// An ATA disk of model LABSATA, firmware 0042.
+    /// Returns an ATA disk of model LABSATA, firmware 0042.
     pub fn sata(serial: &'static str, medium: Medium) -> Self {
         Drive { serial, interface: Interface::Sata, media: vec![medium] }
     }
 
-    /// Each image's file name and size in MiB.
+    /// Returns file name and size in MiB of each image.
     pub fn images(&self) -> impl Iterator<Item = (String, u64)> {
         self.media.iter().zip(1..).map(|(medium, number)| (self.image(number), medium.mib))
     }
@@ -127,7 +128,7 @@ impl Drive {
         format!("{}-{number}.img", self.serial)
     }
 
-    /// QEMU's arguments.
+    /// Returns the arguments for QEMU.
     pub fn arguments(&self) -> Vec<String> {
         let serial = self.serial;
         let mut devices: Vec<String> = match self.interface {

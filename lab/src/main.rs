@@ -1,9 +1,8 @@
-//! The lab: guests under QEMU in which the program meets real command sets,
-//! NVMe as QEMU speaks it and SCSI as the kernel's scsi_debug does.
+//! The lab: guests under QEMU in which the program runs against real command sets, NVMe as
+//! implemented by QEMU and SCSI by the kernel's scsi_debug.
 //!
-//! Each guest boots Debian's kernel, runs one script and leaves its answers on
-//! a disk; the cases are what must hold for them. Nothing outside the lab's
-//! directory is written to.
+//! Each guest boots Debian's kernel, runs one script and leaves its output on a disk; the cases are
+//! conditions on that output. Nothing is written outside the lab's directory.
 
 mod answers;
 mod cases;
@@ -32,27 +31,26 @@ struct Arguments {
     /// The program under test
     #[arg(long, default_value = "target/debug/steadfast")]
     program: PathBuf,
-    /// Where kernels, disks, logs and artifacts lie
+    /// Directory for kernels, disks, logs and artifacts
     #[arg(long, default_value = "target/lab")]
     directory: PathBuf,
-    /// Debian's kernel packages, one visit to every guest for each
+    /// Debian kernel packages; every guest runs once per package
     #[arg(long, value_delimiter = ',', default_value = "linux-image-cloud-amd64")]
     kernels: Vec<String>,
-    /// Keep what every guest left, not only the failing ones'
+    /// Keep the output of every guest, not only of failing ones
     #[arg(long)]
     keep: bool,
-    /// Visit a guest whose cases do not all pass once more
+    /// Run a guest once more if a case fails
     #[arg(long)]
     again: bool,
-    /// Only these guests; by default all but those that are benches
+    /// Guests to run; default: all except benches
     guests: Vec<String>,
 }
 
-/// The exit status of a machine on which no guest can be had; what automake's
-/// test suites say for "skipped".
+/// Exit status on a machine that cannot run guests; automake's test suites use it for "skipped".
 const UNFIT: u8 = 77;
 
-/// No guest can be had on this machine, and why.
+/// The reason why this machine cannot run guests.
 #[derive(Debug)]
 struct Unfit(String);
 
@@ -65,7 +63,7 @@ impl std::fmt::Display for Unfit {
 impl std::error::Error for Unfit {}
 
 impl Arguments {
-    /// Where guests of a kernel lie.
+    /// Returns the directory for guests of a kernel.
     fn place(&self, kernel: &Kernel) -> PathBuf {
         self.directory.join("guests").join(&kernel.release)
     }
@@ -83,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every guest under every kernel.
+/// Runs every guest under every kernel.
 fn visit(arguments: &Arguments) -> anyhow::Result<Tally> {
     let guests = chosen(&arguments.guests)?;
     let mut tally = Tally::default();
@@ -102,11 +100,11 @@ fn visit(arguments: &Arguments) -> anyhow::Result<Tally> {
     Ok(tally)
 }
 
-/// A kernel and what guests start from, and the proof that one starts.
+/// Builds the files that guests start from, and checks that a guest starts.
 fn prepare(package: &str, guests: &[Guest], arguments: &Arguments) -> anyhow::Result<Root> {
     let kernel = Kernel::fetch(package, &arguments.directory.join("kernels"))?;
     let place = arguments.place(&kernel);
-    fs::create_dir_all(&place).with_context(|| format!("{} cannot be made", place.display()))?;
+    fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
     let first = cases::first();
     let all = guests.iter().chain([&first]);
     let scripts: Vec<_> = all.map(|guest| (guest.name, guest.script)).collect();
@@ -131,7 +129,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<Guest>> {
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-/// One guest, its cases, and what is kept of it.
+/// Runs one guest, checks its cases, and keeps or removes its output.
 fn receive(
     guest: &Guest,
     root: &Root,

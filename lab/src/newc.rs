@@ -1,4 +1,4 @@
-//! Writes the archive (cpio, "newc") that a kernel unpacks as its first root.
+//! Writes the cpio archive ("newc") that a kernel unpacks as its initial root.
 
 use std::io::{self, Write};
 
@@ -8,22 +8,22 @@ pub struct Archive<W: Write> {
     entries: u32,
 }
 
-/// What an entry is, in the mode bits of `stat`.
+/// Mode bits of `stat` for an entry.
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 
 impl<W: Write> Archive<W> {
-    /// An empty archive.
+    /// Returns an empty archive.
     pub fn new(to: W) -> Self {
         Archive { to, entries: 0 }
     }
 
-    /// A directory; those above it must have been added.
+    /// Adds a directory; its parents must have been added before.
     pub fn directory(&mut self, name: &str) -> io::Result<()> {
         self.entry(name, DIRECTORY, &[])
     }
 
-    /// A file that may be run.
+    /// Adds an executable file.
     pub fn program(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         self.entry(name, PROGRAM, content)
     }
@@ -34,9 +34,9 @@ impl<W: Write> Archive<W> {
         Ok(self.to)
     }
 
-    /// Header: magic, then inode, mode, owner, group, links, time, size, device
-    /// and node numbers, length of the name and a checksum that is not used,
-    /// each as eight hexadecimal digits. Name and content end on four bytes.
+    /// Writes an entry. The header has a magic, then inode, mode, owner, group, links, time, size,
+    /// device and node numbers, length of the name and an unused checksum, each as eight
+    /// hexadecimal digits. Name and content are padded to four bytes.
     fn entry(&mut self, name: &str, mode: u32, content: &[u8]) -> io::Result<()> {
         self.entries += 1;
         let size = u32::try_from(content.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
@@ -49,7 +49,7 @@ impl<W: Write> Archive<W> {
         self.padded(content, 0)
     }
 
-    /// The bytes, at least `least` zeros, and more of them up to four bytes.
+    /// Writes the bytes, at least `least` zeros, and more zeros up to a multiple of four.
     fn padded(&mut self, bytes: &[u8], least: usize) -> io::Result<()> {
         let padded = (bytes.len() + least).next_multiple_of(4);
         self.to.write_all(bytes)?;

@@ -1,13 +1,13 @@
-//! Running the programs that the lab is built from.
+//! Runs the programs that the lab is built from.
 
 use anyhow::{Context, ensure};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Runs a program to its end and returns what it printed.
+/// Runs a program to its end and returns its standard output.
 ///
 /// # Errors
-/// Where it is not there or fails, with what it said.
+/// The program is not installed, or it fails; the error has its standard error.
 pub fn output(command: &mut Command) -> anyhow::Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -19,10 +19,10 @@ pub fn output(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Where a program lies, system directories included.
+/// Returns the path of a program, searching system directories, too.
 ///
 /// # Errors
-/// Where it is nowhere.
+/// The program is not installed.
 pub fn find(program: &str) -> anyhow::Result<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     std::env::split_paths(&path)

@@ -1,4 +1,4 @@
-//! Talking to QEMU while a guest runs (QMP over the process's own pipes).
+//! Controls QEMU while a guest runs (QMP over the process's own pipes).
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -7,25 +7,25 @@ use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// QEMU answers at once; a guest under load may keep it busy for a moment.
+/// Timeout for answers. QEMU answers at once, but a guest under load may keep it busy for a moment.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A QEMU that takes commands.
+/// A QMP connection.
 pub struct Qmp {
     commands: ChildStdin,
     said: Receiver<String>,
 }
 
 impl Qmp {
-    /// Greets QEMU.
+    /// Connects to QEMU and negotiates capabilities.
     ///
     /// # Errors
-    /// Where it does not answer.
+    /// QEMU does not answer.
     pub fn new(commands: ChildStdin, answers: ChildStdout) -> anyhow::Result<Qmp> {
-        let (tell, said) = channel();
+        let (sender, said) = channel();
         std::thread::spawn(move || {
             for line in BufReader::new(answers).lines().map_while(Result::ok) {
-                if tell.send(line).is_err() {
+                if sender.send(line).is_err() {
                     return;
                 }
             }
@@ -35,11 +35,10 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Gives one command and returns its answer; events that come between are
-    /// passed over.
+    /// Sends a command and returns its result; events received meanwhile are ignored.
     ///
     /// # Errors
-    /// Where QEMU refuses it or says nothing.
+    /// QEMU rejects the command or does not answer.
     pub fn execute(&mut self, command: &str, arguments: Value) -> anyhow::Result<Value> {
         let line = json!({ "execute": command, "arguments": arguments });
         writeln!(self.commands, "{line}")
@@ -52,7 +51,7 @@ impl Qmp {
             let answer: Value = serde_json::from_str(&line)
                 .with_context(|| format!("QEMU's answer is not JSON: {line}"))?;
             if let Some(error) = answer.get("error") {
-                bail!("QEMU refuses {command}: {error}");
+                bail!("QEMU rejects {command}: {error}");
             }
             if let Some(result) = answer.get("return") {
                 return Ok(result.clone());
@@ -60,19 +59,18 @@ impl Qmp {
         }
     }
 
-    /// Pulls a device out of the running guest.
+    /// Unplugs a device from the running guest.
     ///
     /// # Errors
-    /// Where QEMU refuses.
+    /// QEMU rejects the command.
     pub fn unplug(&mut self, device: &str) -> anyhow::Result<()> {
         self.execute("device_del", json!({ "id": device })).map(drop)
     }
 
-    /// Plugs an NVMe drive of one namespace into the running guest, over an
-    /// image that is there.
+    /// Plugs an NVMe drive with one namespace into the running guest, over an existing image.
     ///
     /// # Errors
-    /// Where QEMU refuses.
+    /// QEMU rejects the command.
     pub fn plug_nvme(&mut self, serial: &str, image: &str) -> anyhow::Result<()> {
         let file = json!({ "driver": "file", "filename": image, "discard": "unmap" });
         let node = format!("{serial}-again");

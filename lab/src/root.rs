@@ -1,5 +1,5 @@
-//! What a guest starts from: a root disk with the programs and their
-//! libraries, and a first root small enough to find that disk.
+//! The files that a guest starts from: a root disk with the programs and their libraries, and an
+//! initial root just large enough to find that disk.
 
 use crate::kernel::Kernel;
 use crate::newc::Archive;
@@ -11,7 +11,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the guests' scripts call, besides busybox.
+/// Programs called by the guests' scripts, besides busybox.
 const PROGRAMS: [&str; 20] = [
     "blkdiscard",
     "blkid",
@@ -35,7 +35,7 @@ const PROGRAMS: [&str; 20] = [
     "wipefs",
 ];
 
-/// Modules without which the root disk is not seen.
+/// Modules needed to find the root disk.
 const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
@@ -54,29 +54,29 @@ const MODULES: [&str; 12] = [
     "xfs",
 ];
 
-/// Directories that something is mounted on, or that programs expect.
+/// Mount points, and directories that programs expect.
 const DIRECTORIES: [&str; 9] = ["bin", "dev", "etc", "lab", "out", "proc", "run", "sys", "tmp"];
 
-/// Room on the root disk beyond its files, for the file system's own use.
+/// Size of the root disk beyond its files, in MiB, for the file system's own use.
 const SLACK_MIB: u64 = 32;
 
-/// Files that every guest of a kernel starts from.
+/// The files that every guest of a kernel starts from.
 #[derive(Debug, Clone)]
 pub struct Root {
     /// The kernel.
     pub kernel: Kernel,
-    /// The root disk's image.
+    /// Image of the root disk.
     pub disk: PathBuf,
-    /// The first root's archive.
+    /// Archive of the initial root.
     pub first: PathBuf,
 }
 
 impl Root {
-    /// Builds both in `directory`, with the program under test and the
-    /// scripts that guests run, by name.
+    /// Builds both in `directory`, with the program under test and the guests' scripts, given by
+    /// name and content.
     ///
     /// # Errors
-    /// Where a program is not installed or the disk has no room.
+    /// A program is not installed, or the disk is too small.
     pub fn build(
         kernel: Kernel,
         program: &Path,
@@ -117,7 +117,7 @@ impl Root {
     }
 }
 
-/// busybox under each of its names, except those that have a program of their own.
+/// Adds busybox under each of its names, except those with a program of their own.
 fn add_busybox(tree: &Path) -> anyhow::Result<()> {
     let busybox = find("busybox")?;
     copy_into(tree, &busybox, Path::new("/bin/busybox"))?;
@@ -133,11 +133,11 @@ fn copy_into(tree: &Path, from: &Path, to: &Path) -> anyhow::Result<()> {
     if let Some(above) = to.parent() {
         fs::create_dir_all(above)?;
     }
-    fs::copy(from, &to).with_context(|| format!("{} cannot be copied", from.display()))?;
+    fs::copy(from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
     Ok(())
 }
 
-/// Every library that the programs are linked with, and the loader.
+/// Returns every library that the programs are linked with, and the loader.
 fn libraries(programs: &[PathBuf]) -> anyhow::Result<BTreeSet<PathBuf>> {
     let mut libraries = BTreeSet::new();
     for program in programs {
@@ -147,7 +147,7 @@ fn libraries(programs: &[PathBuf]) -> anyhow::Result<BTreeSet<PathBuf>> {
     Ok(libraries)
 }
 
-/// The paths in ldd's answer: `name => /path (address)` or `/path (address)`.
+/// Parses the paths in ldd's output: `name => /path (address)` or `/path (address)`.
 fn linked(said: &str) -> impl Iterator<Item = PathBuf> {
     said.lines().filter_map(|line| {
         let place = line.split_once("=>").map_or(line, |(_, place)| place);
@@ -156,7 +156,7 @@ fn linked(said: &str) -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// A file system made from a directory, without mounting anything.
+/// Makes a file system from a directory, without mounting anything.
 fn make_disk(tree: &Path, disk: &Path) -> anyhow::Result<()> {
     let used = output(Command::new("du").args(["-sm", "--apparent-size"]).arg(tree))?;
     let used: u64 = used.split_whitespace().next().unwrap_or_default().parse()?;
@@ -168,7 +168,7 @@ fn make_disk(tree: &Path, disk: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The first root: busybox, the modules of the root disk, and what loads them.
+/// Packs the initial root: busybox, the modules for the root disk, and the script that loads them.
 fn pack_first(kernel: &Kernel, file: &Path) -> anyhow::Result<()> {
     let mut archive = Archive::new(BufWriter::new(File::create(file)?));
     for directory in ["bin", "dev", "proc", "sys", "root"] {

@@ -1,4 +1,4 @@
-//! What passed, failed and was skipped, said line by line.
+//! Counts and prints cases passed, failed and skipped.
 
 use crate::answers::Answers;
 use crate::guest::{Case, Guest, Skipped};
@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use std::io::Write;
 use std::time::Instant;
 
-/// The count.
+/// Counts of cases.
 pub struct Tally {
     passed: u32,
     failed: u32,
@@ -21,7 +21,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Looks at every case of a guest; returns whether none failed.
+    /// Checks and prints every case of a guest; returns true if none failed.
     pub fn judge(&mut self, guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
         let before = self.failed;
         for case in &guest.cases {
@@ -47,12 +47,12 @@ impl Tally {
         }
     }
 
-    /// Whether nothing failed.
+    /// Returns true if nothing failed.
     pub fn is_good(&self) -> bool {
         self.failed == 0
     }
 
-    /// Says the totals.
+    /// Prints the totals.
     pub fn sum_up(&self) {
         say(&format!(
             "{} passed, {} failed, {} skipped in {} s",
@@ -64,7 +64,7 @@ impl Tally {
     }
 }
 
-/// Whether a case of a guest fails; says which, and why.
+/// Checks every case of a guest and prints those that fail; returns true if any does.
 pub fn fail(guest: &Guest, result: &anyhow::Result<Answers>) -> bool {
     let mut any = false;
     for case in &guest.cases {
@@ -85,7 +85,7 @@ fn verdict(case: &Case, result: &anyhow::Result<Answers>) -> anyhow::Result<()> 
     }
 }
 
-/// Says a line; nobody listening is no error.
+/// Prints a line; a closed standard output is not an error.
 pub fn say(line: &str) {
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }

@@ -1,57 +1,59 @@
-/* Puts one record together for every I/O that a block device completes.
+/* Writes one record for every I/O that a block device completes.
  *
  * Request-based devices: the submitter is seen when the request starts
- * (block_io_start, or the bio's queueing on kernels before 6.5), the device
- * has it from block_rq_issue to block_rq_complete. Bio-based devices (zram,
- * device-mapper, md) have no requests: a bio counts from its queueing to its
- * completion, sector and size are taken when it is queued, for they move on as
- * it completes.
+ * (block_io_start, or the queueing of its bio on kernels before 6.5); the I/O is
+ * outstanding on the device from block_rq_issue to block_rq_complete. Bio-based
+ * devices (zram, device-mapper, md) have no requests: a bio is outstanding from its
+ * queueing to its completion. Sector and size are read when it is queued, because
+ * they advance as it completes.
  *
- * The gate says what is recorded: I/Os issued while it is open. The programs
- * are attached while it is not open yet, and follow what is issued then, so
- * that the queue depth is right from the first record on; after it is closed
- * they follow to its end what was issued before. */
+ * Only I/Os issued while the gate is open are recorded. The programs are
+ * attached before it is opened and follow the I/Os issued then, so that the
+ * queue depth is right from the first record on. After it is closed they follow
+ * the I/Os issued before to their completion. */
 #include "common.h"
 
 #define PF_WQ_WORKER 0x20
 #define REQ_OP_MASK 0xff
 
-/* Where a device lies on its disk, in sectors: all of it, or a partition. */
+/* A captured device: range on its disk in sectors, all of it or a partition. */
 struct device {
 	/* Major << 20 | minor of the disk. */
 	__u32 number;
-	/* It has no requests. */
+	/* Bio-based: the device has no requests. */
 	__u32 bio_based;
 	__u64 first_sector;
 	__u64 end_sector;
 };
 
-/* Written by the loader before the programs are loaded. */
+/* Written by the loader before the programs are loaded:
+ * ebpf::record::BlockSettings. */
 struct settings {
 	__u32 device_count;
-	/* Process whose I/Os are wanted; 0 wants all. */
+	/* Process to record; 0 records all. */
 	__u32 process;
-	/* Command names are kept. */
+	/* Record command names. */
 	__u32 commands;
-	/* block_io_start does not exist: submitters are seen when bios are queued. */
+	/* The kernel lacks block_io_start: submitters are seen when bios are
+	 * queued. */
 	__u32 by_bio;
-	/* Width of a capture step: streams are added up in the kernel, and no
-	 * record is written. 0 where every I/O is wanted. */
+	/* Length of a capture step in nanoseconds: streams are added up in the
+	 * kernel, and no record is written. 0 records every I/O. */
 	__u64 step_ns;
-	/* Whose cgroups are told (cgroups.h). */
+	/* The hierarchy whose cgroups are recorded (cgroups.h). */
 	__u32 cgroups;
-	/* Bios that were merged into a request are counted. */
+	/* Count bios merged into a request. */
 	__u32 merges;
 	struct device device[DEVICES_MAX];
 };
 const volatile struct settings settings = {};
 
-/* What a record looks like on its way to user space: ebpf::record::Wire. */
+/* A record in the ring: ebpf::record::Wire. */
 struct record {
 	/* Sector << 8 | lap. */
 	__u64 head;
 	__u64 issued_ns;
-	/* Response time, RESPONSE_LONGEST where it is not known | cgroup << 48. */
+	/* Response time, RESPONSE_LONGEST if unknown | cgroup << 48. */
 	__u64 response_cgroup;
 	/* Time in the queue | thread << 42. */
 	__u64 queued_thread;
@@ -69,13 +71,14 @@ struct record {
 #include "journeys.h"
 #include "cgroups.h"
 
-/* 78 hours, and 73 minutes. */
+/* 78 hours, and 73 minutes, in nanoseconds. */
 #define RESPONSE_LONGEST ((1ULL << 48) - 1)
 #define QUEUED_LONGEST ((1ULL << 42) - 1)
 
 /* Submitters of bios whose request is not known yet, and (under the request's
- * key) of writes that are done but for the flush after them. Bios that are merged
- * into another one's request are never asked for, so the oldest give way. */
+ * key) of completed writes that are followed by a flush. Bios merged into
+ * another one's request are never looked up, so the map evicts the oldest
+ * entries. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -83,26 +86,28 @@ struct {
 	__type(value, struct submitter);
 } submitters SEC(".maps");
 
-/* Counted in the kernel, read by the loader: ebpf::record::Counters. */
+/* Counters, read by the loader: ebpf::record::KernelCounters. */
 struct counters {
-	/* Completed I/Os for which their processor's ring had no room. */
+	/* Completed I/Os lost because their processor's ring was full. */
 	__u64 lost;
-	/* I/Os that could not be followed: too many under way at once. */
+	/* I/Os that could not be followed: too many outstanding at once. */
 	__u64 unfollowed;
-	/* Completions of I/Os that were issued before the capture began. */
+	/* Completions of I/Os issued before the capture began. */
 	__u64 begun_before;
-	/* I/Os whose place another one has taken: their completion was not seen. */
+	/* I/Os whose place was taken by another one: their completion was not
+	 * seen. */
 	__u64 unended;
 	__u64 partial_completions;
 	__u64 requeues;
 	__u32 outstanding[DEVICES_MAX];
-	/* Bios that were too large for the device, or crossed a bound of it. */
+	/* Bios that were split because they were too large for the device or
+	 * crossed one of its boundaries. */
 	__u64 splits[DEVICES_MAX];
 };
 struct counters counters = {};
 
-/* The device on which an I/O of a disk lies, or -1. One without a place (a
- * flush) belongs to the first that lies on the disk. */
+/* Returns the index of the device with an I/O of this disk, or -1. An I/O
+ * without a sector (a flush) counts for the first device on the disk. */
 static __always_inline int slot_of(struct gendisk *disk, __u64 sector, __u32 bytes)
 {
 	if (!disk)
@@ -156,7 +161,7 @@ static __always_inline __u16 flags_of(unsigned int opf)
 	return flags;
 }
 
-/* Who submits an I/O: the current process. */
+/* Sets the submitter of an I/O to the current process. */
 static __always_inline void introduce(struct submitter *submitter, unsigned int opf)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
@@ -175,7 +180,7 @@ static __always_inline void introduce(struct submitter *submitter, unsigned int 
 
 #include "block_steps.h"
 
-/* Hands an I/O on; `now` is 0 where its completion was not seen. */
+/* Records an I/O; `now` is 0 if its completion was not seen. */
 static __always_inline void report(struct journey *journey, __u64 now, int failed)
 {
 	if (!journey->submitter.wanted)
@@ -220,7 +225,8 @@ static __always_inline void leave(__u32 device)
 	__sync_fetch_and_add(&counters.outstanding[device & (DEVICES_MAX - 1)], -1);
 }
 
-/* An I/O whose place another one takes: its completion was not seen. */
+/* Gives up an I/O whose place is taken by another one: its completion was not
+ * seen. */
 static __noinline void give_up(struct journey *journey)
 {
 	leave(journey->device);
@@ -230,10 +236,10 @@ static __noinline void give_up(struct journey *journey)
 	report(journey, 0, 0);
 }
 
-/* A journey that begins, empty. What is under its key already is an I/O that
- * was merged into another, or one whose completion was not seen: the kernel
- * skips a program that is already running on the processor, and some kernels
- * run none in certain processes. */
+/* Starts following an I/O and returns its empty journey. An entry that exists
+ * under the key belongs to an I/O that was merged into another, or whose
+ * completion was not seen: the kernel skips a program that is already running on
+ * the processor, and some kernels run none in certain processes. */
 static __always_inline struct journey *begin(__u64 key)
 {
 	struct journey *journey = find(key).journey;
@@ -258,8 +264,8 @@ static __always_inline int request_started(struct request *rq)
 
 	if (!journey)
 		return 0;
-	/* Its flags are what the submitter asked for: the flush machinery takes the
-	 * preflush and FUA away before the request is issued. */
+	/* The flags are those of the submitter: the flush machinery removes
+	 * preflush and FUA before the request is issued. */
 	introduce(&journey->submitter, rq->cmd_flags);
 	journey->device = device;
 	return 0;
@@ -271,8 +277,8 @@ int BPF_PROG(on_io_start, struct request *rq)
 	return request_started(rq);
 }
 
-/* The submitter of the first request that waits for this flush. A flush is
- * issued by whoever comes along, mostly a kernel worker. */
+/* Returns the submitter of the first request that waits for this flush. The
+ * thread that issues a flush is an arbitrary one, mostly a kernel worker. */
 static __noinline struct submitter *who_asked_for(struct request *flush)
 {
 	struct blk_flush_queue *queue = flush->mq_hctx->fq;
@@ -303,7 +309,7 @@ static __noinline struct submitter *who_asked_for(struct request *flush)
 	return bpf_map_lookup_elem(&submitters, &bio);
 }
 
-/* A flush that is issued for a request belongs to that request's submitter. */
+/* Charges a flush to the submitter of the request it is issued for. */
 static __always_inline void introduce_flush(struct journey *journey, struct request *rq)
 {
 	struct submitter *asked = who_asked_for(rq);
@@ -318,8 +324,9 @@ static __always_inline void introduce_flush(struct journey *journey, struct requ
 	__builtin_memcpy(journey->submitter.command, asked->command, COMMAND_LENGTH);
 }
 
-/* A request that was not seen to start: one of the kernel's own (a flush), or
- * any on a kernel without block_io_start, where its bio tells the submitter. */
+/* Starts following a request whose start was not seen: one of the kernel's own
+ * (a flush), or any request on a kernel without block_io_start, where the bio
+ * identifies the submitter. */
 static __always_inline struct journey *begin_at_issue(struct request *rq, int device)
 {
 	__u64 bio = (__u64)rq->bio;
@@ -340,10 +347,10 @@ static __always_inline struct journey *begin_at_issue(struct request *rq, int de
 	return journey;
 }
 
-/* Bios of a request that are counted. */
+/* Maximum number of bios counted per request. */
 #define BIOS_MAX 1024
 
-/* Bios that the kernel merged into a request: all of its bios but the first. */
+/* Returns the bios that the kernel merged into a request: all but the first. */
 static __noinline __u32 merged_into(struct request *rq)
 {
 	struct bio *bio = rq->bio;
@@ -375,7 +382,7 @@ int BPF_PROG(on_rq_issue, struct request *rq)
 		journey->outstanding = 1;
 		journey->depth = enter(device);
 	}
-	/* Issued again after a requeue: the device has had it since the first time. */
+	/* Issued again after a requeue: keep the time of the first issue. */
 	if (journey->issued_ns)
 		return 0;
 	journey->issued_ns = bpf_ktime_get_ns();
@@ -405,7 +412,7 @@ int BPF_PROG(on_rq_requeue, struct request *rq)
 	return 0;
 }
 
-/* A waiting request that another one takes in: the device will not see it. */
+/* A waiting request is merged into another one: the device will not see it. */
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(on_rq_merge, struct request *rq)
 {
@@ -416,7 +423,7 @@ int BPF_PROG(on_rq_merge, struct request *rq)
 	return 0;
 }
 
-/* What becomes of an I/O that has ended. */
+/* Records a completed I/O, or counts it if it was issued before the capture. */
 static __always_inline void finish(struct journey *journey, __u64 now, int failed, unsigned int bytes)
 {
 	if (journey->issued_ns && !journey->before)
@@ -433,8 +440,8 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	struct journey *journey = place.journey;
 
 	if (!journey) {
-		/* A write that the kernel splits into flush and data ends twice,
-		 * the second time with nothing left of it. */
+		/* A write that the kernel splits into flush and data completes
+		 * twice, the second time with no bytes left. */
 		if (bytes && gate.state == GATE_OPEN && slot_of(rq->q->disk, rq->__sector, bytes) >= 0)
 			count(&counters.begun_before);
 		return 0;
@@ -445,7 +452,7 @@ int BPF_PROG(on_rq_complete, struct request *rq, __u8 error, unsigned int bytes)
 	}
 	if (journey->outstanding)
 		leave(journey->device);
-	/* A device without FUA is sent a flush after such a write. */
+	/* On a device without FUA, the kernel sends a flush after such a write. */
 	if ((journey->submitter.flags & FLAG_FUA) && !HAS(rq->cmd_flags, __REQ_FUA) && bytes) {
 		__u64 key = key_of(rq);
 
@@ -498,7 +505,7 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	return 0;
 }
 
-/* Loaded only where merges and splits are asked for. */
+/* Loaded only if merges and splits are to be counted. */
 SEC("tp_btf/block_split")
 int BPF_PROG(on_split, struct bio *bio)
 {

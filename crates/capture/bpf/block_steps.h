@@ -14,7 +14,7 @@ static __always_inline void judge_order(struct journey *journey)
 	journey->sequential = judge(place, begin, begin + (journey->bytes >> 9)) & IS_SEQUENTIAL;
 }
 
-/* `now` is 0 where the completion was not seen. */
+/* Adds an I/O to its step; `now` is 0 if the completion was not seen. */
 static __always_inline void add_to_step(struct journey *journey, __u64 now, int failed)
 {
 	struct step_io io = {

@@ -1,22 +1,23 @@
-/* Puts one record together for every read, write and synchronisation that a
- * program asks of the file systems of the devices, at the system calls: where
- * the file systems' own entry points (entries.bpf.c) are not to be had.
+/* Writes one record for every read, write and synchronization that a program
+ * requests from the devices' file systems, at the system calls: used if the file
+ * systems' own entry points (entries.bpf.c) are unavailable.
  *
- * Seen are system calls (raw tracepoints sys_enter and sys_exit) and io_uring
- * (submission and completion). What reaches a file another way is counted, as
- * far as it can be seen: memory maps, Linux AIO, copies inside the kernel.
+ * Covers system calls (raw tracepoints sys_enter and sys_exit) and io_uring
+ * (submission and completion). Other ways to a file are counted as far as they can
+ * be seen: memory maps, Linux AIO, copies inside the kernel.
  *
- * A call's file is looked up when it is entered, its size is what it says it
- * has moved. An io_uring request has its file only when it completes. */
+ * The file of a call is looked up when the call is entered; its size is the
+ * number of bytes it returns. An io_uring request has its file only when it
+ * completes. */
 #include "files.h"
 
 #define OPEN_APPEND 02000
 #define OPEN_DSYNC 010000
 #define MAP_ANONYMOUS 0x20
 #define AIO_MAX 64
-/* Parts of a vectored call that are looked at. */
+/* Maximum number of parts of a vectored call that are read. */
 #define PARTS_MAX 16
-/* Where the offset is the file's own position. */
+/* The offset is the file's current position. */
 #define AT_POSITION (-1LL)
 
 #ifdef __TARGET_ARCH_arm64
@@ -81,7 +82,8 @@ static __always_inline __u16 flags_of(unsigned int open, __u8 op, __s64 result)
 	return flags;
 }
 
-/* Where it was: given, the file's position, or the end of the file. */
+/* Returns the offset of a call: the given one, the file's position, or the end
+ * of the file. */
 static __always_inline __u64 place_of(struct call *call, unsigned int open, __s64 moved)
 {
 	__s64 given = call->record.offset, end;
@@ -97,7 +99,7 @@ static __always_inline __u64 place_of(struct call *call, unsigned int open, __s6
 	return given == AT_POSITION ? BPF_CORE_READ(file, f_pos) - moved : given;
 }
 
-/* Completes the record of a call that has ended, and sends it. */
+/* Completes and sends the record of a completed call. */
 static __always_inline void report(struct call *call, __u64 now, __s64 result)
 {
 	struct record *record = &call->record;
@@ -111,7 +113,7 @@ static __always_inline void report(struct call *call, __u64 now, __s64 result)
 	conclude(call, now);
 }
 
-/* Keeps a call; one that is there already never ended. */
+/* Stores a call. The completion of a call stored under the same key was missed. */
 static __always_inline void keep(__u64 key, struct call *call, __s64 *under_way)
 {
 	if (!bpf_map_update_elem(&calls, &key, call, BPF_NOEXIST)) {
@@ -127,7 +129,7 @@ static __always_inline void keep(__u64 key, struct call *call, __s64 *under_way)
 	}
 }
 
-/* Bytes of a vectored call, or 0 where there are too many parts to look at. */
+/* Returns the bytes of a vectored call, or 0 if it has too many parts. */
 static __always_inline __u64 bytes_of(__u64 parts, __u64 count)
 {
 	__u64 sum = 0, length;
@@ -171,7 +173,7 @@ static __always_inline void enter_file(struct call *call, __u64 asked)
 #define IS_32BIT(task) ((task)->thread_info.status & THREAD_32BIT)
 #endif
 
-/* What a system call does, or -1 for one that moves nothing. */
+/* Returns the operation of a system call, or -1 for one that transfers nothing. */
 static __always_inline int op_of_call(long number)
 {
 	switch (number) {
@@ -207,7 +209,7 @@ static __always_inline int names_offset(long number)
 		number == CALL_PWRITEV || number == CALL_PREADV2 || number == CALL_PWRITEV2;
 }
 
-/* How many of the I/Os that Linux AIO is given are for files of the devices. */
+/* Counts the I/Os given to Linux AIO for files on the devices. */
 static __always_inline void count_aio(struct task_struct *task, long blocks, __u64 list)
 {
 	for (int i = 0; i < AIO_MAX; i++) {
@@ -224,7 +226,7 @@ static __always_inline void count_aio(struct task_struct *task, long blocks, __u
 	}
 }
 
-/* Ways to a file that are not followed. */
+/* Counts kinds of file access that are not followed. */
 static __always_inline void count_unseen(struct task_struct *task, long number, unsigned long *given)
 {
 	switch (number) {
@@ -262,7 +264,8 @@ int BPF_PROG(on_call, struct pt_regs *regs, long number)
 	if (gate.state == GATE_CLOSED || is_other_process())
 		return 0;
 	if (IS_32BIT(task)) {
-		/* Other numbers; i386's and arm's read and write are 3 and 4. */
+		/* Different call numbers; read and write of i386 and arm are 3
+		 * and 4. */
 		if (gate.state == GATE_OPEN && (number == 3 || number == 4))
 			count(&counters.calls_32bit);
 		return 0;
@@ -333,7 +336,7 @@ static __always_inline int is_vectored_request(__u8 opcode)
 		opcode == URING_WRITEV_FIXED;
 }
 
-/* A file that was registered with io_uring, by its number. */
+/* Returns a file registered with io_uring, by its index. */
 static __always_inline struct file *registered_file(struct io_kiocb *request, __u32 number)
 {
 	struct io_ring_ctx *ring = BPF_CORE_READ(request, ctx);
@@ -352,11 +355,11 @@ static __always_inline struct file *registered_file(struct io_kiocb *request, __
 		if (number < BPF_CORE_READ(ring, nr_user_files))
 			bpf_probe_read_kernel(&file, sizeof(file), files + number);
 	}
-	/* The lowest bits tell of the file. */
+	/* The lowest bits are flags. */
 	return (struct file *)(file & ~7UL);
 }
 
-/* The file that a request names; it has none of its own yet. */
+/* Returns the file that a request names; the request does not have it yet. */
 static __always_inline struct file *file_named(struct io_kiocb *request)
 {
 	__u32 number = BPF_CORE_READ(request, cqe.fd);
@@ -366,7 +369,7 @@ static __always_inline struct file *file_named(struct io_kiocb *request)
 	return file_of(bpf_get_current_task_btf(), number);
 }
 
-/* Counts a request, for capture steps, where it is for a file of the devices. */
+/* Counts a request for a file on the devices, for capture steps. */
 static __always_inline void enter_request(struct call *call, struct io_kiocb *request)
 {
 	struct io_rw *asked = (struct io_rw *)request;
@@ -405,7 +408,7 @@ int on_request(struct bpf_raw_tracepoint_args *context)
 	return request_submitted((struct io_kiocb *)context->args[0]);
 }
 
-/* The name of the same before kernel 6.4. */
+/* Name of the same tracepoint before kernel 6.4. */
 SEC("raw_tp/io_uring_submit_sqe")
 int on_request_by_entry(struct bpf_raw_tracepoint_args *context)
 {

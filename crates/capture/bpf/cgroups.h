@@ -1,13 +1,13 @@
-/* Cgroups of processes. A record has no room for the kernel's number of one (64
- * bits), so each gets a small number when it is first seen; the reader finds the
- * kernel's number in the map. */
+/* Cgroups of processes. The kernel's cgroup ID (64 bits) does not fit into a
+ * record, so each cgroup gets a small number when it is first seen; the reader
+ * finds the ID in the map. */
 #ifndef STEADFAST_CGROUPS_H
 #define STEADFAST_CGROUPS_H
 
-/* ebpf::cgroups::MOST; it fits into a submitter's 11 bits. */
+/* Maximum number of cgroups in a capture; fits into a submitter's 11 bits. */
 #define CGROUPS_MAX 1024
 
-/* ebpf::cgroups::Hierarchy: whose cgroups are told. */
+/* ebpf::cgroups::Hierarchy: the hierarchy whose cgroups are recorded. */
 enum {
 	CGROUPS_NONE,
 	CGROUPS_UNIFIED,
@@ -27,13 +27,13 @@ struct {
 	__type(value, __u32);
 } cgroup_numbers SEC(".maps");
 
-/* How many were numbered. */
+/* Number of cgroups numbered so far. */
 __u32 cgroups_numbered SEC(".data.cgroups") = 0;
 
 #define OF_CONTROLLER(name) bpf_core_enum_value(enum cgroup_subsys_id, name##_cgrp_id)
 
-/* The cgroup of the current process in the hierarchy of a controller, where it has
- * a hierarchy of its own (version 1). */
+/* Returns the ID of the current process's cgroup in the hierarchy of a
+ * controller that has one of its own (version 1). */
 static __always_inline __u64 cgroup_of_controller(__u32 controller)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
@@ -69,7 +69,7 @@ static __always_inline __u64 current_cgroup(void)
 	}
 }
 
-/* The number of one that is new; 0 where there are too many. */
+/* Assigns a number to a new cgroup; returns 0 if there are too many. */
 static __noinline __u32 number_cgroup(__u64 id)
 {
 	__u32 number, *known;
@@ -79,12 +79,13 @@ static __noinline __u32 number_cgroup(__u64 id)
 	number = __sync_fetch_and_add(&cgroups_numbered, 1) + 1;
 	if (number <= CGROUPS_MAX)
 		bpf_map_update_elem(&cgroup_numbers, &id, &number, BPF_NOEXIST);
-	/* Another processor may have been first. */
+	/* Another processor may have numbered it first. */
 	known = bpf_map_lookup_elem(&cgroup_numbers, &id);
 	return known ? *known : 0;
 }
 
-/* The current process's cgroup by its small number; 0 where it is not told. */
+/* Returns the number of the current process's cgroup; 0 if cgroups are not
+ * recorded. */
 static __always_inline __u32 cgroup_number(void)
 {
 	__u32 *number;

@@ -1,4 +1,4 @@
-/* What the programs of every layer have in common. */
+/* Definitions common to the programs of every layer. */
 #ifndef STEADFAST_COMMON_H
 #define STEADFAST_COMMON_H
 
@@ -28,9 +28,9 @@ enum {
 };
 
 enum { GATE_NOT_YET, GATE_OPEN, GATE_CLOSED };
-/* Moved on by the loader: ebpf::programs::Gate. */
+/* Set by the loader: ebpf::programs::Gate. */
 struct gate {
-	/* When it was opened; capture steps are counted from here. */
+	/* Time of opening; capture steps are counted from it. */
 	__u64 began_ns;
 	__u32 state;
 	__u32 unused;

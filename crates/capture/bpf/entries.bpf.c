@@ -1,12 +1,12 @@
-/* Puts one record together for every read, write and synchronisation that
- * reaches a file system of the devices, at the file system's own entry points:
- * whoever asks (a system call, io_uring, Linux AIO, the kernel itself).
+/* Writes one record for every read, write and synchronization that reaches a file
+ * system of the devices, at the file system's own entry points: of any origin (a
+ * system call, io_uring, Linux AIO, the kernel itself).
  *
- * A call begins where its function is entered and ends where it returns. One
- * that returns -EIOCBQUEUED ends later: where Linux AIO is told (aio_complete_rw),
- * or where io_uring hands its result out. A call is known by the address of its
- * struct kiocb, which is the request's own in io_uring; a synchronisation by
- * its thread. */
+ * A call begins when its function is entered and ends when it returns. A call
+ * that returns -EIOCBQUEUED ends later: when Linux AIO is notified
+ * (aio_complete_rw), or when io_uring posts its result. A call is identified by
+ * the address of its struct kiocb, which in io_uring is that of the request; a
+ * synchronization by its thread. */
 #include "files.h"
 
 /* include/linux/fs.h: flags of a struct kiocb. */
@@ -16,7 +16,7 @@
 #define ASKED_DIRECT (1 << 17)
 #define ASKED_WAITQ (1 << 19)
 
-/* include/linux/sched.h: a thread of a work queue. */
+/* include/linux/sched.h: a worker thread of a work queue. */
 #define TASK_WORKER 0x20
 
 #ifdef __TARGET_ARCH_arm64
@@ -28,17 +28,17 @@
 /* include/linux/errno.h and include/uapi/asm-generic/errno.h. */
 enum { QUEUED = -529, NOT_SUPPORTED = -95, AGAIN = -11 };
 
-/* struct call's `how`. */
+/* Bits of struct call's `how`. */
 enum {
-	/* Its place is the file's end at that time. */
+	/* Appends: the offset is the file's end at that time. */
 	HOW_APPEND = 1,
-	/* A first try, made again with waiting where it does not succeed. */
+	/* A first attempt that does not wait; repeated with waiting if it fails. */
 	HOW_TRY = 2,
-	/* A try that is made again when its page has been read. */
+	/* An attempt that is repeated when its page has been read. */
 	HOW_CALL_BACK = 4,
 };
 
-/* Threads inside a write that the file system synchronises itself. */
+/* Threads inside a write that the file system synchronizes itself. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -59,8 +59,8 @@ static __always_inline __u8 how(struct kiocb *iocb, int asked)
 	return how;
 }
 
-/* Keeps a call. One that is there already has the same address and has ended
- * unseen. */
+/* Stores a call. The completion of a call stored under the same address was
+ * missed. */
 static __always_inline void keep(__u64 key, struct call *call)
 {
 	if (!bpf_map_update_elem(&calls, &key, call, BPF_NOEXIST)) {
@@ -80,7 +80,8 @@ static __always_inline void keep(__u64 key, struct call *call)
 	}
 }
 
-/* What a call's record says of it and its file; false where nobody asked. */
+/* Fills in a call's record from its file; returns 0 if the call is not to be
+ * recorded. */
 static __always_inline int begin(struct call *call, struct file *file, __u8 op)
 {
 	struct inode *inode = file->f_inode;
@@ -124,13 +125,14 @@ static __always_inline int entered(struct kiocb *iocb, struct iov_iter *buffers,
 	return 0;
 }
 
-/* Completes the record of a call that has ended, and sends it. */
+/* Completes and sends the record of a completed call. */
 static __always_inline void report(struct call *call, struct kiocb *iocb, __u64 now, __s64 result)
 {
 	struct record *record = &call->record;
 	__s64 bytes = moved(record, result);
 
-	/* io_uring's result holds what an earlier try has moved. */
+	/* The result of io_uring includes the bytes transferred by an earlier
+	 * attempt. */
 	if (bytes < record->bytes)
 		record->bytes = bytes;
 	if (result < 0)
@@ -140,7 +142,7 @@ static __always_inline void report(struct call *call, struct kiocb *iocb, __u64 
 	conclude(call, now);
 }
 
-/* Whether the caller will make the same call again. */
+/* Returns true if the caller will repeat the call. */
 static __always_inline int is_tried_again(__u8 how, long result)
 {
 	if (result == AGAIN || result == NOT_SUPPORTED)
@@ -153,7 +155,8 @@ static __always_inline int left(struct kiocb *iocb, long result)
 	__u64 now = bpf_ktime_get_ns(), key = (__u64)iocb;
 	struct call *call = bpf_map_lookup_elem(&calls, &key);
 
-	/* A queued call may have ended, and its address may be another's by now. */
+	/* A queued call may have completed already, and its address may have
+	 * been reused. */
 	if (!call)
 		return 0;
 	if (is_tried_again(call->how, result)) {
@@ -163,13 +166,14 @@ static __always_inline int left(struct kiocb *iocb, long result)
 		report(call, iocb, now, result);
 		forget(key, call, &counters.calls);
 	} else if (bpf_get_current_task_btf()->flags & TASK_WORKER) {
-		/* A loop device's, for one: its end is told to nobody else. */
+		/* A call of a loop device, for example: its completion is
+		 * reported to the caller alone. */
 		leave_early(call);
 	}
 	return 0;
 }
 
-/* The same of a write, which may have been marked as synchronous. */
+/* The same for a write, which may have been marked as synchronous. */
 static __always_inline int left_write(struct kiocb *iocb, long result)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
@@ -191,8 +195,8 @@ static __always_inline int ended_later(struct kiocb *iocb, __s64 result)
 	return 0;
 }
 
-/* A synchronising write synchronises its file itself, in its own thread or, if
- * it ends later, in one of a work queue: that is part of the write. */
+/* A synchronous write synchronizes its file itself, in its own thread or, if it
+ * ends later, in a worker thread: that is part of the write. */
 static __always_inline int sync_entered(struct file *file)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
@@ -224,7 +228,7 @@ static __always_inline int sync_left(long result)
 	return 0;
 }
 
-/* The programs of one kind of file system: ebpf::entries::KINDS. */
+/* The programs for one kind of file system: ebpf::entries::KINDS. */
 #define FILE_SYSTEM(kind, read, write, sync) \
 SEC("fentry/" #read) \
 int BPF_PROG(kind##_read, struct kiocb *iocb, struct iov_iter *buffers) \
@@ -267,8 +271,9 @@ int BPF_PROG(on_aio_end, struct kiocb *iocb, long result)
 	return ended_later(iocb, result);
 }
 
-/* The same once more. An interrupt ends I/Os too; where it comes while one of
- * the two is running on its processor, the kernel skips that one alone. */
+/* The same a second time. I/Os also complete in interrupts; if one arrives while
+ * one of the two programs is running on its processor, the kernel skips only
+ * that one. */
 SEC("fentry/aio_complete_rw")
 int BPF_PROG(on_aio_end_again, struct kiocb *iocb, long result)
 {
@@ -294,7 +299,8 @@ int BPF_PROG(on_map, struct file *file)
 	return file ? count_unseen(file->f_inode->i_sb, &counters.maps) : 0;
 }
 
-/* A copy's read that fetches pages beside the file system; since kernel 6.5. */
+/* A read of a copy that takes pages from the page cache without calling the file
+ * system; since kernel 6.5. */
 SEC("fentry/filemap_splice_read")
 int BPF_PROG(on_splice, struct file *file)
 {

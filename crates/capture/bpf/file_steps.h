@@ -1,14 +1,14 @@
 /* Capture steps of the file-system layer.
  *
- * A call is judged sequential or not when it begins, as a trace's reader sees
- * calls in the order in which they began. How many bytes it moves is known only
- * when it ends: then what is remembered of its end is put right. */
+ * Calls are judged sequential or not when they begin, because a reader of the
+ * trace sees them in the order of their beginnings. The number of bytes is known
+ * only at completion: then the remembered end of the call is corrected. */
 #ifndef STEADFAST_FILE_STEPS_H
 #define STEADFAST_FILE_STEPS_H
 
 #include "steps.h"
 
-/* Beside what `judge` tells: the call is not counted as under way any more. */
+/* In addition to the bits of `judge`: the call no longer counts as outstanding. */
 #define LEFT_EARLY 0x8000
 
 /* steadfast_domain::step::mix64. */
@@ -21,8 +21,8 @@ static __always_inline __u64 mix64(__u64 value)
 	return z ^ (z >> 31);
 }
 
-/* A place in a file as a number of its own among those of all files, as in
- * steadfast_trace::sequence; 0 is none. */
+/* Maps a position in a file to a number that is unique among all files, as in
+ * steadfast_trace::sequence; 0 stands for none. */
 static __always_inline __u64 place_in_file(struct record *record, __u64 offset)
 {
 	return offset + mix64(record->inode) + 1;
@@ -33,8 +33,8 @@ static __always_inline __u32 kind_of(struct record *record)
 	return record->device * OPS + record->op;
 }
 
-/* Puts right what is remembered of a call's end, unless others have taken its
- * places: where it ended (0 is nowhere), and where its run did. */
+/* Corrects the remembered end of a call (0 for none) and that of its run, unless
+ * others have taken their places. */
 static __always_inline void correct(struct call *call, __u64 end, __u64 run)
 {
 	__u32 kind = kind_of(&call->record), end_at = END_AT(call->judged);
@@ -44,7 +44,7 @@ static __always_inline void correct(struct call *call, __u64 end, __u64 run)
 		return;
 	if (recent->ends[end_at] == call->end) {
 		recent->ends[end_at] = end;
-		/* The next one may have its place, if none has come since. */
+		/* The next call may have its place, if none has come since. */
 		if (!end && recent->next == end_at + 1)
 			recent->next = end_at;
 	}
@@ -52,7 +52,7 @@ static __always_inline void correct(struct call *call, __u64 end, __u64 run)
 		recent->runs[RUN_AT(call->judged)] = run;
 }
 
-/* Counts a call as under way, and judges it where it is known what it asks for. */
+/* Counts a call as outstanding, and judges it if its size is known. */
 static __always_inline void enter(struct call *call, __u64 offset, __u64 asked)
 {
 	struct record *record = &call->record;
@@ -74,14 +74,14 @@ static __always_inline void leave(struct call *call)
 		__sync_fetch_and_add(&counters.outstanding[call->record.device & (DEVICES_MAX - 1)], -1);
 }
 
-/* The call goes on, but nobody will tell of its end. */
+/* Stops counting a call as outstanding whose completion will not be seen. */
 static __always_inline void leave_early(struct call *call)
 {
 	leave(call);
 	call->judged |= LEFT_EARLY;
 }
 
-/* Nothing was moved: nothing that follows continues it. */
+/* No data was transferred: nothing can continue this call. */
 static __always_inline void take_back(struct call *call)
 {
 	if (settings.step_ns && call->end)
@@ -89,7 +89,7 @@ static __always_inline void take_back(struct call *call)
 	call->judged &= LEFT_EARLY;
 }
 
-/* Judges by what a call has moved; it has ended. */
+/* Judges a completed call by the bytes it has transferred. */
 static __always_inline void settle_order(struct call *call)
 {
 	struct record *record = &call->record;

@@ -1,8 +1,8 @@
-/* What both ways to see the file-system layer have in common: the system calls
- * (calls.bpf.c) and the file systems' entry points (entries.bpf.c).
+/* Definitions common to both ways of capturing the file-system layer: the system
+ * calls (calls.bpf.c) and the file systems' entry points (entries.bpf.c).
  *
- * A call on its way holds its record as it will be sent, so that one whose end
- * is never seen can be recorded as far as it is known. */
+ * An outstanding call holds its record as it will be sent, so that a call whose
+ * completion is never seen can be recorded as far as it is known. */
 #ifndef STEADFAST_FILES_H
 #define STEADFAST_FILES_H
 
@@ -14,22 +14,23 @@
 struct settings {
 	__u32 process;
 	__u32 commands;
-	/* io_uring_complete names the completion queue's entry, not its result. */
+	/* The tracepoint io_uring_complete passes the completion queue entry,
+	 * not its result. */
 	__u32 by_entry;
 	__u32 count;
-	/* Width of a capture step: streams are added up in the kernel, and no
-	 * record is written. 0 where every call is wanted. */
+	/* Length of a capture step in nanoseconds: streams are added up in the
+	 * kernel, and no record is written. 0 records every call. */
 	__u64 step_ns;
-	/* Whose cgroups are told (cgroups.h). */
+	/* The hierarchy whose cgroups are recorded (cgroups.h). */
 	__u32 cgroups;
 	__u32 unused;
-	/* Major << 20 | minor, as a file's super block has it. */
+	/* Major << 20 | minor, as in a file's super block. */
 	__u32 number[FILE_SYSTEMS_MAX];
 	__u32 device[FILE_SYSTEMS_MAX];
 };
 const volatile struct settings settings = {};
 
-/* What a record looks like on its way to user space: ebpf::files::Wire. */
+/* A record in the ring: ebpf::files::Wire. */
 struct record {
 	union {
 		__u64 head;
@@ -42,7 +43,7 @@ struct record {
 		};
 	};
 	__u64 issued_ns;
-	/* The kernel's numbers of threads are below 2^22. */
+	/* The kernel's thread IDs are below 2^22. */
 	__u64 response_ns : 42, thread : 22;
 	__u64 offset;
 	__u64 inode;
@@ -51,32 +52,32 @@ struct record {
 	char command[COMMAND_LENGTH];
 };
 
-/* A response time that is not known, or is longer than 73 minutes. */
+/* A response time that is unknown or longer than 73 minutes. */
 #define RESPONSE_LONGEST ((1ULL << 42) - 1)
 
 #include "records.h"
 #include "cgroups.h"
 
-/* A call or a request on its way: ebpf::files::Call. */
+/* An outstanding call or request: ebpf::files::Call. */
 struct call {
 	struct record record;
-	/* It began before the capture. */
+	/* Began before the capture. */
 	__u8 before;
-	/* How it was asked for; each way has its own. */
+	/* Details of the call, specific to each way of capturing. */
 	__u8 how;
-	/* The rest is told only where capture steps are wanted: what steps.h's
-	 * judge tells of it. */
+	/* Result of steps.h's judge; like depth, begin and end only for capture
+	 * steps. */
 	__u16 judged;
-	/* Calls under way on the device, itself included; 0 where it is not counted. */
+	/* Calls outstanding on the device, including this one; 0 if not counted. */
 	__u32 depth;
 	struct file *file;
-	/* Where it begins, and would end if it moved all that it asks for; 0 where
-	 * that was not known when it began. */
+	/* Position of its beginning, and of its end if it transferred all it
+	 * requests; 0 if not known at the beginning. */
 	__u64 begin;
 	__u64 end;
 };
 
-/* By thread, or by the request's address. */
+/* Keyed by thread, or by the address of the request. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -89,23 +90,23 @@ struct counters {
 	__u64 lost;
 	__u64 unfollowed;
 	__u64 begun_before;
-	/* Recorded without a response time. */
+	/* Calls recorded without a response time. */
 	__u64 unended;
-	/* Calls, and io_uring requests whatever their file, under way. */
+	/* Outstanding calls, and outstanding io_uring requests for any file. */
 	__s64 calls;
 	__s64 requests;
-	/* What is not seen. */
+	/* Kinds of access that are not captured. */
 	__u64 maps;
 	__u64 aio;
 	__u64 copies;
 	__u64 syncs;
 	__u64 calls_32bit;
-	/* Where capture steps are wanted: calls under way by device. */
+	/* Outstanding calls by device, for capture steps only. */
 	__u32 outstanding[DEVICES_MAX];
 };
 struct counters counters = {};
 
-/* The device that holds the file system of this number, or -1. */
+/* Returns the device with the file system of this number, or -1. */
 static __always_inline int device_numbered(__u32 number)
 {
 	for (int i = 0; i < FILE_SYSTEMS_MAX; i++) {
@@ -122,13 +123,13 @@ static __always_inline int device_of(struct file *file)
 	return device_numbered(BPF_CORE_READ(file, f_inode, i_sb, s_dev));
 }
 
-/* Whether nothing of the current process is recorded. */
+/* Returns true if the current process is not to be recorded. */
 static __always_inline int is_other_process(void)
 {
 	return settings.process && settings.process != bpf_get_current_pid_tgid() >> 32;
 }
 
-/* When, where and by whom a call begins. */
+/* Sets time, processor and submitter of a call that begins. */
 static __always_inline void introduce(struct call *call)
 {
 	struct record *record = &call->record;
@@ -147,7 +148,7 @@ static __always_inline void introduce(struct call *call)
 
 #include "file_steps.h"
 
-/* Hands a call on as it is known. */
+/* Sends the record of a call. */
 static __always_inline void send(struct call *call)
 {
 	struct record *record;
@@ -167,7 +168,7 @@ static __always_inline void send(struct call *call)
 	submit(record, call->record.head | lap);
 }
 
-/* Sends the record of a call that has ended, unless it began too early. */
+/* Sends the record of a completed call, unless it began before the capture. */
 static __always_inline void conclude(struct call *call, __u64 now)
 {
 	__u64 response = now - call->record.issued_ns;
@@ -187,19 +188,21 @@ static __always_inline void forget(__u64 key, struct call *call, __s64 *under_wa
 		__sync_fetch_and_add(under_way, -1);
 }
 
-/* The bytes that a call has moved. */
+/* Returns the bytes that a call has transferred. */
 static __always_inline __s64 moved(struct record *record, __s64 result)
 {
 	return result > 0 && record->op != OP_FLUSH ? result : 0;
 }
 
-/* Ended by a signal that has it done again, from include/linux/errno.h. */
+/* Interrupted by a signal after which the call is repeated; from
+ * include/linux/errno.h. */
 static __always_inline int is_repeated(long result)
 {
 	return result <= -512 && result >= -516;
 }
 
-/* What an io_uring request came to, from the tracepoint of its completion. */
+/* Returns the result of an io_uring request from the tracepoint of its
+ * completion. */
 static __always_inline int result_of(struct bpf_raw_tracepoint_args *completion)
 {
 	if (settings.by_entry)

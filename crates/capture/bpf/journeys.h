@@ -1,40 +1,38 @@
-/* I/Os on their way, found by the address of their request or bio.
+/* I/Os being followed, found by the address of their request or bio.
  *
- * A table of its own, for the kernel's hash map takes a lock and copies the
- * value at every insertion: a third of what a capture costs. What it costs here
- * is memory that is in no cache: a bucket's keys are one cache line, a journey
- * is one, and both are in one page. An address has two buckets; the first one
- * tells whether the second need be looked at. Where both are full the I/O is
- * not followed. */
+ * A table of its own, because the kernel's hash map takes a lock and copies the
+ * value at every insertion: a third of the cost of a capture. The cost here is
+ * cache misses: a bucket's keys are one cache line, a journey is one, and both
+ * are in one page. An address has two buckets; the first one tells whether the
+ * second needs to be searched. If both are full, the I/O is not followed. */
 #ifndef STEADFAST_JOURNEYS_H
 #define STEADFAST_JOURNEYS_H
 
 #define BUCKET_BITS 13
 #define WAYS 7
 
-/* Who submitted an I/O, when, and how. */
+/* The submitter of an I/O, with time and flags. */
 struct submitter {
 	__u64 at_ns;
-	/* The kernel's numbers of processes and threads are below 2^22; the block
-	 * layer has no flag beyond the eighth. */
+	/* The kernel's process and thread IDs are below 2^22; the block layer
+	 * uses no flag beyond the eighth. */
 	__u64 process : 22, thread : 22, flags : 8, wanted : 1, cgroup : 11;
-	/* The thread's. */
+	/* Command name of the thread. */
 	char command[COMMAND_LENGTH];
 };
 
-/* An I/O on its way: ebpf::record::Journey. */
+/* An I/O being followed: ebpf::record::Journey. */
 struct journey {
 	struct submitter submitter;
 	__u64 issued_ns;
 	__u64 sector;
 	__u32 bytes;
-	/* No more I/Os are under way than there are places for, and no more bios are
-	 * counted than BIOS_MAX. */
+	/* The depth cannot exceed the number of places, nor `merged` BIOS_MAX. */
 	__u32 depth : 17, merged : 12,
 		outstanding : 1,
 		/* Issued before the gate was opened. */
 		before : 1,
-		/* Told only where capture steps are wanted. */
+		/* Set only for capture steps. */
 		sequential : 1;
 	__u16 cpu;
 	__u8 device;
@@ -45,9 +43,9 @@ _Static_assert(sizeof(struct journey) == 64, "a journey is a cache line");
 
 /* ebpf::record::Bucket. */
 struct bucket {
-	/* I/Os of this bucket that lie in their second one. */
+	/* Number of I/Os of this bucket that are in their second one. */
 	__u64 elsewhere;
-	/* 0 where the place is free. */
+	/* 0 if the place is free. */
 	__u64 key[WAYS];
 	struct journey journey[WAYS];
 };
@@ -55,7 +53,7 @@ struct bucket {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << BUCKET_BITS);
-	/* Such an array begins with a page. */
+	/* Makes the array page-aligned. */
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct bucket);
@@ -65,12 +63,12 @@ struct {
 struct place {
 	struct journey *journey;
 	__u64 *key;
-	/* That of the first bucket where it lies in the second one. */
+	/* The first bucket's count, if the place is in the second one. */
 	__u64 *elsewhere;
 };
 
-/* An address as a number: the verifier calculates with no pointer to a kernel
- * object, but takes the distance between two for a number. */
+/* Returns an address as a number: the verifier allows no arithmetic on pointers
+ * to kernel objects, but takes the difference of two as a number. */
 static __always_inline __u64 key_of(const void *object)
 {
 	__u64 distance = (__u64)object, from = (__u64)&gate;
@@ -79,8 +77,8 @@ static __always_inline __u64 key_of(const void *object)
 	return distance;
 }
 
-/* Multipliers without structure (the golden ratio's and another odd number's
- * bits): addresses lie in regular distances. */
+/* Multipliers without structure (the bits of the golden ratio and of another odd
+ * number), because addresses are at regular distances. */
 static __always_inline struct bucket *bucket_of(__u64 key, __u64 factor)
 {
 	__u32 number = (key * factor) >> (64 - BUCKET_BITS);
@@ -121,7 +119,7 @@ static __always_inline struct place find(__u64 key)
 	return place;
 }
 
-/* A free place of a bucket, now the key's. */
+/* Claims a free place of a bucket for the key. */
 static __always_inline struct journey *claim_in(struct bucket *bucket, __u64 key)
 {
 	if (!bucket)
@@ -146,7 +144,7 @@ static __always_inline struct journey *claim(__u64 key)
 	return journey;
 }
 
-/* Frees a place. The exchange orders it after all that was read there. */
+/* Frees a place. The exchange orders this after all reads of the place. */
 static __always_inline void forget(struct place place)
 {
 	__sync_lock_test_and_set(place.key, 0);

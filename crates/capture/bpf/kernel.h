@@ -1,5 +1,5 @@
-/* The few kernel types that the programs here look into. Offsets are found at
- * load time in the running kernel's BTF (CO-RE); only names and types count. */
+/* The few kernel types that the programs access. Offsets are relocated at load
+ * time by the running kernel's BTF (CO-RE); only names and types matter. */
 #ifndef STEADFAST_KERNEL_H
 #define STEADFAST_KERNEL_H
 
@@ -17,7 +17,7 @@ typedef __u64 __be64;
 typedef __u32 __wsum;
 typedef __u64 sector_t;
 
-/* linux/bpf.h: the kinds of map and the flags that are used here. */
+/* linux/bpf.h: the map types and flags used here. */
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
@@ -74,7 +74,7 @@ struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 };
 
-/* A process's cgroups: one for each controller, in the hierarchy that has it. */
+/* The cgroups of a process: one per controller, in that controller's hierarchy. */
 struct css_set {
 	struct cgroup_subsys_state *subsys[1];
 };
@@ -191,8 +191,8 @@ struct list_head {
 	struct list_head *next;
 };
 
-/* Requests that wait for a flush: one list for the flush that is under way, one
- * for the next. */
+/* Requests that wait for a flush: one list for the flush in progress, one for
+ * the next. */
 struct blk_flush_queue {
 	unsigned int flush_running_idx : 1;
 	struct list_head flush_queue[2];
@@ -205,7 +205,7 @@ struct blk_mq_hw_ctx {
 struct request {
 	struct request_queue *q;
 	struct blk_mq_hw_ctx *mq_hctx;
-	/* In a flush queue since kernel 6.6. */
+	/* Link in a flush queue since kernel 6.6. */
 	struct list_head queuelist;
 	unsigned int cmd_flags;
 	unsigned int __data_len;
@@ -213,7 +213,7 @@ struct request {
 	struct bio *bio;
 };
 
-/* Before. */
+/* The same before kernel 6.6. */
 struct request___flush_list {
 	struct {
 		struct list_head list;
@@ -227,7 +227,7 @@ struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
 
-/* Numbers differ between kernels: looked up by name at load time. */
+/* The values differ between kernels and are relocated by name at load time. */
 enum cgroup_subsys_id {
 	io_cgrp_id,
 	memory_cgrp_id,
@@ -238,7 +238,7 @@ enum cgroup_subsys_id {
 	freezer_cgrp_id,
 };
 
-/* Bit numbers too. */
+/* The same holds for these bit numbers. */
 enum req_flag_bits {
 	__REQ_SYNC,
 	__REQ_META,

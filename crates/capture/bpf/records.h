@@ -1,27 +1,28 @@
-/* Records on their way to user space: a ring for every processor, in memory that
- * the reader maps (ebpf::rings).
+/* Records on their way to user space: a ring per processor, in memory that the
+ * reader maps (ebpf::rings).
  *
- * The kernel's own ring buffer is one for all processors: each record takes its
- * lock, and waits until what it has written has reached the memory. Here a record
- * is one cache line of its processor's ring. Its head is written last, and holds
- * the number of the lap: whoever reads it knows that the record is whole. */
+ * The kernel's own ring buffer is shared by all processors: every record takes
+ * its lock and waits until its content has reached memory. Here a record is one
+ * cache line of its processor's ring. Its head is written last and has the
+ * number of the lap, by which the reader knows that the record is complete. */
 #ifndef STEADFAST_RECORDS_H
 #define STEADFAST_RECORDS_H
 
 _Static_assert(sizeof(struct record) == 64, "a record is a cache line");
 
-/* ebpf::rings::Position, in a page of which the kernel sees a processor's part. */
+/* ebpf::rings::Position, in a page of which the kernel uses a processor's part. */
 struct position {
-	/* Begun so far, and how far there is room: the programs'. */
+	/* Records begun so far, and the limit of free space: written by the
+	 * programs. */
 	__u64 next;
 	__u64 limit;
 	__u64 unused[6];
-	/* Taken so far: the reader's. */
+	/* Records taken so far: written by the reader. */
 	__u64 taken;
 	__u64 unused_too[7];
 };
 
-/* As many as there are processors; set by the loader. */
+/* One per processor; the number is set by the loader. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -30,7 +31,7 @@ struct {
 	__type(value, struct position);
 } positions SEC(".maps");
 
-/* One ring after the other. */
+/* The rings of all processors, one after the other. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -39,14 +40,15 @@ struct {
 	__type(value, struct record);
 } records SEC(".maps");
 
-/* Written by the loader: log2 of a ring's records. */
+/* Written by the loader: log2 of the records per ring. */
 const volatile __u32 ring_shift SEC(".rodata.ring") = 0;
 
-/* A program that interrupts another one on its processor may take the place that
- * this one was about to take. */
+/* A program that interrupts another one on the same processor may take the place
+ * that the other was about to take. */
 #define TRIES 4
 
-/* A place for a record, and what its head's lowest byte must be; or null. */
+/* Returns a place for a record and the lowest byte for its head, or null if the
+ * ring is full. */
 static __always_inline struct record *reserve(__u64 *lap)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -72,13 +74,13 @@ static __always_inline struct record *reserve(__u64 *lap)
 	return 0;
 }
 
-/* Hands a record over, whose head this is. */
+/* Completes a record by writing its head. */
 static __always_inline void submit(struct record *record, __u64 head)
 {
 #ifdef __TARGET_ARCH_arm64
 	__sync_lock_test_and_set(&record->head, head);
 #else
-	/* Stores are seen in the order in which they are made. */
+	/* On x86, stores become visible in program order. */
 	asm volatile("" ::: "memory");
 	*(volatile __u64 *)&record->head = head;
 #endif

@@ -1,17 +1,18 @@
 /* Capture steps: I/O streams added up in the kernel, step by step.
  *
- * Two tables take turns: the loader puts the other one in place, waits until no
- * program uses the first any more (the kernel does so when an inner map is
- * replaced), and takes out what it holds. A key names the processor, so that no
- * two processors add to one tally. */
+ * Two tables are used alternately: the loader installs the other one, waits
+ * until no program uses the first any more (the kernel does so when an inner map
+ * is replaced), and reads its content. The key includes the processor, so that
+ * no two processors add to the same tally. */
 #ifndef STEADFAST_STEPS_H
 #define STEADFAST_STEPS_H
 
-/* I/Os, and runs, that are looked back at: steadfast_trace::sequence::WINDOW. */
+/* Number of I/Os, and of runs, that are remembered:
+ * steadfast_trace::sequence::WINDOW. */
 #define WINDOW 32
 #define OPS 5
 #define STREAMS_MAX 65536
-/* Buckets of response times: four for every power of two, from 2^10 ns on. */
+/* Buckets of response times: four per power of two, from 2^10 ns on. */
 #define TIME_FIRST 10
 #define OCTAVES 24
 #define BUCKETS (OCTAVES * 4)
@@ -22,7 +23,7 @@ struct step_key {
 	__u32 bytes;
 	__u16 cpu;
 	__u8 device;
-	/* Operation, and 8 where it is sequential. */
+	/* Operation, plus 8 if sequential. */
 	__u8 stream;
 };
 
@@ -33,11 +34,11 @@ struct step_tally {
 	__u64 response_sum_ns;
 	__u64 response_max_ns;
 	__u64 depth_sum;
-	/* All offsets combined by OR. */
+	/* Bitwise OR of all offsets. */
 	__u64 offsets;
 	__u32 depth_max;
 	__u32 failed;
-	/* I/Os by response time; they stop at the largest number. */
+	/* I/Os by response time; saturating. */
 	__u16 times[BUCKETS];
 };
 const struct step_tally no_ios SEC(".rodata.tally") = {};
@@ -58,12 +59,12 @@ struct {
 	.values = { &steps_a },
 };
 
-/* Where the last I/Os and runs of one operation on one device ended: sectors
- * plus 1, so that 0 is none. */
+/* Ends of the last I/Os and runs of one operation on one device, in sectors plus
+ * 1, so that 0 stands for none. */
 struct recent {
 	__u64 ends[WINDOW];
 	__u64 runs[WINDOW];
-	/* When each run was last continued. */
+	/* Logical time of the last continuation of each run. */
 	__u64 continued[WINDOW];
 	__u64 clock;
 	__u32 next;
@@ -88,15 +89,16 @@ static __always_inline __u32 oldest_run(struct recent *recent)
 	return oldest;
 }
 
-/* What `judge` tells: whether an I/O is sequential, and where its end and that
- * of its run are remembered. */
+/* Result of `judge`: whether an I/O is sequential, and the indices of its end
+ * and of its run. */
 #define IS_SEQUENTIAL 1
 #define END_AT(judged) ((judged) >> 1 & (WINDOW - 1))
 #define RUN_AT(judged) ((judged) >> 6 & (WINDOW - 1))
 
-/* The rule of steadfast_trace::sequence, in the order in which the programs
- * run; I/Os that several processors issue at the same moment have none. Not
- * static: the verifier looks at it once, not once for each path that leads here. */
+/* The rule of steadfast_trace::sequence, applied in the order in which the
+ * programs run; I/Os issued by several processors at the same time have no
+ * defined order. Not static: the verifier checks it once, not once for each path
+ * to it. */
 __noinline int judge(__u32 place, __u64 begin, __u64 end)
 {
 	struct recent *recent = bpf_map_lookup_elem(&recents, &place);
@@ -137,8 +139,8 @@ static __always_inline struct step_tally *tally_of(struct step_key *key)
 	return bpf_map_lookup_elem(table, key);
 }
 
-/* Every power of two from 2^FIRST ns on has four buckets; shorter times are in
- * the first, times beyond the last one in the last. */
+/* Returns the bucket of a response time. Every power of two from 2^TIME_FIRST ns
+ * on has four buckets; shorter times are in the first, longer ones in the last. */
 static __always_inline __u32 bucket_of_time(__u64 time)
 {
 	__u32 shift = 0;
@@ -148,7 +150,7 @@ static __always_inline __u32 bucket_of_time(__u64 time)
 	time >>= TIME_FIRST - 2;
 	if (time < 4)
 		return 0;
-	/* So far that three bits are left, of which the first is set. */
+	/* Shift until three bits are left, the first of which is set. */
 	for (__u32 half = 16; half; half >>= 1) {
 		if (time >> (shift + half + 2))
 			shift += half;
@@ -156,10 +158,10 @@ static __always_inline __u32 bucket_of_time(__u64 time)
 	return (shift << 2) + ((time >> shift) & 3);
 }
 
-/* An I/O as a step counts it. */
+/* An I/O as counted in a step. */
 struct step_io {
 	__u64 issued_ns;
-	/* RESPONSE_UNKNOWN where its completion was not seen. */
+	/* RESPONSE_UNKNOWN if its completion was not seen. */
 	__u64 response_ns;
 	__u64 offset;
 	__u32 bytes;
@@ -170,7 +172,7 @@ struct step_io {
 	__u8 failed;
 };
 
-/* `shared`: another program may come in between on the same processor. */
+/* `shared`: another program may interrupt on the same processor. */
 static __always_inline void plus(__u64 *sum, __u64 more, int shared)
 {
 	if (shared)
@@ -191,13 +193,15 @@ static __always_inline void add_response(struct step_tally *tally, __u64 respons
 		tally->times[bucket]++;
 }
 
-/* The step of a time; the first where the gate was opened just then. */
+/* Returns the step of a time; the first step for times before the gate was
+ * opened. */
 static __always_inline __u64 step_of(__u64 time)
 {
 	return time > gate.began_ns ? (time - gate.began_ns) / settings.step_ns : 0;
 }
 
-/* Counts an I/O in the step in which it was issued; 0 where there is no room. */
+/* Counts an I/O in the step in which it was issued; returns 0 if there is no
+ * room. */
 static __always_inline int count_in_step(struct step_io *io, int shared)
 {
 	struct step_key key = {

@@ -1,5 +1,4 @@
-//! The cgroups of a capture: which paths they have, and by which numbers the events of
-//! all sources name them.
+//! The cgroups of a capture: their paths, and their numbers in the events of all sources.
 
 use crate::error::CaptureError;
 use crate::handles::{self, Number};
@@ -12,33 +11,33 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::CapturedCgroup;
 
-/// Directories that a search for a cgroup looks at.
+/// Maximum number of directories visited in the search for a cgroup.
 const SEARCHED: usize = 1 << 14;
 
 /// The cgroups of a capture.
 pub(crate) struct Cgroups {
-    /// Where the hierarchy is mounted.
+    /// Mount point of the hierarchy.
     place: PathBuf,
     mount: Option<File>,
     found: Vec<CapturedCgroup>,
-    /// Of each source, what its events' numbers stand for.
+    /// By source: the capture's number for each number of the source; 0 if not known yet.
     numbers: Vec<Vec<u16>>,
     known: HashMap<u64, u16>,
 }
 
 impl Cgroups {
-    /// Those of the hierarchy that is mounted here.
+    /// Returns an empty set of cgroups of the hierarchy mounted at `place`.
     pub(crate) fn of(place: PathBuf) -> Self {
         let mount = File::open(&place).ok();
         Cgroups { place, mount, found: Vec::new(), numbers: Vec::new(), known: HashMap::new() }
     }
 
-    /// What was found so far.
+    /// Returns the cgroups found so far.
     pub(crate) fn found(&self) -> &[CapturedCgroup] {
         &self.found
     }
 
-    /// Numbers the cgroups of a source's events as those of all sources are.
+    /// Replaces the source's cgroup numbers in events by those of the capture.
     pub(crate) fn complete(
         &mut self,
         (number, source): (usize, &dyn Source),
@@ -59,12 +58,12 @@ impl Cgroups {
     }
 
     fn learn(&mut self, number: usize, source: &dyn Source) -> Result<(), CaptureError> {
-        let mut told = Vec::new();
-        source.cgroups(&mut |number, id| told.push((number, id)))?;
+        let mut numbered = Vec::new();
+        source.cgroups(&mut |number, id| numbered.push((number, id)))?;
         if self.numbers.len() <= number {
             self.numbers.resize(number + 1, Vec::new());
         }
-        for (small, id) in told {
+        for (small, id) in numbered {
             let of_all = self.of_kernel(id);
             let (numbers, at) = (&mut self.numbers[number], usize::from(small));
             if numbers.len() <= at {
@@ -75,7 +74,7 @@ impl Cgroups {
         Ok(())
     }
 
-    /// The place, from 1, of a cgroup with this number of the kernel's.
+    /// Returns the capture's number, from 1, for the cgroup with the kernel's ID `id`.
     fn of_kernel(&mut self, id: u64) -> u16 {
         if let Some(known) = self.known.get(&id) {
             return *known;
@@ -96,7 +95,7 @@ impl Cgroups {
     }
 }
 
-/// A directory by its inode, which is the cgroup's number.
+/// Finds a directory by its inode, which equals the cgroup's ID.
 fn searched(place: &Path, id: u64) -> Option<PathBuf> {
     let is_it = |here: &PathBuf| fs::metadata(here).is_ok_and(|directory| directory.ino() == id);
     tree::directories(place).take(SEARCHED).find(is_it)

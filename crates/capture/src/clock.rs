@@ -1,6 +1,6 @@
-//! The clock that events are stamped by.
+//! The clock that stamps events.
 
-/// The kernel's monotonic clock, which stamps the events.
+/// Returns the time of CLOCK_MONOTONIC in nanoseconds, the clock by which the kernel stamps events.
 pub(crate) fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid to write to.

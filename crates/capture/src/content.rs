@@ -1,11 +1,10 @@
-//! How well what is written can be compressed, and how much of it is there
-//! already: one written block in so many is read back from the device, measured
-//! and forgotten.
+//! Samples how well written data compresses and how much of it duplicates earlier data: one written
+//! block in N is read back from the device, measured and forgotten.
 //!
-//! A probe cannot look at what is written: where the pages of an I/O lie in the
-//! kernel's memory is told by no interface that holds across kernels. So the
-//! block is read from the device once its write has completed, which costs the
-//! device that read. It may have been written again by then.
+//! A probe cannot look at the written data itself: no interface that is stable across kernels gives
+//! the location of an I/O's pages in kernel memory. The block is therefore read from the device
+//! after its write has completed, which costs the device that read. It may have been overwritten by
+//! then.
 
 use crate::error::CaptureError;
 use std::collections::{HashSet, VecDeque};
@@ -22,31 +21,31 @@ use steadfast_domain::io_event::{Content, ContentSample, FINGERPRINTS, flags};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{DirectBuffer, IoEvent, IoOp, Layer};
 
-/// What is measured at once, in bytes; of a smaller write all of it.
+/// Length of a sampled block in bytes; a smaller write is sampled whole.
 pub const BLOCK: usize = 4096;
 
-/// Blocks that wait to be read; further ones are passed over.
+/// Maximum number of blocks waiting to be read; further ones are counted as passed over.
 const WAITING: usize = 1024;
 
-/// zstd's level.
+/// zstd compression level.
 const LEVEL: i32 = 1;
 
 /// A device whose written blocks are sampled.
 #[derive(Debug, Clone)]
 pub struct SampledDevice {
-    /// Its node.
+    /// Device node.
     pub path: PathBuf,
-    /// Where it begins among the offsets of the events, in bytes: 0, or a
-    /// partition's place on its disk.
+    /// Offset of the device on its disk, in bytes: 0 for a whole disk, the start of a partition
+    /// otherwise. Events carry offsets on the disk.
     pub base: u64,
 }
 
-/// How long an I/O waits for what is measured of its blocks.
+/// Longest time an I/O is held back for the measurements of its blocks.
 const HELD: Duration = Duration::from_secs(1);
-/// I/Os that wait, at most (30 MB).
+/// Maximum number of I/Os held back (30 MB).
 const HELD_MAX: usize = 1 << 18;
 
-/// Where a block lies, and which I/O wrote it.
+/// A block to be read, and the I/O that wrote it.
 struct Wanted {
     number: u64,
     device: usize,
@@ -54,42 +53,42 @@ struct Wanted {
     length: usize,
 }
 
-/// What the reader has done.
+/// Results of the reader thread.
 #[derive(Default)]
 struct Done {
     sample: ContentSample,
-    /// What was measured since it was last asked, by the number of the I/O.
+    /// Measurements since the last collection, by I/O number.
     measured: Vec<(u64, Content)>,
-    /// Blocks that were measured or could not be read since then.
+    /// Blocks measured or found unreadable since the last collection.
     answered: usize,
 }
 
-/// Samples what is written while a capture runs.
+/// Samples the content of written blocks while a capture runs.
 ///
-/// It holds I/Os back until their blocks were measured, so that what was found is kept
-/// with them; one that waits for too long goes without.
+/// I/Os are held back until their blocks are measured, so that the results are stored with them; an
+/// I/O that has waited longer than a second is released without.
 pub struct ContentSampler {
     bases: Vec<u64>,
     every: u64,
-    /// Written blocks until the next is sampled.
+    /// Written blocks until the next sampled one.
     left: u64,
     drawn: u64,
     wanted: Option<SyncSender<Wanted>>,
     reader: Option<JoinHandle<()>>,
     done: Arc<Mutex<Done>>,
-    /// I/Os that wait, and the number of the first.
+    /// I/Os held back; `first` is the number of the oldest.
     held: VecDeque<IoEvent>,
     first: u64,
-    /// Of every block that is not answered the number of its I/O, and since when it waits.
-    asked: VecDeque<(u64, Instant)>,
+    /// I/O number and request time of every block that the reader has not processed yet.
+    pending: VecDeque<(u64, Instant)>,
 }
 
 impl ContentSampler {
-    /// Begins to sample one block in `every`, by chance; events name the
-    /// devices by their place among `devices`.
+    /// Starts sampling, at random, one block in `every`. The device of an event is an index into
+    /// `devices`.
     ///
     /// # Errors
-    /// Where a device cannot be read without the page cache.
+    /// A device cannot be opened for reading with O_DIRECT.
     pub fn begin(devices: &[SampledDevice], every: u64) -> Result<ContentSampler, CaptureError> {
         let files = devices.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let sample = ContentSample { every, ..ContentSample::default() };
@@ -107,14 +106,14 @@ impl ContentSampler {
             done,
             held: VecDeque::new(),
             first: 0,
-            asked: VecDeque::new(),
+            pending: VecDeque::new(),
         };
         sampler.left = sampler.gap();
         Ok(sampler)
     }
 
-    /// Samples what these I/Os wrote, and takes its own reads from among them. What it
-    /// leaves are the I/Os, of this call or an earlier one, whose blocks were measured.
+    /// Samples the blocks written by these I/Os, and removes the sampler's own reads from them. On
+    /// return, `events` holds the I/Os of this and earlier calls that need not wait any longer.
     pub fn look(&mut self, events: &mut Vec<IoEvent>) {
         let process = std::process::id();
         events.retain(|event| {
@@ -125,32 +124,32 @@ impl ContentSampler {
         for event in events.drain(..) {
             let failed = event.flags & flags::FAILED != 0;
             if event.op == IoOp::Write && event.layer == Layer::Block && !failed {
-                self.sample_of(&event, now);
+                self.sample_blocks(&event, now);
             }
             self.held.push_back(event);
         }
         self.take_measured();
-        let ready = self.ready(now);
-        self.give_out(ready, events);
+        let ready = self.releasable(now);
+        self.release(ready, events);
     }
 
-    /// Measures everything that waits, and appends the I/Os that were held back.
+    /// Measures all blocks still queued, and appends the I/Os held back.
     pub fn finish(&mut self, events: &mut Vec<IoEvent>) {
         self.end();
         self.take_measured();
-        self.give_out(self.held.len(), events);
+        self.release(self.held.len(), events);
     }
 
-    /// What was measured so far.
+    /// Returns the totals so far.
     pub fn so_far(&self) -> ContentSample {
         self.done().sample
     }
 
-    /// What was measured, once everything that waits is read.
+    /// Waits until the reader thread has processed its queue, and ends it.
     fn end(&mut self) {
         self.wanted = None;
         if let Some(reader) = self.reader.take() {
-            // One that panicked has read what it has read.
+            // A thread that panicked has delivered its results up to then.
             let _ = reader.join();
         }
     }
@@ -159,12 +158,12 @@ impl ContentSampler {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives what was measured to the I/Os that wait for it.
+    /// Adds the reader's measurements to the I/Os held back.
     fn take_measured(&mut self) {
         let mut done = self.done();
         let (measured, answered) = (take(&mut done.measured), take(&mut done.answered));
         drop(done);
-        self.asked.drain(..answered.min(self.asked.len()));
+        self.pending.drain(..answered.min(self.pending.len()));
         for (number, content) in measured {
             let place = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
             match place.and_then(|at| self.held.get_mut(at)) {
@@ -174,28 +173,28 @@ impl ContentSampler {
         }
     }
 
-    /// How many of the I/Os that wait need not wait longer.
-    fn ready(&self, now: Instant) -> usize {
+    /// Returns the number of I/Os at the front that need not wait any longer.
+    fn releasable(&self, now: Instant) -> usize {
         if self.held.len() > HELD_MAX {
             return self.held.len();
         }
         let waits = |(number, since): &&(u64, Instant)| {
             *number >= self.first && now.duration_since(*since) < HELD
         };
-        match self.asked.iter().find(waits) {
+        match self.pending.iter().find(waits) {
             Some((number, _)) => usize::try_from(number - self.first).unwrap_or(usize::MAX),
             None => self.held.len(),
         }
     }
 
-    fn give_out(&mut self, count: usize, events: &mut Vec<IoEvent>) {
+    fn release(&mut self, count: usize, events: &mut Vec<IoEvent>) {
         let count = count.min(self.held.len());
         events.extend(self.held.drain(..count));
         self.first += count as u64;
     }
 
-    /// The blocks of one write whose turn it is.
-    fn sample_of(&mut self, event: &IoEvent, now: Instant) {
+    /// Requests the sampled blocks of one write.
+    fn sample_blocks(&mut self, event: &IoEvent, now: Instant) {
         let blocks = u64::from(event.bytes).div_ceil(BLOCK as u64);
         let mut at = 0;
         while self.left <= blocks - at {
@@ -203,24 +202,25 @@ impl ContentSampler {
             self.left = self.gap();
             let begin = (at - 1) * BLOCK as u64;
             let length = (u64::from(event.bytes) - begin).min(BLOCK as u64) as usize;
-            self.want((usize::from(event.device), event.offset + begin), length, now);
+            self.request_block((usize::from(event.device), event.offset + begin), length, now);
         }
         self.left -= blocks - at;
     }
 
-    /// Asks for a block of the I/O that comes next.
-    fn want(&mut self, (device, offset): (usize, u64), length: usize, now: Instant) {
+    /// Requests a block of the next I/O to be held back.
+    fn request_block(&mut self, (device, offset): (usize, u64), length: usize, now: Instant) {
         let Some(base) = self.bases.get(device) else { return };
         let number = self.first + self.held.len() as u64;
         let wanted = Wanted { number, device, offset: offset.saturating_sub(*base), length };
         let taken = self.wanted.as_ref().is_some_and(|queue| queue.try_send(wanted).is_ok());
         match taken {
-            true => self.asked.push_back((number, now)),
+            true => self.pending.push_back((number, now)),
             false => self.done().sample.passed_over += 1,
         }
     }
 
-    /// 1 to twice `every` less 1: on average `every`, and no rhythm of the load's.
+    /// Returns the distance to the next sampled block: uniform in 1 to 2 × `every` - 1, with mean
+    /// `every`, so that it cannot fall into step with a periodic load.
     fn gap(&mut self) -> u64 {
         self.drawn = self.drawn.wrapping_add(1);
         1 + mix64(self.drawn) % (2 * self.every - 1)
@@ -236,18 +236,18 @@ impl Drop for ContentSampler {
 fn open(device: &SampledDevice) -> Result<File, CaptureError> {
     OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(&device.path).map_err(|error| {
         CaptureError::new(
-            format!("{} cannot be read to sample its content: {error}", device.path.display()),
+            format!("cannot open {} to sample its content: {error}", device.path.display()),
             "run it as root, or omit --content-sample",
         )
     })
 }
 
-/// Reads blocks, measures and forgets them.
+/// Reads sampled blocks and measures them.
 struct Reader {
     files: Vec<File>,
     memory: DirectBuffer,
     compressed: Vec<u8>,
-    /// Makes fingerprints that mean nothing outside this process.
+    /// Randomly seeded: fingerprints are not comparable between processes.
     hasher: RandomState,
     seen: HashSet<u64>,
 }
@@ -281,8 +281,8 @@ impl Reader {
         }
     }
 
-    /// Compressed length, and whether such a block was there before; `None`
-    /// where it cannot be read.
+    /// Returns the compressed length of the block and whether it is a duplicate of an earlier one,
+    /// or `None` if it cannot be read.
     fn measure(&mut self, wanted: &Wanted) -> Option<Content> {
         let block = self.memory.get_mut(..wanted.length)?;
         self.files.get(wanted.device)?.read_exact_at(block, wanted.offset).ok()?;
@@ -296,7 +296,7 @@ impl Reader {
             blocks: 1,
             duplicates: u16::from(duplicate),
             bytes: u32::try_from(wanted.length).ok()?,
-            // What does not become smaller is stored as it is.
+            // A block that does not shrink would be stored uncompressed.
             compressed_bytes: u32::try_from(length.min(wanted.length)).ok()?,
         })
     }
@@ -320,16 +320,16 @@ mod tests {
         sampler.look(&mut events);
         sampler.finish(&mut events);
         assert_eq!(events.len(), writes.len(), "none is lost");
-        let (mut told, all) = (Contents::default(), sampler.so_far());
+        let (mut found, all) = (Contents::default(), sampler.so_far());
         for (event, write) in events.iter().zip(writes) {
             assert_eq!(event.offset, write.offset, "they stay in their order");
-            told.0 += u64::from(event.content.blocks);
-            told.1 += u64::from(event.content.compressed_bytes);
-            told.2 += u64::from(event.content.duplicates);
+            found.0 += u64::from(event.content.blocks);
+            found.1 += u64::from(event.content.compressed_bytes);
+            found.2 += u64::from(event.content.duplicates);
         }
-        assert_eq!(told.0 + all.late, all.blocks);
+        assert_eq!(found.0 + all.late, all.blocks);
         if all.late == 0 {
-            assert_eq!((told.1, told.2), (all.compressed_bytes, all.duplicates));
+            assert_eq!((found.1, found.2), (all.compressed_bytes, all.duplicates));
         }
         all
     }
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_in_so_many_is_measured() {
+    fn one_block_in_n_is_measured() {
         let content = half_random(1);
         let writes = vec![write(0, 4096); 10_007];
         let sample = sampled(100, &content, &writes, 0);

@@ -1,9 +1,9 @@
-//! Captures what a server does to its storage: eBPF where the kernel has it,
-//! tracefs elsewhere. The only crate that attaches probes.
+//! Captures the I/Os of a server: with eBPF if the kernel has it, otherwise with tracefs. The only
+//! crate that attaches probes.
 //!
-//! A [`Capture`] listens to block devices from [`Capture::begin`] on; its
-//! owner takes the I/Os that have completed many times a second with
-//! [`Capture::take`], and asks at the end what was lost and what it cost.
+//! A [`Capture`] records the I/Os of block devices from [`Capture::begin`] on. Its owner takes
+//! completed I/Os many times a second with [`Capture::take`], and reads losses and cost at the end
+//! with [`Capture::counters`].
 
 mod cgroups;
 mod clock;
@@ -40,9 +40,9 @@ use steadfast_domain::io_event::{
     CapturedCgroup, FileName, Layer, Merging, StreamInStep, StreamResponses,
 };
 
-/// A capture under way. It ends when it is dropped.
+/// A running capture. Dropping it detaches the probes.
 pub struct Capture {
-    /// One per layer.
+    /// One source per layer.
     sources: Vec<Box<dyn Source>>,
     began_monotonic_ns: u64,
     closed_monotonic_ns: Option<u64>,
@@ -50,28 +50,29 @@ pub struct Capture {
     names: ProcessNames,
     cgroups: Option<Cgroups>,
     paths: Option<Paths>,
-    /// Of each device, where merges are counted.
+    /// Merged requests by device; `None` if merges are not counted.
     merging: Option<Vec<Merging>>,
 }
 
 impl Capture {
-    /// Begins to listen.
+    /// Starts a capture.
     ///
     /// # Errors
-    /// Where no source works here, with the reason and the remedy of each.
+    /// The options are invalid, or no source works on this host; the error names the reason and the
+    /// remedy for each.
     pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
         check(options)?;
-        let told = Told::of(options)?;
+        let cgroup_setup = Told::of(options)?;
         let mut opened = Vec::new();
         if options.layers.contains(&Layer::Block) {
-            opened.push(open(options, &told)?);
+            opened.push(open(options, &cgroup_setup)?);
         }
         if options.layers.contains(&Layer::FileSystem) {
-            opened.push(open_files(options, &told)?);
+            opened.push(open_files(options, &cgroup_setup)?);
         }
         let (mut sources, remarks): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
         let mut remarks: Vec<String> = remarks.into_iter().flatten().collect();
-        remarks.extend(told.remark);
+        remarks.extend(cgroup_setup.remark);
         let began_monotonic_ns = monotonic_ns();
         sources.iter_mut().try_for_each(|source| source.begin(began_monotonic_ns))?;
         Ok(Capture {
@@ -80,67 +81,69 @@ impl Capture {
             closed_monotonic_ns: None,
             remarks,
             names: ProcessNames::default(),
-            cgroups: told.place.map(Cgroups::of),
+            cgroups: cgroup_setup.place.map(Cgroups::of),
             paths: options
                 .paths
                 .then(|| Paths::of(options, monotonic_ns().saturating_sub(began_monotonic_ns))),
             merging: options.merges.then(|| vec![Merging::default(); options.devices.len()]),
         })
     }
-    /// The cgroups that events name, in the order of their numbers; `None` where they
-    /// are not captured.
+    /// Returns the cgroups, in the order of their numbers in events; `None` if cgroups are not
+    /// captured.
     pub fn cgroups(&self) -> Option<&[CapturedCgroup]> {
         self.cgroups.as_ref().map(Cgroups::found)
     }
-    /// The paths of files, where they are captured.
+    /// Returns the paths of files; `None` if paths are not captured.
     pub fn files(&self) -> Option<&Arc<Vec<FileName>>> {
         self.paths.as_ref().map(Paths::found)
     }
-    /// Files with a path, and files without, where paths are captured.
+    /// Returns the number of files with a path and of files without; `None` if paths are not
+    /// captured.
     pub fn paths(&self) -> Option<(u64, u64)> {
         self.paths.as_ref().map(Paths::counts)
     }
-    /// Merged and split requests of each device, where they are counted: splits as the
-    /// kernel counted them.
+    /// Returns the merged and split requests by device, with the splits taken from `counters`;
+    /// `None` if merges are not counted.
     pub fn merging(&self, counters: &Counters) -> Option<Vec<Merging>> {
         let splits = counters.splits.iter().copied().chain(std::iter::repeat(0));
         let merging = self.merging.as_ref()?.iter().zip(splits);
         Some(merging.map(|(merging, split)| Merging { split, ..*merging }).collect())
     }
-    /// Which sources they are, in one line.
+    /// Returns one line that names the sources.
     pub fn describe(&self) -> String {
         let each: Vec<String> = self.sources.iter().map(|source| source.describe()).collect();
         each.join("; ")
     }
-    /// Why a source is not the best, where it is not.
+    /// Returns remarks: why a source is not the preferred one, and which cgroup hierarchy is
+    /// captured.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
-    /// From its beginning until now, or until it was ended.
+    /// Returns the time from the start of the capture to its end, or to now, in nanoseconds.
     pub fn lasted_ns(&self) -> u64 {
         let until = self.closed_monotonic_ns.unwrap_or_else(monotonic_ns);
         until.saturating_sub(self.began_monotonic_ns)
     }
-    /// Ends it: what is issued from now on is not recorded, what was issued
-    /// before is waited for, half a second at most per layer. Appends the rest;
-    /// an I/O whose completion was not seen has no response time.
+    /// Ends the capture: I/Os issued from now on are not recorded; those issued before are waited
+    /// for, half a second at most per layer. Appends the remaining events; an I/O whose completion
+    /// was not seen has no response time.
     ///
     /// # Errors
-    /// Where the source has broken.
+    /// A source has failed.
     pub fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.close())?;
         self.closed_monotonic_ns = Some(monotonic_ns());
         self.each(into, |source, into| source.end(into))
     }
-    /// Appends the I/Os that have completed since the last call, layer by layer
-    /// and processor by processor of their completion.
+    /// Appends the I/Os completed since the last call, by layer and by the processor of their
+    /// completion.
     ///
     /// # Errors
-    /// Where the source has broken: everything taken before is right.
+    /// A source has failed; events taken before are valid.
     pub fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         self.each(into, |source, into| source.take(into))
     }
-    /// Has every source append events, and adds what no source tells alone.
+    /// Appends the events of every source, and adds process names, cgroups, paths and merges.
     fn each(
         &mut self,
         into: &mut Vec<IoEvent>,
@@ -164,29 +167,29 @@ impl Capture {
         }
         Ok(())
     }
-    /// How full the fullest buffer was at the last [`Self::take`], from 0 to 1;
-    /// `None` where a source does not tell.
+    /// Returns the fill level of the fullest buffer at the last [`Self::take`], from 0 to 1; `None`
+    /// if a source does not report it.
     pub fn fullness(&self) -> Option<f64> {
         let each = self.sources.iter().map(|source| source.fullness());
         each.reduce(|a, b| Some(a?.max(b?))).flatten()
     }
-    /// Appends what was added up since the last call; a step may come in
-    /// several parts. It waits some milliseconds for the kernel.
+    /// Appends the capture steps added up since the last call; one step may arrive in several
+    /// parts. Waits some milliseconds for the kernel.
     ///
     /// # Errors
-    /// Where the source has broken.
+    /// A source has failed.
     pub fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         self.sources.iter_mut().try_for_each(|source| source.take_steps(into))
     }
-    /// Appends the response times of what [`Self::take_steps`] appended since the
-    /// last call of this, stream by stream, whatever the step.
+    /// Appends the response times of the I/Os that [`Self::take_steps`] has appended since the last
+    /// call of this function, summed by stream over all steps.
     pub fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
         self.sources.iter_mut().for_each(|source| source.take_responses(into));
     }
-    /// What was counted so far.
+    /// Returns the counters so far.
     ///
     /// # Errors
-    /// Where the source has broken.
+    /// A source has failed.
     pub fn counters(&mut self) -> Result<Counters, CaptureError> {
         let each = self.sources.iter_mut().map(|source| source.counters());
         each.reduce(|a, b| Ok(a?.and(b?))).unwrap_or_else(|| Ok(Counters::default()))
@@ -201,7 +204,8 @@ fn count_merged(merging: &mut [Merging], events: &[IoEvent]) {
     }
 }
 
-/// What the programs are told of cgroups, and where these are mounted.
+/// The captured cgroup hierarchy, its mount point and a remark that names both; all `None` if
+/// cgroups are not captured.
 #[derive(Default)]
 struct Told {
     #[cfg(feature = "ebpf")]
@@ -218,7 +222,7 @@ impl Told {
         }
         let (hierarchy, place) = ebpf::chosen_hierarchy().ok_or_else(|| {
             CaptureError::new(
-                "no hierarchy of cgroups is mounted as a whole",
+                "no cgroup hierarchy is mounted from its root",
                 "mount one (mount -t cgroup2 none /sys/fs/cgroup), or omit --cgroups",
             )
         })?;
@@ -233,10 +237,10 @@ impl Told {
     }
 }
 
-/// Refuses options that make no sense.
+/// Checks that the options are valid together.
 ///
 /// # Errors
-/// With what is wrong, and the remedy.
+/// An option is invalid or contradicts another; the error names the remedy.
 pub fn check(options: &Options) -> Result<(), CaptureError> {
     if options.devices.is_empty() || options.devices.len() > DEVICES_MAX {
         return Err(CaptureError::new(
@@ -276,7 +280,7 @@ pub fn check(options: &Options) -> Result<(), CaptureError> {
     Ok(())
 }
 
-/// The first two devices that an I/O can lie on both.
+/// Returns the names of the first two devices that share sectors of a disk.
 fn overlap(devices: &[Listened]) -> Option<(&str, &str)> {
     let pairs = devices
         .iter()
@@ -288,25 +292,25 @@ fn overlap(devices: &[Listened]) -> Option<(&str, &str)> {
     pairs.into_iter().find(|(a, b)| meets(a, b)).map(|(a, b)| (&*a.name, &*b.name))
 }
 
-/// What is asked for beside the I/Os themselves.
+/// Checks the options for paths, cgroups and merges.
 fn check_asked(options: &Options) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if options.paths && !options.layers.contains(&Layer::FileSystem) {
         return refuse(
-            "the block layer does not know files",
+            "paths need the file-system layer: the block layer does not know files",
             "add --layer block,filesystem, or omit --paths",
         );
     }
     if options.merges && !options.layers.contains(&Layer::Block) {
         return refuse(
-            "requests are merged at the block layer alone",
+            "merges need the block layer: requests are merged there only",
             "add --layer block,filesystem, or omit --merges",
         );
     }
     let single = options.paths || options.cgroups || options.merges;
     if single && options.step_ns.is_some() {
         return refuse(
-            "a capture of steps keeps no paths, cgroups or merges",
+            "a capture of steps cannot record paths, cgroups or merges",
             "omit --steps, or --paths, --cgroups and --merges",
         );
     }
@@ -319,12 +323,12 @@ fn check_asked(options: &Options) -> Result<(), CaptureError> {
     Ok(())
 }
 
-/// Whether tracefs cannot give what is asked for.
+/// Returns true if the options need something that tracefs cannot provide.
 fn needs_ebpf(options: &Options) -> bool {
     options.step_ns.is_some() || options.cgroups || options.merges
 }
 
-/// Only the eBPF programs add up.
+/// Checks the options for capture steps, which only the eBPF programs can add up.
 fn check_steps(options: &Options) -> Result<(), CaptureError> {
     let refuse = |what: &str, remedy: &str| Err(CaptureError::new(what, remedy));
     if options.source == Some(SourceName::Tracefs) {
@@ -338,12 +342,12 @@ fn check_steps(options: &Options) -> Result<(), CaptureError> {
 
 type Opened = (Box<dyn Source>, Option<String>);
 
-fn open(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
+fn open(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
     match options.source {
-        Some(SourceName::Ebpf) => Ok((open_ebpf(options, told)?, None)),
+        Some(SourceName::Ebpf) => Ok((open_ebpf(options, cgroup_setup)?, None)),
         Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
-        None if needs_ebpf(options) => Ok((open_ebpf(options, told)?, None)),
-        None => match open_ebpf(options, told) {
+        None if needs_ebpf(options) => Ok((open_ebpf(options, cgroup_setup)?, None)),
+        None => match open_ebpf(options, cgroup_setup) {
             Ok(source) => Ok((source, None)),
             Err(first) => match open_tracefs(options) {
                 Ok(source) => Ok((source, Some(format!("eBPF is unavailable: {first}")))),
@@ -359,27 +363,27 @@ fn open(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
     }
 }
 
-/// The file-system layer, for which there is only eBPF.
+/// Opens the file-system layer, which only eBPF can capture.
 #[cfg(feature = "ebpf")]
-fn open_files(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
+fn open_files(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
             "omit --source, or capture --layer block",
         ));
     }
-    let (files, why) = ebpf::Files::open(options, told.hierarchy)?;
+    let (files, why) = ebpf::Files::open(options, cgroup_setup.hierarchy)?;
     Ok((Box::new(files), why))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_files(options: &Options, told: &Told) -> Result<Opened, CaptureError> {
-    Ok((open_ebpf(options, told)?, None))
+fn open_files(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
+    Ok((open_ebpf(options, cgroup_setup)?, None))
 }
 
 #[cfg(feature = "ebpf")]
-fn open_ebpf(options: &Options, told: &Told) -> Result<Box<dyn Source>, CaptureError> {
-    Ok(Box::new(ebpf::Blocks::open(options, told.hierarchy)?))
+fn open_ebpf(options: &Options, cgroup_setup: &Told) -> Result<Box<dyn Source>, CaptureError> {
+    Ok(Box::new(ebpf::Blocks::open(options, cgroup_setup.hierarchy)?))
 }
 
 #[cfg(not(feature = "ebpf"))]

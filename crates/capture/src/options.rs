@@ -1,96 +1,95 @@
-//! How to capture, and what.
+//! Options of a capture.
 
 use steadfast_domain::io_event::Layer;
 
-/// The most devices that one capture listens to.
+/// Maximum number of devices in one capture.
 pub const DEVICES_MAX: usize = 16;
 
-/// The shortest and the longest capture step, in nanoseconds.
+/// Valid lengths of a capture step, in nanoseconds.
 pub const STEP_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
-/// Default size of the buffer between kernel and reader: what a processor that
-/// completes 160,000 I/Os a second fills in a tenth of a second, or more.
+/// Returns the default size of the buffer between kernel and reader, in bytes: at least 1 MiB per
+/// processor, which a processor that completes 160,000 I/Os a second fills in a tenth of a second.
+/// Not less than 16 MiB and not more than 1 GiB in all.
 pub fn usual_buffer() -> u32 {
-    // SAFETY: asks for a number.
+    // SAFETY: sysconf takes a number and returns a number.
     let processors = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
     let mebibytes = u32::try_from(processors).unwrap_or(1).clamp(16, 1024);
     (mebibytes << 20).next_power_of_two()
 }
 
-/// A block device to listen to: a disk, or a partition of one.
+/// A block device to capture: a disk, or a partition of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listened {
-    /// The kernel's name.
+    /// Kernel name of the device.
     pub name: String,
     /// Major and minor number of the disk.
     pub number: (u32, u32),
-    /// Where it lies on the disk, in sectors of 512 bytes: [`WHOLE_DISK`], or a
-    /// partition. Offsets count from the disk's beginning in any case.
+    /// Range on the disk, in sectors of 512 bytes: that of the partition, or [`WHOLE_DISK`]. Event
+    /// offsets are relative to the disk in either case.
     pub sectors: std::ops::Range<u64>,
-    /// It has no request queue: its I/Os are seen as bios (zram,
+    /// True if the device has no request queue, so that its I/Os are seen as bios (zram,
     /// device-mapper, md).
     pub bio_based: bool,
-    /// Every file system that may lie on it; used at the file-system layer.
+    /// File systems that may be on the device; used at the file-system layer.
     pub file_systems: Vec<FileSystem>,
 }
 
-/// A place for a file system.
+/// A device number under which a file system may be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Major and minor number, as its super block has it.
+    /// Major and minor number, as in the super block.
     pub number: (u32, u32),
-    /// What is mounted from it (`ext4`), where something is.
+    /// Type of the mounted file system (`ext4`); `None` if nothing is mounted.
     pub kind: Option<String>,
 }
 
-/// All sectors of a disk.
+/// Range of [`Listened::sectors`] for a whole disk.
 pub const WHOLE_DISK: std::ops::Range<u64> = 0..u64::MAX;
 
-/// How to capture.
+/// Options of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// What to listen to; events carry the index into this.
+    /// Devices to capture, at most [`DEVICES_MAX`]; events carry an index into this list.
     pub devices: Vec<Listened>,
-    /// Where to listen; at least one.
+    /// Layers to capture; at least one.
     pub layers: Vec<Layer>,
-    /// Capture only I/Os that this process submitted.
+    /// Process to capture; `None` captures I/Os of all processes.
     pub process: Option<u32>,
-    /// Keep command names; process numbers are kept in any case.
+    /// Record command names; process numbers are always recorded.
     pub commands: bool,
-    /// Keep only the I/O streams of every capture step of this width in
-    /// nanoseconds, added up in the kernel: [`crate::Capture::take_steps`] hands them
-    /// out, and no event comes.
+    /// Length of a capture step in nanoseconds. If set, I/Os are added up by stream and step in the
+    /// kernel, [`crate::Capture::take_steps`] returns the sums, and no single I/O is recorded.
     pub step_ns: Option<u64>,
-    /// Memory between kernel and reader, in bytes: a power of two, shared out
-    /// evenly among the processors.
+    /// Size of the buffer between kernel and reader in bytes: a power of two, divided evenly among
+    /// the processors.
     pub ring_bytes: u32,
-    /// Which source; `None` takes the best that works here.
+    /// Source of the block layer's events; `None` selects the best that works on this host.
     pub source: Option<SourceName>,
-    /// Where the file-system layer is seen; `None` takes the best that works
-    /// here.
+    /// Way to capture the file-system layer; `None` selects the best that works on this host.
     pub files: Option<FilesWay>,
     /// Find the paths of files (file-system layer).
     pub paths: bool,
-    /// Tell the cgroup of every I/O's process.
+    /// Record the cgroup of every I/O's process.
     pub cgroups: bool,
     /// Count merged and split requests (block layer).
     pub merges: bool,
 }
 
-/// Where events come from.
+/// A source of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceName {
     /// BPF programs at the block layer's tracepoints.
     Ebpf,
-    /// The kernel's own trace buffers.
+    /// Trace buffers of the kernel, read through tracefs.
     Tracefs,
 }
 
-/// Where the file-system layer is seen.
+/// Ways to capture the file-system layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesWay {
-    /// The file systems' own functions (ext4, xfs, btrfs): whoever asks.
+    /// Functions of the file systems (ext4, xfs, btrfs): I/O of any origin.
     EntryPoints,
-    /// System calls and io_uring: any file system, what programs ask.
+    /// System calls and io_uring: any file system, but only I/O requested by programs.
     Calls,
 }

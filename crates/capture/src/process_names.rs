@@ -1,5 +1,5 @@
-//! Names of processes, where a thread has one of its own. The kernel tells the name of
-//! the thread that does an I/O; that of its process is asked for in /proc.
+//! Names of processes whose threads have names of their own. The kernel reports the name of the
+//! thread that does an I/O; the name of its process is read from /proc.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,22 +7,21 @@ use std::time::{Duration, Instant};
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::Command;
 
-/// How long a name counts: a process may take another one, and its number may become
-/// another process's.
+/// Time for which a name is valid: a process may rename itself, and its PID may be reused.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Processes that are remembered.
+/// Maximum number of cached names.
 const KEPT: usize = 1 << 16;
 
-/// Names of processes with several threads.
+/// Cached names of processes with several threads.
 #[derive(Default)]
 pub(crate) struct ProcessNames {
     known: HashMap<u32, (Command, Instant)>,
 }
 
 impl ProcessNames {
-    /// Gives each event the name of its process, and where its thread has another one
-    /// that of the thread beside it.
+    /// Sets each event's command to the name of its process; if the thread has a different name,
+    /// that goes to the event's `thread`.
     pub(crate) fn complete(&mut self, events: &mut [IoEvent]) {
         let now = Instant::now();
         let mut last = (0, Command::default());
@@ -39,13 +38,13 @@ impl ProcessNames {
         }
     }
 
-    /// A process's name; empty where it ended before it was asked for.
+    /// Returns the name of a process; empty if it ended before its name was read.
     fn name(&mut self, pid: u32, now: Instant) -> Command {
         let known = self.known.get(&pid).copied();
         if let Some((name, _)) = known.filter(|(_, asked)| now.duration_since(*asked) < FRESH) {
             return name;
         }
-        let name = asked(pid).or(known.map(|(name, _)| name)).unwrap_or_default();
+        let name = read_name(pid).or(known.map(|(name, _)| name)).unwrap_or_default();
         if self.known.len() >= KEPT {
             self.known.clear();
         }
@@ -54,7 +53,7 @@ impl ProcessNames {
     }
 }
 
-fn asked(pid: u32) -> Option<Command> {
+fn read_name(pid: u32) -> Option<Command> {
     let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
     Some(Command::new(&String::from_utf8_lossy(name.trim_ascii_end())))
 }
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_with_a_name_of_its_own_stands_beside_its_process() {
+    fn a_thread_with_a_name_of_its_own_keeps_the_name_of_its_process() {
         let own = std::process::id();
         let process = asked(own).unwrap();
         let event = |tid, command| IoEvent { pid: own, tid, command, ..IoEvent::default() };
@@ -75,7 +74,7 @@ mod tests {
             event(own + 2, process),
             event(own + 3, Command::default()),
             event(0, worker),
-            // None runs with this number.
+            // No process has this PID.
             IoEvent { pid: 1 << 23, ..event(1 << 24, worker) },
         ];
         ProcessNames::default().complete(&mut events);

@@ -1,36 +1,35 @@
-//! Where events come from, and what is counted beside them.
+//! Sources of events, and their counters.
 
 use crate::error::CaptureError;
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
 
-/// What a capture counted beside the events.
+/// Counters of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Completed I/Os that there was no room for.
+    /// Completed I/Os that were lost because the buffer was full.
     pub lost: u64,
-    /// Runs of the probes that the kernel skipped, because one was already
-    /// running on that processor: each an I/O that is missing or seen in part.
+    /// Runs of the probes that the kernel skipped because one was already running on that
+    /// processor: for each, an I/O is missing or seen only in part.
     pub skipped: u64,
     /// I/Os seen only in part.
     pub in_part: SeenInPart,
-    /// Ways of I/O that the source cannot follow: what, and how many.
+    /// Kinds of I/O that the source cannot follow: description and count.
     pub unseen: Vec<(String, u64)>,
-    /// Completions of a part of an I/O; the whole is counted once.
+    /// Completions of a part of an I/O; the I/O itself is counted once.
     pub partial_completions: u64,
-    /// Times that the kernel queued an issued I/O again.
+    /// Requeues of issued I/Os by the kernel.
     pub requeues: u64,
-    /// Requests that the kernel split, by device; empty where they were not counted.
+    /// Requests split by the kernel, by device; empty if not counted.
     pub splits: Vec<u64>,
-    /// Time that the probes took in the kernel, in nanoseconds; `None` where
-    /// it was not measured.
+    /// Time spent in the probes in the kernel, in nanoseconds; `None` if not measured.
     pub kernel_ns: Option<u64>,
-    /// How often they ran while that was measured.
+    /// Runs of the probes during that time.
     pub kernel_runs: u64,
 }
 
 impl Counters {
-    /// What several sources counted.
+    /// Returns the sums of these counters and of another source's.
     pub(crate) fn and(mut self, other: Counters) -> Counters {
         self.lost += other.lost;
         self.skipped += other.skipped;
@@ -55,22 +54,24 @@ pub(crate) trait Source {
     fn describe(&self) -> String;
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError>;
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
-    /// How full its fullest buffer was when it was taken, where that is known.
+    /// Returns the fill level of the fullest buffer when it was last read, or `None` if unknown.
     fn fullness(&self) -> Option<f64> {
         None
     }
-    /// What is issued from now on is not recorded.
+    /// Stops recording of I/Os issued from now on.
     fn close(&mut self) -> Result<(), CaptureError>;
-    /// Waits a while for what was issued before, and hands out the rest: at
-    /// last what was issued and whose completion was not seen.
+    /// Waits for a limited time for I/Os issued before, and appends the rest; I/Os whose completion
+    /// was not seen come last.
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
-    /// Where only capture steps are wanted.
+    /// Appends the capture steps added up since the last call; does nothing if steps are not
+    /// captured.
     fn take_steps(&mut self, _into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
         Ok(())
     }
-    /// The response times of the steps that were taken.
+    /// Appends the response times of the steps taken.
     fn take_responses(&mut self, _into: &mut Vec<StreamResponses>) {}
-    /// Shows every cgroup that an event may name: the event's number, and the kernel's.
+    /// Calls `show` for every cgroup an event may refer to, with the number in events and the
+    /// kernel's ID.
     fn cgroups(&self, _show: &mut dyn FnMut(u16, u64)) -> Result<(), CaptureError> {
         Ok(())
     }

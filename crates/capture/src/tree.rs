@@ -1,10 +1,10 @@
-//! Directories below a directory, level by level.
+//! Breadth-first traversal of directories.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A directory and all below it; one that cannot be read has none below it.
+/// Returns a directory and all directories below it. One that cannot be read is taken as empty.
 pub(crate) fn directories(top: &Path) -> impl Iterator<Item = PathBuf> {
     let mut left = VecDeque::from([top.to_owned()]);
     std::iter::from_fn(move || {

@@ -1,13 +1,13 @@
-//! Bytes of text files as they are saved in the wild.
+//! Character encodings of text files as found in the wild.
 
-/// The text of a file: UTF-8 or UTF-16 with or without a byte order mark, or, where it is
-/// neither, one character per byte (Latin-1).
+/// Decodes a file as UTF-8 or UTF-16, with or without a byte order mark; any other file is taken as
+/// Latin-1 (one character per byte).
 pub fn decode(bytes: &[u8]) -> String {
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => utf8(rest),
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        // Text of these tools begins with a character of ASCII.
+        // Files of these tools begin with an ASCII character.
         [first, 0, ..] if *first != 0 => utf16(bytes, u16::from_le_bytes),
         [0, second, ..] if *second != 0 => utf16(bytes, u16::from_be_bytes),
         _ => utf8(bytes),

@@ -1,8 +1,8 @@
-//! Other tools' files, both ways.
+//! Reads and writes the files of other tools.
 //!
-//! Each module reads and writes the files of one tool: bytes in, typed content out,
-//! and back. What cannot be understood is named with its line; nothing is guessed.
-//! What the content is used for is decided elsewhere: this crate knows no procedure.
+//! Each module handles the files of one tool: it parses bytes into typed content and writes it
+//! back. Input that cannot be parsed is reported with its line; nothing is guessed. The crate knows
+//! no procedure and does not decide what the content is used for.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -1,17 +1,17 @@
-//! Why a file of another tool cannot be used.
+//! The error for files of other tools.
 
 use steadfast_domain::text::with_short_words;
 
-/// What cannot be understood, and where it stands.
+/// A parse error with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Misread {
-    /// The line, from 1; absent where it is the whole file.
+    /// Line number, from 1; `None` for the file as a whole.
     pub line: Option<u64>,
-    /// What is wrong, and what to do.
+    /// What is wrong and what to do.
     pub what: String,
 }
 
-/// A longer sentence quotes something that nobody reads to its end.
+/// Longest message in characters; longer ones contain quotations that nobody reads to the end.
 const LONGEST: usize = 400;
 
 fn shortened(what: &str) -> String {
@@ -23,11 +23,11 @@ fn shortened(what: &str) -> String {
 }
 
 impl Misread {
-    /// Something on a line, counted from 1.
+    /// Returns an error at a line, counted from 1.
     pub fn at(line: u64, what: impl Into<String>) -> Self {
         Misread { line: Some(line), what: shortened(&what.into()) }
     }
-    /// Something about the whole file.
+    /// Returns an error about the whole file.
     pub fn whole(what: impl Into<String>) -> Self {
         Misread { line: None, what: shortened(&what.into()) }
     }

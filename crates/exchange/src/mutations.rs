@@ -1,12 +1,12 @@
-//! Damaged files, for tests: nothing that a file holds makes a parser panic.
+//! Damaged files for tests: no content may make a parser panic.
 
 use steadfast_domain::step::mix64;
 
-/// How many damaged copies of its fixtures every format is read from.
+/// Number of damaged copies from which every format is read.
 pub const MUTATIONS: u64 = 100_000;
 
-/// Copies of a file with one to four pieces changed, removed, doubled or exchanged; the
-/// same for the same numbers.
+/// Returns copies of a file with one to four pieces changed, removed, duplicated or exchanged.
+/// Equal numbers give equal copies.
 pub fn mutated(
     original: &[u8],
     numbers: std::ops::Range<u64>,
@@ -30,7 +30,7 @@ impl Draw {
     }
 }
 
-/// Texts that numbers, names and structure are mistaken for.
+/// Texts that a parser may mistake for numbers, names or structure.
 const ODD: [&[u8]; 16] = [
     b"0",
     b"-1",

@@ -1,32 +1,32 @@
-//! [`DiskWatch`]: notices when a captured disk goes away. The probes go by device numbers, which
-//! the kernel gives to the next disk: its I/Os must not stand under the name of the one before.
+//! Detects that a captured disk has gone away. The probes select disks by device number, which the
+//! kernel reuses for the next disk: the I/Os of the new disk must not appear under the old name.
 
 use steadfast_domain::io_event::CapturedDevice;
 use steadfast_host::Roots;
 
-/// A disk that is captured.
+/// A captured disk.
 #[derive(Debug)]
 struct Watched {
     number: (u32, u32),
     name: String,
-    /// The sequence number of the disk that was there at the last look; `None` if there was none.
+    /// Disk sequence number at the last check; `None` if no disk had this device number.
     sequence: Option<u64>,
-    /// The place of its present identity among the devices of the capture.
+    /// Index of its current identity among the devices of the capture.
     device: u16,
 }
 
-/// The captured disks, by the numbers that the probes know them by.
+/// The captured disks, in the order in which the probes number them.
 #[derive(Debug)]
 pub(crate) struct DiskWatch {
     disks: Vec<Watched>,
-    /// Devices of the capture so far.
+    /// Number of devices in the capture so far, replaced ones included.
     devices: usize,
-    /// Those that were found since they were last taken.
+    /// Replacements not yet taken by the session.
     replaced: Vec<Replaced>,
     read: fn((u32, u32)) -> Option<u64>,
 }
 
-/// What is known of a disk that took the number of another one.
+/// A disk that took over the device number of another, and the remark about it.
 #[derive(Debug)]
 pub(crate) struct Replaced {
     pub(crate) device: CapturedDevice,
@@ -34,7 +34,7 @@ pub(crate) struct Replaced {
 }
 
 impl DiskWatch {
-    /// Begins with the disks that have these numbers and names now.
+    /// Starts with the disks that have these device numbers and names now.
     pub(crate) fn new(disks: impl Iterator<Item = ((u32, u32), String)>) -> Self {
         Self::reading(disks, |number| steadfast_host::disk_sequence(number, &Roots::real()))
     }
@@ -55,9 +55,10 @@ impl DiskWatch {
         DiskWatch { devices: watched.len(), disks: watched, replaced: Vec::new(), read }
     }
 
-    /// Looks whether the disks are still there. One that is not has a new place at the end of the
-    /// capture's devices from now on. What was taken from the probes before is looked at after
-    /// it, so that no I/O of another disk keeps the name. Returns whether one was replaced.
+    /// Checks whether the disks are still present. A disk that is not gets a new index at the end
+    /// of the capture's devices. Must be called after events are taken from the probes and before
+    /// these events are labeled, so that no I/O of another disk keeps the old name. Returns true if
+    /// a disk was replaced.
     pub(crate) fn look(&mut self) -> bool {
         let before = self.devices;
         for disk in &mut self.disks {
@@ -81,8 +82,8 @@ impl DiskWatch {
                     ..CapturedDevice::default()
                 },
                 remark: format!(
-                    "{} went away during the capture. What was done on device number \
-                     {major}:{minor} from then on, and shortly before, is listed as '{} ({now})'.",
+                    "{} went away during the capture. I/Os on device number \
+                     {major}:{minor} from then on, and shortly before, are listed as '{} ({now})'.",
                     disk.name, disk.name
                 ),
             });
@@ -90,17 +91,17 @@ impl DiskWatch {
         self.devices > before
     }
 
-    /// Takes the devices that were found since the last call.
+    /// Returns the replacements found since the last call.
     pub(crate) fn take_replaced(&mut self) -> Vec<Replaced> {
         std::mem::take(&mut self.replaced)
     }
 
-    /// The places of all disks, by what the probes call them.
+    /// Returns the current index of every disk among the capture's devices, in the probes' order.
     pub(crate) fn places(&self) -> Vec<u16> {
         self.disks.iter().map(|disk| disk.device).collect()
     }
 
-    /// The place among the capture's devices of what the probes call a device.
+    /// Returns the index among the capture's devices for the probes' index of a disk.
     pub(crate) fn device(&self, number: u16) -> u16 {
         self.disks.get(usize::from(number)).map_or(number, |disk| disk.device)
     }
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// 0 for no disk.
+    /// 0 stands for no disk.
     static SEQUENCE: AtomicU64 = AtomicU64::new(7);
 
     #[test]

@@ -1,4 +1,4 @@
-//! Why a capture cannot be begun, or ends before its time.
+//! Errors of captures and marks.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,80 +6,80 @@ use steadfast_capture::CaptureError;
 use steadfast_host::{FileError, HostError};
 use steadfast_trace::TraceError;
 
-/// A capture could not be begun, or ended before its time.
+/// An error that keeps a capture from starting or ends it early.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// What was asked for makes no sense.
+    /// The options are invalid or contradict each other.
     #[error(transparent)]
     Unsuitable(CaptureError),
-    /// Written blocks are to be sampled where none are seen.
+    /// Content is to be sampled, but the block layer is not captured.
     #[error("--content-sample reads block devices; add --layer block")]
     NoBlockLayer,
-    /// What was named is a file, or exists in virtual time only.
+    /// The path names a file or a simulated device.
     #[error("{0} is not a block device; give one, such as /dev/nvme0n1")]
     NoBlockDevice(PathBuf),
-    /// Nobody has this process number.
+    /// No process has this number.
     #[error("no process {0} is running; give the number of a running process")]
     NoProcess(u32),
-    /// A device cannot be looked at.
+    /// A device cannot be inspected.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// A file cannot be made.
+    /// A file cannot be created.
     #[error(transparent)]
     File(#[from] FileError),
     /// The probes cannot be attached, or a device cannot be sampled.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// There is no place for the marks.
+    /// The file for marks cannot be created.
     #[error("marks cannot reach this capture")]
     Marks(#[source] MarkError),
-    /// The file cannot be written any more.
+    /// Writing the file failed.
     #[error("the capture ended: cannot write {path} (the file is readable up to here)")]
     Unwritable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: TraceError,
     },
-    /// The probes have failed.
+    /// The probes failed while the capture ran.
     #[error("the capture ended: its source failed ({path} is readable up to here)")]
     Broken {
-        /// The file under way.
+        /// Path of the current file.
         path: PathBuf,
-        /// What went wrong.
+        /// Cause.
         source: CaptureError,
     },
-    /// The file was deleted.
+    /// The current file was deleted.
     #[error(
-        "the capture ends here: {0} was deleted while it was written, and everything in it is \
-         lost; begin another"
+        "the capture ended: {0} was deleted while it was written, and everything in it is \
+         lost; start another capture"
     )]
     Deleted(PathBuf),
 }
 
-/// A moment could not be named.
+/// An error of [`crate::mark`].
 #[derive(Debug, thiserror::Error)]
 pub enum MarkError {
-    /// Nobody would hear of it.
+    /// No capture is running.
     #[error("no capture is running; start one with steadfast capture")]
     NoCapture,
-    /// The directory of the marks is not what it should be.
+    /// The directory of the marks cannot be used.
     #[error(transparent)]
     Place(#[from] FileError),
-    /// A file of marks cannot be made.
+    /// A file for marks cannot be created.
     #[error("cannot create {path}")]
     Make {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
     /// A mark cannot be written.
-    #[error("cannot write a mark into {path}")]
+    #[error("cannot write a mark to {path}")]
     Leave {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
 }

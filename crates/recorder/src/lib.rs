@@ -1,10 +1,9 @@
-//! The capture at work: takes what the probes have seen, writes it to one file
-//! after the other, and accounts for what was lost and what it cost. The mirror
-//! of `runner`.
+//! Runs captures: takes events from the probes, writes them to one file after another, and accounts
+//! for losses and cost. The counterpart of `runner` for captures.
 //!
-//! A [`Recording`] says what to record and into which files; [`record`] does it
-//! and tells a [`RecordingProgress`] how far it is; [`Recorded`] is what came of it.
-//! [`mark`] names a moment in every capture that runs.
+//! A [`Recording`] states what to record and into which files. [`record`] runs it, reports its
+//! state to a [`RecordingProgress`] and returns a [`Recorded`]. [`mark`] names a moment in every
+//! running capture.
 #![warn(missing_docs)]
 
 mod disk_watch;

@@ -1,7 +1,7 @@
 //! The files through which marks reach running captures.
 //!
-//! A capture holds a lock on its file as long as it lives, whoever kills it and
-//! in whatever PID namespace: a file without a lock belongs to nobody.
+//! A capture locks its file for as long as it lives, whatever ends it and in whatever PID namespace
+//! it runs: an unlocked file is left over.
 
 use crate::error::MarkError;
 use std::ffi::{OsStr, OsString};
@@ -11,12 +11,12 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use steadfast_host::{Directory, Readers, wall_clock_unix_ms};
 
-/// Where running captures look for marks: `captures` in `steadfast` in here,
-/// which nobody but root may enter.
+/// Parent of the directory in which running captures look for marks, `steadfast/captures`. Only
+/// root may enter it.
 const PLACE: &str = "/run";
 const DIRECTORIES: [&str; 2] = ["steadfast", "captures"];
 
-/// A file that [`mark`] appends to; taken away when the capture ends.
+/// The file that [`mark`] appends to, removed when the capture ends.
 pub(crate) struct MarkFile {
     directory: Directory,
     name: OsString,
@@ -30,13 +30,13 @@ impl MarkFile {
     }
 
     fn in_directory(directory: Directory) -> Result<MarkFile, MarkError> {
-        // Another PID namespace may have the same number.
+        // A process in another PID namespace may have the same number.
         let mut number = 0u64;
         loop {
             let name: OsString = format!("{}-{number}", std::process::id()).into();
             match directory.create(&name, Readers::Usual).and_then(held) {
                 Ok(Some(file)) => return Ok(MarkFile { directory, name, file, seen: 0 }),
-                // Somebody took it for a dead capture's before it was locked.
+                // Another process removed the file as left over before it was locked.
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => {
@@ -47,10 +47,11 @@ impl MarkFile {
         }
     }
 
-    /// Marks that have come since the last time: when, by the wall clock, and
-    /// the name.
+    /// Returns the marks added since the last call: wall-clock time in nanoseconds since the Unix
+    /// epoch, and name.
     pub(crate) fn read(&mut self) -> Vec<(u64, String)> {
-        // Asked many times a second, and nearly always in vain.
+        // Called many times a second and nearly always without a new mark, so only the length is
+        // read.
         let new = self.file.metadata().map_or(0, |file| file.len()).saturating_sub(self.seen);
         let mut bytes = vec![0; usize::try_from(new).unwrap_or(0)];
         if bytes.is_empty() || self.file.read_exact_at(&mut bytes, self.seen).is_err() {
@@ -75,26 +76,26 @@ impl Drop for MarkFile {
     }
 }
 
-/// Locks a new file; `None` where it was removed before that.
+/// Locks a new file; returns `None` if it was removed before that.
 fn held(file: File) -> io::Result<Option<File>> {
     file.lock()?;
     let is_there = file.metadata()?.nlink() > 0;
     Ok(is_there.then_some(file))
 }
 
-/// A moment that was named.
+/// A mark, and the captures that received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
-    /// The name, in one line.
+    /// The name, without line breaks.
     pub name: String,
-    /// How many captures heard of it.
+    /// Number of captures that received the mark.
     pub captures: u32,
 }
 
-/// Names this moment in every capture that runs.
+/// Marks the current time with a name in every running capture.
 ///
 /// # Errors
-/// Where no capture runs, or this user may not tell them.
+/// No capture is running, or the user may not write to the files of the captures.
 pub fn mark(name: &str) -> Result<Marked, MarkError> {
     let directory = Directory::private_if_there(Path::new(PLACE), &DIRECTORIES)?;
     let directory = directory.ok_or(MarkError::NoCapture)?;
@@ -116,17 +117,17 @@ fn mark_in(directory: &Directory, name: &str, unix_ns: u64) -> Result<Marked, Ma
     }
 }
 
-/// Leaves a mark in the file of a capture; `false` where that has ended.
+/// Appends a mark to the file of a capture; returns false if that capture has ended.
 fn leave(directory: &Directory, name: &OsStr, line: &str) -> io::Result<bool> {
     let mut file = match directory.open_to_append(name) {
-        // It ended this moment.
+        // The capture ended at this moment.
         Err(error) if error.is_missing() => return Ok(false),
         opened => opened.map_err(io::Error::other)?,
     };
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => file.write_all(line.as_bytes()).map(|()| true),
         Err(TryLockError::Error(error)) => Err(error),
-        // Left by a capture that was killed.
+        // Left by a killed capture.
         Ok(()) => {
             directory.remove_own(name, &file);
             Ok(false)
@@ -159,8 +160,8 @@ mod tests {
         assert!(matches!(mark_in(&here, "too late", 11), Err(MarkError::NoCapture)));
     }
 
-    /// What a killed capture left has no lock: nobody hears of the mark, and the
-    /// file goes.
+    /// The file of a killed capture has no lock: no capture receives the mark, and the file is
+    /// removed.
     #[test]
     fn a_file_without_a_lock_is_a_dead_capture() {
         let scratch = tempfile::tempdir().unwrap();

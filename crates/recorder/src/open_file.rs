@@ -1,4 +1,4 @@
-//! The file that a capture writes at the moment.
+//! The file that a capture is writing.
 
 use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
@@ -14,19 +14,19 @@ use steadfast_domain::CaptureConditions;
 use steadfast_host::Directory;
 use steadfast_trace::TraceError;
 
-/// A file under way.
+/// A trace file being written.
 pub(crate) struct OpenFile {
     path: PathBuf,
     sink: Sink,
-    /// A second handle on it.
+    /// Second handle, to detect deletion of the file.
     written: File,
     began: Instant,
     kept: Instant,
 }
 
 impl OpenFile {
-    /// Begins a file. It has its name at once: what a capture has so far can be
-    /// read whatever becomes of it.
+    /// Creates a file under its final name, so that the data captured so far can be read whatever
+    /// becomes of this process.
     pub(crate) fn create(
         path: PathBuf,
         directory: &Directory,
@@ -43,7 +43,7 @@ impl OpenFile {
         }
     }
 
-    /// Writes what has completed; returns how many I/Os that were.
+    /// Writes the completed I/Os; returns their number.
     pub(crate) fn take(
         &mut self,
         capture: &mut Capture,
@@ -53,7 +53,7 @@ impl OpenFile {
         self.sink.look(capture, sampler, watch).map_err(|error| self.failed(error))
     }
 
-    /// Ends the capture and writes the rest.
+    /// Ends the capture and writes the remaining I/Os; returns their number.
     pub(crate) fn take_rest(
         &mut self,
         capture: &mut Capture,
@@ -63,12 +63,12 @@ impl OpenFile {
         self.sink.end(capture, sampler, watch).map_err(|error| self.failed(error))
     }
 
-    /// Whether what is in memory alone has been there for long enough.
+    /// Returns true if data has been only in memory for its longest allowed time.
     pub(crate) fn is_to_be_kept(&self) -> bool {
         self.kept.elapsed() >= self.sink.may_wait()
     }
 
-    /// Whatever was captured so far survives the end of this process.
+    /// Writes out the data captured so far, so that it survives the end of this process.
     pub(crate) fn keep(
         &mut self,
         capture: &mut Capture,
@@ -78,14 +78,14 @@ impl OpenFile {
         self.sink.keep(capture, conditions).map_err(|error| self.unwritable(error))
     }
 
-    /// Whether it is as long as a file may be, or has lasted as long.
+    /// Returns true if the file has reached the size or duration at which a capture rotates.
     pub(crate) fn is_full(&self, output: &Output) -> bool {
         let is_long = |most: u64| self.sink.bytes_written() >= most;
         output.rotate_size.is_some_and(|most| is_long(most.0))
             || output.rotate_time.is_some_and(|most| self.began.elapsed() >= most.to_duration())
     }
 
-    /// A file that was deleted meanwhile takes with it whatever is written to it.
+    /// Returns an error if the file has been deleted: data written to it would be lost.
     pub(crate) fn refuse_deleted(&self) -> Result<(), RecordError> {
         match self.written.metadata().map(|file| file.nlink()) {
             Ok(0) => Err(RecordError::Deleted(self.path.clone())),
@@ -94,7 +94,7 @@ impl OpenFile {
         }
     }
 
-    /// Ends it; says what is in it.
+    /// Completes the file and returns its path and counts.
     pub(crate) fn finish(
         self,
         capture: &mut Capture,

@@ -1,47 +1,47 @@
-//! What a capture tells while it runs.
+//! Progress reports of a running capture.
 
 use crate::recorded::Written;
 use steadfast_domain::Nanos;
 
-/// Something that happened.
+/// An event in the course of a capture.
 #[derive(Debug)]
 pub enum RecordingEvent<'a> {
-    /// The trace instance of a killed capture was removed.
+    /// The tracefs instance of a killed capture was removed.
     Removed {
-        /// Its name.
+        /// Name of the instance.
         instance: &'a str,
     },
-    /// What a reader of the files should know; it is in them as well.
+    /// A remark for readers of the files, which contain it as well.
     Remark(&'a str),
-    /// It listens from now on.
+    /// The capture has started.
     Begun {
-        /// Where the events come from.
+        /// Description of the sources of events.
         source: &'a str,
     },
-    /// How far it is; about once a second.
+    /// State of the capture, reported about once a second.
     UnderWay(UnderWay),
     /// A file is complete.
     Written(&'a Written),
 }
 
-/// How far a capture is.
+/// State of a running capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnderWay {
-    /// How long it has lasted.
+    /// Time since the start.
     pub lasted: Nanos,
     /// I/Os so far.
     pub ios: u64,
-    /// I/Os so far that there was no room for.
+    /// I/Os lost so far because the buffer was full.
     pub lost: u64,
 }
 
-/// Somebody who wants to be told.
+/// A receiver of progress reports.
 pub trait RecordingProgress {
-    /// Tells it.
+    /// Handles an event.
     fn tell(&mut self, event: &RecordingEvent<'_>);
 
-    /// Whether to tell [`RecordingEvent::UnderWay`], for which the kernel's counters are
-    /// read each time.
+    /// Returns true if [`RecordingEvent::UnderWay`] is wanted; each such report reads the kernel's
+    /// counters.
     fn is_watched(&self) -> bool {
         false
     }

@@ -1,43 +1,43 @@
-//! What came of a capture.
+//! Results of a capture.
 
 use std::path::PathBuf;
 use steadfast_capture::Counters;
 use steadfast_domain::CaptureConditions;
 
-/// A file that a capture wrote to its end.
+/// A completed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Its name.
+    /// Path of the file.
     pub path: PathBuf,
-    /// I/Os in it.
+    /// Number of I/Os in the file.
     pub ios: u64,
-    /// Its rows, where it has one for every I/O stream of every capture step, and
-    /// not one for every I/O.
+    /// Number of rows if the file has one row per I/O stream and capture step; `None` if it has one
+    /// row per I/O.
     pub step_rows: Option<u64>,
 }
 
-/// A capture that came to its end.
+/// Results of a completed capture.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// The conditions, as they stand in the last file.
+    /// The conditions as written to the last file.
     pub conditions: CaptureConditions,
-    /// What was lost, seen in part or not seen at all.
+    /// Counters of I/Os that were lost, seen in part or not seen.
     pub counters: Counters,
-    /// I/Os in all files.
+    /// Number of I/Os in all files.
     pub ios: u64,
 }
 
-/// Processor time for each I/O, in nanoseconds.
+/// Processor time per I/O, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostPerIo {
-    /// In the kernel; `None` where it was not measured.
+    /// Time in the kernel; `None` if not measured.
     pub kernel_ns: Option<f64>,
-    /// In this process.
+    /// Time in this process.
     pub own_ns: f64,
 }
 
 impl Recorded {
-    /// What an I/O cost, where there was one.
+    /// Returns the processor time per I/O; `None` if there was no I/O or the time is not known.
     pub fn cost_per_io(&self) -> Option<CostPerIo> {
         let per_io = |nanos: u64| nanos as f64 / self.ios as f64;
         let (_, own) = self.conditions.cost_ns?;
@@ -69,8 +69,7 @@ mod tests {
         assert_eq!(cost, Some(CostPerIo { kernel_ns: Some(200.0), own_ns: 500.0 }));
     }
 
-    /// A kernel time that was not measured is no time of 0, and without an I/O
-    /// there is no share.
+    /// A kernel time that was not measured is not 0, and without an I/O there is no time per I/O.
     #[test]
     fn what_was_not_measured_has_no_share() {
         let cost = recorded(7, None).cost_per_io();

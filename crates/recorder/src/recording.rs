@@ -1,5 +1,4 @@
-//! What to record and into which files, and what must be known of the devices
-//! before it begins.
+//! The parameters of a capture, and the facts about devices that are needed before it starts.
 
 use crate::error::RecordError;
 use std::os::unix::fs::MetadataExt;
@@ -11,64 +10,66 @@ use steadfast_domain::io_event::{CapturedDevice, ContentSample, Merging};
 use steadfast_domain::{Bytes, CaptureConditions, Device, Layer, Nanos};
 use steadfast_host::{Directory, Existing, FileError, NewFile, Readers, Roots};
 
-/// What to record, and into which files.
+/// Parameters of a capture and of its files.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// The block devices, by the paths that the user named.
+    /// Block devices, by the paths the user gave.
     pub devices: Vec<PathBuf>,
-    /// Where to listen.
+    /// Layers to capture.
     pub layers: Vec<Layer>,
-    /// How long; until it is stopped where it is `None`.
+    /// Duration; `None` captures until stopped.
     pub duration: Option<Nanos>,
-    /// Keep only the I/O streams of every capture step of this width.
+    /// Length of a capture step; only the I/O streams of every step are recorded. `None` records
+    /// single I/Os.
     pub step: Option<Nanos>,
-    /// Capture only I/Os that this process submitted.
+    /// Process to capture; `None` captures I/Os of all processes.
     pub process: Option<u32>,
-    /// Keep command names; process numbers are kept in any case.
+    /// Record command names; process numbers are always recorded.
     pub commands: bool,
-    /// A name for the beginning.
+    /// Mark at the start of the capture.
     pub mark: Option<String>,
-    /// What the user calls the captured workload.
+    /// Name of the captured workload.
     pub workload: Option<String>,
-    /// What the user says about it.
+    /// The user's comment.
     pub comment: Option<String>,
-    /// Measure the content of one written block in so many.
+    /// Sample the content of one written block in this many; `None` samples none.
     pub content_sample: Option<u64>,
-    /// Memory between kernel and reader; `None` takes the usual amount.
+    /// Size of the buffer between kernel and reader; `None` uses the default.
     pub buffer: Option<Bytes>,
-    /// Which source; `None` takes the best that works here.
+    /// Source of the block layer's events; `None` selects the best that works on this host.
     pub source: Option<SourceName>,
-    /// Where the file-system layer is seen; `None` takes the best that works here.
+    /// Way to capture the file-system layer; `None` selects the best that works on this host.
     pub files: Option<FilesWay>,
     /// Find the paths of files.
     pub paths: bool,
-    /// Tell the cgroup of every I/O's process.
+    /// Record the cgroup of every I/O's process.
     pub cgroups: bool,
     /// Count merged and split requests.
     pub merges: bool,
-    /// The files.
+    /// The files to write.
     pub output: Output,
-    /// Name and version of the program, for the files.
+    /// Name and version of the program, recorded in the files.
     pub software: String,
 }
 
-/// The files that a capture writes.
+/// The files of a capture.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// The first.
+    /// Path of the first file.
     pub path: PathBuf,
-    /// What becomes of files that have these names.
+    /// Handling of files that already have these names.
     pub existing: Existing,
-    /// Who may read them.
+    /// Users who may read the files.
     pub readers: Readers,
-    /// Begin another file when one is this long.
+    /// Size at which the capture continues in a new file; `None` for no limit.
     pub rotate_size: Option<Bytes>,
-    /// Start a new file after this time.
+    /// Time after which the capture continues in a new file; `None` for no limit.
     pub rotate_time: Option<Nanos>,
 }
 
 impl Output {
-    /// The first file, or `NAME.2.parquet`, ... of a capture that rotates.
+    /// Returns the path of a file by its number: the given path for 1, then `NAME.2.parquet` and so
+    /// on.
     pub(crate) fn part(&self, part: u32) -> PathBuf {
         match part {
             1 => self.path.clone(),
@@ -76,7 +77,7 @@ impl Output {
         }
     }
 
-    /// Opens the directory of all files, once for the whole capture.
+    /// Opens the directory of all files, once per capture.
     pub(crate) fn open_directory(&self) -> Result<Directory, FileError> {
         Directory::open(self.path.parent().unwrap_or(Path::new("")))
     }
@@ -86,7 +87,8 @@ impl Output {
         NewFile::create_in(directory, name, self.existing, self.readers)
     }
 
-    /// A name that is taken is no surprise for later, not even of a second file.
+    /// Checks at the start that the names of the first file and, if the capture rotates, the second
+    /// are free.
     fn refuse_existing(&self) -> Result<(), FileError> {
         let rotates = self.rotate_size.is_some() || self.rotate_time.is_some();
         let parts = if rotates { 1..=2 } else { 1..=1 };
@@ -95,7 +97,7 @@ impl Output {
 }
 
 impl Recording {
-    /// What the probes must know.
+    /// Returns the options for the probes.
     pub(crate) fn options(&self, devices: &[Found]) -> Options {
         Options {
             devices: devices.iter().map(|found| found.listened.clone()).collect(),
@@ -115,7 +117,7 @@ impl Recording {
         }
     }
 
-    /// Refuses what can be known to fail before anything listens.
+    /// Refuses, before anything is attached, what is known to fail.
     pub(crate) fn check(&self, options: &Options) -> Result<(), RecordError> {
         steadfast_capture::check(options).map_err(RecordError::Unsuitable)?;
         if self.content_sample.is_some() && !options.layers.contains(&Layer::Block) {
@@ -130,13 +132,13 @@ impl Recording {
         }
     }
 
-    /// The layers that were named, each once.
+    /// Returns the requested layers in a fixed order, each once.
     fn layers_in_order(&self) -> Vec<Layer> {
         let all = [Layer::Block, Layer::FileSystem].into_iter();
         all.filter(|layer| self.layers.contains(layer)).collect()
     }
 
-    /// What a reader of the files must know, as far as it is known beforehand.
+    /// Returns the conditions for the file's metadata, as far as they are known at the start.
     pub(crate) fn conditions(&self, devices: &[Found]) -> CaptureConditions {
         let roots = Roots::real();
         let host = devices.first().map(|found| steadfast_host::host_facts(&roots, &found.device));
@@ -165,7 +167,7 @@ impl Recording {
         }
     }
 
-    /// What samples written blocks, where that is wanted.
+    /// Starts the sampler of written blocks; returns `None` if content is not sampled.
     pub(crate) fn sampler(&self, devices: &[Found]) -> Result<Option<ContentSampler>, RecordError> {
         let Some(every) = self.content_sample else { return Ok(None) };
         let sampled = |(path, found): (&PathBuf, &Found)| SampledDevice {
@@ -177,7 +179,7 @@ impl Recording {
     }
 }
 
-/// A device that was named.
+/// A device to capture, as inspected.
 pub(crate) struct Found {
     device: Device,
     listened: Listened,
@@ -196,12 +198,12 @@ impl Found {
         }
     }
 
-    /// Number and name of its disk.
+    /// Returns the device number and name of its disk.
     pub(crate) fn disk(&self) -> ((u32, u32), String) {
         (self.listened.number, self.listened.name.clone())
     }
 
-    /// What a reader must know of a partition.
+    /// Returns the remark about a partition, or `None` for a whole disk.
     fn remark(&self) -> Option<String> {
         (self.listened.sectors != WHOLE_DISK).then(|| {
             format!(
@@ -213,7 +215,7 @@ impl Found {
     }
 }
 
-/// The devices that were named, each with what a capture must know of it.
+/// Inspects the given devices.
 pub(crate) fn find(named: &[PathBuf]) -> Result<Vec<Found>, RecordError> {
     let roots = Roots::real();
     named.iter().map(|path| found(path, &roots)).collect()
@@ -234,7 +236,7 @@ fn found(path: &Path, roots: &Roots) -> Result<Found, RecordError> {
         bio_based: queue.bio_based,
         file_systems: file_systems(&device, roots),
     };
-    // Offsets count from the disk's beginning.
+    // Offsets are relative to the disk, so its capacity bounds them.
     if let Some(part) = queue.partition_of {
         device.capacity = part.disk_capacity;
     }
@@ -246,8 +248,7 @@ fn file_systems(device: &Device, roots: &Roots) -> Vec<FileSystem> {
     found.map(|found| FileSystem { number: found.number, kind: found.kind }).collect()
 }
 
-/// What a reader must know where the capture's file lies on a device that it
-/// listens to.
+/// Returns the remark for a capture that writes its file to a captured device, or `None`.
 fn remark_on_output(output: &Path, devices: &[Found]) -> Option<String> {
     let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
     let number = std::fs::metadata(directory.unwrap_or(Path::new("."))).ok()?.dev();
@@ -255,7 +256,7 @@ fn remark_on_output(output: &Path, devices: &[Found]) -> Option<String> {
     let holds = |found: &&Found| found.listened.file_systems.iter().any(|f| f.number == number);
     let found = devices.iter().find(holds)?;
     Some(format!(
-        "{} lies on {}: the I/Os include the capture's own writes. Write the file to another device.",
+        "{} is on {}: the I/Os include the capture's own writes. Write the file to another device.",
         output.display(),
         found.listened.name
     ))

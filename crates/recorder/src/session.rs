@@ -1,5 +1,4 @@
-//! A capture on its way into files: when to look, what to count, and when to
-//! begin the next file.
+//! The loop of a capture: polling, counting and rotation of files.
 
 use crate::disk_watch::DiskWatch;
 use crate::error::RecordError;
@@ -16,18 +15,19 @@ use steadfast_domain::io_event::{CapturePart, Mark, Share};
 use steadfast_domain::{CaptureConditions, Nanos};
 use steadfast_host::{Directory, FileError, Roots, wall_clock_unix_ms};
 
-/// How often completed I/Os are taken at most and at least. Every look takes some
-/// time, whatever it finds.
-const LOOK: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_millis(100);
+/// Shortest and longest interval between polls. Every poll costs some time even if it finds
+/// nothing.
+const POLL_INTERVAL: RangeInclusive<Duration> =
+    Duration::from_millis(20)..=Duration::from_millis(100);
 
-/// How often a person sees how far it is.
-const TELL: Duration = Duration::from_secs(1);
+/// Interval between progress reports.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Records until the time is over or `is_stopped` says so.
+/// Runs a capture until its duration is over or `is_stopped` returns true.
 ///
 /// # Errors
-/// Where it cannot be begun, and where it ends because its source or its file
-/// has failed: what was written before can be read.
+/// The capture cannot be started, or its source or file has failed; what was written before that
+/// can be read.
 pub fn record(
     recording: &Recording,
     is_stopped: &dyn Fn() -> bool,
@@ -48,22 +48,22 @@ pub fn record(
         .run(is_stopped)
 }
 
-/// How long to wait for the next look, by how full the buffers were: even where
-/// the rate becomes sixteen times as high, nothing must be lost.
+/// Returns the time until the next poll, from the last one and the fill level of the buffers:
+/// nothing must be lost even if the rate rises sixteenfold.
 fn pause(last: Duration, fullness: Option<f64>) -> Duration {
     let next = match fullness {
         Some(full) if full > 1.0 / 16.0 => last / 2,
         Some(full) if full < 1.0 / 64.0 => last * 2,
         Some(_) => last,
-        None => *LOOK.start(),
+        None => *POLL_INTERVAL.start(),
     };
-    next.clamp(*LOOK.start(), *LOOK.end())
+    next.clamp(*POLL_INTERVAL.start(), *POLL_INTERVAL.end())
 }
 
-/// A capture under way.
+/// A running capture.
 struct Session<'a> {
     recording: &'a Recording,
-    /// Where the files go.
+    /// Directory of the files.
     directory: Directory,
     conditions: CaptureConditions,
     capture: Capture,
@@ -71,13 +71,13 @@ struct Session<'a> {
     watch: DiskWatch,
     marks: MarkFile,
     progress: &'a mut dyn RecordingProgress,
-    /// The number of the file under way.
+    /// Number of the current file, from 1.
     part: u32,
-    told: Instant,
+    reported: Instant,
     total: u64,
     /// Processor time of this process before the capture, in nanoseconds.
     own_before: u64,
-    /// When the host's zone was last looked at.
+    /// Time at which the host's time zone was last checked.
     zone_seen_unix_ms: u64,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
             marks: MarkFile::new().map_err(RecordError::Marks)?,
             progress,
             part: 1,
-            told: Instant::now(),
+            reported: Instant::now(),
             total: 0,
             own_before: own_time(),
             zone_seen_unix_ms: now_unix_ms,
@@ -124,11 +124,11 @@ impl<'a> Session<'a> {
         let mut file = self.open()?;
         self.progress.tell(&RecordingEvent::Begun { source: &self.conditions.source });
         let end = self.recording.duration.map(|time| Instant::now() + time.to_duration());
-        let mut wait = *LOOK.start();
+        let mut wait = *POLL_INTERVAL.start();
         while !is_stopped() && end.is_none_or(|end| Instant::now() < end) {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             std::thread::sleep(left.map_or(wait, |left| wait.min(left)));
-            file = self.look(file)?;
+            file = self.poll(file)?;
             wait = self.pause(wait);
         }
         self.end(file)
@@ -139,9 +139,8 @@ impl<'a> Session<'a> {
         OpenFile::create(output.part(self.part), &self.directory, output, &self.conditions)
     }
 
-    /// Takes what has completed and writes it, into the next file where this one
-    /// is full.
-    fn look(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
+    /// Writes the completed I/Os, and opens the next file if this one is full.
+    fn poll(&mut self, mut file: OpenFile) -> Result<OpenFile, RecordError> {
         self.total += file.take(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
         self.name_replaced_disks();
         self.read_marks();
@@ -152,14 +151,14 @@ impl<'a> Session<'a> {
         if file.is_full(&self.recording.output) {
             file = self.rotate(file)?;
         }
-        if self.told.elapsed() >= TELL {
+        if self.reported.elapsed() >= REPORT_INTERVAL {
             file.refuse_deleted()?;
-            self.tell()?;
+            self.report()?;
         }
         Ok(file)
     }
 
-    /// Gives a disk that took the number of another one an identity of its own.
+    /// Records a disk that took over a device number as a device of its own.
     fn name_replaced_disks(&mut self) {
         for replaced in self.watch.take_replaced() {
             self.progress.tell(&RecordingEvent::Remark(&replaced.remark));
@@ -175,14 +174,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How long to wait for the next look. Written blocks are read back soon, before
-    /// they are written again; capture steps have tables of their own to fill.
+    /// Returns the time until the next poll. With a content sampler, polling stays fast, so that
+    /// written blocks are read back before they are overwritten; with capture steps too, because
+    /// their tables are not covered by the fill level.
     fn pause(&self, last: Duration) -> Duration {
         let buffers_alone = self.sampler.is_none() && self.conditions.step_ns.is_none();
         pause(last, self.capture.fullness().filter(|_| buffers_alone))
     }
 
-    /// Keeps when summer time began or ended.
+    /// Records changes of the zone's UTC offset, such as the start of summer time.
     fn follow_zone(&mut self) {
         let now_unix_ms = wall_clock_unix_ms();
         if let Some(zone) = &mut self.conditions.zone {
@@ -192,7 +192,7 @@ impl<'a> Session<'a> {
         self.zone_seen_unix_ms = now_unix_ms;
     }
 
-    /// Brings the conditions up to now.
+    /// Updates the conditions with the current counters.
     fn count(&mut self) -> Result<Counters, RecordError> {
         self.follow_zone();
         let counters = self.capture.counters()?;
@@ -219,7 +219,7 @@ impl<'a> Session<'a> {
         Ok(counters)
     }
 
-    /// Ends this file and begins the next: `NAME.2.parquet`, ...
+    /// Completes the file and starts the next: `NAME.2.parquet` and so on.
     fn rotate(&mut self, file: OpenFile) -> Result<OpenFile, RecordError> {
         self.finish(file)?;
         if let Some(part) = &mut self.conditions.part {
@@ -228,8 +228,7 @@ impl<'a> Session<'a> {
         loop {
             self.part += 1;
             match self.open() {
-                // Whatever came to lie there meanwhile is not ours, and no
-                // reason to end.
+                // A file created under this name meanwhile is not ours; try the next number.
                 Err(RecordError::File(FileError::Exists(_) | FileError::NotRegular { .. })) => {}
                 opened => return opened,
             }
@@ -243,8 +242,8 @@ impl<'a> Session<'a> {
         Ok(counters)
     }
 
-    fn tell(&mut self) -> Result<(), RecordError> {
-        self.told = Instant::now();
+    fn report(&mut self) -> Result<(), RecordError> {
+        self.reported = Instant::now();
         if self.progress.is_watched() {
             let lost = self.count()?.lost;
             let lasted = Nanos(self.conditions.lasted_ns);
@@ -254,9 +253,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Takes the rest and says what it was, what was lost, and what it cost.
+    /// Writes the remaining I/Os and returns the results.
     fn end(mut self, file: OpenFile) -> Result<Recorded, RecordError> {
-        let mut file = self.look(file)?;
+        let mut file = self.poll(file)?;
         self.total += file.take_rest(&mut self.capture, self.sampler.as_mut(), &mut self.watch)?;
         self.name_replaced_disks();
         let counters = self.finish(file)?;
@@ -264,13 +263,14 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What tells this capture from every other: random, as the kernel draws it.
+/// Returns a random name from the kernel that identifies the capture; if there is none, one made of
+/// time and process number.
 fn new_name() -> String {
-    let unique = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
-    steadfast_host::random_name(&Roots::real()).unwrap_or_else(unique)
+    let by_time_and_process = || format!("{}-{}", wall_clock_unix_ms(), std::process::id());
+    steadfast_host::random_name(&Roots::real()).unwrap_or_else(by_time_and_process)
 }
 
-/// Processor time of this process so far, in nanoseconds.
+/// Returns the processor time of this process so far, in nanoseconds.
 fn own_time() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid to write to.
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_looks_the_oftener_the_fuller_the_buffers_were() {
+    fn fuller_buffers_are_polled_more_often() {
         let ms = Duration::from_millis;
         assert_eq!(pause(ms(20), Some(0.0)), ms(40));
         assert_eq!(pause(ms(80), Some(0.0)), ms(100));

@@ -1,4 +1,4 @@
-//! What writes the rows of a capture: single I/Os, or capture steps.
+//! Writers of a capture's rows: single I/Os or capture steps.
 
 use crate::disk_watch::DiskWatch;
 use crate::recorded::Written;
@@ -12,39 +12,39 @@ use steadfast_domain::{CaptureConditions, IoEvent};
 use steadfast_trace::file::Writer;
 use steadfast_trace::{StepWriter, TraceError};
 
-/// How often the kernel's capture steps are taken, at most and at least.
+/// Shortest and longest interval at which capture steps are taken from the kernel.
 const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How long what was captured may be in memory alone.
+/// Longest time for which captured I/Os are only in memory.
 const KEEP: Duration = Duration::from_secs(5);
 
-/// The same of capture steps, unless there are many: every row group costs some
-/// kilobytes, which a day of them must not.
+/// The same for capture steps with few rows: a row group costs some kilobytes, which would add up
+/// over a day.
 const KEEP_STEPS: Duration = Duration::from_secs(60);
 
-/// Rows beside which the kilobytes of a row group are few.
+/// Number of rows from which the kilobytes of a row group are small in comparison.
 const MANY_ROWS: usize = 4096;
 
-/// How long a step waits for I/Os that end after it, so that its streams have
-/// one row each; later ones make rows of their own.
+/// Time that a step waits for I/Os that complete after it, so that each of its streams gets one
+/// row; I/Os completing later get rows of their own.
 const LATE: Duration = Duration::from_secs(2);
 
-/// How long histograms of response times may be in memory alone: written as
-/// often as the steps they would be a tenth of the file.
+/// Longest time for which histograms of response times are only in memory. Written as often as the
+/// steps, they would be a tenth of the file.
 const KEEP_RESPONSES: Duration = Duration::from_secs(300);
 
-/// Which end of a sink has failed.
+/// An error of a sink, by the side that failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SinkError {
-    /// What the rows come from.
+    /// The capture failed.
     #[error(transparent)]
     Source(#[from] CaptureError),
-    /// What they go to.
+    /// Writing the file failed.
     #[error(transparent)]
     File(#[from] TraceError),
 }
 
-/// Takes what a capture has and writes it.
+/// Takes events or steps from a capture and writes them.
 pub(crate) enum Sink {
     /// One row per I/O.
     Ios { writer: Box<Writer<BufWriter<File>>>, events: Vec<IoEvent> },
@@ -55,8 +55,8 @@ pub(crate) enum Sink {
         parts: Vec<StreamInStep>,
         taken: Instant,
         responses_kept: Instant,
-        /// The places of the disks whose response times come next; empty while they are those of
-        /// the beginning.
+        /// Index among the capture's devices for each disk whose response times are added up now;
+        /// empty until a disk is replaced.
         places: Vec<u16>,
         /// I/Os in all parts so far.
         ios: u64,
@@ -64,7 +64,7 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// Begins to write into a new file.
+    /// Starts writing to a new file.
     pub(crate) fn new(file: File, conditions: &CaptureConditions) -> Result<Sink, TraceError> {
         let file = BufWriter::with_capacity(1 << 20, file);
         Ok(match conditions.step_ns {
@@ -84,7 +84,7 @@ impl Sink {
         })
     }
 
-    /// Takes what has completed; returns how many I/Os that were.
+    /// Takes and writes the completed I/Os; returns their number.
     pub(crate) fn look(
         &mut self,
         capture: &mut Capture,
@@ -110,7 +110,7 @@ impl Sink {
         self.write(capture, watch)
     }
 
-    /// Ends the capture and takes the rest.
+    /// Ends the capture and writes the remaining I/Os; returns their number.
     pub(crate) fn end(
         &mut self,
         capture: &mut Capture,
@@ -143,7 +143,7 @@ impl Sink {
                 parts.clear();
                 capture.take_steps(parts)?;
                 if watch.look() {
-                    // Those so far are of the disk that went away.
+                    // The response times so far belong to the disk that went away.
                     let step = capture.lasted_ns() / *step_ns;
                     writer.add_responses(step, &responses(capture, places));
                     *places = watch.places();
@@ -157,7 +157,7 @@ impl Sink {
         }
     }
 
-    /// How long what was taken may be in memory alone.
+    /// Returns the longest time for which taken data may be only in memory.
     pub(crate) fn may_wait(&self) -> Duration {
         match self {
             Sink::Steps { writer, .. } if writer.waiting() < MANY_ROWS => KEEP_STEPS,
@@ -165,7 +165,7 @@ impl Sink {
         }
     }
 
-    /// Whatever was taken so far, but for the newest steps, survives the end of
+    /// Writes out everything taken so far except the newest steps, so that it survives the end of
     /// this process.
     pub(crate) fn keep(
         &mut self,
@@ -193,7 +193,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Bytes of the file so far.
+    /// Returns the length of the file so far, in bytes.
     pub(crate) fn bytes_written(&self) -> u64 {
         match self {
             Sink::Ios { writer, .. } => writer.bytes_written(),
@@ -201,7 +201,7 @@ impl Sink {
         }
     }
 
-    /// Ends the file of this name; says what is in it.
+    /// Completes the file at `path` and returns its counts.
     pub(crate) fn finish(
         self,
         path: PathBuf,
@@ -225,7 +225,7 @@ impl Sink {
     }
 }
 
-/// The response times since they were last taken, on the devices at these places.
+/// Returns the response times added up since the last call, with device indices mapped by `places`.
 fn responses(capture: &mut Capture, places: &[u16]) -> Vec<StreamResponses> {
     let mut responses = Vec::new();
     capture.take_responses(&mut responses);

@@ -1,4 +1,4 @@
-//! Tables as CSV (RFC 4180). Numbers are unrounded; an absent value is empty.
+//! Writes tables as CSV (RFC 4180). Numbers are unrounded; a missing value is empty.
 
 use crate::compare::metrics;
 use crate::parts::parts;
@@ -6,7 +6,7 @@ use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::text::printable;
 
-/// A table as CSV.
+/// Returns a table as CSV.
 pub fn csv(table: &Table) -> String {
     let mut out = String::new();
     let head =
@@ -23,7 +23,7 @@ pub fn csv(table: &Table) -> String {
     out
 }
 
-/// Every table of the findings, printed or too long for that.
+/// Returns every table of the findings, printed ones and those too long to print.
 pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
     let exhibits = findings.summary.iter().chain(findings.pages().flat_map(|page| &page.exhibits));
     let printed = exhibits.filter_map(|exhibit| match exhibit {
@@ -33,8 +33,8 @@ pub(crate) fn all_tables(findings: &Findings) -> impl Iterator<Item = &Table> {
     printed.chain(&findings.long_tables)
 }
 
-/// Every table as a file: name and content. The tables of a part have the
-/// part's title before their name: `iops-steady-state.csv`.
+/// Returns every table as a file name and its content. The file names of a part's tables begin with
+/// the title of the part: `iops-steady-state.csv`.
 pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     let numbers = metrics(&[(findings.title.clone(), findings.clone())]);
@@ -43,7 +43,7 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     }
     for table in all_tables(findings) {
         let file = (format!("{}.csv", file_stem(&table.id)), csv(table));
-        // A table of the summary stands on a page, too.
+        // A table of the summary may be on a page, too.
         if !files.contains(&file) {
             files.push(file);
         }
@@ -62,7 +62,8 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     files
 }
 
-/// Letters, digits and dashes: a table's id never leaves its directory.
+/// Replaces everything except ASCII letters and digits by dashes, so that the id of a table cannot
+/// name another directory.
 fn file_stem(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
@@ -72,8 +73,8 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
     out.push_str("\r\n");
 }
 
-/// A text field: on one line, quoted where it must be, and with an apostrophe
-/// before what a spreadsheet would run as a formula, unless it is a number.
+/// Returns a text as a field: on one line, quoted if necessary, and with an apostrophe before text
+/// that a spreadsheet would run as a formula, unless it is a number.
 fn field(text: &str) -> String {
     let formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();

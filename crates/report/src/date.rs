@@ -1,10 +1,10 @@
-//! Dates in UTC, from milliseconds since 1970.
+//! Formats dates in UTC from milliseconds since 1970.
 
 /// Year, month, day, hour, minute, second.
 pub(crate) type Civil = (i64, u32, u32, u32, u32, u32);
 
-/// The civil date of a time (Hinnant, "chrono-compatible low-level date
-/// algorithms": days counted from 0000-03-01 in eras of 400 years).
+/// Returns the civil date of a time (Hinnant, "chrono-compatible low-level date algorithms": days
+/// counted from 0000-03-01 in eras of 400 years).
 pub(crate) fn civil(unix_ms: u64) -> Civil {
     let seconds = i64::try_from(unix_ms / 1000).unwrap_or(0);
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -22,7 +22,7 @@ pub(crate) fn civil(unix_ms: u64) -> Civil {
     (year, part(month), part(day), part(rest / 3600), part(rest / 60 % 60), part(rest % 60))
 }
 
-/// `2026-11-21 03:58 UTC`; a dash for 0, which is a moment that nobody knows.
+/// Returns `2026-11-21 03:58 UTC`; a dash for 0, which stands for an unknown time.
 pub(crate) fn date_time(unix_ms: u64) -> String {
     if unix_ms == 0 {
         return "–".to_owned();
@@ -31,7 +31,7 @@ pub(crate) fn date_time(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// `20261121-035800`, for names of files and directories (UTC).
+/// Returns `20261121-035800` (UTC), for names of files and directories.
 pub fn date_stamp(unix_ms: u64) -> String {
     let (year, month, day, hour, minute, second) = civil(unix_ms);
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")

@@ -1,5 +1,5 @@
-//! One self-contained web page: no reference to anything outside. A script of ours makes its
-//! drawings and tables answer to a pointer; without it everything stands there as well.
+//! Renders one self-contained web page without references to anything outside. A script adds
+//! interaction to plots and tables; all content is there without it, too.
 
 use crate::layout::{
     Once, Shown, borrows, chapter_number, is_left, is_prose, known, measured, on_page_one,
@@ -13,10 +13,10 @@ use steadfast_domain::findings::{Cell, FormHeader, Page, Plot, Setting, Table};
 use steadfast_domain::{CaveatKind, Findings};
 
 const STYLE: &str = include_str!("report.css");
-/// Made of `ui/` (see its README); kept here so that a build needs no Node.js.
+/// Built from `ui/` (see its README) and checked in, so that a build does not need Node.js.
 const SCRIPT: &str = include_str!("report.js");
 
-/// The findings as a web page.
+/// Returns the findings as a web page.
 pub fn html(findings: &Findings, printed: &Printed) -> String {
     let mut out = String::new();
     let model = name(&findings.header.model);
@@ -46,9 +46,9 @@ pub fn html(findings: &Findings, printed: &Printed) -> String {
     out
 }
 
-/// A procedure of the report, or what the whole of it has of its own.
+/// A procedure of the report, or the pages of the report as a whole.
 struct Body<'a> {
-    /// Its number; 0 for the whole of a report of many.
+    /// Number of the part; 0 for the whole of a report of several parts.
     number: usize,
     of_many: bool,
     findings: &'a Findings,
@@ -56,22 +56,22 @@ struct Body<'a> {
     chapters: Vec<(usize, &'a Page, Vec<Shown<'a>>)>,
 }
 
-/// What is shown of the whole and of every part, each table and plot once.
+/// Returns the bodies of the whole and of every part, each table and plot once.
 fn bodies<'a>(findings: &'a Findings, parts: &[&'a Findings], all: &mut Once<'a>) -> Vec<Body<'a>> {
     let of_many = !parts.is_empty();
     let numbered = std::iter::once((usize::from(!of_many), findings));
     let numbered = numbered.chain((1..).zip(parts.iter().copied()));
     let one = |(number, findings): (usize, &'a Findings)| {
-        // Plots of several procedures may have one name: each has its own list.
+        // Plots of different procedures may have the same id, so each part has its own list.
         let mut own = all.of_part();
         let once = if number == 0 { &mut *all } else { &mut own };
-        // A plot that fills page one is there in full.
+        // A plot that fills page one is not repeated.
         if let [only] = summary::own_plots(findings).as_slice()
             && !(of_many && number > 0)
         {
             once.has(only);
         }
-        // What stands on page one or at the head of a part is not shown again.
+        // Exhibits on page one or at the head of a part are not repeated.
         once.of(&findings.summary);
         let results = once.of_pages(&findings.form_pages);
         let chapters = once.of_pages(&findings.chapters);
@@ -180,7 +180,7 @@ fn badges(out: &mut String, findings: &Findings) {
     out.push_str("</ul>\n");
 }
 
-/// Figures, device, conditions and the evidence of the verdict.
+/// Writes key figures, device, conditions and the evidence of the verdict.
 fn front(out: &mut String, findings: &Findings) {
     let front = &findings.front;
     let figures = summary::figures(findings);
@@ -211,7 +211,7 @@ fn front(out: &mut String, findings: &Findings) {
     }
 }
 
-/// One plot is as wide as the page, several stand side by side.
+/// Writes one plot in the width of the page, several side by side.
 fn small_plots(out: &mut String, plots: &[&Plot]) {
     match plots {
         [] => {}
@@ -231,7 +231,7 @@ fn small_plots(out: &mut String, plots: &[&Plot]) {
     }
 }
 
-/// Every page of the report, by parts.
+/// Writes the table of contents, by parts.
 fn contents(out: &mut String, bodies: &[Body<'_>]) {
     out.push_str(
         "<nav class=\"contents\" id=\"contents\" aria-label=\"Contents\">\n<h2>Contents</h2>\n",
@@ -265,7 +265,7 @@ fn contents(out: &mut String, bodies: &[Body<'_>]) {
     out.push_str("<p><a href=\"#disclosures\">Disclosures</a></p>\n</nav>\n");
 }
 
-/// The tables that sum it up: the report's own, or where it has none its parts'.
+/// Writes the summary tables: the report's own, or else those of its parts.
 fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
     let (_, others) = on_page_one(findings);
     let own = Once::default().of(&others);
@@ -284,7 +284,7 @@ fn summaries(out: &mut String, findings: &Findings, parts: &[&Findings]) {
     }
 }
 
-/// The head of a part.
+/// Writes the head of a part.
 fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bool) {
     let _ = writeln!(
         out,
@@ -299,7 +299,7 @@ fn part_cover(out: &mut String, part: &Findings, number: usize, with_summary: bo
     out.push_str("</section>\n");
 }
 
-/// How it was tested and how it ended.
+/// Writes ending, method and headline.
 fn conclusion(out: &mut String, findings: &Findings) {
     let class = match findings.whole_end().good() {
         Some(true) => "steady",
@@ -313,14 +313,14 @@ fn conclusion(out: &mut String, findings: &Findings) {
     }
 }
 
-/// What every page says where less than the full method was done.
+/// Writes the notice on every page of a test that did less than the full method.
 fn lesser(out: &mut String, findings: &Findings) {
     if let Some(lesser) = &findings.header.lesser {
         let _ = writeln!(out, "<p class=\"lesser\">{}</p>", escape(lesser));
     }
 }
 
-/// The head of the report form, once.
+/// Writes the head of the report form.
 fn form_head(out: &mut String, body: &Body<'_>, printed: &Printed) {
     let findings = body.findings;
     let header: &FormHeader = &findings.header;
@@ -353,7 +353,7 @@ fn form_head(out: &mut String, body: &Body<'_>, printed: &Printed) {
     out.push_str("</div>\n</section>\n");
 }
 
-/// Labeled values under a title.
+/// Writes labeled values under a title.
 fn draw_rows<'a>(out: &mut String, title: &str, rows: impl IntoIterator<Item = &'a Setting>) {
     let _ = writeln!(out, "<table class=\"facts\"><caption>{}</caption>", escape(title));
     for row in rows {
@@ -394,11 +394,11 @@ fn exhibits(out: &mut String, shown: &[Shown<'_>]) {
     }
 }
 
-/// A drawing with its values for the script.
+/// Writes a drawing with its values for the script.
 fn draw_plot(out: &mut String, plot: &Plot) {
     let (drawing, chart) = svg_of_page(plot);
     let data = chart.and_then(|chart| serde_json::to_string(&chart).ok());
-    // Nothing in a script element ends it but its end.
+    // A script element is ended only by its end tag, so only '<' is escaped.
     let data = data.map(|data| {
         format!("<script type=\"application/json\">{}</script>\n", data.replace('<', "\\u003c"))
     });
@@ -416,7 +416,7 @@ fn draw_plot(out: &mut String, plot: &Plot) {
     );
 }
 
-/// Letters of a row's name that stands on one line.
+/// Number of letters above which the name of a row may wrap.
 const LONG_NAME: usize = 48;
 
 fn draw_table(out: &mut String, table: &Table) {
@@ -467,8 +467,8 @@ fn draw_table(out: &mut String, table: &Table) {
     }
 }
 
-/// Where a cell's text stands: numbers to the right, words in the middle, names and sentences at
-/// the left.
+/// Returns the class attribute for the alignment of a cell: numbers to the right, words centered,
+/// names and sentences to the left.
 fn side(word: bool, (is_left, is_prose): (bool, bool)) -> &'static str {
     match (word, is_left, is_prose) {
         (true, _, true) => " class=\"word prose\"",
@@ -481,8 +481,8 @@ fn side(word: bool, (is_left, is_prose): (bool, bool)) -> &'static str {
 fn disclosed(out: &mut String, findings: &Findings) {
     out.push_str(
         "<section class=\"chapter\" id=\"disclosures\">\n<h2>Disclosures</h2>\n<table \
-         class=\"caveats\">\n<thead><tr><th scope=\"col\">Kind</th><th scope=\"col\">What is so\
-         </th><th scope=\"col\">What to do</th></tr></thead>\n",
+         class=\"caveats\">\n<thead><tr><th scope=\"col\">Kind</th><th scope=\"col\">Disclosure\
+         </th><th scope=\"col\">Remedy</th></tr></thead>\n",
     );
     let all = disclosures(findings);
     for (kind, name) in KINDS {

@@ -1,10 +1,9 @@
-//! Findings as JSON: indented where a reader looks, and on one line where there are many alike,
-//! such as the cells of a row or the points of a curve.
-
+//! Reads and writes findings as JSON: indented at the outer levels, and on one line where there are
+//! many similar items, such as the cells of a row or the points of a curve.
 //!
-//! A file of findings is read back by `compare`, `check`, `report` and `explore`, so it carries
-//! the SHA-256 of its content. The content is what the file says, not how it is laid out:
-//! a file that a program indents in another way or whose keys it sorts is still the same.
+//! A file of findings is read back by `compare`, `check`, `report` and `explore`, so it carries the
+//! SHA-256 of its content. The digest covers the content and not its layout: a file that another
+//! program has indented differently or whose keys it has sorted is still valid.
 
 use crate::ReportError;
 use serde::Serialize;
@@ -16,13 +15,13 @@ use steadfast_domain::Findings;
 use steadfast_domain::findings::FINDINGS_VERSION;
 use steadfast_domain::text::with_short_words;
 
-/// Levels that are indented: deeper ones stand on the line of the level above them.
+/// Number of indented levels; deeper ones are on the line of the level above.
 const LEVELS: usize = 5;
 
-/// The field that has the digest.
+/// Name of the field with the digest.
 const SHA256: &str = "sha256";
 
-/// Findings as a file has them.
+/// Findings with their digest, as in a file.
 #[derive(Serialize, schemars::JsonSchema)]
 pub struct FindingsFile<'f> {
     /// SHA-256 of all other fields, as JSON without blanks and with the keys of every object
@@ -33,27 +32,27 @@ pub struct FindingsFile<'f> {
 }
 
 impl<'f> FindingsFile<'f> {
-    /// Seals findings with their digest.
+    /// Computes the digest of findings.
     ///
     /// # Errors
-    /// Returns [`ReportError::Encode`] if they cannot be written as JSON.
+    /// Returns [`ReportError::Encode`] if the findings cannot be written as JSON.
     pub fn new(findings: &'f Findings) -> std::result::Result<Self, ReportError> {
         let encode = |error: serde_json::Error| ReportError::Encode(error.to_string());
-        // Numbers count as a reader of the file will see them.
+        // The digest covers the numbers as a reader of the file parses them.
         let text = serde_json::to_string(findings).map_err(encode)?;
         let content: Value = serde_json::from_str(&text).map_err(encode)?;
         Ok(FindingsFile { sha256: digest(&content), findings })
     }
 }
 
-/// SHA-256 of a JSON value, as hexadecimal digits.
+/// Returns the SHA-256 of a JSON value in hexadecimal.
 fn digest(content: &Value) -> String {
     let mut text = String::new();
     append_canonical(content, &mut text);
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Appends a value without blanks, the keys of every object sorted.
+/// Appends a value without blanks and with the keys of every object sorted.
 fn append_canonical(value: &Value, out: &mut String) {
     match value {
         Value::Array(values) => {
@@ -84,10 +83,10 @@ fn append_canonical(value: &Value, out: &mut String) {
     }
 }
 
-/// The findings as JSON, with their digest.
+/// Returns the findings as JSON, with their digest.
 ///
 /// # Errors
-/// Returns [`ReportError::Encode`] if they cannot be written as JSON.
+/// Returns [`ReportError::Encode`] if the findings cannot be written as JSON.
 pub fn json(findings: &Findings) -> std::result::Result<Vec<u8>, ReportError> {
     let mut out = Vec::new();
     let shallow = Shallow { pretty: PrettyFormatter::new(), level: 0 };
@@ -98,30 +97,31 @@ pub fn json(findings: &Findings) -> std::result::Result<Vec<u8>, ReportError> {
     Ok(out)
 }
 
-/// Why a file of findings cannot be used.
+/// An error in reading a file of findings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindingsError {
-    /// It is no JSON, or other JSON.
+    /// The text is not JSON, or not that of findings.
     #[error("it contains no findings: {0}")]
     NotFindings(String),
-    /// Another version wrote it.
+    /// Another version of the format.
     #[error("its findings are of version {found}; this program reads version {FINDINGS_VERSION}")]
     Version {
         /// Version of the file.
         found: u64,
     },
-    /// It has no digest.
+    /// The digest is missing.
     #[error("it has no SHA-256 of its content, so damage to its numbers could not be seen")]
     Unsealed,
-    /// Its digest is that of other content.
+    /// The digest does not match the content.
     #[error("its content was changed after it was written: its SHA-256 does not match")]
     Changed,
 }
 
-/// Reads findings that [`json`] wrote.
+/// Parses findings written by [`json`].
 ///
 /// # Errors
-/// Returns [`FindingsError`] if the text holds no findings, or not those that were written.
+/// Returns [`FindingsError`] if the text has no findings, or if they were changed after they were
+/// written.
 pub fn parse_findings(text: &[u8]) -> std::result::Result<Findings, FindingsError> {
     let no_findings =
         |error: serde_json::Error| FindingsError::NotFindings(with_short_words(&error.to_string()));
@@ -132,10 +132,10 @@ pub fn parse_findings(text: &[u8]) -> std::result::Result<Findings, FindingsErro
     if version != u64::from(FINDINGS_VERSION) {
         return Err(FindingsError::Version { found: version });
     }
-    let told = content.as_object_mut().and_then(|fields| fields.remove(SHA256));
-    match told {
+    let stated = content.as_object_mut().and_then(|fields| fields.remove(SHA256));
+    match stated {
         None => return Err(FindingsError::Unsealed),
-        Some(told) if told != Value::String(digest(&content)) => {
+        Some(stated) if stated != Value::String(digest(&content)) => {
             return Err(FindingsError::Changed);
         }
         Some(_) => {}
@@ -143,7 +143,7 @@ pub fn parse_findings(text: &[u8]) -> std::result::Result<Findings, FindingsErro
     serde_json::from_value(content).map_err(no_findings)
 }
 
-/// Indents the first levels only.
+/// A JSON formatter that indents only the first levels.
 struct Shallow {
     pretty: PrettyFormatter<'static>,
     level: usize,
@@ -155,7 +155,7 @@ impl Shallow {
     }
 }
 
-/// Begins an array or an object.
+/// Defines a method that begins an array or object.
 macro_rules! begin {
     ($name:ident, $bracket:literal) => {
         fn $name<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
@@ -165,7 +165,7 @@ macro_rules! begin {
     };
 }
 
-/// Ends one.
+/// Defines a method that ends an array or object.
 macro_rules! end {
     ($name:ident, $bracket:literal) => {
         fn $name<W: ?Sized + Write>(&mut self, writer: &mut W) -> Result<()> {
@@ -176,7 +176,7 @@ macro_rules! end {
     };
 }
 
-/// Begins a value or a key after others.
+/// Defines a method that separates a value or key from the previous one.
 macro_rules! separate {
     ($name:ident) => {
         fn $name<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> Result<()> {

@@ -1,13 +1,13 @@
-//! What page and PDF have in common: how chapters are numbered, which columns hold sentences,
-//! and which exhibits say nothing.
+//! Layout common to the web page and the PDF: numbers of chapters, columns with sentences, empty
+//! exhibits.
 
 use crate::number;
 use std::borrow::Cow;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Cell, Exhibit, Facts, Page, Plot, PlotKind, Row, Setting, Table};
 
-/// The number of a chapter: in a report of many parts with the part's before it; the report's
-/// own chapters have letters there.
+/// Returns the number of a chapter. In a report of several parts it begins with the number of the
+/// part; the report's own chapters have letters there.
 pub(crate) fn chapter_number(part: usize, index: usize, of_many: bool) -> String {
     match (part, of_many) {
         (0, _) => ('A'..='Z').nth(index).map_or_else(|| (index + 1).to_string(), String::from),
@@ -16,19 +16,18 @@ pub(crate) fn chapter_number(part: usize, index: usize, of_many: bool) -> String
     }
 }
 
-/// Letters of a text that is read as a sentence, not as a value.
+/// Number of letters above which a text is taken as a sentence, not as a value.
 const SENTENCE: usize = 24;
 
-/// Whether a column holds sentences: they begin at its left edge, and do not stand in its
-/// middle.
+/// Returns true if a column has sentences, which are aligned left and not centered.
 pub(crate) fn is_prose(table: &Table, column: usize) -> bool {
     has_text_beyond(table, column, SENTENCE)
 }
 
-/// Letters of a name that reads from its beginning, as a word in the middle of a column does not.
+/// Number of letters above which a name is aligned left and not centered.
 const NAME: usize = 12;
 
-/// Whether the texts of a column begin at its left edge.
+/// Returns true if the texts of a column are aligned left.
 pub(crate) fn is_left(table: &Table, column: usize) -> bool {
     has_text_beyond(table, column, NAME)
 }
@@ -38,24 +37,24 @@ fn has_text_beyond(table: &Table, column: usize, letters: usize) -> bool {
     cells.any(|cell| matches!(cell, Cell::Text(text) if text.chars().count() > letters))
 }
 
-/// What a reader gets of the exhibits: each number once, nothing that is empty.
+/// An exhibit as it is printed: every number once, and nothing empty.
 pub(crate) enum Shown<'a> {
     /// A table.
     Table(&'a Table),
-    /// A drawing.
+    /// A plot.
     Plot(&'a Plot),
-    /// Labelled values.
+    /// Labeled values.
     Facts(&'a Facts),
     /// A paragraph.
     Text(&'a str),
     /// Preformatted lines.
     Listing(&'a str),
-    /// A line in the place of an exhibit that says nothing.
+    /// A line in place of an exhibit without values.
     Nothing(String),
 }
 
-/// Which tables and plots were shown already. A report form shows some of them several times,
-/// each on the page where the form has it; other documents have each in one place.
+/// Tables and plots printed so far. A report form has some of them several times, on each page that
+/// the form defines; other documents have each of them once.
 #[derive(Default)]
 pub(crate) struct Once<'a> {
     tables: Vec<&'a [Row]>,
@@ -64,22 +63,23 @@ pub(crate) struct Once<'a> {
 }
 
 impl<'a> Once<'a> {
-    /// For a part of a report: labeled values that the whole has shown hold for it as well.
+    /// Returns a new list for a part of the report. Labeled values printed for the whole report
+    /// apply to the part as well.
     pub fn of_part(&self) -> Once<'a> {
         Once { facts: self.facts.clone(), ..Once::default() }
     }
 
-    /// A plot stands somewhere else already.
+    /// Records a plot that is printed elsewhere.
     pub fn has(&mut self, plot: &'a Plot) {
         self.plots.push((plot.id.as_str(), plot.kind));
     }
 
-    /// What is to be shown of these exhibits, after all that were shown before.
+    /// Returns those of the exhibits that were not printed before.
     pub fn of(&mut self, exhibits: &'a [Exhibit]) -> Vec<Shown<'a>> {
         exhibits.iter().filter_map(|exhibit| self.shown(exhibit)).collect()
     }
 
-    /// The pages on which something is left to be shown.
+    /// Returns the pages that have something not printed before, with their indices.
     pub fn of_pages(&mut self, pages: &'a [Page]) -> Vec<(usize, &'a Page, Vec<Shown<'a>>)> {
         let all = pages.iter().enumerate().map(|(at, page)| (at, page, self.of(&page.exhibits)));
         all.filter(|(.., shown)| !shown.is_empty()).collect()
@@ -99,7 +99,7 @@ impl<'a> Once<'a> {
     }
 }
 
-/// An exhibit whatever was shown before.
+/// Returns an exhibit regardless of what was printed before.
 pub(crate) fn as_is(exhibit: &Exhibit) -> Shown<'_> {
     match exhibit {
         Exhibit::Table(table) => Shown::Table(table),
@@ -118,7 +118,7 @@ fn is_new<T: PartialEq>(seen: &mut Vec<T>, one: T) -> bool {
     is_new
 }
 
-/// Labeled values that are known, and the labels of the others in one line.
+/// Returns the labeled values that are known, and one line with the labels of the others.
 pub(crate) fn known(facts: &Facts) -> (Vec<&Setting>, Option<String>) {
     let (known, unknown): (Vec<&Setting>, Vec<&Setting>) =
         facts.rows.iter().partition(|row| row.value.is_some());
@@ -127,26 +127,26 @@ pub(crate) fn known(facts: &Facts) -> (Vec<&Setting>, Option<String>) {
     (known, line)
 }
 
-/// Series beyond which a legend needs room beside its plot.
+/// Number of series above which a legend needs space next to its plot.
 const LEGEND_SMALL: usize = 9;
 
-/// Bars and cells that can be told apart in half the width of a page.
+/// Numbers of bars and cells that are distinguishable in half the width of a page.
 const BARS_SMALL: usize = 8;
 const CELLS_SMALL: usize = 80;
-/// Points that fill half the width of a page, and no more.
+/// Largest number of points for which half the width of a page is enough.
 const FEW_POINTS: usize = 12;
 
 fn points(plot: &Plot) -> usize {
     plot.series.iter().map(|series| series.points.len()).sum()
 }
 
-/// Whether a plot has too little to fill the width of a page, however much it matters.
+/// Returns true if a plot has too few points for the full width of a page, whatever its importance.
 pub(crate) fn is_slight(plot: &Plot) -> bool {
     points(plot) <= FEW_POINTS
 }
 
-/// A table without the lines of what nobody measured, and those in one line. A matrix keeps its
-/// shape.
+/// Returns a table without its rows of missing values, and one line that names those. A matrix
+/// keeps its shape.
 pub(crate) fn measured(table: &Table) -> (Cow<'_, Table>, Option<String>) {
     let same_head = |_: &&Row, next: &&Row| next.head.is_empty();
     let rows: Vec<&Row> = table.rows.iter().collect();
@@ -164,7 +164,7 @@ pub(crate) fn measured(table: &Table) -> (Cow<'_, Table>, Option<String>) {
     (Cow::Owned(kept), Some(format!("No value: {}.", void.join(", "))))
 }
 
-/// Whether a plot says what it says in half the width of a page.
+/// Returns true if a plot is readable in half the width of a page.
 pub(crate) fn suits_half(plot: &Plot) -> bool {
     let kind = match plot.kind {
         PlotKind::Lines | PlotKind::Histogram | PlotKind::Scatter => true,
@@ -172,25 +172,26 @@ pub(crate) fn suits_half(plot: &Plot) -> bool {
         PlotKind::HeatMap => points(plot) <= CELLS_SMALL,
         PlotKind::Columns3d => false,
     };
-    // A histogram has few series, and an axis on the right for its running sum.
-    // A heat map has names of its rows there.
+    // A histogram has few series and uses the right axis for its cumulative sum; a heat map has the
+    // names of its rows there.
     let has_right = plot.y_right.is_some() && plot.kind != PlotKind::HeatMap;
     let few = plot.kind == PlotKind::Histogram || !has_right && plot.markers.len() <= 3;
     kind && plot.series.len() <= LEGEND_SMALL && few
 }
 
-/// Letters of a line that fit into half the width of a page.
+/// Number of letters that fit into half the width of a page.
 const HALF_A_LINE: usize = 50;
-/// Rows of a table that stands beside a plot.
+/// Maximum number of rows of a table next to a plot.
 const ROWS_BESIDE: usize = 30;
 
-/// Whether a table is as narrow as half a page, and not much longer than a plot beside it.
+/// Returns true if a table fits into half the width of a page and is not much longer than a plot
+/// next to it.
 pub(crate) fn is_narrow(table: &Table, letters: usize) -> bool {
     let prose = (0..table.columns.len()).any(|column| is_prose(table, column));
     letters <= HALF_A_LINE && table.rows.len() <= ROWS_BESIDE && !prose
 }
 
-/// The tables of the summary that stand on page one, and the others.
+/// Returns the tables of the summary that are on page one, and the others.
 pub(crate) fn on_page_one(findings: &Findings) -> (Vec<Exhibit>, Vec<Exhibit>) {
     let is_there = |exhibit: &Exhibit| match exhibit {
         Exhibit::Table(table) => findings.front.tables.contains(&table.id),
@@ -199,12 +200,12 @@ pub(crate) fn on_page_one(findings: &Findings) -> (Vec<Exhibit>, Vec<Exhibit>) {
     findings.summary.iter().cloned().partition(is_there)
 }
 
-/// Whether page one has the summaries of the parts, as it has none of its own.
+/// Returns true if page one has the summaries of the parts because the report has none of its own.
 pub(crate) fn borrows(findings: &Findings) -> bool {
     findings.summary.is_empty() && !findings.parts.is_empty()
 }
 
-/// What stands where an exhibit has no value at all: a line that says so.
+/// Returns a line that replaces an exhibit without any value; `None` for other exhibits.
 pub(crate) fn nothing(exhibit: &Exhibit) -> Option<String> {
     match exhibit {
         Exhibit::Table(table) if is_void(table) => Some(format!("{}: no values.", table.title)),
@@ -213,18 +214,18 @@ pub(crate) fn nothing(exhibit: &Exhibit) -> Option<String> {
     }
 }
 
-/// Whether a plot has nothing to show.
+/// Returns true if a plot has no value.
 pub(crate) fn is_empty(plot: &Plot) -> bool {
     plot.series.iter().all(|series| series.points.iter().all(|(_, y)| y.is_none()))
 }
 
-/// A table of dashes.
+/// Returns true if a table has no value.
 fn is_void(table: &Table) -> bool {
     table.rows.iter().all(|row| is_void_row(table, row))
 }
 
-/// Whether a row holds nothing but dashes and, where a table has several blocks side by side,
-/// the blocks' names.
+/// Returns true if a row has only dashes and, in a table of several blocks, the names of the
+/// blocks.
 fn is_void_row(table: &Table, row: &Row) -> bool {
     let is_name =
         |at: usize| table.block.is_some_and(|width| width > 0 && at.is_multiple_of(width));

@@ -1,8 +1,8 @@
-//! Findings as a PDF, a web page, CSV files and text.
+//! Renders findings as a PDF, a web page, CSV files and text.
 //!
-//! This crate knows no procedure by name: it draws what a `Findings` holds. Each
-//! plot is drawn once, as SVG, and stands in the page and in the PDF alike. All
-//! text is taken as untrusted and escaped for where it goes.
+//! This crate knows no procedure by name: it renders the content of a `Findings`. Each plot is
+//! drawn once, as SVG, and is used in the web page and in the PDF. All text is treated as untrusted
+//! and escaped for its destination.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -31,20 +31,20 @@ pub use pdf::{pdf, pdf_form};
 pub use svg::svg;
 pub use text::text;
 
-/// What is not in the findings: when this report was made.
+/// Facts about a report that are not in the findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Printed {
-    /// Milliseconds since 1970 (UTC).
+    /// Time at which the report was made, in milliseconds since 1970 (UTC).
     pub report_unix_ms: u64,
 }
 
-/// Why a report could not be made.
+/// An error in rendering a report.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
-    /// The typesetter refused the document.
-    #[error("the PDF cannot be typeset: {0}")]
+    /// The typesetter rejected the document.
+    #[error("cannot typeset the PDF: {0}")]
     Typeset(String),
-    /// The findings cannot be handed to the typesetter.
-    #[error("the findings cannot be written as JSON: {0}")]
+    /// The findings cannot be encoded for the typesetter.
+    #[error("cannot write the findings as JSON: {0}")]
     Encode(String),
 }

@@ -1,5 +1,5 @@
-//! A datasheet's numbers against a run's: a small TOML file names values of
-//! tables and what they must be; each is judged, and a page says how.
+//! Checks the numbers of a run against limits, such as those of a datasheet. A small TOML file
+//! names values of tables and their limits; each value is judged, and a page reports the verdicts.
 
 use crate::csv::all_tables;
 use crate::{number, parts};
@@ -11,51 +11,51 @@ use steadfast_domain::findings::{Cell, Exhibit, Page, Row, Table};
 use steadfast_domain::text::{excerpt, with_short_words, wrapped};
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
 
-/// Why a file of limits cannot be used.
+/// An error in a file of limits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitsError {
-    /// It is not TOML of the right shape.
+    /// The file is not TOML of the expected form.
     #[error("{0}")]
     Syntax(String),
-    /// A limit does not say what a value must be.
+    /// A limit is incomplete or contradictory.
     #[error("limit {number} ('{title}'): {why}")]
     Limit {
-        /// Its place in the file, from 1.
+        /// Position in the file, from 1.
         number: usize,
-        /// Its title.
+        /// Title of the limit.
         title: String,
-        /// What is wrong, and what to write.
+        /// The error, and what to write.
         why: String,
     },
 }
 
-/// What the numbers of a run must be.
+/// The limits for the numbers of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// What the limits are from: a datasheet's name.
+    /// Source of the limits, such as the name of a datasheet.
     pub title: Option<String>,
-    /// One for each number.
+    /// One limit per number.
     pub limits: Vec<Limit>,
 }
 
-/// What one number must be.
+/// The limits of one number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// What the reader calls it.
+    /// Title in print.
     pub title: String,
-    /// Id of the procedure it is of, in a run of several; case does not matter.
+    /// Id of the procedure in a run of several, ignoring case; `None` searches the whole run.
     pub part: Option<String>,
-    /// Id of its table.
+    /// Id of the table.
     pub table: String,
-    /// Id of its row.
+    /// Id of the row.
     pub row: String,
-    /// Id of its column.
+    /// Id of the column.
     pub column: String,
-    /// The measured value is multiplied by this before it is judged.
+    /// Factor applied to the measured value before it is judged.
     pub scale: f64,
-    /// The unit after that, in print.
+    /// Unit of the scaled value, for print.
     pub unit: String,
-    /// The least and the most that the value may be; both inclusive.
+    /// Minimum and maximum, both inclusive; `None` for no limit.
     pub range: (Option<f64>, Option<f64>),
 }
 
@@ -67,7 +67,7 @@ struct File {
     limit: Vec<Written>,
 }
 
-/// A limit as it is written.
+/// A limit as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -94,11 +94,11 @@ enum Amount {
 }
 
 impl Limits {
-    /// Reads a file of limits.
+    /// Parses a file of limits.
     ///
     /// # Errors
-    /// With the line, where it is not TOML of this shape; with the limit's title,
-    /// where one makes no sense.
+    /// The file is not TOML of this form (the error names the line), or a limit is invalid (the
+    /// error names its title).
     pub fn parse(text: &str) -> Result<Limits, LimitsError> {
         let file: File = toml::from_str(text)
             .map_err(|error| LimitsError::Syntax(with_short_words(error.to_string().trim_end())))?;
@@ -158,7 +158,8 @@ impl Written {
 }
 
 impl Amount {
-    /// The number; k, M and G mean thousands, millions and billions.
+    /// Returns the number; k, M and G stand for thousands, millions and billions. Returns `None`
+    /// for other text.
     fn number(&self) -> Option<f64> {
         let number = match self {
             Amount::Whole(number) => *number as f64,
@@ -175,7 +176,7 @@ impl Amount {
         number.is_finite().then_some(number)
     }
 
-    /// A percentage as a part; a bare number is one as well.
+    /// Returns a percentage as a fraction; a bare number is a percentage, too.
     fn part(&self) -> Option<f64> {
         let percent = match self {
             Amount::Text(text) => text.trim().strip_suffix('%')?.trim_end().parse().ok()?,
@@ -185,59 +186,60 @@ impl Amount {
     }
 }
 
-/// One number, judged.
+/// The verdict on one number.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Judged {
-    /// What the reader calls it.
+    /// Title of the limit.
     pub title: String,
-    /// Where it stands: table, row, column.
+    /// Table, row and column of the number.
     pub place: String,
-    /// The least that it may be, in the limit's unit.
+    /// Minimum, in the limit's unit.
     pub min: Option<f64>,
-    /// The most that it may be.
+    /// Maximum, in the limit's unit.
     pub max: Option<f64>,
-    /// What was measured, in the limit's unit; `None` where it is missing.
+    /// Measured value in the limit's unit; `None` if it is missing.
     pub measured: Option<f64>,
-    /// The limit's unit.
+    /// Unit of the limit.
     pub unit: String,
-    /// How far inside the nearer limit the value lies, in percent of that limit;
-    /// negative outside.
+    /// Distance of the value from the nearer limit, in percent of that limit; negative if the value
+    /// is outside.
     pub margin_percent: Option<f64>,
-    /// It is within its limits.
+    /// True if the value is within its limits.
     pub pass: bool,
-    /// Why there is no value.
+    /// Reason for a missing value.
     pub reason: Option<String>,
 }
 
-/// Why the numbers of a run do not count, whatever they are.
+/// A reason why the numbers of a run do not count, whatever their values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Objection {
-    /// The name by which it is allowed: `unsteady`, `quick`, `simulated`, `gap`, `method`, or
+    /// The name by which it can be allowed: `unsteady`, `quick`, `simulated`, `gap`, `method`, or
     /// the id of a disclosure.
     pub name: String,
-    /// What is so, in one sentence; of a run of several, with the part.
+    /// The reason in one sentence; in a run of several procedures preceded by the part.
     pub text: String,
-    /// The user said that it does not matter.
+    /// True if the user allowed it.
     pub allowed: bool,
 }
 
-/// A run's numbers, judged.
+/// The verdict on a run.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Checked {
-    /// What the limits are from.
+    /// Source of the limits.
     pub title: Option<String>,
-    /// Every number is within its limits, the run has ended, and every objection is allowed.
+    /// True if every number is within its limits, the run has ended, and every objection is
+    /// allowed.
     pub pass: bool,
-    /// The run has come to its end: until then no number is final.
+    /// True if the run has ended; until then no number is final.
     pub finished: bool,
-    /// Why the run does not count; empty where nothing speaks against it.
+    /// Reasons why the run does not count; empty if there are none.
     pub objections: Vec<Objection>,
-    /// Each number.
+    /// The verdict on each number.
     pub limits: Vec<Judged>,
 }
 
-/// Judges a run's numbers. One that is missing fails, with the reason. So does a run whose
-/// numbers do not count, unless each of its objections is among the allowed names.
+/// Judges the numbers of a run. A missing number fails, with the reason. The run fails if its
+/// numbers do not count, unless the names of all its objections are in `allowed`.
 pub fn check(findings: &Findings, limits: &Limits, allowed: &[String]) -> Checked {
     let judged: Vec<Judged> = limits.limits.iter().map(|limit| judge(findings, limit)).collect();
     let finished = findings.whole_end().is_final();
@@ -247,8 +249,8 @@ pub fn check(findings: &Findings, limits: &Limits, allowed: &[String]) -> Checke
     Checked { title: limits.title.clone(), pass, finished, objections, limits: judged }
 }
 
-/// What speaks against a run's numbers: its end, then its disclosures and those of its parts,
-/// each text once.
+/// Returns the objections to a run: for the run and then for each of its parts those from its
+/// disclosures and from its end, each text once.
 fn objections(findings: &Findings, allowed: &[String]) -> Vec<Objection> {
     let mut objections: Vec<Objection> = Vec::new();
     let mut object = |name: &str, text: String| {
@@ -279,15 +281,16 @@ fn objections(findings: &Findings, allowed: &[String]) -> Vec<Objection> {
     objections
 }
 
-/// Names of objections that are no ids of disclosures.
+/// Names of objections that are not ids of disclosures.
 const UNSTEADY: &str = "unsteady";
 const METHOD: &str = "method";
 const FAILED: &str = "failed";
 
-/// The name of the objection that a disclosure is; `None` where numbers count in spite of it.
+/// Returns the name of the objection that follows from a disclosure, or `None` if numbers count in
+/// spite of it.
 fn objection(caveat: &Caveat) -> Option<&str> {
     match caveat.id.as_str() {
-        // Said by `finished`.
+        // Reported by `finished`.
         ids::UNFINISHED => None,
         ids::PRECONDITIONING_NOT_STEADY | ids::STEADY_WITHIN_FIRST_FILL => Some(UNSTEADY),
         id if ids::NOT_STEADY.contains(&id) => Some(UNSTEADY),
@@ -324,7 +327,7 @@ fn judge(findings: &Findings, limit: &Limit) -> Judged {
     }
 }
 
-/// The value that a limit names, or why there is none.
+/// Returns the value that a limit names, or an error with the reason why there is none.
 fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
     let table = table_of(findings, limit)?;
     let named = |row: &&Row| row.id.trim() == limit.row.trim();
@@ -333,7 +336,7 @@ fn find(findings: &Findings, limit: &Limit) -> Result<f64, String> {
         let ids = table.rows.iter().map(|row| row.id.as_str());
         format!("table {} has no row '{}'; it has {}", table.id, limit.row, few(ids))
     })?;
-    // In a table of blocks the first line of a name is meant, in its first block.
+    // In a table of blocks, the first row of a name is meant, in its first block.
     if rows.next().is_some() && table.block.is_none() {
         return Err(format!("table {} has more than one row '{}'", table.id, limit.row));
     }
@@ -380,17 +383,19 @@ fn table_of<'a>(findings: &'a Findings, limit: &Limit) -> Result<&'a Table, Stri
             let ids = of_part.iter().flat_map(|one| all_tables(one)).map(|t| t.id.as_str());
             Err(format!("no table '{}'; the tables are {}", limit.table, few(ids)))
         }
-        _ => Err(format!("several parts have a table '{}': give its part", limit.table)),
+        _ => {
+            Err(format!("several parts have a table '{}'; add part = ID to the limit", limit.table))
+        }
     }
 }
 
-/// Names in their order, each once.
+/// Returns names in their order, each once.
 fn each_once<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut seen: HashSet<&String> = HashSet::new();
     names.filter(|name| seen.insert(*name)).cloned().collect()
 }
 
-/// Some names of a list, in quotes.
+/// Returns up to 12 names of a list, in quotes.
 fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(str::to_owned).collect();
     let unique = each_once(names.iter());
@@ -405,7 +410,8 @@ fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Checked {
-    /// How many passed, in a sentence; whether the run has ended before it.
+    /// Returns a sentence with the number of values that passed; it says first if the run has not
+    /// ended.
     pub fn outcome(&self) -> String {
         match self.finished {
             true => self.judgment(),
@@ -439,13 +445,14 @@ impl Checked {
         }
     }
 
-    /// The names of the objections that are not allowed, each once.
+    /// Returns the names of the objections that are not allowed, each once.
     fn open_objections(&self) -> Vec<String> {
         let open = self.objections.iter().filter(|objection| !objection.allowed);
         each_once(open.map(|objection| &objection.name))
     }
 
-    /// A line for each objection: its name, what is so, and how it is allowed.
+    /// Returns a line per objection with its name and text, and a line on how to allow those that
+    /// are open.
     fn objection_lines(&self) -> Vec<String> {
         let line = |objection: &Objection| {
             let state = if objection.allowed { "allowed" } else { "does not count" };
@@ -454,12 +461,12 @@ impl Checked {
         let mut lines: Vec<String> = self.objections.iter().map(line).collect();
         let open = self.open_objections();
         if !open.is_empty() {
-            lines.push(format!("To judge the numbers all the same: --allow {}", open.join(",")));
+            lines.push(format!("To judge the numbers anyway: --allow {}", open.join(",")));
         }
         lines
     }
 
-    /// The table of every number.
+    /// Returns the table of all numbers.
     pub fn table(&self) -> Table {
         let title = self.title.as_ref().map_or("Limits".into(), |title| format!("Limits: {title}"));
         Table::new("check", title, "Number")
@@ -467,7 +474,7 @@ impl Checked {
             .rows(self.limits.iter().map(Judged::row))
     }
 
-    /// The page for a report: outcome, table, and where each number stands.
+    /// Returns the page for a report: outcome, table, and the position of each number.
     pub fn page(&self) -> Page {
         let mut places = String::new();
         for judged in &self.limits {
@@ -485,8 +492,8 @@ impl Checked {
         Page::new("Check against limits", exhibits)
     }
 
-    /// The run's findings with this page before its chapters, and the failures
-    /// on its cover.
+    /// Returns the run's findings with this page before the chapters, and the failures on the
+    /// cover.
     pub fn report(&self, findings: &Findings) -> Findings {
         let mut report = findings.clone();
         report.chapters.insert(0, self.page());
@@ -505,7 +512,7 @@ impl Checked {
         report
     }
 
-    /// The outcome and every number as plain text.
+    /// Returns the outcome and all numbers as plain text.
     pub fn text(&self, width: usize) -> String {
         let mut lines = vec![self.outcome()];
         for line in self.objection_lines() {
@@ -515,8 +522,8 @@ impl Checked {
         lines.extend(crate::text::table_lines(&self.table(), width));
         for judged in self.limits.iter().filter(|j| j.reason.is_some()) {
             let reason = judged.reason.as_deref().unwrap_or_default();
-            let told = format!("{} ({}): {reason}.", judged.title, judged.place);
-            lines.extend(wrapped(&told, width, "  "));
+            let text = format!("{} ({}): {reason}.", judged.title, judged.place);
+            lines.extend(wrapped(&text, width, "  "));
         }
         lines.push(String::new());
         lines.join("\n")
@@ -555,23 +562,22 @@ impl Judged {
     }
 }
 
-/// The names that a limit can use: every table with its rows and columns.
+/// A table with its rows and columns, by the names that a limit can use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Names {
-    /// The procedure's id, in a run of several.
+    /// Id of the procedure in a run of several.
     pub part: Option<String>,
-    /// The table's id.
+    /// Id of the table.
     pub table: String,
-    /// Its title.
+    /// Title of the table.
     pub title: String,
-    /// The ids of its rows.
+    /// Ids of the rows.
     pub rows: Vec<String>,
-    /// The ids of its columns.
+    /// Ids of the columns.
     pub columns: Vec<String>,
 }
 
-/// Every table of the findings that holds a number, by the names that a limit
-/// uses.
+/// Returns every table of the findings that has a number, by the names that a limit uses.
 pub fn names(findings: &Findings) -> Vec<Names> {
     let parts = parts::parts(findings);
     let several = !parts.is_empty();
@@ -596,7 +602,7 @@ pub fn names(findings: &Findings) -> Vec<Names> {
     out
 }
 
-/// The names as text, as a file of limits writes them.
+/// Returns the names as text, in the notation of a file of limits.
 pub fn names_text(names: &[Names], width: usize) -> String {
     let quoted = |names: &[String]| {
         let shown = names.iter().take(60).map(|name| format!("{name:?}"));
@@ -614,8 +620,8 @@ pub fn names_text(names: &[Names], width: usize) -> String {
             names.title
         ));
         for (kind, all) in [("row", &names.rows), ("column", &names.columns)] {
-            let told = wrapped(&format!("{kind}: {}", quoted(all)), width, "  ");
-            lines.extend(told.into_iter().map(|line| format!("  {line}")));
+            let text = wrapped(&format!("{kind}: {}", quoted(all)), width, "  ");
+            lines.extend(text.into_iter().map(|line| format!("  {line}")));
         }
     }
     if lines.is_empty() {

@@ -1,17 +1,17 @@
-//! Numbers as reports print them.
+//! Formats numbers for reports.
 
 use steadfast_domain::findings::{Cell, KeyFigure, Table};
 use steadfast_domain::text;
 
-/// What stands where nothing was measured.
+/// Text for a missing value.
 pub(crate) const DASH: &str = "–";
 
-/// `12,345.6`: thousands separated by commas, with a proper minus.
+/// Formats as `12,345.6`: thousands separated by commas, with a minus sign.
 pub(crate) fn grouped(value: f64, decimals: usize) -> String {
     text::number(value, decimals).replace('-', "−")
 }
 
-/// A number with as many decimals as it needs, for ticks and legends.
+/// Formats a number with as many decimals as it needs, for ticks and legends.
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-6..1e12).contains(&size) {
@@ -27,18 +27,18 @@ pub(crate) fn short(value: f64) -> String {
     trimmed(grouped(value, decimals))
 }
 
-/// A multiple of `step`, with as many decimals as tell it from the next one.
+/// Formats a multiple of `step` with enough decimals to distinguish it from the next one.
 pub(crate) fn stepped(value: f64, step: f64) -> String {
     let decimals = (-step.log10().floor()).max(0.0);
     if !(0.0..=9.0).contains(&decimals) || value.abs() >= 1e12 {
         return short(value);
     }
-    // Zero may come out of the multiplication as a tiny number below it.
+    // The multiplication may turn zero into a tiny negative number.
     let value = if value.abs() < step / 2.0 { 0.0 } else { value };
     trimmed(grouped(value, decimals as usize))
 }
 
-/// Without zeros behind the decimal point.
+/// Removes trailing zeros after the decimal point.
 fn trimmed(text: String) -> String {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -47,7 +47,7 @@ fn trimmed(text: String) -> String {
     }
 }
 
-/// A cell as it prints, with at most so many decimals.
+/// Formats a cell with at most `most` decimals.
 fn cell(cell: &Cell, most: usize) -> String {
     match cell {
         Cell::Number { value, decimals, signed, .. } if value.is_finite() => {
@@ -64,16 +64,17 @@ fn cell(cell: &Cell, most: usize) -> String {
     }
 }
 
-/// Digits that the smallest number of a column has at least, where its cells have as many.
+/// Minimum number of significant digits of the smallest number of a column, if its cells have as
+/// many.
 const LEAST_DIGITS: i32 = 3;
-/// Digits of a number in a column of unlike values.
+/// Significant digits of each number in a column of different quantities.
 const OWN_DIGITS: i32 = 4;
 
-/// Every row's cells as they print. The numbers of a column have the same decimals, so that
-/// they stand one below another: as many as its smallest number needs for three digits, and
-/// never more than the cells have. Columns under a common heading are of one thing and have
-/// the same. Where the cells of a column ask for different decimals they are of different
-/// things, and each has four digits.
+/// Formats the cells of every row. The numbers of a column have the same number of decimals, so
+/// that they align: as many as its smallest number needs for three digits, but at most as many as
+/// the cells have. Columns under a common heading show one quantity and have the same number. If
+/// the cells of a column have different numbers of decimals, they are different quantities, and
+/// each gets four digits.
 pub(crate) fn printed(table: &Table) -> Vec<Vec<String>> {
     let rows = &table.rows;
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
@@ -88,7 +89,8 @@ pub(crate) fn printed(table: &Table) -> Vec<Vec<String>> {
     rows.iter().map(|row| row.cells.iter().enumerate().map(text).collect()).collect()
 }
 
-/// The decimals that all these numbers print with; `None` where they are of different things.
+/// Returns the number of decimals for all these numbers, or `None` if they are different
+/// quantities.
 fn common_decimals<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Option<usize> {
     let numbers = cells.filter_map(|cell| match cell {
         Cell::Number { value, decimals, .. } if value.is_finite() => {
@@ -100,7 +102,7 @@ fn common_decimals<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Option<
     if numbers.clone().any(|(_, decimals)| decimals != most) {
         return None;
     }
-    // What prints as zero anyway asks for no digits.
+    // A number that prints as zero in any case needs no digits.
     let seen = 0.5 / 10f64.powi(most as i32);
     let least = numbers.map(|(value, _)| value).filter(|v| *v >= seen).fold(f64::MAX, f64::min);
     Some(decimals_for(least, LEAST_DIGITS).min(most))
@@ -113,18 +115,18 @@ fn own_decimals(of: &Cell) -> usize {
     }
 }
 
-/// Decimals with which a number has so many significant digits.
+/// Returns the number of decimals that gives a number `digits` significant digits.
 fn decimals_for(size: f64, digits: i32) -> usize {
     if !(1e-12..1e15).contains(&size) {
         return 0;
     }
-    // A number that rounds up to the next power of ten has a digit more.
+    // A number that rounds up to the next power of ten has one digit more.
     let rounded = 10f64.powi(digits - 1 - size.log10().floor() as i32);
     let power = ((size * rounded).round() / rounded).log10().floor() as i32;
     (digits - 1 - power).max(0) as usize
 }
 
-/// A key figure's value: so many significant digits and no more.
+/// Formats the value of a key figure with its number of significant digits.
 pub(crate) fn figure(figure: &KeyFigure) -> String {
     let Some(value) = figure.value.filter(|value| value.is_finite()) else {
         return DASH.to_owned();
@@ -134,7 +136,7 @@ pub(crate) fn figure(figure: &KeyFigure) -> String {
     if whole <= digits {
         return grouped(value, decimals_for(value.abs(), digits));
     }
-    // Of a number with more digits before the point the last ones are zeros.
+    // If there are more digits before the point, the last ones become zeros.
     let unit = 10f64.powi(whole - digits);
     grouped((value / unit).round_ties_even() * unit, 0)
 }

@@ -1,9 +1,9 @@
-//! A report of several procedures: its parts in order, and every disclosure
-//! once, with the parts that it holds for.
+//! Reports of several procedures: the parts in order, and every disclosure once, with the parts it
+//! applies to.
 
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
-/// Every kind of caveat and what stands before one.
+/// Kinds of caveats with their labels, in print order.
 pub(crate) const KINDS: [(CaveatKind, &str); 4] = [
     (CaveatKind::Invalidates, "ATTENTION"),
     (CaveatKind::Deviation, "Deviation"),
@@ -11,39 +11,39 @@ pub(crate) const KINDS: [(CaveatKind, &str); 4] = [
     (CaveatKind::Remark, "Remark"),
 ];
 
-/// The parts of a report, and the parts of those, in print order.
+/// Returns the parts of a report, and the parts of those, in print order.
 pub(crate) fn parts(findings: &Findings) -> Vec<&Findings> {
     findings.parts.iter().flat_map(|part| std::iter::once(part).chain(parts(part))).collect()
 }
 
-/// Whether anything in the report comes from a simulated drive.
+/// Returns true if anything in the report comes from a simulated drive.
 pub(crate) fn simulated(findings: &Findings) -> bool {
     findings.simulated || findings.parts.iter().any(simulated)
 }
 
-/// A name that somebody gave; blanks and dashes stand for a missing one.
+/// Returns a name, or `None` if it is missing or consists of blanks and dashes only.
 pub(crate) fn name(given: &Option<String>) -> Option<&str> {
     let stands_for_none = |c: char| c.is_whitespace() || matches!(c, '-' | '–' | '—');
     given.as_deref().filter(|name| !name.chars().all(stands_for_none))
 }
 
-/// A disclosure as it prints.
+/// A disclosure in print.
 pub(crate) struct Disclosure<'a> {
-    /// What it is of, by which it is found; several may be of one thing.
+    /// Id of the disclosure; several may have the same.
     pub id: &'a str,
-    /// Its name in links, where it is the first of its id.
+    /// Anchor for links; `None` unless it is the first disclosure of its id.
     pub anchor: Option<String>,
-    /// Its kind.
+    /// Kind of the disclosure.
     pub kind: CaveatKind,
-    /// Its kind in print.
+    /// Label of the kind.
     pub name: &'static str,
-    /// What is so; in a report of several parts with the parts' titles before it.
+    /// Text; in a report of several parts preceded by the titles of the parts it applies to.
     pub text: String,
-    /// What to do.
+    /// Recommended action.
     pub remedy: &'a str,
 }
 
-/// Every disclosure of the report and its parts, by kind, each once.
+/// Returns every disclosure of the report and its parts, by kind, each once.
 pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
     let mut found: Vec<&Caveat> = Vec::new();
     for one in std::iter::once(findings).chain(parts(findings)) {
@@ -74,15 +74,15 @@ pub(crate) fn disclosures(findings: &Findings) -> Vec<Disclosure<'_>> {
     .collect()
 }
 
-/// The name of a disclosure in links: ids have letters, digits and hyphens; any other is
-/// somebody else's.
+/// Returns the anchor for an id, or `None` if the id has characters other than letters, digits and
+/// hyphens, and so is not one of ours.
 fn anchor_of(id: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     (!id.is_empty() && id.chars().all(plain)).then(|| format!("disclosure-{id}"))
 }
 
-/// A caveat's text with the titles of the parts that it holds for before it,
-/// where it does not hold for all of the report.
+/// Returns the text of a caveat, preceded by the titles of the parts it applies to unless it
+/// applies to the whole report.
 fn entitled(findings: &Findings, caveat: &Caveat) -> String {
     if holds_for_all(findings, caveat) {
         return caveat.text.clone();
@@ -90,14 +90,14 @@ fn entitled(findings: &Findings, caveat: &Caveat) -> String {
     format!("{}: {}", titles(findings, caveat).join(", "), caveat.text)
 }
 
-/// The report's own hold for every part of it.
+/// Returns true if a caveat applies to every part; caveats of the report itself do.
 fn holds_for_all(findings: &Findings, caveat: &Caveat) -> bool {
     let parts = &findings.parts;
     findings.caveats.contains(caveat)
         || !parts.is_empty() && parts.iter().all(|part| holds_for_all(part, caveat))
 }
 
-/// The largest parts for all of which it holds.
+/// Returns the titles of the largest parts that the caveat applies to as a whole.
 fn titles<'a>(findings: &'a Findings, caveat: &Caveat) -> Vec<&'a str> {
     let of_part = |part: &'a Findings| match holds_for_all(part, caveat) {
         true => vec![part.title.as_str()],

@@ -1,5 +1,5 @@
-//! Page one: what somebody reads who reads nothing else. Made of the findings alone, for
-//! page, PDF and terminal alike.
+//! Page one, for readers who read nothing else. Derived from the findings alone, for web page, PDF
+//! and terminal.
 
 use crate::layout::is_empty;
 use crate::number;
@@ -8,25 +8,25 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Plot, Row, Table};
 use steadfast_domain::{CaveatKind, EndState, Findings, Verdict};
 
-/// Figures of one part in the table of a run of several.
+/// Number of key figures per part in the table of a run of several procedures.
 const FIGURES_OF_A_PART: usize = 4;
 
-/// Plots of parts on page one.
+/// Number of plots of parts on page one.
 const PLOTS_OF_PARTS: usize = 2;
 
-/// How a badge is to be taken.
+/// Meaning of a badge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// As it must be.
+    /// The result is as it should be.
     Good,
-    /// It limits what the numbers are worth.
+    /// The numbers are worth less because of it.
     Bad,
-    /// A reader should know it.
+    /// Readers should know about it.
     Mild,
 }
 
 impl Tone {
-    /// A word for style sheets.
+    /// Returns the class name for style sheets.
     pub const fn word(self) -> &'static str {
         match self {
             Tone::Good => "good",
@@ -36,18 +36,18 @@ impl Tone {
     }
 }
 
-/// What limits trust in the numbers, in two or three words.
+/// A fact that affects trust in the numbers, in two or three words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Badge {
-    /// The words.
+    /// Text of the badge.
     pub text: String,
-    /// How it is to be taken.
+    /// Meaning of the badge.
     pub tone: Tone,
-    /// The disclosure that says more, by its name in links; `None` where none does.
+    /// Anchor of the disclosure with the details; `None` if there is none.
     pub to: Option<String>,
 }
 
-/// The name of a kind of disclosures in links.
+/// Returns the anchor of the disclosures of a kind.
 pub(crate) const fn anchor(kind: CaveatKind) -> &'static str {
     match kind {
         CaveatKind::Invalidates => "disclosed-attention",
@@ -57,10 +57,10 @@ pub(crate) const fn anchor(kind: CaveatKind) -> &'static str {
     }
 }
 
-/// The badges of a report: how it ended first, then what is disclosed.
+/// Returns the badges of a report: its end first, then the disclosures.
 pub(crate) fn badges(findings: &Findings) -> Vec<Badge> {
     let all = disclosures(findings);
-    // The disclosure that says why; else those of the worst kind.
+    // Links to the disclosure with the reason, or else to those of the worst kind.
     let worst = || {
         let is_there = count(&all, CaveatKind::Invalidates) > 0;
         is_there.then(|| anchor(CaveatKind::Invalidates).to_owned())
@@ -107,7 +107,7 @@ fn has_lesser(findings: &Findings) -> bool {
     findings.header.lesser.is_some() || findings.parts.iter().any(has_lesser)
 }
 
-/// How a run ended, and the disclosures that may say why.
+/// Returns the badge for the end of a run, and the ids of disclosures that may give the reason.
 fn end_badge(end: EndState) -> (Badge, &'static [&'static str]) {
     let (text, tone, ids): (_, _, &[&str]) = match end {
         EndState::Complete => ("Complete", Tone::Good, &[]),
@@ -120,8 +120,8 @@ fn end_badge(end: EndState) -> (Badge, &'static [&'static str]) {
     (Badge { text: text.to_owned(), tone, to: None }, ids)
 }
 
-/// The evidence of the verdict: every variable against what it may do, in percent of its
-/// average. The tables behind it have the same in the variable's own unit.
+/// Returns the evidence of the verdict: every variable against its limits, in percent of its
+/// average. The tables behind it have the same values in the variable's own unit.
 pub(crate) fn evidence(verdict: &Verdict) -> Option<Table> {
     let (data, slope) = (verdict.criteria.data_excursion, verdict.criteria.slope_excursion);
     let rows: Vec<Row> = verdict
@@ -163,12 +163,13 @@ fn average_text(average: f64, unit: &str) -> String {
     format!("{} {unit}", number::figure(&figure)).trim_end().to_owned()
 }
 
-/// The key figures that the run has.
+/// Returns the key figures that have a value.
 pub(crate) fn figures(findings: &Findings) -> Vec<&KeyFigure> {
     findings.front.figures.iter().filter(|figure| figure.value.is_some()).collect()
 }
 
-/// Every part with how it ended and its first figures; `None` for a run of one.
+/// Returns a table of the parts with their ends and first key figures; `None` for a run of one
+/// procedure.
 pub(crate) fn tests(findings: &Findings) -> Option<Table> {
     let parts = parts(findings);
     let single = parts.iter().filter(|part| part.parts.is_empty());
@@ -197,8 +198,8 @@ fn test_rows(part: &Findings) -> Vec<Row> {
     rows
 }
 
-/// The plots of page one, as its makers chose them; where it is made of parts and has none,
-/// the first of each part.
+/// Returns the plots of page one as chosen by the procedure. A report of parts that has no choice
+/// of its own gets the first plot of each part.
 pub(crate) fn plots(findings: &Findings) -> Vec<&Plot> {
     let own = own_plots(findings);
     if !own.is_empty() {
@@ -209,7 +210,7 @@ pub(crate) fn plots(findings: &Findings) -> Vec<&Plot> {
     firsts.take(PLOTS_OF_PARTS).collect()
 }
 
-/// The plots that matter most of one procedure, those without a value left out.
+/// Returns the most important plots of one procedure, without those that have no value.
 pub(crate) fn own_plots(findings: &Findings) -> Vec<&Plot> {
     let all = || findings.pages().flat_map(|page| &page.exhibits);
     let find = |id: &String| {

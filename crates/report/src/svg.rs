@@ -1,9 +1,9 @@
-//! Plots as SVG: lines, points, steps, stacks and shades over two axes, and
-//! columns in perspective.
+//! Renders plots as SVG: lines, points, steps, stacks and heat maps over two axes, and columns in
+//! perspective.
 //!
-//! Our own drawing rather than a plotting library's, because legends must stand
-//! outside the plot and never be clipped, labels must not meet, series must be
-//! told apart in gray print, and the columns need a fixed projection.
+//! Drawn here and not by a plotting library, because legends must be outside the plot and never
+//! clipped, labels must not overlap, series must be distinguishable in gray print, and the columns
+//! need a fixed projection.
 
 mod axis;
 mod bars;
@@ -22,27 +22,27 @@ use paint::Drawing;
 pub(crate) use paint::escape;
 use steadfast_domain::findings::{Plot, PlotKind};
 
-/// A plot as a complete SVG document, as wide as a page.
+/// Returns a plot as a complete SVG document, as wide as a page.
 pub fn svg(plot: &Plot) -> String {
     drawn(plot, frame::FULL).0.finish(&plot.title)
 }
 
-/// The same, less high.
+/// Like [`svg`], with less height.
 pub(crate) fn svg_low(plot: &Plot) -> String {
     drawn(plot, frame::LOW).0.finish(&plot.title)
 }
 
-/// The same in half the width.
+/// Like [`svg`], in half the width.
 pub(crate) fn svg_small(plot: &Plot) -> String {
     drawn(plot, frame::SMALL).0.finish(&plot.title)
 }
 
-/// The same for one of two that fill a page across.
+/// Like [`svg`], for one of two plots that share the width of a page.
 pub(crate) fn svg_tall(plot: &Plot) -> String {
     drawn(plot, frame::TALL).0.finish(&plot.title)
 }
 
-/// A plot for a page: its SVG and, where a script can do more with it, its values.
+/// Returns a plot for a web page: its SVG, and its values if the script can use them.
 pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
     let (drawing, chart) = drawn(plot, frame::FULL);
     (drawing.finish(&plot.title), chart)

@@ -1,4 +1,4 @@
-//! Findings for a terminal: headline, verdict, caveats, summary tables.
+//! Renders findings for a terminal: headline, verdict, caveats, summary tables.
 
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
@@ -8,7 +8,7 @@ use steadfast_domain::Findings;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Table};
 use steadfast_domain::text::{printable, wrapped};
 
-/// The findings as plain text, `width` columns wide where tables allow it.
+/// Returns the findings as plain text, `width` columns wide where tables permit.
 pub fn text(findings: &Findings, width: usize) -> String {
     let mut lines = Vec::new();
     if simulated(findings) {
@@ -36,14 +36,14 @@ pub fn text(findings: &Findings, width: usize) -> String {
     lines.join("\n")
 }
 
-/// How it was tested and how it ended.
+/// Returns headline, method and ending.
 fn conclusion(findings: &Findings, width: usize) -> Vec<String> {
     let said = [&findings.method, &findings.ending].into_iter().filter(|text| !text.is_empty());
     let headline = Some(findings.headline.clone()).filter(|headline| !headline.is_empty());
     headline.into_iter().chain(said.flat_map(|text| wrapped(text, width, ""))).collect()
 }
 
-/// The key figures, their values one below another.
+/// Returns lines of key figures with aligned values.
 fn figure_lines(figures: &[&KeyFigure]) -> Vec<String> {
     let texts: Vec<(String, String)> =
         figures.iter().map(|f| (printable(&f.label).into_owned(), number::figure(f))).collect();
@@ -88,7 +88,7 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
     lines
 }
 
-/// A table; one that is too wide continues below with its other columns.
+/// Returns the lines of a table; the columns of a table that is too wide are continued below.
 pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let columns = table.columns.iter().map(|column| column.name.clone());
     let mut rows: Vec<Vec<String>> =
@@ -119,7 +119,7 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     lines
 }
 
-/// The ranges of columns after the first that have room beside it.
+/// Returns the ranges of columns after the first that fit next to it.
 fn folds(widths: &[usize], width: usize) -> Vec<(usize, usize)> {
     let mut folds = Vec::new();
     let (mut from, mut used) = (1, widths.first().copied().unwrap_or(0));

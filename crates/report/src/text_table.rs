@@ -1,22 +1,22 @@
-//! Rows of text with aligned columns, two blanks apart.
+//! Formats rows of text with aligned columns, two blanks apart.
 
 use std::borrow::Cow;
 use steadfast_domain::text::printable;
 use unicode_width::UnicodeWidthStr;
 
-/// Aligns columns: the first to the left, the others to the right.
+/// Aligns the first column to the left and the others to the right.
 pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> String {
     with_left(rows, |column| column == 0)
 }
 
-/// Aligns columns: those that `is_left` names to the left, the others to the right.
+/// Aligns columns for which `is_left` returns true to the left and the others to the right.
 pub fn with_left<R: AsRef<[String]>>(rows: &[R], is_left: impl Fn(usize) -> bool) -> String {
     let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| shown(row.as_ref())).collect();
     lines(&rows, is_left).join("\n")
 }
 
-/// The lines of aligned columns, where there may be more rows than the memory holds: the first
-/// column to the left, the others to the right. The rows are made twice, once for their widths.
+/// Returns aligned lines for more rows than fit into memory: the first column to the left, the
+/// others to the right. Calls `rows` twice, the first time for the widths.
 pub fn aligned_lines<I: Iterator<Item = Vec<String>>>(
     rows: impl Fn() -> I,
 ) -> impl Iterator<Item = String> {
@@ -25,12 +25,12 @@ pub fn aligned_lines<I: Iterator<Item = Vec<String>>>(
     rows().map(move |row| line(&shown(&row), &widths, &|column| column == 0))
 }
 
-/// The cells of a row without what a terminal obeys.
+/// Returns the cells of a row without control characters.
 fn shown(row: &[String]) -> Vec<Cow<'_, str>> {
     row.iter().map(|cell| printable(cell)).collect()
 }
 
-/// The aligned rows, whose cells hold nothing that a terminal obeys.
+/// Returns aligned rows. The cells must not contain control characters.
 pub(crate) fn lines<S: AsRef<str>>(
     rows: &[Vec<S>],
     is_left: impl Fn(usize) -> bool,
@@ -48,7 +48,7 @@ fn line<S: AsRef<str>>(row: &[S], widths: &[usize], is_left: &impl Fn(usize) -> 
     cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
 }
 
-/// How wide each column is on a terminal.
+/// Returns the width of each column on a terminal.
 pub(crate) fn widths<S: AsRef<str>>(rows: &[Vec<S>]) -> Vec<usize> {
     let mut widths = Vec::new();
     rows.iter().for_each(|row| widen(&mut widths, row));
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(with_left(&rows, |_| true), left);
     }
 
-    /// As a terminal shows them: two columns for each.
+    /// Wide characters, which take two columns each on a terminal.
     #[test]
     fn wide_characters_take_two_columns() {
         let rows = [["日本", "1"], ["abcd", "22"]].map(|row| row.map(str::to_owned));

@@ -1,17 +1,17 @@
-//! What cases of several guests ask of what was done in them.
+//! Checks common to cases of several guests.
 
 use crate::answers::{Answers, Run};
 use anyhow::{Context, ensure};
 use steadfast_domain::{Entry, Measurement, Op};
 
-/// That a command was refused, in words with `why` among them.
+/// Checks that a command was refused with a message that contains `why`.
 pub(super) fn refused(answers: &Answers, name: &str, why: &str) -> anyhow::Result<()> {
     let said = answers.ended(name, &[1])?;
     ensure!(said.contains(why), "{name}: the refusal does not say '{why}': {said}");
     Ok(())
 }
 
-/// The I/Os and bytes of one direction, measured or not.
+/// Returns I/Os and bytes of one direction, measured and unmeasured.
 pub(super) fn total(measurement: &Measurement, op: Op) -> (u64, u64) {
     let tally = measurement.direction(op);
     let outside = measurement.unmeasured.iter().filter(|passed| passed.op == op);
@@ -20,8 +20,8 @@ pub(super) fn total(measurement: &Measurement, op: Op) -> (u64, u64) {
     })
 }
 
-/// What a run wrote before its purge so that blank means something: writes and
-/// bytes.
+/// Returns the writes, and their bytes, that a run made before its purge so that a blank result is
+/// meaningful.
 pub(super) fn marks(run: &Run) -> (u64, u64) {
     let purges = run.entries().filter_map(|entry| match entry {
         Entry::Purged(purge) => purge.read_back,
@@ -33,15 +33,14 @@ pub(super) fn marks(run: &Run) -> (u64, u64) {
     })
 }
 
-/// The value of feature 06h, which nvme-cli prints in hexadecimal, a zero
-/// without its `0x`.
+/// Parses the value of feature 06h, which nvme-cli prints in hexadecimal, zero without `0x`.
 pub(super) fn cache_feature(answers: &Answers, name: &str) -> anyhow::Result<u32> {
     let said = answers.ended(name, &[0])?;
     let (_, value) = said.split_once("value:").context("no value")?;
     Ok(u32::from_str_radix(value.trim().trim_start_matches("0x"), 16)?)
 }
 
-/// One check of a doctor's answer: its state, and what was found.
+/// Returns state and finding of one check in the output of `doctor`.
 pub(super) fn checkup(answers: &Answers, name: &str, id: &str) -> anyhow::Result<(String, String)> {
     let answer = answers.printed(name)?;
     let checks = answer["checks"].as_array().context("no checks")?;

@@ -1,4 +1,4 @@
-//! A drive of known speed measures as it is.
+//! Measures a drive whose speed is limited to a known value.
 
 use crate::answers::Answers;
 use crate::guest::{Case, Guest};
@@ -6,13 +6,13 @@ use crate::machine::{Drive, Medium};
 use anyhow::{Context, ensure};
 use std::time::Duration;
 
-/// I/Os per second that QEMU lets through: a prime.
+/// Limit set in QEMU, in I/Os per second: a prime.
 const CAP: u32 = 1009;
 
-/// How far the measured number may be off.
+/// Largest relative deviation of the measured number.
 const TOLERANCE: f64 = 0.03;
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         name: "capped",

@@ -1,5 +1,5 @@
-//! What recording costs beside blktrace: fio alone, beside our capture and
-//! beside blktrace, in turn. Emulated, so that only the proportions count.
+//! Cost of recording compared with blktrace: fio alone, with our capture and with blktrace, in
+//! turn. Emulated, so that only ratios are meaningful.
 
 use crate::answers::Answers;
 use crate::guest::{Case, Guest};
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 const DEVICES: [&str; 2] = ["nvme0n1", "nullb0"];
 const ROUNDS: u32 = 5;
-/// Microseconds of the unit in which /proc tells processor time.
+/// Microseconds per tick of processor time in /proc.
 const TICK_US: f64 = 10_000.0;
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         name: "cost",
@@ -31,17 +31,17 @@ pub fn guest() -> Guest {
 }
 
 const HEAD: &str = "\
-| device | beside | IOPS | loss % | recorder us/I/O | of it at its end, ms | bytes/I/O | \
-not recorded | said lost | blkparse us/I/O |
+| device | recorder | IOPS | loss % | recorder us/I/O | after the load, ms | bytes/I/O | \
+not recorded | reported lost | blkparse us/I/O |
 |---|---|---|---|---|---|---|---|---|---|";
 
-/// A recorder's run, as the script wrote it.
+/// A run of a recorder, as written by the script.
 struct Recorded {
     device: String,
     recorder: String,
     round: u32,
     ticks: f64,
-    /// Of them, after the load.
+    /// Ticks after the end of the load, included in `ticks`.
     end_ticks: f64,
     bytes: f64,
     ios: u64,
@@ -75,15 +75,15 @@ impl Recorded {
     }
 }
 
-/// What fio says of a run.
+/// Result of fio for a run.
 struct Load {
     ios: u64,
     iops: f64,
 }
 
 impl Load {
-    fn read(answers: &Answers, device: &str, beside: &str, round: u32) -> anyhow::Result<Load> {
-        let answer = answers.json(&format!("{device}.{beside}.{round}"))?;
+    fn read(answers: &Answers, device: &str, recorder: &str, round: u32) -> anyhow::Result<Load> {
+        let answer = answers.json(&format!("{device}.{recorder}.{round}"))?;
         let directions = ["read", "write"].map(|direction| &answer["jobs"][0][direction]);
         let ios = directions.iter().filter_map(|direction| direction["total_ios"].as_u64());
         let iops = directions.iter().filter_map(|direction| direction["iops"].as_f64());
@@ -145,8 +145,8 @@ impl Median {
     }
 }
 
-fn iops(answers: &Answers, device: &str, beside: &str) -> anyhow::Result<f64> {
-    let loads = (1..=ROUNDS).map(|round| Load::read(answers, device, beside, round));
+fn iops(answers: &Answers, device: &str, recorder: &str) -> anyhow::Result<f64> {
+    let loads = (1..=ROUNDS).map(|round| Load::read(answers, device, recorder, round));
     Ok(median(loads.collect::<Result<Vec<_>, _>>()?.iter().map(|load| load.iops)))
 }
 
@@ -189,7 +189,7 @@ fn table(answers: &Answers) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// `RECORDER TICKS` of ten seconds, in words.
+/// Formats `RECORDER TICKS`, measured over ten seconds, in words.
 fn said_idle(line: &str) -> Option<String> {
     let (recorder, ticks) = line.split_once(' ')?;
     let us: f64 = ticks.parse::<f64>().ok()? * TICK_US;

@@ -1,15 +1,14 @@
-# The same load on two devices alone, beside our capture and beside blktrace, in
-# turn. A line of /out/figures for each run: device, recorder, round; processor
-# time of the recorder from its readiness to its end, in hundredths of a second;
-# as much of it as came after the load; bytes that it left; I/Os in its record;
-# processor time of making text of blktrace's; events that it says it lost. In
-# /out/idle what a recorder uses in ten seconds without an I/O.
+# The same load on two devices, alone, with our capture and with blktrace, in turn. Every run adds a
+# line to /out/figures: device, recorder, round; processor time of the recorder from its readiness
+# to its end, in hundredths of a second; the part of it after the end of the load; bytes written;
+# I/Os in the record; processor time of converting blktrace's record to text; events reported as
+# lost. /out/idle has the time that a recorder uses in ten seconds without an I/O.
 modprobe null_blk nr_devices=1 gb=1
 for device in nvme0n1 nullb0; do
     echo 2 >/sys/block/$device/queue/nomerges
 done
 
-# User and system time of a process so far: spent PID
+# User and system time of a process so far, in ticks: spent PID
 spent() {
     set -- $(sed 's/.*) //' "/proc/$1/stat")
     echo $((${12} + ${13}))
@@ -51,7 +50,7 @@ recorded() {
     esac
 }
 
-# What a recorder left, as a line of figures: leave DEVICE RECORDER ROUND
+# Ends a recorder and writes its line of figures: leave DEVICE RECORDER ROUND
 leave() {
     loaded=$(spent $recorder)
     before=$(reaped)

@@ -1,5 +1,5 @@
-//! The file-system layer on ext4, xfs and btrfs: what each of its two ways saw
-//! must be fio's own log, I/O by I/O.
+//! The file-system layer on ext4, xfs and btrfs: captures at entry points and at calls must equal
+//! fio's own log, I/O by I/O.
 
 use crate::answers::Answers;
 use crate::guest::{Case, Guest};
@@ -17,7 +17,7 @@ use steadfast_trace::{
 /// The file systems, in the order of their devices.
 const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
-/// Jobs that both ways see.
+/// Jobs captured at entry points and at calls.
 const SEEN_BY_BOTH: [&str; 9] = [
     "any",
     "sequential",
@@ -30,20 +30,20 @@ const SEEN_BY_BOTH: [&str; 9] = [
     "ranges",
 ];
 
-/// Jobs that only the entry points see: Linux AIO.
+/// Jobs captured at entry points only: Linux AIO.
 const SEEN_AT_ENTRY: [&str; 2] = ["aio", "aio_sync"];
 
-/// Appended writes, and their bytes.
+/// Number of appended writes, and bytes of each.
 const APPENDED: (u64, u32) = (101, 509);
 
-/// Calls of sync_file_range on one file system: after every fifth of 43 writes.
+/// Calls of sync_file_range per file system: after every fifth of 43 writes.
 const RANGES: u64 = 8;
 
-/// Writes through overlayfs, and reads of a loop device, on ext4: likewise.
+/// Number and bytes of writes through overlayfs and of reads by a loop device, on ext4.
 const OVERLAID: (u64, u32) = (29, 1000);
 const LOOPED: (u64, u32) = (37, 4096);
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     let drive = |serial| Drive::nvme(serial, Medium::new(384));
     Guest {
@@ -68,13 +68,13 @@ pub fn guest() -> Guest {
     }
 }
 
-/// Every I/O that a capture left.
+/// The events of a capture.
 struct Events {
     conditions: CaptureConditions,
     events: Vec<IoEvent>,
 }
 
-/// One I/O: operation, offset, bytes.
+/// An I/O: operation, offset and bytes.
 type Io = (IoOp, u64, u32);
 
 impl Events {
@@ -92,8 +92,8 @@ impl Events {
         Ok(Events { conditions, events })
     }
 
-    /// Leaves out reads that were spliced. Before kernel 6.5 a file system is
-    /// asked for them as for any other; since then they are only counted.
+    /// Removes spliced reads. Before kernel 6.5 they call the file system like any other read;
+    /// since then they are only counted.
     fn without_spliced(mut self, answers: &Answers) -> anyhow::Result<Events> {
         for device in 0..KINDS.len() {
             let inode = inode(answers, device, "spliced")?;
@@ -102,15 +102,15 @@ impl Events {
         Ok(self)
     }
 
-    /// The events on one file.
+    /// Returns the events on one file.
     fn on(&self, answers: &Answers, device: usize, file: &str) -> anyhow::Result<Vec<IoEvent>> {
         let inode = inode(answers, device, file)?;
         let of = |event: &&IoEvent| usize::from(event.device) == device && event.inode == inode;
         Ok(self.events.iter().filter(of).copied().collect())
     }
 
-    /// That these jobs and the appended file are there I/O by I/O, and so many
-    /// others.
+    /// Checks that these jobs and the appended file were captured I/O by I/O, and `others` further
+    /// events.
     fn agrees(&self, answers: &Answers, jobs: &[&str], others: u64) -> anyhow::Result<()> {
         let mut expected = others as usize;
         for (device, kind) in KINDS.iter().enumerate() {
@@ -129,7 +129,7 @@ impl Events {
     }
 }
 
-/// So many I/Os of so many bytes from the file's beginning on.
+/// Returns `count` I/Os of `bytes` bytes each, from the beginning of the file.
 fn in_order(op: IoOp, (count, bytes): (u64, u32)) -> Vec<Io> {
     (0..count).map(|n| (op, n * u64::from(bytes), bytes)).collect()
 }
@@ -138,7 +138,7 @@ fn ios(events: &[IoEvent]) -> Vec<Io> {
     events.iter().map(|event| (event.op, event.offset, event.bytes)).collect()
 }
 
-/// That two lists hold the same I/Os, in whatever order.
+/// Checks that two lists have the same I/Os, in any order.
 fn same(wanted: &[Io], found: &[Io], kind: &str, job: &str) -> anyhow::Result<()> {
     let mut balance: BTreeMap<Io, i64> = BTreeMap::new();
     wanted.iter().for_each(|io| *balance.entry(*io).or_default() += 1);
@@ -162,7 +162,7 @@ fn inode(answers: &Answers, device: usize, file: &str) -> anyhow::Result<u64> {
     Ok(line.with_context(|| format!("{kind} has no file {file}"))?.trim().parse()?)
 }
 
-/// The I/Os of fio's log: `time file operation offset bytes`.
+/// Parses fio's log: `time file operation offset bytes`.
 fn logged(answers: &Answers, kind: &str, job: &str) -> anyhow::Result<Vec<Io>> {
     let log = answers.text(&format!("{kind}.{job}.log"))?;
     let ios = log.lines().filter_map(|line| {
@@ -211,15 +211,15 @@ fn call_steps(answers: &Answers) -> anyhow::Result<()> {
     steps_agree(answers, "calls", "call-steps")
 }
 
-/// That a capture of steps alone has the streams of one of every I/O, of each
-/// file system and of all.
+/// Checks that a capture of steps has the same streams as a capture of single I/Os, for each file
+/// system.
 fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()> {
     let said = answers.stderr(added)?;
     ensure!(answers.code(added)? == 0, "the capture failed: {said}");
     let open =
         |name| anyhow::Ok(Captured::open(File::open(answers.path(&format!("{name}.parquet")))?)?);
     let (every, steps) = (open(every)?, open(added)?);
-    ensure!(steps.tells(Untold::SingleIos).is_err(), "it is no capture of steps");
+    ensure!(steps.tells(Untold::SingleIos).is_err(), "it is not a capture of steps");
     ensure!(steps.conditions().lost == 0, "some were lost: {said}");
     for (device, kind) in KINDS.iter().enumerate() {
         let devices = vec![u16::try_from(device)?];
@@ -241,7 +241,7 @@ fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()
         ensure!(near, "{kind}: {sequential} sequential I/Os, by steps {otherwise}");
         let wanted = listed(&wanted);
         ensure!(wanted.len() > 9, "{kind}: {} streams", wanted.len());
-        // All but the first of the ordered reads, eight of which are under way at once.
+        // All but the first of the ordered reads, eight of which are outstanding at a time.
         let ordered = StreamKey { op: IoOp::Read, sequential: true, bytes: 4096 };
         let ordered =
             wanted.iter().find(|(key, ..)| *key == ordered).map_or(0, |(_, ios, ..)| *ios);
@@ -250,11 +250,11 @@ fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()
     Ok(())
 }
 
-/// I/Os that may be sequential by one capture and not by the other: two processors can
-/// tell their I/Os in another order than that of their clocks.
+/// Number of I/Os that may be sequential in one capture and not in the other: two processors may
+/// report their I/Os in an order that differs from that of their clocks.
 const TURNED: u64 = 4;
 
-/// I/Os and failed ones of each operation and size, however they followed one another.
+/// Returns I/Os, failures and response times by operation and size, regardless of order.
 fn in_any_order(streams: &StreamTable) -> BTreeMap<(IoOp, u32), (u64, u64, u64)> {
     let mut all = BTreeMap::new();
     for (key, ios, failed, responses, _) in listed(streams) {
@@ -268,7 +268,7 @@ fn sequential(streams: &StreamTable) -> u64 {
     listed(streams).iter().filter(|(key, ..)| key.sequential).map(|(_, ios, ..)| ios).sum()
 }
 
-/// Streams, I/Os, failed ones, those with a response time, alignment.
+/// Returns stream, I/Os, failed I/Os, I/Os with a response time, and alignment.
 fn listed(streams: &StreamTable) -> Vec<(StreamKey, u64, u64, u64, Option<u64>)> {
     let mut all: Vec<_> = streams
         .iter()
@@ -287,8 +287,8 @@ fn kernel(answers: &Answers) -> anyhow::Result<()> {
     same(&in_order(IoOp::Write, OVERLAID), &ios(&laid), "ext4", "overlayfs")?;
     let looped = captured.on(answers, 0, "looped")?;
     same(&in_order(IoOp::Read, LOOPED), &ios(&looped), "ext4", "loop")?;
-    // A read that the drive ends at once returns with its result; the end of
-    // another is told to the loop device alone.
+    // A read that the drive completes at once returns with its result; the completion of any other
+    // is reported to the loop device alone.
     let unknown = |event: &&IoEvent| event.response_ns == RESPONSE_UNKNOWN;
     let of_loop = looped.iter().filter(unknown).count();
     let of_all = captured.events.iter().filter(unknown).count();
@@ -322,7 +322,7 @@ fn marked(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How often a way was taken that is not followed, of which `what` is told.
+/// Returns how often a kind of access that is not followed was used, by a part of its description.
 fn count(captured: &Events, what: &str) -> u64 {
     let of = captured.conditions.unseen.iter().filter(|(name, _)| name.contains(what));
     of.map(|(_, count)| count).sum()

@@ -1,6 +1,5 @@
-# The same load on ext4, xfs and btrfs, I/O by I/O known from fio's own logs, and
-# two captures beside it: at the file systems' entry points and at the calls; and
-# two more, of capture steps alone.
+# The same load on ext4, xfs and btrfs, known I/O by I/O from fio's own logs, with two captures
+# running, at the file systems' entry points and at the calls, and two more of capture steps.
 JOBS="any sequential synchronous vectored direct aio aio_sync ring ring_cached ordered mapped ranges spliced"
 number=0
 for kind in ext4 xfs btrfs; do
@@ -14,9 +13,9 @@ for kind in ext4 xfs btrfs; do
     : >/tmp/$kind/log
     number=$((number + 1))
 done
-# On ext4 also what others than programs do: overlayfs, and a loop device, which
-# reads asynchronously and is told of the end its own way (busybox's shell has a
-# losetup of its own, without --direct-io).
+# On ext4 also I/O that programs do not issue: overlayfs, and a loop device, which reads
+# asynchronously and gets completions in its own way (busybox's shell has a losetup of its own,
+# without --direct-io).
 modprobe overlay
 modprobe loop
 mkdir /tmp/ext4/lower /tmp/ext4/upper /tmp/ext4/work /tmp/overlay
@@ -28,7 +27,7 @@ sync
 echo 3 >/proc/sys/vm/drop_caches
 mount >mounts
 
-# Captures the layer one way: listen NAME WAY [OPTION...]
+# Captures the layer in one way: listen NAME WAY [OPTION...]
 listen() {
     name=$1
     way=$2
@@ -48,7 +47,7 @@ for name in entry-points calls entry-steps call-steps; do
     await 120 grep -q 'Ctrl-C ends it' $name.stderr
 done
 
-# Fio's jobs for one kind of file system: jobs KIND
+# Runs fio's jobs for one kind of file system: jobs KIND
 jobs() {
     echo "[global]
 thread
@@ -71,7 +70,7 @@ invalidate=0"
     job spliced 31 "rw=read bs=4k ioengine=splice"
 }
 
-# One of them: job NAME I/OS OPTIONS
+# Writes one of them: job NAME I/OS OPTIONS
 job() {
     echo "[$1]
 filename=/tmp/$kind/$1

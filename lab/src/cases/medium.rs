@@ -1,5 +1,4 @@
-//! Media errors: counted and located where they are few, the end of the step
-//! where they are many.
+//! Media errors: a few are counted and located, many end the step.
 
 use crate::answers::Answers;
 use crate::cases::asked::total;
@@ -9,12 +8,12 @@ use anyhow::{Context, ensure};
 use std::time::Duration;
 use steadfast_domain::{Entry, Measurement, Op};
 
-/// The sector that cannot be read, and the 128 KiB that hold it.
+/// The unreadable sector, and the transfer size of 128 KiB.
 const BAD_SECTOR: u64 = 40_961;
 const TRANSFER: u64 = 128 << 10;
 const MIB: u64 = 128;
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     let failing = Medium::new(MIB).failing(Failing::Reads, Some(BAD_SECTOR));
     let dead = Medium::new(MIB).failing(Failing::Writes, None);
@@ -37,7 +36,7 @@ pub fn guest() -> Guest {
     }
 }
 
-/// Pass by pass over the drive, one I/O after the other, the same one fails.
+/// Checks that the same I/O fails in every sequential pass over the drive.
 fn located(answers: &Answers, name: &str) -> anyhow::Result<()> {
     let answer = answers.json(name)?;
     let measurement: Measurement = serde_json::from_value(answer["measurement"].clone())?;
@@ -59,7 +58,7 @@ fn halts(answers: &Answers) -> anyhow::Result<()> {
     let said = answers.ended("run", &[4])?;
     ensure!(said.contains("I/Os failed, the first a write of 128K at byte"), "{said}");
     let run = answers.run("run")?;
-    ensure!(run.steps().count() == 0, "a failed step stands in the journal as finished");
+    ensure!(run.steps().count() == 0, "the journal has a failed step as finished");
     ensure!(said.contains("medium error"), "{said}");
     let halted = run.entries().any(|entry| matches!(entry, Entry::Halted(_)));
     ensure!(halted, "the journal does not say that the run halted");

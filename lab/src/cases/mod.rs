@@ -14,7 +14,7 @@ mod unplug;
 use crate::guest::Guest;
 use std::time::Duration;
 
-/// A guest that does nothing: where it does not start, none will.
+/// Returns a guest that does nothing; if it does not start, none will.
 pub fn first() -> Guest {
     Guest {
         name: "first",
@@ -28,7 +28,7 @@ pub fn first() -> Guest {
     }
 }
 
-/// Every guest that is visited where none is named.
+/// Returns the guests that run by default.
 pub fn guests() -> Vec<Guest> {
     vec![
         nvme::guest(),
@@ -42,7 +42,7 @@ pub fn guests() -> Vec<Guest> {
     ]
 }
 
-/// Guests that are visited only by name: they measure, and pass or fail little.
+/// Returns the guests that run only if named: they measure, and check little.
 pub fn benches() -> Vec<Guest> {
     vec![cost::guest()]
 }

@@ -1,5 +1,5 @@
-//! A drive of two namespaces, one of 512-byte and one of 4096-byte sectors
-//! (4Kn): each is named by itself, and testing one leaves the other alone.
+//! A drive with two namespaces, one with 512-byte and one with 4096-byte sectors (4Kn): each is
+//! named separately, and testing one does not touch the other.
 
 use crate::answers::Answers;
 use crate::cases::asked::{checkup, refused};
@@ -9,7 +9,7 @@ use anyhow::ensure;
 use std::time::Duration;
 use steadfast_domain::Entry;
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     let drive =
         Drive::nvme("LABTWO1", Medium::new(64)).and_namespace(Medium::new(128).with_sector(4096));

@@ -1,5 +1,4 @@
-//! NVMe: identity, refusals, the quick test from purge to report, SMART and
-//! the write cache around it.
+//! NVMe: identity, refusals, the quick test from purge to report, SMART and the write cache.
 
 use crate::answers::Answers;
 use crate::cases::asked::{cache_feature, checkup, marks, refused, total};
@@ -9,17 +8,17 @@ use anyhow::{Context, ensure};
 use std::time::Duration;
 use steadfast_domain::{Entry, Op, PurgeMethod, WriteCache};
 
-/// The serial number that QEMU gives the drive.
+/// Serial number of the drive in QEMU.
 const SERIAL: &str = "LABNVME1";
 
-/// Its capacity.
+/// Capacity in MiB.
 const MIB: u64 = 128;
 
-/// A SMART data unit: a thousand blocks of 512 bytes, begun ones counted (NVMe
+/// Size of a SMART data unit in bytes: a thousand blocks of 512 bytes, rounded up in counts (NVMe
 /// Base 2.0, figure 207).
 const DATA_UNIT: u64 = 512_000;
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         name: "nvme",
@@ -61,7 +60,7 @@ fn identity(answers: &Answers) -> anyhow::Result<()> {
 }
 
 fn doctor(answers: &Answers) -> anyhow::Result<()> {
-    // The virtual machine is one to attend to.
+    // The virtual machine itself is a reason for attention.
     answers.ended("doctor", &[6])?;
     let state = answers.printed("doctor")?["state"].clone();
     ensure!(state == "attention", "the drive is {state}");
@@ -98,7 +97,7 @@ fn root_disk(answers: &Answers) -> anyhow::Result<()> {
 fn quick_test(answers: &Answers) -> anyhow::Result<()> {
     answers.ended("run", &[0, 3])?;
     let report = std::fs::read(answers.path("run/report.pdf"))?;
-    ensure!(report.starts_with(b"%PDF"), "report.pdf is no PDF");
+    ensure!(report.starts_with(b"%PDF"), "report.pdf is not a PDF");
     let run = answers.run("run")?;
     ensure!(run.entries().any(|entry| matches!(entry, Entry::Ended)), "the journal has no end");
     let written = run.steps().take_while(|(step, _)| step.place.phase == "wipc");
@@ -134,7 +133,7 @@ fn smart_count(answers: &Answers, log: &str, field: &str) -> anyhow::Result<u64>
     number.with_context(|| format!("no {field} in {log}"))
 }
 
-/// The drive's own count of bytes and commands against ours and the kernel's.
+/// Compares the drive's count of bytes and commands with ours and the kernel's.
 fn smart(answers: &Answers) -> anyhow::Result<()> {
     let run = answers.run("run")?;
     let grown = |field| -> anyhow::Result<u64> {
@@ -157,8 +156,8 @@ fn smart(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where a step has the drive's own count of written bytes, it is ours, to
-/// within the units that were begun at both ends.
+/// Checks that in steps with the drive's own count of written bytes it equals ours, within the
+/// partial units at both ends.
 fn log(answers: &Answers) -> anyhow::Result<()> {
     let run = answers.run("run")?;
     let mut compared = 0;
@@ -189,7 +188,7 @@ fn cache(answers: &Answers) -> anyhow::Result<()> {
     ensure!(settled, "the journal does not say that the write cache was off");
     let changed = run.entries().filter(|e| matches!(e, Entry::HostChange(_))).count();
     let restored = run.entries().filter(|e| matches!(e, Entry::HostRestored(_))).count();
-    ensure!(changed == restored && changed == 2, "{changed} changes, {restored} put back");
+    ensure!(changed == restored && changed == 2, "{changed} changes, {restored} restored");
     Ok(())
 }
 

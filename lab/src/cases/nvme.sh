@@ -21,7 +21,7 @@ ask smart-after nvme smart-log /dev/nvme0 -o json
 ask cache-after nvme get-feature /dev/nvme0 -f 6
 cat /sys/block/nvme0n1/queue/nomerges >/out/nomerges-after
 
-# Format, as the purge and to another sector size.
+# Format, as a purge and to another sector size.
 ask written cmp -n 1048576 /dev/nvme0n1 /dev/zero
 ask format nvme format /dev/nvme0n1 --ses=1 --force
 ask blank cmp -n 134217728 /dev/nvme0n1 /dev/zero
@@ -31,7 +31,7 @@ ask large-devices steadfast devices --json
 ask small-transfer steadfast measure "RND 0.5K R" --target /dev/nvme0n1 --time 1s
 ask large-transfer steadfast measure "RND 4K R" --target /dev/nvme0n1 --time 1s --json
 
-# The same by a run, which keeps the sector size; stopped once it has begun.
+# The same by a run, which keeps the sector size; stopped after it has begun.
 if steadfast run --help | grep -q -- --purge; then
     ask purge-run steadfast run iops --profile quick --step-time 100ms --purge nvme-format \
         --target /dev/nvme0n1 --yes-destroy LABNVME1 --out /out/purge-run &

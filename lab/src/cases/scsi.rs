@@ -1,5 +1,5 @@
-//! SCSI and SATA: a SCSI disk and an ATA disk as QEMU makes them, and the
-//! kernel's scsi_debug; identity, refusals, the quick test, the write cache.
+//! SCSI and SATA: a SCSI disk and an ATA disk emulated by QEMU, and the kernel's scsi_debug;
+//! identity, refusals, the quick test, the write cache.
 
 use crate::answers::Answers;
 use crate::cases::asked::refused;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use steadfast_domain::Entry;
 
-/// Capacity of each drive.
+/// Capacity of each drive in MiB.
 const MIB: u64 = 128;
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         name: "scsi",
@@ -43,8 +43,8 @@ pub fn guest() -> Guest {
     }
 }
 
-/// What scsi_debug says it is stands in the kernel's source: its ATA
-/// information page (89h) names a disk of its own.
+/// Checks the identities. Those of scsi_debug are in the kernel's source; its ATA information page
+/// (89h) names a different disk.
 fn identity(answers: &Answers) -> anyhow::Result<()> {
     let made = |transport: &str, model: &str, firmware: &str, serial: &str, sector: u32| {
         json!({
@@ -87,8 +87,8 @@ fn run(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// WCE, bit 2 of byte 2 of the caching page (SBC-4, 6.5.6), as the drive gave
-/// it; a header of 8 bytes and any block descriptors stand before the page.
+/// Returns the WCE bit, bit 2 of byte 2 of the caching page (SBC-4, 6.5.6), as the drive reports
+/// it; a header of 8 bytes and possibly block descriptors precede the page.
 fn is_cached(answers: &Answers, name: &str) -> anyhow::Result<bool> {
     let text = answers.ended(name, &[0])?;
     let bytes: Vec<u8> = text
@@ -130,7 +130,7 @@ fn stopped(answers: &Answers) -> anyhow::Result<()> {
         ensure!(!run.is_torn() && run.steps().count() >= 3, "{name}: steps are missing");
         let changed = run.entries().filter(|e| matches!(e, Entry::HostChange(_))).count();
         let restored = run.entries().filter(|e| matches!(e, Entry::HostRestored(_))).count();
-        ensure!(changed == 2 && restored == 2, "{name}: {changed} changes, {restored} put back");
+        ensure!(changed == 2 && restored == 2, "{name}: {changed} changes, {restored} restored");
         let halted =
             run.entries().any(|e| matches!(e, Entry::Halted(why) if why.contains("request")));
         ensure!(halted, "{name}: the journal does not say that it was stopped");

@@ -1,4 +1,4 @@
-# scsi_debug numbers its serial by its host: it comes first.
+# scsi_debug derives its serial number from its host number, so it is loaded first.
 modprobe sg
 modprobe sd_mod
 modprobe scsi_debug dev_size_mb=128 lbpu=1 sector_size=4096
@@ -7,7 +7,7 @@ modprobe ata_piix
 modprobe vmw_pvscsi
 await 20 [ -b /dev/sdc ]
 
-# The name that the kernel gave to a drive of this vendor or model: disk TEXT
+# Prints the device of a drive with this vendor or model: disk TEXT
 disk() {
     for directory in /sys/block/sd*; do
         grep -qsF "$1" "$directory/device/vendor" "$directory/device/model" &&
@@ -18,7 +18,7 @@ ln -s "$(disk 'LABDISK')" /tmp/scsi
 ln -s "$(disk 'ATA')" /tmp/sata
 ln -s "$(disk 'scsi_debug')" /tmp/debug
 
-# The write cache as the drive itself tells it: the WCE bit of the caching page.
+# The write cache as reported by the drive: the WCE bit of the caching page.
 cache() {
     sg_modes --page=8 --raw "$1" | od -An -v -tx1
 }
@@ -30,7 +30,7 @@ done
 ask wrong steadfast run iops --profile quick --target /tmp/sata --yes-destroy LABSCSI1 \
     --out /out/wrong-run
 
-# To its end on one, stopped with a signal on the others.
+# To the end on one drive, stopped with a signal on the others.
 ask debug-before cache /tmp/debug
 ask debug-run steadfast run iops --profile quick --step-time 100ms --max-rounds 5 \
     --target /tmp/debug --yes-destroy 2000 --out /out/debug-run &

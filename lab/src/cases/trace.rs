@@ -1,5 +1,5 @@
-//! blktrace and our own capture on a load that is known I/O by I/O: what both
-//! saw, and what an import makes of blktrace's files, must be these numbers.
+//! blktrace and our own capture on a load known I/O by I/O: both recordings, and an import of
+//! blktrace's files, must have exactly these numbers.
 
 use crate::answers::Answers;
 use crate::guest::{Case, Guest};
@@ -8,12 +8,12 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 use std::time::Duration;
 
-/// I/Os of 4 KiB, reads and writes at random.
+/// Random reads and writes of 4 KiB.
 const MIXED: u64 = 2003;
-/// Writes of 64 KiB in order.
+/// Sequential writes of 64 KiB.
 const SEQUENTIAL: u64 = 211;
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         name: "trace",
@@ -40,7 +40,7 @@ pub fn guest() -> Guest {
     }
 }
 
-/// Reads and writes that fio says it did.
+/// Returns the reads and writes that fio reports.
 fn done(answers: &Answers, name: &str) -> anyhow::Result<(u64, u64)> {
     let answer = answers.json(name)?;
     let count = |direction: &str| answer["jobs"][0][direction]["total_ios"].as_u64();
@@ -54,7 +54,7 @@ fn fio(answers: &Answers) -> anyhow::Result<()> {
     answers.ended("discard", &[0]).map(drop)
 }
 
-/// Events of one action, direction and size in bytes.
+/// Counts events of one action, direction and size in bytes.
 fn count(events: &str, action: &str, direction: &str, size: u64) -> u64 {
     let wanted = size.to_string();
     let of = |line: &&str| {
@@ -82,14 +82,14 @@ fn events(answers: &Answers) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// I/Os of all streams of one operation and size.
+/// Returns the I/Os of all streams of one operation and size in bytes.
 fn streamed(table: &Value, op: &str, size: u64) -> u64 {
     let streams = table["streams"].as_array().into_iter().flatten();
     let of = streams.filter(|stream| stream["op"] == op && stream["bytes"] == size);
     of.filter_map(|stream| stream["count"].as_u64()).sum()
 }
 
-/// That a stream table has fio's I/Os, the discard, and nothing that was lost.
+/// Checks that a stream table has fio's I/Os and the discard, with none lost.
 fn agrees(answers: &Answers, name: &str) -> anyhow::Result<()> {
     let table = answers.json(name)?;
     let (reads, writes) = done(answers, "mixed")?;

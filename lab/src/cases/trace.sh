@@ -1,5 +1,4 @@
-# One load per line; blktrace and our own capture listen together and stop when
-# they are asked to.
+# One load per line; blktrace and our own capture run at the same time and stop on request.
 echo 2 >/sys/block/nvme0n1/queue/nomerges
 blktrace -d /dev/nvme0n1 -D /out -o known >/out/blktrace.stdout 2>&1 &
 tracer=$!

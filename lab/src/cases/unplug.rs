@@ -1,5 +1,4 @@
-//! A drive pulled out in mid-run: what was finished is safe, and nobody takes
-//! another drive for it.
+//! A drive unplugged during a run: finished steps are safe, and no other drive is mistaken for it.
 
 use crate::answers::Answers;
 use crate::cases::asked::refused;
@@ -9,13 +8,13 @@ use anyhow::ensure;
 use std::time::Duration;
 use steadfast_domain::Entry;
 
-/// The serial number of the drive that goes.
+/// Serial number of the drive that is unplugged.
 const SERIAL: &str = "LABGONE1";
 
-/// The image below it, as the guest's drive names it.
+/// Its image, as named by the guest's drive.
 const IMAGE: &str = "LABGONE1-1.img";
 
-/// The guest.
+/// Returns the guest.
 pub fn guest() -> Guest {
     Guest {
         name: "unplug",
@@ -53,8 +52,8 @@ fn journal(answers: &Answers) -> anyhow::Result<()> {
     let finished = run.steps().count();
     // Preconditioning and the first steps of round 1.
     ensure!(finished >= 5, "{finished} steps");
-    let told = answers.stderr("run")?.lines().filter(|line| line.contains(" IOPS, ")).count();
-    ensure!(finished.abs_diff(told) <= 1, "{finished} steps in the journal, {told} were shown");
+    let shown = answers.stderr("run")?.lines().filter(|line| line.contains(" IOPS, ")).count();
+    ensure!(finished.abs_diff(shown) <= 1, "{finished} steps in the journal, {shown} were shown");
     let halted = run.entries().any(|entry| matches!(entry, Entry::Halted(_)));
     ensure!(halted, "the journal does not say that the run halted");
     Ok(())

@@ -1,6 +1,6 @@
-//! A load with bpftrace beside it, recording of each I/O what a capture does as
-//! far as its tracepoints tell: scripts of ours, with the thriftiest maps found,
-//! as much room for what is not yet read as ours has, and buffered output.
+//! A load with bpftrace running, which records for each I/O the fields of a capture as far as its
+//! tracepoints have them: scripts of ours, with the cheapest maps found, a buffer as large as that
+//! of our capture, and buffered output.
 
 use crate::load::{BLOCK, Device, Load};
 use crate::{Fallible, RING_BYTES, Run};
@@ -13,28 +13,28 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = "bpftrace";
 
-/// How long it may take to compile and attach.
+/// Longest time for compiling and attaching.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// It has read all that there is when it used less than this in [`PAUSE`].
+/// bpftrace has read all its events when it used less processor time than this in [`PAUSE`].
 const IDLE_NS: u64 = 3_000_000;
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What it makes of an I/O.
+/// Output of bpftrace per I/O.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     /// A line with all fields.
     Line,
-    /// One more in a count, beside the same maps.
+    /// An increment of a count, with the same maps.
     Count,
 }
 
-/// Whether it is installed.
+/// Returns true if bpftrace is installed.
 pub fn is_installed() -> bool {
     Command::new(PROGRAM).arg("--version").output().is_ok()
 }
 
-/// The load with bpftrace beside it.
+/// Runs the load with bpftrace.
 pub fn run(device: &Device, load: &Load, output: Output) -> Fallible<Run> {
     let mut recorder = Recorder::start(device, output)?;
     recorder.wait_until_attached(device)?;
@@ -48,22 +48,22 @@ pub fn run(device: &Device, load: &Load, output: Output) -> Fallible<Run> {
         Output::Line => text.lines().filter(|line| is_of_load(line)).count() as u64,
         Output::Count => loaded.ios,
     };
-    let told_lost = text.lines().filter_map(lost).sum();
-    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes: text.len() as u64, told_lost })
+    let reported_lost = text.lines().filter_map(lost).sum();
+    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes: text.len() as u64, reported_lost })
 }
 
-/// Whether a line is of an I/O of the load's size; the sixth field says it.
+/// Returns true if a line is of an I/O of the load's size, its sixth field.
 fn is_of_load(line: &str) -> bool {
     let bytes = line.split(' ').nth(5).and_then(|field| field.parse().ok());
     bytes == Some(BLOCK)
 }
 
-/// `Lost N events`.
+/// Parses `Lost N events`.
 fn lost(line: &str) -> Option<u64> {
     line.strip_prefix("Lost ")?.split(' ').next()?.parse().ok()
 }
 
-/// What the kernel measured of its programs.
+/// Cost of the programs, as measured by the kernel.
 #[derive(Default)]
 struct Kernel {
     nanos: u64,
@@ -71,7 +71,7 @@ struct Kernel {
     awake: usize,
 }
 
-/// A running bpftrace; ended when it is dropped.
+/// A running bpftrace, ended on drop.
 struct Recorder {
     process: Child,
     directory: TempDir,
@@ -138,7 +138,7 @@ impl Recorder {
         }
     }
 
-    /// From what /proc tells of the descriptors that hold its programs.
+    /// Reads the cost from the /proc entries of the descriptors that hold its programs.
     fn kernel(&self) -> Fallible<Kernel> {
         let directory = PathBuf::from(format!("/proc/{}/fdinfo", self.process.id()));
         let mut sum = Kernel::default();
@@ -154,7 +154,7 @@ impl Recorder {
         Ok(sum)
     }
 
-    /// Processor time of the process, in nanoseconds.
+    /// Returns the processor time of the process, in nanoseconds.
     fn user_ns(&self) -> Fallible<u64> {
         let mut clock = 0;
         // SAFETY: `clock` is valid to write to.
@@ -165,9 +165,9 @@ impl Recorder {
         Ok(crate::load::clock_ns(clock))
     }
 
-    /// Ends it and returns what it wrote.
+    /// Ends bpftrace and returns its output.
     fn end(mut self) -> Fallible<String> {
-        // SAFETY: a process of ours that nobody has waited for.
+        // SAFETY: a child process that nobody has waited for.
         unsafe { libc::kill(self.process.id() as i32, libc::SIGINT) };
         self.process.wait()?;
         Ok(fs::read_to_string(self.directory.path().join(OUTPUT))?)
@@ -177,20 +177,21 @@ impl Recorder {
 const OUTPUT: &str = "lines.txt";
 const ERRORS: &str = "errors.txt";
 
-/// Its buffers in pages: together as large as the ring of a capture.
+/// Returns the size of a buffer of bpftrace in pages; all together are as large as the ring of a
+/// capture.
 fn pages_per_processor() -> u64 {
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let share = u64::from(RING_BYTES) / 4096 / processors;
-    // The kernel takes powers of two.
+    // The kernel accepts powers of two.
     1 << share.max(1).ilog2()
 }
 
 fn measure_programs() -> Fallible<OwnedFd> {
-    // SAFETY: no memory is handed over.
+    // SAFETY: passes no memory.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
     if fd < 0 {
         return Err(std::io::Error::from_raw_os_error(-fd).into());
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: just opened, and owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

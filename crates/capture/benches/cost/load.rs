@@ -1,5 +1,5 @@
-//! A load of 4 KiB random reads and writes by threads that wait for each I/O,
-//! at full speed or at a rate.
+//! A load of 4 KiB random reads and writes by threads that wait for each I/O, at full speed or at a
+//! fixed rate.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use steadfast_capture::{Listened, WHOLE_DISK};
 
 const SIZE: u64 = 512 << 20;
-/// Size of every I/O of the load.
+/// Size of every I/O of the load, in bytes.
 pub const BLOCK: u64 = 4096;
 
-/// A device of the bench's own, taken away when it is dropped.
+/// A device made for the bench, removed on drop.
 pub struct Device {
     path: PathBuf,
     bio_based: bool,
@@ -26,7 +26,7 @@ impl Drop for Device {
 }
 
 impl Device {
-    /// Compressed memory: no device is quicker.
+    /// Makes a zram device (compressed memory), the fastest device available.
     pub fn zram() -> super::Fallible<Device> {
         let number = fs::read_to_string("/sys/class/zram-control/hot_add")?.trim().to_owned();
         let path = PathBuf::from(format!("/dev/zram{number}"));
@@ -39,7 +39,7 @@ impl Device {
         device.filled()
     }
 
-    /// A loop device over a file in memory: it has requests.
+    /// Makes a loop device over a file in memory, which has a request queue.
     pub fn looped() -> super::Fallible<Device> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm")?;
         file.as_file().set_len(SIZE)?;
@@ -66,13 +66,13 @@ impl Device {
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path)
     }
 
-    /// One read of two blocks: not one of the load's I/Os.
+    /// Reads two blocks at once, which is not an I/O of the load.
     pub fn touch(&self) -> super::Fallible<()> {
         let mut blocks = Box::new(Block([0; 2 * BLOCK as usize]));
         Ok(self.open()?.read_exact_at(&mut blocks.0, 0)?)
     }
 
-    /// As a capture names it.
+    /// Returns the device as an option of a capture.
     pub fn listened(&self) -> Listened {
         let number = fs::metadata(&self.path).map_or(0, |metadata| metadata.rdev());
         Listened {
@@ -88,26 +88,27 @@ impl Device {
 #[repr(align(4096))]
 struct Block<const BYTES: usize>([u8; BYTES]);
 
-/// How hard, and how long.
+/// Rate and duration of the load.
 #[derive(Clone, Copy)]
 pub struct Load {
     pub threads: u64,
-    /// I/Os a second of each thread; as many as it can where `None`.
+    /// I/Os per second and thread; `None` runs at full speed.
     pub rate: Option<u64>,
     pub time: Duration,
 }
 
-/// What the threads saw.
+/// Results of the threads.
 #[derive(Default)]
 pub struct Loaded {
     pub ios: u64,
     pub iops: f64,
-    /// Of the response times; at a rate, from the moment an I/O was due.
+    /// 99th percentile of the response times in microseconds; at a fixed rate, from the time an I/O
+    /// was due.
     pub p99_us: f64,
 }
 
 impl Load {
-    /// Does it.
+    /// Runs the load.
     pub fn apply(&self, device: &Device) -> Loaded {
         let began = Instant::now();
         let mut times: Vec<u32> = std::thread::scope(|scope| {
@@ -123,7 +124,7 @@ impl Load {
         Loaded { ios, iops, p99_us: f64::from(p99) / 1000.0 }
     }
 
-    /// Two reads, a write; response times in nanoseconds.
+    /// Does two reads and a write in turn; response times are in nanoseconds.
     fn thread(&self, device: &Device, seed: u64) -> Vec<u32> {
         let Ok(file) = device.open() else { return Vec::new() };
         let mut times = Vec::with_capacity(4 << 20);
@@ -156,12 +157,12 @@ impl Load {
     }
 }
 
-/// Processor time of the calling thread, in nanoseconds.
+/// Returns the processor time of the calling thread, in nanoseconds.
 pub fn thread_time_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// A clock, in nanoseconds.
+/// Returns the time of a clock, in nanoseconds.
 pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid to write to.

@@ -1,12 +1,10 @@
-//! What a capture costs: time per I/O in the kernel and in the capturing
-//! thread, Parquet included, and what the server loses by it, in pairs of runs
-//! with and without a capture; then beside bpftrace recording the same fields.
-//! Prints Markdown tables of medians.
+//! Cost of a capture: time per I/O in the kernel and in the capturing thread, Parquet included, and
+//! the loss of IOPS on the server, in pairs of runs with and without a capture; then compared with
+//! bpftrace recording the same fields. Prints Markdown tables of medians.
 //!
-//! `cargo bench -p steadfast-capture --features ebpf --bench cost [-- --pairs N] [TABLE]`,
-//! the tables being `capture` and `bpftrace`. Needs root, zram and 1 GiB of free
-//! memory. The kernel's time is what it measures itself (bpf_stats), which itself
-//! costs some ten nanoseconds a run.
+//! `cargo bench -p steadfast-capture --features ebpf --bench cost [-- --pairs N] [TABLE]`, with the
+//! tables `capture` and `bpftrace`. Needs root, zram and 1 GiB of free memory. Kernel time is
+//! measured by the kernel (bpf_stats), which costs some ten nanoseconds per run itself.
 #![allow(clippy::print_stdout, reason = "its tables are what it is for")]
 
 mod bpftrace;
@@ -19,27 +17,27 @@ use std::time::Duration;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Pairs of runs behind every median, where the command does not say.
+/// Default number of pairs of runs per median.
 const PAIRS: usize = 5;
 
-/// Room for what the kernel has recorded and nobody has read yet.
+/// Size of the buffer between kernel and reader.
 const RING_BYTES: u32 = 16 << 20;
 
-/// One run of a load, and what recorded it.
+/// A run of a load and its recording.
 #[derive(Default)]
 pub struct Run {
-    /// What the load did.
+    /// Results of the load.
     pub loaded: Loaded,
-    /// Time that the probes took in the kernel.
+    /// Time spent in the probes in the kernel.
     pub kernel_ns: u64,
-    /// Processor time of whoever recorded.
+    /// Processor time of the recorder.
     pub user_ns: u64,
-    /// I/Os of the load that are in the record.
+    /// I/Os of the load that were recorded.
     pub recorded: u64,
-    /// Length of the record.
+    /// Length of the recording.
     pub file_bytes: u64,
-    /// I/Os that the recorder says it lost.
-    pub told_lost: u64,
+    /// I/Os that the recorder reports as lost.
+    pub reported_lost: u64,
 }
 
 fn main() -> Fallible<()> {
@@ -56,14 +54,16 @@ fn main() -> Fallible<()> {
     }
     println!();
     if bpftrace::is_installed() {
-        beside_bpftrace(&zram, &looped, pairs)
+        with_bpftrace(&zram, &looped, pairs)
     } else {
-        println!("beside bpftrace: skipped: bpftrace is not installed (scripts/tools bench)");
+        println!(
+            "comparison with bpftrace skipped: bpftrace is not installed (scripts/tools bench)"
+        );
         Ok(())
     }
 }
 
-/// One line of the first table.
+/// A row of the first table.
 struct Point {
     name: &'static str,
     load: Load,
@@ -122,7 +122,7 @@ fn line(device: &Device, point: &Point, pairs: usize) -> Fallible<String> {
         with.kernel_ns,
         with.user_ns,
         with.bytes,
-        with.told_lost,
+        with.reported_lost,
     ))
 }
 
@@ -130,7 +130,7 @@ fn alone(device: &Device, load: &Load) -> Fallible<Run> {
     Ok(Run { loaded: load.apply(device), ..Run::default() })
 }
 
-/// Medians of some runs; times and bytes per I/O.
+/// Medians of several runs; times and bytes are per I/O.
 struct Median {
     iops: f64,
     p99_us: f64,
@@ -138,7 +138,7 @@ struct Median {
     user_ns: f64,
     bytes: f64,
     missing: f64,
-    told_lost: f64,
+    reported_lost: f64,
 }
 
 impl Median {
@@ -149,16 +149,16 @@ impl Median {
         Median {
             iops: median(runs, |run| run.loaded.iops),
             p99_us: median(runs, |run| run.loaded.p99_us),
-            // The programs run for the I/Os that are lost, too.
+            // The programs run for lost I/Os, too.
             kernel_ns: median(runs, |run| run.kernel_ns as f64 / run.loaded.ios.max(1) as f64),
             user_ns: per_recorded(|run| run.user_ns),
             bytes: per_recorded(|run| run.file_bytes),
             missing: median(runs, |run| run.loaded.ios as f64 - run.recorded as f64),
-            told_lost: median(runs, |run| run.told_lost as f64),
+            reported_lost: median(runs, |run| run.reported_lost as f64),
         }
     }
 
-    /// How much of the I/Os per second is gone, in percent.
+    /// Returns the loss of IOPS in percent.
     fn loss(&self, without: &Median) -> f64 {
         (1.0 - self.iops / without.iops) * 100.0
     }
@@ -170,12 +170,12 @@ fn median(runs: &[Run], value: impl Fn(&Run) -> f64) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The second table: the same load alone, beside a capture, beside bpftrace that
-/// prints a line for every I/O, and beside bpftrace that only counts them.
-fn beside_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Fallible<()> {
+/// The second table: the same load alone, with a capture, with bpftrace printing a line for every
+/// I/O, and with bpftrace only counting them.
+fn with_bpftrace(zram: &Device, looped: &Device, rounds: usize) -> Fallible<()> {
     println!(
-        "| device, load | beside | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
-         bytes/I/O | not recorded | said lost |"
+        "| device, load | recorder | IOPS | loss % | p99 us | kernel ns/I/O | user ns/I/O | \
+         bytes/I/O | not recorded | reported lost |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for (name, device, rate) in [("zram", zram, 50_000), ("loop", looped, 5_000)] {
@@ -211,7 +211,7 @@ fn compare(name: &str, device: &Device, load: &Load, rounds: usize) -> Fallible<
             it.user_ns,
             it.bytes,
             it.missing,
-            it.told_lost,
+            it.reported_lost,
         );
     }
     println!(

@@ -1,4 +1,4 @@
-//! A load with our own capture beside it, written as the program writes it.
+//! A load with our own capture running, written as `steadfast` writes it.
 
 use crate::load::{Device, Load, thread_time_ns};
 use crate::{Fallible, RING_BYTES, Run};
@@ -10,7 +10,7 @@ use steadfast_capture::{Capture, Options};
 use steadfast_domain::{CaptureConditions, IoEvent, Layer};
 use steadfast_trace::{StepWriter, Writer};
 
-/// The load with a capture of every I/O, or of steps, beside it.
+/// Runs the load with a capture of every I/O, or of steps.
 pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> {
     let options = Options {
         devices: vec![device.listened()],
@@ -44,10 +44,10 @@ pub fn run(device: &Device, load: &Load, step_ns: Option<u64>) -> Fallible<Run> 
     let (recorded, file_bytes) = written?;
     let counters = capture.counters()?;
     let kernel_ns = counters.kernel_ns.unwrap_or(0);
-    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes, told_lost: counters.lost })
+    Ok(Run { loaded, kernel_ns, user_ns, recorded, file_bytes, reported_lost: counters.lost })
 }
 
-/// I/Os, and bytes of the file.
+/// Number of I/Os, and length of the file in bytes.
 type Written = Fallible<(u64, u64)>;
 
 fn write_ios(capture: &mut Capture, stop: &AtomicBool) -> Written {

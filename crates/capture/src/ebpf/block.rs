@@ -12,23 +12,23 @@ use crate::source::{Counters, Source};
 use steadfast_domain::io_event::SeenInPart;
 use steadfast_domain::{IoEvent, Layer};
 
-/// The compiled programs; an ELF file is read in words.
+/// The compiled programs, aligned because ELF files are read in words.
 static PROGRAMS: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/block.bpf.o")));
 
-/// The block layer, listened to.
+/// The source at the block layer.
 pub(crate) struct Blocks {
     tap: Tap,
     description: String,
 }
 
-/// What is loaded depends on what the devices are and on what the kernel has.
+/// Selects the programs to load by the devices and the kernel's tracepoints.
 struct ProgramsNeeded {
-    /// The kernel tells when a request starts (since 6.5).
+    /// The kernel has the tracepoint block_io_start (since 6.5).
     io_start: bool,
     requests: bool,
     bios: bool,
-    /// Splits are counted.
+    /// Splits of requests are counted.
     splits: bool,
 }
 
@@ -42,9 +42,8 @@ impl ProgramsNeeded {
         }
     }
 
-    /// The programs, in the order in which they are attached: whoever sees an
-    /// end comes before whoever sees a beginning, so that nothing is followed
-    /// whose end is not seen.
+    /// Returns the programs in the order of attachment: those at completions before those at
+    /// submissions, so that no I/O is followed whose completion would be missed.
     fn programs(&self) -> Vec<&'static str> {
         let in_order = [
             ("on_rq_complete", self.requests),

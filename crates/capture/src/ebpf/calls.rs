@@ -1,11 +1,11 @@
-//! The file-system layer at the system calls and at io_uring: any file system,
-//! what programs ask.
+//! The file-system layer at system calls and io_uring: covers every file system, but only the I/O
+//! that programs request.
 
 use super::file_programs::FilePrograms;
 use super::programs::{Aligned, kernel_knows};
 use crate::error::CaptureError;
 
-/// The compiled programs; an ELF file is read in words.
+/// The compiled programs, aligned because ELF files are read in words.
 static PROGRAMS: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")));
 

@@ -1,5 +1,5 @@
-//! Which cgroups are told: those of one hierarchy, where a host has several, and by
-//! which small numbers the programs know them (bpf/cgroups.h).
+//! The cgroup hierarchy that is captured, where a host has several, and the small numbers by which
+//! the programs refer to its cgroups (bpf/cgroups.h).
 
 use super::plain;
 use super::programs::Programs;
@@ -8,13 +8,13 @@ use crate::tree;
 use std::fs;
 use std::path::PathBuf;
 
-/// Cgroups that are counted when a hierarchy is chosen.
+/// Maximum number of cgroups counted when a hierarchy is chosen.
 const COUNTED: usize = 1 << 14;
 
-/// The programs' map of numbers.
+/// Name of the programs' map of cgroup numbers.
 pub(super) const NUMBERS: &str = "cgroup_numbers";
 
-/// A hierarchy of cgroups: that of version 2, or a controller's own (version 1).
+/// A cgroup hierarchy: version 2, or that of one controller (version 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Hierarchy {
@@ -40,12 +40,12 @@ impl Hierarchy {
         Hierarchy::Freezer,
     ];
 
-    /// As the programs know it.
+    /// Returns the hierarchy's number in the programs' settings; 0 if cgroups are not captured.
     pub(super) fn number(chosen: Option<Hierarchy>) -> u32 {
         chosen.map_or(0, |hierarchy| hierarchy as u32)
     }
 
-    /// The controller's name; `None` of version 2.
+    /// Returns the controller's name, or `None` for version 2.
     fn controller(self) -> Option<&'static str> {
         match self {
             Hierarchy::Unified => None,
@@ -59,7 +59,7 @@ impl Hierarchy {
         }
     }
 
-    /// `v2`, `v1, memory`.
+    /// Returns `v2`, or for version 1 `v1, ` and the controller.
     pub(crate) fn describe(self) -> String {
         match self.controller() {
             None => "v2".to_owned(),
@@ -68,10 +68,10 @@ impl Hierarchy {
     }
 }
 
-/// The hierarchy with the most cgroups, and where it is mounted: containers and
-/// services are in each that is used, and a host that uses version 1 may have version 2
-/// mounted beside it, with one cgroup in it. Directories are counted: the kernel's own
-/// count (/proc/cgroups) includes those that were removed and are not yet free.
+/// Returns the hierarchy with the most cgroups and its mount point, or `None` if none is mounted as
+/// a whole. Containers and services are in every hierarchy in use, while a host on version 1 may
+/// have version 2 mounted with a single cgroup in it. Directories are counted, because the kernel's
+/// own count (/proc/cgroups) includes removed cgroups that are not freed yet.
 pub(crate) fn chosen() -> Option<(Hierarchy, PathBuf)> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mut best: Option<(usize, Hierarchy, PathBuf)> = None;
@@ -85,7 +85,8 @@ pub(crate) fn chosen() -> Option<(Hierarchy, PathBuf)> {
     best.map(|(_, hierarchy, place)| (hierarchy, place))
 }
 
-/// Where a hierarchy is mounted as a whole, by the lines of /proc/PID/mountinfo.
+/// Returns the mount point of a hierarchy mounted from its root, from the lines of
+/// /proc/PID/mountinfo.
 fn mounted(mounts: &str, hierarchy: Hierarchy) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
@@ -101,7 +102,7 @@ fn mounted(mounts: &str, hierarchy: Hierarchy) -> Option<PathBuf> {
     })
 }
 
-/// Shows every cgroup that was numbered: its small number, and the kernel's.
+/// Calls `show` for every numbered cgroup with its small number and the kernel's ID.
 pub(super) fn numbered(
     programs: &Programs,
     show: &mut dyn FnMut(u16, u64),

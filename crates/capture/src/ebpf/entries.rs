@@ -1,5 +1,5 @@
-//! The file-system layer at the file systems' own functions (fentry, fexit):
-//! whoever asks, of those file systems whose functions are known here.
+//! The file-system layer at the file systems' own functions (fentry, fexit): sees I/O of any
+//! origin, on the file systems whose functions are listed here.
 
 use super::file_programs::FilePrograms;
 use super::programs::{Aligned, Functions, kernel_knows};
@@ -7,12 +7,12 @@ use crate::error::CaptureError;
 use crate::options::Options;
 use std::collections::BTreeSet;
 
-/// The compiled programs; an ELF file is read in words.
+/// The compiled programs, aligned because ELF files are read in words.
 static PROGRAMS: &Aligned<[u8]> =
     &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/entries.bpf.o")));
 
-/// A kind of file system: its name, which is its module's and begins its
-/// programs' names, and its functions.
+/// A kind of file system: its name, which is also the name of its module and the prefix of its
+/// programs, and its functions.
 struct Kind {
     name: &'static str,
     functions: [&'static str; 3],
@@ -33,11 +33,11 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// Programs of one kind, in the order in which they are attached.
+/// Suffixes of the programs of one kind, in the order of attachment.
 const OF_KIND: [&str; 6] = ["read_end", "write_end", "sync_end", "read", "write", "sync"];
 
-/// What every kind shares, where the kernel has the function: who learns that a
-/// call ended later, and what is only counted.
+/// Programs shared by all kinds, with the kernel function each one needs: those that see calls
+/// complete asynchronously, and those that only count.
 const SHARED: [(&str, &str); 6] = [
     ("on_aio_end", "aio_complete_rw"),
     ("on_aio_end_again", "aio_complete_rw"),
@@ -76,13 +76,13 @@ fn shared() -> Result<Vec<String>, CaptureError> {
     Ok(programs)
 }
 
-/// The kinds of file system that are mounted from the devices.
+/// Returns the kinds of file system mounted from the devices.
 fn mounted(options: &Options) -> BTreeSet<&str> {
     let all = options.devices.iter().flat_map(|device| &device.file_systems);
     all.filter_map(|file_system| file_system.kind.as_deref()).collect()
 }
 
-/// Every one of them must be known: of another nothing would be seen.
+/// Refuses kinds of file system without known entry points: their I/O would be missed.
 fn check(mounted: &BTreeSet<&str>, known: &[&str]) -> Result<(), CaptureError> {
     let refuse = |what: String| {
         let remedy = "omit --files, or give --files calls";

@@ -1,13 +1,13 @@
-//! What is loaded to see the file-system layer.
+//! The programs to load for the file-system layer.
 
-/// One set of them.
+/// One set of programs.
 pub(super) struct FilePrograms {
-    /// The object file.
+    /// Content of the object file.
     pub file: &'static [u8],
-    /// Its programs, in the order in which they are attached: whoever sees an
-    /// end comes before whoever sees a beginning.
+    /// Programs in the order of attachment: those at completions before those at submissions.
     pub programs: Vec<String>,
     pub description: String,
-    /// All is known of a call when it begins.
+    /// True if a call's record is complete when the call begins, so that unfinished calls can be
+    /// recorded.
     pub keeps_unended: bool,
 }

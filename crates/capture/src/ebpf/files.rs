@@ -1,6 +1,5 @@
-//! The file-system layer: one record per read, write and synchronization of the
-//! devices' file systems, by one of two ways: their own entry points, or the
-//! system calls.
+//! The file-system layer: one record per read, write and synchronization on the devices' file
+//! systems, captured either at the file systems' entry points or at system calls.
 
 use super::cgroups::Hierarchy;
 use super::file_programs::FilePrograms;
@@ -16,21 +15,21 @@ use crate::source::{Counters, Source};
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN, SeenInPart};
 use steadfast_domain::{IoEvent, IoOp};
 
-/// File systems that are told apart at most.
+/// Maximum number of file systems in one capture.
 const FILE_SYSTEMS_MAX: usize = 64;
 
-/// The file-system layer, listened to.
+/// The source at the file-system layer.
 pub(crate) struct Files {
     tap: Tap,
     description: String,
-    /// What has not ended is recorded without a response time.
+    /// Calls without a completion are recorded without a response time.
     keeps_unended: bool,
     unended: u64,
 }
 
 impl Files {
-    /// Listens the way that was asked for, or the best that works here; then
-    /// with the reason where it is not the entry points.
+    /// Attaches in the requested way, or else in the best way that works here. Also returns a
+    /// remark if system calls are used because the entry points cannot be.
     pub(crate) fn open(
         options: &Options,
         cgroups: Option<Hierarchy>,
@@ -61,7 +60,7 @@ impl Files {
         Ok(Files { tap, description, keeps_unended, unended: 0 })
     }
 
-    /// Hands out the calls that are still under way.
+    /// Appends the calls still outstanding.
     fn take_unended(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
         let Files { tap, unended, .. } = self;
         tap.each_unended("calls", into, |bytes, began_ns, hand_out| {
@@ -120,18 +119,20 @@ impl Tapped for Files {
     }
 }
 
-/// `struct record`: one call that has ended.
+/// `struct record`: a completed call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Wire {
     lap: u8,
-    /// Operation | device << 4.
+    /// Operation
+    /// device << 4.
     op_device: u8,
     cgroup: u16,
     flags: u16,
     cpu: u16,
     issued_ns: u64,
-    /// Response time (42 bits) | thread << 42.
+    /// Response time (42 bits)
+    /// thread << 42.
     response_thread: u64,
     offset: u64,
     inode: u64,
@@ -144,7 +145,8 @@ pub(super) struct Wire {
 unsafe impl Plain for Wire {}
 
 impl Record for Wire {
-    /// How many calls were under way is not told; a trace's reader counts them.
+    /// The depth stays 0: the program does not report outstanding calls, and readers of the trace
+    /// count them.
     fn event(&self, began_ns: u64) -> IoEvent {
         let response = self.response_thread & RESPONSE_LONGEST;
         IoEvent {
@@ -168,17 +170,17 @@ impl Record for Wire {
 }
 
 const RESPONSE_BITS: u32 = 42;
-/// A response time that is not known, or is longer than 73 minutes.
+/// The value of a response time that is unknown or longer than 73 minutes.
 const RESPONSE_LONGEST: u64 = (1 << RESPONSE_BITS) - 1;
 
-/// `struct call`, up to the kernel's own: one that is under way.
+/// `struct call` without its kernel-only tail: an outstanding call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Call {
     record: Wire,
     before: u8,
     how: u8,
-    /// Bit 0: it is sequential.
+    /// Bit 0: sequential.
     judged: u16,
     depth: u32,
 }
@@ -193,7 +195,7 @@ impl Call {
     }
 }
 
-/// `struct settings`.
+/// `struct settings` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct FilesSettings {
@@ -247,7 +249,7 @@ impl FilesSettings {
     }
 }
 
-/// `struct counters`.
+/// `struct counters` of the programs.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct KernelCounters {
@@ -268,7 +270,8 @@ struct KernelCounters {
 unsafe impl Plain for KernelCounters {}
 
 impl KernelCounters {
-    /// Ways to a file that are not followed, and how often they were taken.
+    /// Returns the kinds of file access that are not followed, with the number of times each was
+    /// used.
     fn unseen(&self, keeps_unended: bool) -> Vec<(String, u64)> {
         let requests = u64::try_from(self.requests).unwrap_or(0);
         let calls = if keeps_unended { 0 } else { u64::try_from(self.calls).unwrap_or(0) };

@@ -1,8 +1,8 @@
-//! BPF programs at the kernel's tracepoints, and what they report.
+//! BPF programs at the kernel's tracepoints, and the records they write.
 //!
-//! The programs are compiled once (bpf/*.bpf.c) and fitted to the running
-//! kernel by its BTF when they are loaded. They work under kernel lockdown
-//! "integrity", which Secure Boot sets and which stops blktrace.
+//! The programs are compiled once (bpf/*.bpf.c) and relocated by the running kernel's BTF when they
+//! are loaded. They work under kernel lockdown "integrity", which Secure Boot sets and under which
+//! blktrace does not work.
 
 mod block;
 mod calls;

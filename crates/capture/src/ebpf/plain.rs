@@ -1,13 +1,12 @@
-//! The shapes that the programs in the kernel and this crate have in common, read
-//! from bytes and written to them.
+//! Conversion between bytes and the structures shared with the BPF programs.
 
 use std::mem::size_of;
 
-/// A shape that is nothing but its bytes.
+/// A structure without invalid bit patterns and without padding.
 ///
 /// # Safety
-/// `repr(C)`, made of integers, of arrays of them and of other plain shapes, without
-/// padding: any bits are a valid one, and every byte of one may be read.
+/// The type is `repr(C)` and consists of integers, arrays of them and other `Plain` types, without
+/// padding: any bit pattern is a valid value, and every byte may be read.
 pub(super) unsafe trait Plain: Copy {}
 
 // SAFETY: an integer.
@@ -15,17 +14,16 @@ unsafe impl Plain for u32 {}
 // SAFETY: an integer.
 unsafe impl Plain for u64 {}
 
-/// The shape at the beginning of these bytes; `None` where they are too short.
+/// Reads a value from the beginning of `bytes`, or returns `None` if they are too short.
 pub(super) fn read<T: Plain>(bytes: &[u8]) -> Option<T> {
-    // SAFETY: long enough, read without a demand on alignment, and any bits are a
-    // valid `T`.
+    // SAFETY: `bytes` is long enough, the read is unaligned, and any bit pattern is a valid `T`.
     (bytes.len() >= size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
-/// Writes a shape where the programs look for it, as much as there is room for.
+/// Writes a value to `place`, truncated to the length of `place`.
 pub(super) fn write<T: Plain>(shape: &T, place: &mut [u8]) {
     let length = place.len().min(size_of::<T>());
-    // SAFETY: no longer than `T`, of which every byte may be read.
+    // SAFETY: `length` is at most the size of `T`, and every byte of a `Plain` type may be read.
     let bytes = unsafe { std::slice::from_raw_parts((&raw const *shape).cast::<u8>(), length) };
     place[..length].copy_from_slice(bytes);
 }

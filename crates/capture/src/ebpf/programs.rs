@@ -1,4 +1,4 @@
-//! BPF programs of one object file: loaded, attached, asked what they cost.
+//! BPF programs of one object file: loading, attaching and their cost.
 
 use crate::error::CaptureError;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
@@ -11,52 +11,51 @@ use std::path::Path;
 #[repr(C, align(8))]
 pub(super) struct Aligned<T: ?Sized>(pub T);
 
-/// The running kernel's types.
+/// BTF type information of the running kernel.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Entries of a map that are taken out at once.
+/// Map entries read per batch.
 const BATCH: u32 = 4096;
 
-/// What is recorded: I/Os that are issued while the gate is open.
+/// State of the gate: only I/Os issued while it is open are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 enum Gate {
-    /// The programs follow what is issued, and record nothing.
+    /// The programs follow issued I/Os without recording them.
     NotYet = 0,
-    /// Recording begins now.
+    /// I/Os issued from now on are recorded.
     Open = 1,
-    /// Only what was issued before is followed to its end.
+    /// Only I/Os issued before are followed to their completion.
     Closed = 2,
 }
 
 /// Loaded and attached programs.
 pub(super) struct Programs {
     object: Object,
-    /// Detach the programs when they are dropped.
+    /// Detach the programs when dropped.
     _links: Vec<Link>,
-    /// The kernel measures the programs' time while this is open.
+    /// The kernel measures the programs' run time while this is open.
     _stats: Option<OwnedFd>,
 }
 
-/// What the kernel measured of the programs.
+/// Cost of the programs, as measured by the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     pub nanos: u64,
     pub runs: u64,
-    /// Runs that the kernel skipped, because the program was already running
-    /// on that processor.
+    /// Runs that the kernel skipped because the program was already running on that processor.
     pub skipped: u64,
 }
 
 impl Programs {
-    /// Loads these programs of an object file and attaches them in the order
-    /// given. `prepare` sets each map up before it is made.
+    /// Loads the `wanted` programs of an object file and attaches them in the given order.
+    /// `prepare` configures each map before it is created.
     pub(super) fn load(
         file: &[u8],
         wanted: &[&str],
         mut prepare: impl FnMut(&str, &mut OpenMapMut<'_>) -> Result<(), CaptureError>,
     ) -> Result<Programs, CaptureError> {
-        // libbpf writes its warnings to standard error; ours come as errors.
+        // libbpf would print warnings to standard error; errors are returned instead.
         libbpf_rs::set_print(None);
         let mut object = ObjectBuilder::default().open_memory(file).map_err(load_error)?;
         for mut program in object.progs_mut() {
@@ -78,18 +77,18 @@ impl Programs {
         Ok(Programs { object, _links: links, _stats: stats })
     }
 
-    /// The descriptor of a map.
+    /// Returns the descriptor of a map.
     pub(super) fn map(&self, name: &str) -> Result<BorrowedFd<'_>, CaptureError> {
         let map = self.object.maps().find(|map| map.name() == name);
         map.map(|map| raw(&map.as_fd())).ok_or_else(|| missing(name))
     }
 
-    /// Shows every value of a map.
+    /// Calls `show` for every value of a map.
     pub(super) fn each(&self, map: &str, mut show: impl FnMut(&[u8])) -> Result<(), CaptureError> {
         self.each_pair(map, |_, value| show(value))
     }
 
-    /// Shows every key of a map with its value.
+    /// Calls `show` for every key of a map and its value.
     pub(super) fn each_pair(
         &self,
         map: &str,
@@ -102,7 +101,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Takes everything out of a hash map.
+    /// Removes all entries of a hash map and calls `show` for each.
     pub(super) fn drain(
         &self,
         map: &str,
@@ -117,8 +116,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Puts a map into the one place of a map of maps. When it returns, no
-    /// program uses the one that was there any more.
+    /// Makes `map` the only entry of `into`, a map of maps. On return, no program uses the previous
+    /// entry any more.
     pub(super) fn place(&self, map: &str, into: &str) -> Result<(), CaptureError> {
         let outer = self.object.maps().find(|found| found.name() == into);
         let outer = outer.ok_or_else(|| missing(into))?;
@@ -126,13 +125,13 @@ impl Programs {
         outer.update(&0u32.to_ne_bytes(), &inner, MapFlags::ANY).map_err(load_error)
     }
 
-    /// Opens the gate; what is recorded begins at this time.
+    /// Opens the gate; times are counted from `at_ns`.
     pub(super) fn open(&self, at_ns: u64) -> Result<(), CaptureError> {
         self.set(Gate::NotYet, at_ns)?;
         self.set(Gate::Open, at_ns)
     }
 
-    /// Closes it.
+    /// Closes the gate.
     pub(super) fn close(&self, began_ns: u64) -> Result<(), CaptureError> {
         self.set(Gate::Closed, began_ns)
     }
@@ -145,14 +144,14 @@ impl Programs {
         map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).map_err(load_error)
     }
 
-    /// What the programs count in their variables.
+    /// Returns the content of the programs' global variables, their counters.
     pub(super) fn variables(&self) -> Result<Vec<u8>, CaptureError> {
         let map = self.map_ending(".bss")?;
         let value = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(load_error)?;
         value.ok_or_else(|| missing(".bss"))
     }
 
-    /// Time, runs and skipped runs of all programs, as far as the kernel tells.
+    /// Returns time, runs and skipped runs of all programs, as far as the kernel reports them.
     pub(super) fn cost(&self) -> Cost {
         let each = self.object.progs_mut().filter_map(|program| cost_of(&program.as_fd()));
         each.fold(Cost::default(), |sum, one| Cost {
@@ -168,10 +167,10 @@ impl Programs {
     }
 }
 
-/// A map's descriptor for as long as its programs live.
+/// Returns a map's descriptor with the lifetime of its programs.
 fn raw<'o>(fd: &BorrowedFd<'_>) -> BorrowedFd<'o> {
-    // SAFETY: libbpf keeps a map's descriptor open as long as the object lives,
-    // which the caller of `Programs::map` borrows.
+    // SAFETY: libbpf keeps a map's descriptor open as long as the object lives, which the caller of
+    // `Programs::map` borrows.
     unsafe { BorrowedFd::borrow_raw(fd.as_raw_fd()) }
 }
 
@@ -186,12 +185,13 @@ fn no_types() -> CaptureError {
     )
 }
 
-/// Whether the kernel's types have this name.
+/// Returns true if the kernel's type information has a typedef of this name.
 pub(super) fn kernel_knows(name: &str) -> Result<bool, CaptureError> {
     Ok(kernel_types()?.type_by_name::<Typedef<'_>>(name).is_some())
 }
 
-/// How many parameters the function has that this name points to.
+/// Returns the parameter count of the function type that the typedef `name` points to, or `None` if
+/// there is no such type.
 pub(super) fn parameters(name: &str) -> Result<Option<usize>, CaptureError> {
     let types = kernel_types()?;
     let Some(found) = types.type_by_name::<Typedef<'_>>(name) else { return Ok(None) };
@@ -203,20 +203,20 @@ pub(super) fn parameters(name: &str) -> Result<Option<usize>, CaptureError> {
 /// The functions of the kernel and of one of its modules.
 pub(super) struct Functions {
     kernel: *mut libbpf_sys::btf,
-    /// Null where there is no such module.
+    /// Null if there is no such module.
     module: *mut libbpf_sys::btf,
 }
 
 impl Functions {
-    /// Those of the kernel, and of this module where it is loaded.
+    /// Loads the functions of the kernel, and of `module` if it is loaded.
     pub(super) fn with(module: Option<&str>) -> Result<Functions, CaptureError> {
-        // SAFETY: takes nothing; returns types that are the caller's, or null.
+        // SAFETY: takes no arguments; returns types owned by the caller, or null.
         let kernel = unsafe { libbpf_sys::btf__load_vmlinux_btf() };
         if kernel.is_null() {
             return Err(no_types());
         }
         let load = |name: CString| {
-            // SAFETY: a string that ends, and types that live as long as those made of them.
+            // SAFETY: `name` is NUL-terminated, and `kernel` outlives the types based on it.
             unsafe { libbpf_sys::btf__load_module_btf(name.as_ptr(), kernel) }
         };
         let name = module.and_then(|name| CString::new(name).ok());
@@ -225,9 +225,9 @@ impl Functions {
 
     pub(super) fn contain(&self, name: &str) -> bool {
         let name = CString::new(name).unwrap_or_default();
-        // A module's types stand on the kernel's.
+        // The module's types are based on the kernel's and include them.
         let all = if self.module.is_null() { self.kernel } else { self.module };
-        // SAFETY: types that live, and a string that ends.
+        // SAFETY: `all` is alive, and `name` is NUL-terminated.
         let found = unsafe {
             libbpf_sys::btf__find_by_name_kind(all, name.as_ptr(), libbpf_sys::BTF_KIND_FUNC)
         };
@@ -237,7 +237,8 @@ impl Functions {
 
 impl Drop for Functions {
     fn drop(&mut self) {
-        // SAFETY: made by `with`, the module's upon the kernel's; null is allowed.
+        // SAFETY: both were made by `with`, the module's types based on the kernel's; null is
+        // allowed.
         unsafe {
             libbpf_sys::btf__free(self.module);
             libbpf_sys::btf__free(self.kernel);
@@ -257,22 +258,22 @@ pub(super) fn load_error(error: libbpf_rs::Error) -> CaptureError {
         }
         _ => "use a kernel of 6.1 or later, or --source tracefs",
     };
-    CaptureError::new(format!("the BPF programs cannot be loaded: {error}"), remedy)
+    CaptureError::new(format!("cannot load the BPF programs: {error}"), remedy)
 }
 
-/// Has the kernel measure the programs' time; it may not be allowed.
+/// Makes the kernel measure the programs' run time. Returns `None` if that is not permitted.
 fn measure_cost() -> Option<OwnedFd> {
     // SAFETY: takes a number and returns a new descriptor or an error.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-    // SAFETY: a descriptor that nobody else has.
+    // SAFETY: the descriptor is new and owned by nobody else.
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What one program cost.
+/// Returns the cost of one program, or `None` if the kernel does not report it.
 fn cost_of(program: &impl AsRawFd) -> Option<Cost> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = u32::try_from(std::mem::size_of_val(&info)).ok()?;
-    // SAFETY: `info` is as long as `length` says, and all its pointers are null.
+    // SAFETY: `info` is `length` bytes long, and all its pointers are null.
     let result = unsafe {
         libbpf_sys::bpf_obj_get_info_by_fd(
             program.as_raw_fd(),

@@ -1,4 +1,4 @@
-//! The shapes that bpf/block.bpf.c and this crate have in common.
+//! Structures shared by bpf/block.bpf.c and this crate.
 
 use super::cgroups::Hierarchy;
 use super::plain::Plain;
@@ -7,27 +7,27 @@ use crate::options::{DEVICES_MAX, Options};
 use steadfast_domain::IoEvent;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN};
 
-/// What the kernel calls a sector, whatever the device's sectors are.
+/// log2 of the kernel's sector in bytes, whatever the device's sector size.
 const SECTOR_SHIFT: u32 = 9;
 
 const OP_FLUSH: u32 = 3;
 
-/// Bits of a response time, of a time in the queue, and of a number of a process or
-/// a thread: `struct record` has several in a word.
+/// Bit widths of a response time, a time in the queue, and a process or thread number, several of
+/// which share a word of `struct record`.
 const RESPONSE_BITS: u32 = 48;
 const QUEUED_BITS: u32 = 42;
 const TASK_BITS: u32 = 22;
 
-/// Bits of a queue depth and of an operation.
+/// Bit widths of a queue depth and an operation.
 const DEPTH_BITS: u32 = 17;
 const OP_BITS: u32 = 3;
 
-/// The lowest bits of a word.
+/// Returns the lowest `bits` bits of a word.
 const fn low(word: u64, bits: u32) -> u64 {
     word & ((1 << bits) - 1)
 }
 
-/// `struct record`: one completed I/O.
+/// `struct record`: a completed I/O.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Wire {
@@ -79,7 +79,7 @@ impl Record for Wire {
     }
 }
 
-/// `struct journey`: an I/O on its way.
+/// `struct journey`: an I/O being followed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Journey {
@@ -98,12 +98,12 @@ pub(super) struct Journey {
     unused: u32,
 }
 
-/// `struct bucket`: places for I/Os on their way.
+/// `struct bucket`: places for I/Os being followed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Bucket {
     elsewhere: u64,
-    /// 0 where the place is free.
+    /// 0 if the place is free.
     keys: [u64; WAYS],
     journeys: [Journey; WAYS],
 }
@@ -114,7 +114,7 @@ const WAYS: usize = 7;
 unsafe impl Plain for Bucket {}
 
 impl Bucket {
-    /// What is on its way.
+    /// Returns the I/Os being followed in this bucket.
     pub(super) fn journeys(&self) -> impl Iterator<Item = &Journey> {
         self.keys.iter().zip(&self.journeys).filter(|(key, _)| **key != 0).map(|(_, found)| found)
     }
@@ -125,7 +125,7 @@ impl Journey {
         self.mark(2)
     }
 
-    /// Outstanding, before, sequential.
+    /// Returns a mark by its number: 0 outstanding, 1 issued before the capture, 2 sequential.
     fn mark(&self, number: u32) -> bool {
         self.depth_and_marks >> (29 + number) & 1 == 1
     }
@@ -134,8 +134,8 @@ impl Journey {
         low(self.who >> TASK_BITS, TASK_BITS)
     }
 
-    /// The event of an I/O that the device still had when the capture ended;
-    /// `None` of any other.
+    /// Returns the event of an I/O that was outstanding when the capture ended, or `None` if the
+    /// I/O was not outstanding or is not to be recorded.
     pub(super) fn unended(&self, began_ns: u64) -> Option<IoEvent> {
         let wanted = self.who >> 52 & 1 == 1;
         let counts = self.mark(0) && !self.mark(1) && wanted;
@@ -169,7 +169,7 @@ fn op(number: u32) -> steadfast_domain::IoOp {
     number.and_then(steadfast_domain::IoOp::of_number).unwrap_or(steadfast_domain::IoOp::Other)
 }
 
-/// `struct device`.
+/// `struct device` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Place {
@@ -179,7 +179,7 @@ struct Place {
     end_sector: u64,
 }
 
-/// `struct settings`.
+/// `struct settings` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct BlockSettings {
@@ -220,7 +220,7 @@ impl BlockSettings {
     }
 }
 
-/// `struct counters`.
+/// `struct counters` of the programs.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KernelCounters {
@@ -238,7 +238,7 @@ pub(super) struct KernelCounters {
 unsafe impl Plain for KernelCounters {}
 
 impl KernelCounters {
-    /// I/Os outstanding on all devices.
+    /// Returns the I/Os outstanding on all devices.
     pub(super) fn under_way(&self) -> u64 {
         self.outstanding.iter().map(|count| u64::from(*count)).sum()
     }

@@ -1,8 +1,8 @@
-//! Records on their way from the kernel: a ring for every processor, written by
-//! the programs (bpf/records.h) and read in place.
+//! Ring buffers of records, one per processor, written by the programs (bpf/records.h) and read in
+//! place.
 //!
-//! A record's head is written last. Its lowest byte is the number of the lap,
-//! counted from 1: where it is the one that is due, the record is whole.
+//! The head of a record is written last. Its lowest byte is the number of the lap, counted from 1:
+//! a record is complete if it carries the current lap.
 
 use super::plain::Plain;
 use super::programs::{Programs, load_error, missing};
@@ -15,20 +15,20 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use steadfast_domain::IoEvent;
 
-/// A `struct record` of the programs: a cache line that begins with its head.
+/// A `struct record` of the programs: 64 bytes, beginning with its head.
 pub(super) trait Record: Plain {
-    /// The event, with times counted from the capture's beginning.
+    /// Converts to an event with times counted from `began_ns`.
     fn event(&self, began_ns: u64) -> IoEvent;
 }
 
 const RECORD: usize = 64;
 
-/// Records of a ring whose room is given back at once, so that a full one does
-/// not have to wait for the last of them.
+/// Records after which their space is released, so that a full ring need not wait until all of it
+/// has been read.
 const GIVEN_BACK: u64 = 1024;
 
-/// `struct position`: where a processor's ring is being written and read, each
-/// in a cache line of its own.
+/// `struct position`: the write and read positions of a processor's ring, each in a cache line of
+/// its own.
 #[repr(C)]
 struct Position {
     next: AtomicU64,
@@ -38,16 +38,16 @@ struct Position {
     unused_too: [u64; 7],
 }
 
-/// How large the rings are.
+/// Dimensions of the rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizes {
     processors: u32,
-    /// log2 of the records of a ring.
+    /// log2 of the records per ring.
     shift: u32,
 }
 
 impl Sizes {
-    /// Rings that share so many bytes.
+    /// Returns rings that share `bytes` among all possible processors.
     pub(super) fn sharing(bytes: u32) -> Result<Sizes, CaptureError> {
         let processors = libbpf_rs::num_possible_cpus().map_err(load_error)?;
         let processors = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
@@ -55,7 +55,7 @@ impl Sizes {
         Ok(Sizes { processors, shift: records.ilog2() })
     }
 
-    /// Sets up a map that the rings consist of, before it is made.
+    /// Configures a map that belongs to the rings, before it is created.
     pub(super) fn prepare(self, name: &str, map: &mut OpenMapMut<'_>) -> Result<(), CaptureError> {
         match name {
             "positions" => map.set_max_entries(self.processors).map_err(load_error),
@@ -70,12 +70,12 @@ impl Sizes {
     }
 }
 
-/// The rings of all processors; this is their only reader.
+/// The rings of all processors. There must be only one reader.
 pub(super) struct Rings {
     positions: Mapping,
     records: Mapping,
     sizes: Sizes,
-    /// Records of the fullest ring at the last reading.
+    /// Most records read from one ring in the last pass.
     fullest: u64,
 }
 
@@ -88,8 +88,7 @@ impl Rings {
         Ok(Rings { positions, records, sizes, fullest: 0 })
     }
 
-    /// Hands every whole record to `each`, processor by processor, and gives
-    /// their room back.
+    /// Calls `each` for every complete record, processor by processor, and releases its space.
     pub(super) fn read<R: Record>(&mut self, mut each: impl FnMut(&R)) {
         const { assert!(size_of::<R>() == RECORD && align_of::<R>() <= RECORD) };
         self.fullest = 0;
@@ -98,8 +97,8 @@ impl Rings {
             let before = taken.load(Ordering::Relaxed);
             let mut at = before;
             while let Some(record) = self.whole(processor, at) {
-                // SAFETY: as long as a record, aligned like one, any bits are a
-                // valid one, and it is not written again before its room is given back.
+                // SAFETY: the place has the size and alignment of a record, any bit pattern is a
+                // valid one, and it is not overwritten before its space is released.
                 each(unsafe { record.cast::<R>().as_ref() });
                 at += 1;
                 if at.is_multiple_of(GIVEN_BACK) {
@@ -111,49 +110,49 @@ impl Rings {
         }
     }
 
-    /// How full the fullest ring was at the last reading: 0 to 1, or more where it
-    /// was filled while it was read.
+    /// Returns the fill level of the fullest ring at the last reading: 0 to 1, or more if it was
+    /// filled further while it was read.
     pub(super) fn fullness(&self) -> f64 {
         self.fullest as f64 / (1u64 << self.sizes.shift) as f64
     }
 
     fn position(&self, processor: u32) -> &Position {
-        // SAFETY: the mapping has one for each processor; all fields are atomic
-        // or unused, the kernel reads and writes them as a whole.
+        // SAFETY: the mapping has one position per processor; all fields are atomic or unused, and
+        // the kernel reads and writes each as a whole.
         unsafe { self.positions.start.cast::<Position>().add(processor as usize).as_ref() }
     }
 
-    /// A record, if it has been written.
+    /// Returns a record if it has been written completely.
     fn whole(&self, processor: u32, number: u64) -> Option<NonNull<[u8; RECORD]>> {
         let shift = self.sizes.shift;
         let place = number & ((1 << shift) - 1);
         let at = ((processor as usize) << shift) + place as usize;
-        // SAFETY: inside the mapping, which has 2^shift records for each processor.
+        // SAFETY: inside the mapping, which has 2^shift records per processor.
         let record = unsafe { self.records.start.cast::<[u8; RECORD]>().add(at) };
-        // SAFETY: a record begins with its head, which is written as a whole.
+        // SAFETY: a record begins with its head, which is written atomically.
         let head = unsafe { record.cast::<AtomicU64>().as_ref() }.load(Ordering::Acquire);
         (head as u8 == ((number >> shift) + 1) as u8).then_some(record)
     }
 }
 
-/// A shared mapping, unmapped when it is dropped.
+/// A shared memory mapping, unmapped on drop.
 struct Mapping {
     start: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: plain memory, used by whoever owns the mapping.
+// SAFETY: plain memory without thread affinity, accessed only through the mapping's owner.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
     fn new(map: BorrowedFd<'_>, length: usize) -> Result<Mapping, CaptureError> {
         let failed = || {
             CaptureError::new(
-                format!("the buffer cannot be mapped: {}", io::Error::last_os_error()),
+                format!("cannot map the capture buffer: {}", io::Error::last_os_error()),
                 "give a smaller --buffer",
             )
         };
-        // SAFETY: a new mapping at an address of the kernel's choice.
+        // SAFETY: a new mapping at an address chosen by the kernel.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -174,7 +173,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: mapped by `new`, with this length; no reference outlives it.
+        // SAFETY: mapped by `new` with this length; no reference outlives it.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

@@ -1,5 +1,5 @@
-//! Capture steps that the programs add up (bpf/steps.h): taken out of the table
-//! that rests while the other one is in use.
+//! Capture steps added up by the programs (bpf/steps.h), read from one table while the programs use
+//! the other.
 
 use super::plain::{self, Plain};
 use super::programs::Programs;
@@ -8,23 +8,23 @@ use std::collections::BTreeMap;
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
 
-/// The two tables that take turns.
+/// Names of the two tables, which are used alternately.
 pub(super) const TABLES: [&str; 2] = ["steps_a", "steps_b"];
-/// Buckets of response times: four for every power of two, from 2^10 ns on.
+/// Buckets of response times: four per power of two, from 2^10 ns on.
 const BUCKETS: usize = 96;
 
-/// Which table is in use.
+/// Alternation of the two tables, and the sums not handed out yet.
 pub(super) struct Turns {
     step_ns: u64,
     layer: Layer,
     in_use: usize,
-    /// What was under way when the capture ended.
+    /// I/Os outstanding when the capture ended.
     rest: Vec<StreamInStep>,
-    /// Response times of each stream that were not handed out yet.
+    /// Response times per stream that were not handed out yet.
     times: BTreeMap<StreamKey, Times>,
 }
 
-/// Device, operation, order and size.
+/// Device, operation, sequential or not, transfer size in bytes.
 type StreamKey = (u16, IoOp, bool, u32);
 
 impl Turns {
@@ -33,8 +33,7 @@ impl Turns {
         Turns { step_ns, layer, in_use: 0, rest: Vec::new(), times: BTreeMap::new() }
     }
 
-    /// Has the tables change places and appends what the one that was in use
-    /// holds.
+    /// Swaps the tables and appends the content of the one that was in use.
     pub(super) fn take(
         &mut self,
         programs: &Programs,
@@ -58,8 +57,7 @@ impl Turns {
         Ok(())
     }
 
-    /// Hands out the response times of all parts that were taken since the last
-    /// call.
+    /// Appends the response times of all parts taken since the last call.
     pub(super) fn take_responses(&mut self, into: &mut Vec<StreamResponses>) {
         let times = std::mem::take(&mut self.times);
         let layer = self.layer;
@@ -69,7 +67,7 @@ impl Turns {
         }));
     }
 
-    /// Counts an I/O that was under way at the end.
+    /// Adds an I/O that was outstanding at the end.
     pub(super) fn add(&mut self, event: &IoEvent, sequential: bool) {
         self.rest.push(StreamInStep {
             step: event.issued_ns / self.step_ns,
@@ -87,7 +85,7 @@ impl Turns {
     }
 }
 
-/// `struct step_key`.
+/// `struct step_key` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Key {
@@ -98,7 +96,7 @@ struct Key {
     stream: u8,
 }
 
-/// `struct step_tally`.
+/// `struct step_tally` of the programs.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Tally {
@@ -130,7 +128,7 @@ impl Times {
         self.0.iter_mut().zip(tally.times).for_each(|(sum, ios)| *sum += u64::from(ios));
     }
 
-    /// Each bucket as so many of its longest time.
+    /// Returns a histogram in which every I/O counts with the longest time of its bucket.
     fn histogram(&self) -> QuarterHistogram {
         let mut dense = vec![0u64; QuarterHistogram::LEN];
         for (bucket, ios) in self.0.iter().enumerate() {
@@ -140,7 +138,7 @@ impl Times {
     }
 }
 
-/// The longest time of a bucket; the last has no end.
+/// Returns the longest time of a bucket in nanoseconds; the last bucket is unbounded.
 fn longest(bucket: usize) -> u64 {
     match bucket + 1 {
         BUCKETS => u64::MAX,
@@ -148,7 +146,7 @@ fn longest(bucket: usize) -> u64 {
     }
 }
 
-/// Operation and order of the programs' number of a stream.
+/// Returns the operation and the order (true if sequential) encoded in the programs' stream number.
 fn stream(number: u8) -> (IoOp, bool) {
     (IoOp::of_number(number & 7).unwrap_or(IoOp::Other), number & 8 != 0)
 }
@@ -187,7 +185,7 @@ mod tests {
         assert_eq!((size_of::<Key>(), size_of::<Tally>()), (16, 248));
     }
 
-    /// A tally of no I/O but these.
+    /// Returns a tally of these I/Os alone.
     fn tally(times: &[(usize, u16)]) -> Tally {
         let mut bytes = vec![0; size_of::<Tally>()];
         for (bucket, ios) in times {
@@ -202,7 +200,7 @@ mod tests {
         times.add(&tally(&[(0, 5), (1, 7), (40, 9)]));
         times.add(&tally(&[(1, 1), (95, 2)]));
         let buckets: Vec<_> = times.histogram().buckets().map(|(_, high, n)| (high.0, n)).collect();
-        // 2^20 has four buckets of 2^18; of the last nobody knows how long it is.
+        // The octave from 2^20 ns has four buckets of 2^18 ns; the last bucket is unbounded.
         let (last, rest) = buckets.split_last().unwrap();
         assert_eq!(rest, [(1279, 5), (1535, 8), ((1 << 20) + (1 << 18) - 1, 9)]);
         assert_eq!(*last, ((1 << 42) - 1, 2));

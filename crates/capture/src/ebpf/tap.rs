@@ -1,5 +1,4 @@
-//! Programs that listen, the rings that they write to, and the source that both make
-//! at either layer.
+//! Attached programs, the rings they write to, and the source both form at either layer.
 
 use super::cgroups;
 use super::plain::{self, Plain};
@@ -17,12 +16,12 @@ pub(super) struct Tap {
     rings: Rings,
     pub programs: Programs,
     pub began_ns: u64,
-    /// Where only capture steps are wanted.
+    /// Tables of capture steps; `None` if single I/Os are captured.
     pub turns: Option<Turns>,
 }
 
 impl Tap {
-    /// Loads those programs of an object file that are wanted, with these settings.
+    /// Loads the `wanted` programs of an object file with these settings.
     pub(super) fn load<S: Plain>(
         object: &[u8],
         wanted: &[&str],
@@ -47,12 +46,12 @@ impl Tap {
         Ok(Tap { rings, programs, began_ns: 0, turns })
     }
 
-    /// The programs' counters.
+    /// Returns the programs' counters.
     pub(super) fn counters<C: Plain>(&self) -> Result<C, CaptureError> {
         plain::read(&self.programs.variables()?).ok_or_else(|| missing("counters"))
     }
 
-    /// Hands out what was issued and has not ended.
+    /// Hands out the I/Os in `map` that have not completed, as `unended` decodes them.
     pub(super) fn each_unended(
         &mut self,
         map: &str,
@@ -68,17 +67,17 @@ impl Tap {
     }
 }
 
-/// A layer that is listened to: what is not the same at both.
+/// A captured layer: the parts that differ between the two layers.
 pub(super) trait Tapped {
-    /// What its programs write for every I/O that has ended.
+    /// Record that the programs write for every completed I/O.
     type Record: Record;
 
     fn tap(&self) -> &Tap;
     fn tap_mut(&mut self) -> &mut Tap;
     fn description(&self) -> String;
-    /// Waits for what is under way, calls `take`, and hands out the rest.
+    /// Waits for outstanding I/Os, calls `take`, and appends the rest.
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
-    /// What the programs counted, the cost of their runs aside.
+    /// Returns the programs' counters, without the cost of their runs.
     fn counted(&self) -> Result<Counters, CaptureError>;
 }
 

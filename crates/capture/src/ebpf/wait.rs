@@ -1,11 +1,11 @@
-//! Waiting for what is still under way.
+//! Waiting for outstanding I/Os.
 
 use std::time::{Duration, Instant};
 
-/// How long a closed capture waits for what is still under way.
+/// Longest time that a closed capture waits for outstanding I/Os.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// Waits until nothing is under way any more, for a while; whether it came to that.
+/// Waits until nothing is outstanding, half a second at most. Returns true if that was reached.
 pub(super) fn wait_until(mut idle: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + WAIT;
     loop {

@@ -1,11 +1,11 @@
-//! The block layer's tracepoints as events of one shape.
+//! Decodes events of the block layer's tracepoints into one common type.
 
 use super::format::{self, Field};
 use super::tasks::Begun;
 use steadfast_domain::IoOp;
 use steadfast_domain::io_event::{Command, flags};
 
-/// What a tracepoint tells.
+/// A tracepoint, by what it reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Started,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether an I/O begins with it, as far as a capture is concerned.
+    /// Returns true if a capture takes this event as the start of an I/O.
     pub(super) fn begins(self) -> bool {
         matches!(self, Kind::Started | Kind::Issued | Kind::BioQueued)
     }
@@ -34,27 +34,28 @@ impl Kind {
     }
 }
 
-/// One event.
+/// A decoded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
     pub kind: Kind,
     pub time_ns: u64,
     pub cpu: u16,
-    /// Major << 20 | minor.
+    /// Major << 20
+    /// minor.
     pub device: u32,
     pub sector: u64,
     pub bytes: u64,
     pub op: IoOp,
     pub flags: u16,
     pub failed: bool,
-    /// The thread that it names.
+    /// Thread ID in the event.
     pub thread: u32,
-    /// The same; its process once that was looked up.
+    /// Process ID; equal to the thread ID until it is looked up.
     pub process: u32,
     pub command: Command,
 }
 
-/// Where a tracepoint's fields lie.
+/// Positions of a tracepoint's fields.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub kind: Kind,
@@ -69,11 +70,11 @@ pub(super) struct Layout {
     command: Option<Field>,
 }
 
-/// The kernel's unit of `nr_sector`.
+/// Unit of the kernel's `nr_sector`, in bytes.
 const SECTOR: u64 = 512;
 
 impl Layout {
-    /// The layout that a `format` file tells.
+    /// Parses the tracepoint's `format` file; returns `None` if a required field is missing.
     pub(super) fn of(kind: Kind, format: &str) -> Option<Layout> {
         let field = |name| format::field(format, name);
         Some(Layout {
@@ -90,7 +91,7 @@ impl Layout {
         })
     }
 
-    /// The event of this content, if it is one of these layouts'.
+    /// Decodes an event; returns `None` if it belongs to none of `layouts`.
     pub(super) fn read(layouts: &[Layout], content: &[u8], time_ns: u64, cpu: u16) -> Option<Seen> {
         let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
         let layout = layouts.iter().find(|layout| layout.number == number)?;
@@ -117,7 +118,7 @@ impl Layout {
     }
 }
 
-/// Where the fields of `task_newtask` lie.
+/// Positions of the fields of `task_newtask`.
 #[derive(Debug, Clone)]
 pub(super) struct BegunLayout {
     number: u16,
@@ -129,7 +130,7 @@ pub(super) struct BegunLayout {
 impl BegunLayout {
     pub(super) const TRACEPOINT: &str = "task/task_newtask";
 
-    /// The layout that a `format` file tells.
+    /// Parses the `format` file of `task_newtask`; returns `None` if a field is missing.
     pub(super) fn of(format: &str) -> Option<BegunLayout> {
         let field = |name| format::field(format, name);
         Some(BegunLayout {
@@ -140,7 +141,7 @@ impl BegunLayout {
         })
     }
 
-    /// What began by this content, if it is of this layout.
+    /// Decodes the start of a thread; returns `None` for an event of another kind.
     pub(super) fn read(&self, content: &[u8], time_ns: u64) -> Option<Begun> {
         let number = u16::from_ne_bytes(content.get(..2)?.try_into().ok()?);
         let of_process = u64::from(libc::CLONE_THREAD.cast_unsigned());
@@ -164,7 +165,7 @@ fn command(bytes: &[u8]) -> Command {
     Command(name)
 }
 
-/// The kernel's letters (blk_fill_rwbs): a preflush, the operation, then flags.
+/// Parses the letters of blk_fill_rwbs in the kernel: a preflush, the operation, then flags.
 fn letters(text: &[u8]) -> (IoOp, u16) {
     let mut rest: &[u8] = text.split(|byte| *byte == 0).next().unwrap_or_default();
     let mut found = 0;

@@ -1,21 +1,22 @@
-//! The kernel's `format` files: where in an event each field lies.
+//! Parses the kernel's `format` files, which give the position of each field in an event.
 
 /// A field of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Field {
-    /// First byte.
+    /// Offset of the first byte in the event.
     pub offset: usize,
     /// Length in bytes.
     pub size: usize,
 }
 
 impl Field {
-    /// The field's bytes; `None` where the event is shorter than its layout.
+    /// Returns the field's bytes, or `None` if the event is shorter than its layout.
     pub(super) fn bytes<'e>(&self, event: &'e [u8]) -> Option<&'e [u8]> {
         event.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
-    /// The field as a number in the machine's byte order, without a sign.
+    /// Returns the field as an unsigned number in native byte order, or `None` if it is empty,
+    /// longer than 8 bytes or beyond the event's end.
     pub(super) fn number(&self, event: &[u8]) -> Option<u64> {
         let bytes = self.bytes(event)?;
         if bytes.is_empty() || bytes.len() > 8 {
@@ -30,12 +31,12 @@ impl Field {
     }
 }
 
-/// The event's number.
+/// Returns the event's ID, or `None` if the file has none.
 pub(super) fn number(format: &str) -> Option<u16> {
     format.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok())
 }
 
-/// A field by its name: lines of declaration, offset, size and sign, parted by
+/// Finds a field by its name. A line consists of declaration, offset, size and sign, separated by
 /// semicolons.
 pub(super) fn field(format: &str, name: &str) -> Option<Field> {
     format.lines().find_map(|line| {

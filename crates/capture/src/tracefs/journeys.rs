@@ -1,4 +1,4 @@
-//! I/Os on their way, tied together from ordered events.
+//! Matches ordered events into I/Os.
 
 use super::event::{Kind, Seen};
 use crate::options::{DEVICES_MAX, Options};
@@ -7,25 +7,25 @@ use std::ops::Range;
 use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN, SeenInPart, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
-/// Beyond this many I/Os under way, those that were never issued are forgotten.
+/// Number of I/Os followed above which those never issued are dropped.
 const UNDER_WAY_MAX: usize = 1 << 16;
 
-/// Begins the names of the kernel's workers, which write back what others dirtied.
+/// Name prefix of the kernel's worker threads, which write back data dirtied by others.
 const WORKER: &[u8] = b"kworker/";
 
 type Key = (u32, u64, IoOp);
 
-/// One I/O.
+/// An I/O being followed.
 #[derive(Debug, Clone, Copy)]
 struct Journey {
     event: IoEvent,
     started_ns: u64,
     issued: bool,
-    /// Bytes that are still to complete.
+    /// Bytes not completed yet.
     left: u64,
 }
 
-/// Who asked for something.
+/// The process and thread that requested an I/O.
 #[derive(Debug, Clone, Copy)]
 struct Asker {
     process: u32,
@@ -39,32 +39,33 @@ impl Asker {
     }
 }
 
-/// Who had a flush sent to a disk.
+/// The requesters of flushes to one disk.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flushes {
-    /// The first whose flush was not issued yet.
+    /// First requester of a preflush that has not been issued yet.
     waits: Option<Asker>,
-    /// The last that wrote with FUA: a disk without it is sent a flush afterwards.
+    /// Last requester of a FUA write: to a disk without FUA, the kernel sends a flush after the
+    /// write.
     after_write: Option<Asker>,
 }
 
-/// Every I/O that has begun and not ended.
+/// All I/Os that have started and not completed.
 pub(super) struct Journeys {
     under_way: HashMap<Key, Journey>,
     /// By the number of the disk.
     flushes: HashMap<u32, Flushes>,
-    /// Major << 20 | minor of each device's disk and where it lies on it, in the
-    /// options' order.
+    /// By device, in the order of the options: major << 20
+    /// minor of the disk, and the device's range on it in sectors.
     devices: Vec<(u32, Range<u64>)>,
     outstanding: [u32; DEVICES_MAX],
     process: Option<u32>,
     commands: bool,
     began_ns: u64,
-    /// Ends without a beginning.
+    /// Completions without a start.
     unexplained: u64,
-    /// I/Os handed out without an end.
+    /// I/Os handed out without a completion.
     unended: u64,
-    /// What ends after this is not looked for a beginning.
+    /// Completions after this time are not counted as unexplained.
     closed_ns: u64,
     pub partial_completions: u64,
     pub requeues: u64,
@@ -92,14 +93,14 @@ impl Journeys {
         }
     }
 
-    /// I/Os issued and not ended, and ends without a beginning.
+    /// Returns the I/Os issued but not completed, and the completions without a start.
     pub(super) fn in_part(&self) -> SeenInPart {
         let issued = self.under_way.values().filter(|journey| journey.issued).count() as u64;
         let unended = self.unended + issued;
         SeenInPart { begun_before: self.unexplained, unended, too_many: 0 }
     }
 
-    /// I/Os that the devices still have; they have no response time.
+    /// Returns the I/Os outstanding on the devices, without response times.
     pub(super) fn unended(&self) -> impl Iterator<Item = IoEvent> {
         let issued = self.under_way.values().filter(|journey| journey.issued);
         issued.filter_map(|journey| self.without_end(journey))
@@ -113,25 +114,26 @@ impl Journeys {
         self.process.is_none_or(|process| process == event.pid).then_some(event)
     }
 
-    /// Times are counted from here.
+    /// Sets the time from which event times are counted.
     pub(super) fn begin(&mut self, at_ns: u64) {
         self.began_ns = at_ns;
     }
 
-    /// From this time on beginnings are not seen any more.
+    /// Sets the time from which starts of I/Os are no longer seen.
     pub(super) fn close(&mut self, at_ns: u64) {
         self.closed_ns = at_ns;
     }
 
-    /// Takes the next event in order; returned is an I/O that ends with it, or one
-    /// whose end is now known to be missing.
+    /// Processes the next event in order. Returns an I/O that completes with it, or one whose
+    /// completion is now known to have been missed.
     pub(super) fn follow(&mut self, seen: &Seen) -> Option<IoEvent> {
-        // One without a place belongs to the first device that lies on the disk.
+        // An event without a sector counts for the first device on its disk.
         let device = self.devices.iter().position(|(number, sectors)| {
             *number == seen.device
                 && (seen.op == IoOp::Flush || seen.bytes == 0 || sectors.contains(&seen.sector))
         })?;
-        // A flush has no place; its issue and its completion say so differently.
+        // A flush has no sector; the kernel fills the field differently at issue and at
+        // completion.
         let sector = if seen.op == IoOp::Flush { 0 } else { seen.sector };
         let key = (seen.device, sector, seen.op);
         match seen.kind {
@@ -162,20 +164,20 @@ impl Journeys {
         }
     }
 
-    /// Whoever an I/O is charged to: of a flush the one that it is issued for. It
-    /// is issued by whoever comes along, mostly a kernel worker.
+    /// Returns who an I/O is charged to. A flush is charged to the process it is issued for; the
+    /// thread that issues it is an arbitrary one, mostly a kernel worker.
     fn asker(&mut self, seen: &Seen) -> Asker {
         let flushes = self.flushes.get_mut(&seen.device).filter(|_| seen.op == IoOp::Flush);
         let asked = flushes.and_then(|flushes| flushes.waits.take().or(flushes.after_write));
         asked.unwrap_or_else(|| Asker::of(seen))
     }
 
-    /// Begins an I/O. One that the device seems to have already at this place has
-    /// ended unseen: it is returned.
+    /// Starts an I/O. If an issued I/O is still recorded under this key, its completion was missed;
+    /// that I/O is returned.
     fn start(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
         if self.under_way.len() >= UNDER_WAY_MAX {
-            // Most of these began at another sector than they were issued at,
-            // for another I/O was merged to their front.
+            // Most of these started at a different sector than they were issued at, because
+            // another I/O was merged to their front.
             self.under_way.retain(|_, journey| journey.issued);
         }
         let journey = self.journey(device, seen);
@@ -194,8 +196,8 @@ impl Journeys {
             command: if self.commands { command } else { Default::default() },
             device: device as u16,
             op: seen.op,
-            // What the submitter asked for: the kernel's flush machinery takes
-            // the preflush and FUA away before the request is issued.
+            // The submitter's flags: the kernel's flush machinery removes preflush and FUA
+            // before the request is issued.
             flags: seen.flags | if written_back { flags::WRITEBACK } else { 0 },
             layer: Layer::Block,
             ..IoEvent::default()
@@ -239,14 +241,14 @@ impl Journeys {
 
     fn complete(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
         let Some(mut journey) = self.under_way.remove(&key).filter(|journey| journey.issued) else {
-            // A write that the kernel splits into flush and data ends twice,
-            // the second time with nothing left of it.
+            // A write that the kernel splits into flush and data completes twice, the second
+            // time with no bytes left.
             self.unexplained += u64::from(seen.bytes > 0 && seen.time_ns < self.closed_ns);
             return None;
         };
         let is_bio = seen.kind == Kind::BioCompleted;
         if !is_bio && !seen.failed && seen.bytes < journey.left {
-            // The rest goes on from where this part ended.
+            // The rest continues at the sector after this part.
             self.partial_completions += 1;
             journey.left -= seen.bytes;
             self.under_way.insert((key.0, key.1 + seen.bytes / 512, key.2), journey);

@@ -1,11 +1,11 @@
-//! The block layer's tracepoints read from the kernel's own trace buffers, for
-//! kernels and users without BPF.
+//! Captures the block layer through the kernel's own trace buffers, for kernels and users without
+//! BPF.
 //!
-//! A private instance of tracefs is made and taken away again; its buffers are
-//! read raw, one per processor. The kernel says in `format` files how its events
-//! are laid out. Events of all processors are put in order by their time before
-//! they are matched: an I/O's issue and completion are tied together by device,
-//! operation and sector, for the tracepoints name nothing better. They name
+//! A private instance of tracefs is created and removed again; its buffers are read raw, one per
+//! processor. The kernel's `format` files describe the layout of events. Events of all processors
+//! are sorted by time before they are matched: issue and completion of an I/O are paired by device,
+//! operation and sector, the best key that the tracepoints give. The tracepoints name threads;
+//! starts of threads are traced to find their processes.
 //! threads; the beginnings of threads are listened to, to know their processes.
 
 mod event;
@@ -28,39 +28,39 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::IoEvent;
 use tasks::{Begun, Tasks};
 
-/// What the name of every instance of this program begins with.
+/// Prefix of the names of all instances made by Steadfast.
 const PREFIX: &str = "steadfast-";
 
-/// Where tracefs is mounted, or can be seen through debugfs.
+/// Mount points of tracefs: its own, and the one below debugfs.
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// A private instance and its readers.
 pub(crate) struct Tracefs {
-    // Closed before the instance is removed: the kernel keeps one that is read.
+    // Declared before `instance`, to be closed before the instance is removed: the kernel does
+    // not remove one that is open for reading.
     buffers: Vec<Buffer>,
     instance: Instance,
     layouts: Vec<Layout>,
-    /// `None` where the kernel does not tell which threads begin.
+    /// `None` if the kernel does not report starts of threads.
     begun_layout: Option<BegunLayout>,
     tasks: Tasks,
-    /// Threads that began since the last look.
+    /// Threads started since the last call of `take`.
     begun: Vec<Begun>,
-    /// Seen, but not yet surely in order.
+    /// Events that were read but whose order is not final yet.
     waiting: Vec<Seen>,
     journeys: Journeys,
-    /// Events that a page said were dropped before it.
+    /// Events dropped according to the headers of pages.
     dropped: u64,
 }
 
-/// One processor's buffer.
+/// Trace buffer of one processor.
 struct Buffer {
     cpu: u16,
     pipe: File,
 }
 
-/// A directory below `instances`, removed when it is dropped. The lock on it ends
-/// with the process, however that ends: an instance that nobody holds is what a
-/// killed capture left.
+/// A directory below `instances`, removed on drop. It is locked for the life of the process, so
+/// that an unlocked instance is one left by a killed capture.
 struct Instance {
     place: PathBuf,
     _held: File,
@@ -90,11 +90,11 @@ impl Instance {
                 "run it as root, after: mount -t tracefs nodev /sys/kernel/tracing",
             ));
         };
-        // Until it is locked, another process may take it for one left behind.
+        // Until the new instance is locked, another process may remove it as left behind.
         loop {
             let name = format!("{PREFIX}{}-{}", std::process::id(), serial());
             let place = root.join("instances").join(name);
-            fs::create_dir(&place).map_err(|error| failed("make", &place, &error))?;
+            fs::create_dir(&place).map_err(|error| failed("create", &place, &error))?;
             if let Some(held) = hold(&place).map_err(|error| failed("lock", &place, &error))? {
                 return Ok(Instance { place, _held: held });
             }
@@ -126,15 +126,15 @@ impl Instance {
         Ok(Buffer { cpu, pipe })
     }
 
-    /// Events that a full buffer turned away.
-    fn turned_away(&self, cpu: u16) -> u64 {
+    /// Returns the number of events dropped because the buffer was full.
+    fn dropped_events(&self, cpu: u16) -> u64 {
         let stats = fs::read_to_string(self.place.join(format!("per_cpu/cpu{cpu}/stats")));
         let dropped = |line: &str| line.strip_prefix("dropped events:")?.trim().parse().ok();
         stats.ok().and_then(|text| text.lines().find_map(dropped)).unwrap_or(0)
     }
 }
 
-/// Locks a new instance; `None` where somebody has removed it meanwhile.
+/// Locks a new instance; returns `None` if another process has removed it meanwhile.
 fn hold(place: &Path) -> io::Result<Option<File>> {
     let held = match open_directory(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -150,9 +150,9 @@ fn open_directory(place: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(place)
 }
 
-/// Removes the instances of captures that were killed, which record on and hold
-/// memory, and returns their names. Those of running captures are locked, and
-/// those of other programs are called otherwise.
+/// Removes the instances of killed captures, which continue recording and hold memory, and returns
+/// their names. Instances of running captures are locked, and those of other programs have other
+/// names.
 pub fn remove_left_behind() -> Vec<String> {
     let instances = MOUNTS.iter().map(|root| Path::new(root).join("instances"));
     let found = instances.filter_map(|instances| fs::read_dir(instances).ok()).flatten();
@@ -166,21 +166,22 @@ pub fn remove_left_behind() -> Vec<String> {
     removed
 }
 
-/// `steadfast-PROCESS-NUMBER`.
+/// Returns true for `steadfast-PROCESS-NUMBER`.
 fn is_own_name(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let numbers = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
     numbers.is_some_and(|(process, serial)| is_number(process) && is_number(serial))
 }
 
-/// Removes an instance that nobody holds. The kernel keeps one that is read, as
-/// that of an older version's capture is, which locks nothing.
+/// Removes an instance unless it is locked; returns true if it was removed. The kernel keeps an
+/// instance that is open for reading, which protects captures of older versions that do not lock
+/// theirs.
 fn remove_unheld(place: &Path) -> bool {
     let Ok(directory) = open_directory(place) else { return false };
     directory.try_lock().is_ok() && fs::remove_dir(place).is_ok()
 }
 
-/// Tells the instances of one process apart.
+/// Returns a number that is unique within the process.
 fn serial() -> u32 {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -192,8 +193,8 @@ impl Tracefs {
         let instance = Instance::new()?;
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
-        // A full buffer turns new events away and counts them; to overwrite old
-        // ones would lose beginnings of I/Os whose ends are then unexplained.
+        // A full buffer drops new events and counts them. Overwriting old ones would lose the
+        // starts of I/Os and leave completions that cannot be matched.
         instance.set("options/overwrite", "0")?;
         let cpus = instance.processors()?;
         let share = (u64::from(options.ring_bytes) / cpus.len().max(1) as u64 / 1024).max(64);
@@ -217,7 +218,7 @@ impl Tracefs {
         })
     }
 
-    /// Reads what every buffer holds.
+    /// Reads all buffers until they are empty.
     fn read_all(&mut self) -> Result<(), CaptureError> {
         let mut page = vec![0u8; pages::PAGE];
         for buffer in &mut self.buffers {
@@ -246,7 +247,7 @@ impl Tracefs {
     }
 }
 
-/// The tracepoints that tell of these devices.
+/// Returns the tracepoints needed for these devices.
 fn wanted(devices: &[Listened]) -> Vec<Kind> {
     let requests = devices.iter().any(|device| !device.bio_based);
     let bios = devices.iter().any(|device| device.bio_based);
@@ -260,8 +261,8 @@ fn wanted(devices: &[Listened]) -> Vec<Kind> {
     kinds
 }
 
-/// Turns one tracepoint on for these devices. A kernel without
-/// `block_io_start` has the submitter only from the issue.
+/// Enables a tracepoint for these devices. Returns `None` if the kernel lacks `block_io_start`; the
+/// submitter is then taken from the issue.
 fn begin_event(
     instance: &Instance,
     kind: Kind,
@@ -276,8 +277,8 @@ fn begin_event(
         .map_err(|error| failed("read the layout of", &place, &error))?;
     let layout = Layout::of(kind, &format).ok_or_else(|| {
         CaptureError::new(
-            format!("the kernel's layout of {name} is not understood"),
-            "report it with the content of its format file",
+            format!("cannot parse the kernel's layout of {name}"),
+            "report this with the content of its format file",
         )
     })?;
     let filter: Vec<String> = devices
@@ -289,8 +290,8 @@ fn begin_event(
     Ok(Some(layout))
 }
 
-/// Has the kernel tell which threads begin. Without it, a thread that ends before
-/// it can be looked up in /proc counts as a process.
+/// Enables the tracepoint for starts of threads; returns `None` if that fails. Without it, a thread
+/// that ends before it can be looked up in /proc counts as a process.
 fn listen_to_beginnings(instance: &Instance) -> Option<BegunLayout> {
     let place = instance.place.join("events").join(BegunLayout::TRACEPOINT);
     let layout = BegunLayout::of(&fs::read_to_string(place.join("format")).ok()?)?;
@@ -300,20 +301,20 @@ fn listen_to_beginnings(instance: &Instance) -> Option<BegunLayout> {
 
 impl Source for Tracefs {
     fn describe(&self) -> String {
-        "tracefs, block tracepoints (sectors tie issue to completion)".into()
+        "tracefs, block tracepoints (issue and completion paired by sector)".into()
     }
 
     fn begin(&mut self, at_ns: u64) -> Result<(), CaptureError> {
         self.journeys.begin(at_ns);
         self.instance.set("tracing_on", "1")?;
-        // What begins from now on is told.
+        // Threads started from now on are traced.
         self.tasks = Tasks::running();
         Ok(())
     }
 
     fn take(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        // Whatever happened before this moment is in the buffers now, and is
-        // read; only of that can the order be known.
+        // Everything that happened before this time is in the buffers and is read now; only up
+        // to this time is the order of events final.
         let surely = monotonic_ns();
         self.read_all()?;
         self.begun.sort_by_key(|begun| begun.time_ns);
@@ -340,7 +341,8 @@ impl Source for Tracefs {
     }
 
     fn end(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError> {
-        // Only reading all buffers would tell what is still under way.
+        // No counter tells whether I/Os are outstanding without reading all buffers, so wait a
+        // fixed time.
         std::thread::sleep(std::time::Duration::from_millis(100));
         self.take(into)?;
         into.extend(self.journeys.unended());
@@ -348,9 +350,9 @@ impl Source for Tracefs {
     }
 
     fn counters(&mut self) -> Result<Counters, CaptureError> {
-        let away: u64 = self.buffers.iter().map(|b| self.instance.turned_away(b.cpu)).sum();
+        let dropped: u64 = self.buffers.iter().map(|b| self.instance.dropped_events(b.cpu)).sum();
         Ok(Counters {
-            lost: away.max(self.dropped),
+            lost: dropped.max(self.dropped),
             skipped: 0,
             in_part: self.journeys.in_part(),
             unseen: Vec::new(),

@@ -1,8 +1,7 @@
-//! One page of a trace buffer, as the kernel hands it over (kernel:
-//! include/linux/ring_buffer.h): a time, a length, and events whose times count
-//! from one another.
+//! Parses one page of a trace buffer (kernel: include/linux/ring_buffer.h): a time stamp, a length,
+//! and events whose times are relative to the previous one.
 
-/// Events are read a page at a time; larger pages of other machines come in pieces.
+/// Read size in bytes. Every read returns one page; pages larger than this arrive in pieces.
 pub(super) const PAGE: usize = 65_536;
 
 const HEAD: usize = 16;
@@ -13,7 +12,7 @@ const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 
-/// The events of one page.
+/// Iterator over the events of one page.
 pub(super) struct Pages<'p> {
     content: &'p [u8],
     time_ns: u64,
@@ -29,7 +28,7 @@ fn long(bytes: &[u8]) -> Option<u64> {
 }
 
 impl<'p> Pages<'p> {
-    /// A page as it was read; one that is too short has no events.
+    /// Parses the header of a page; a page that is too short has no events.
     pub(super) fn new(page: &'p [u8]) -> Self {
         let (Some(time_ns), Some(commit)) = (long(page), page.get(8..).and_then(long)) else {
             return Pages { content: &[], time_ns: 0, missed: 0 };
@@ -44,13 +43,12 @@ impl<'p> Pages<'p> {
         Pages { content: page.get(HEAD..end).unwrap_or_default(), time_ns, missed }
     }
 
-    /// How many events were dropped before this page, as far as the kernel
-    /// told; at least one where it told only that there were some.
+    /// Returns the events dropped before this page; 1 if the kernel reports a loss without a count.
     pub(super) fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// The next event: its time and its content.
+    /// Returns the next event: its time in nanoseconds and its content.
     pub(super) fn next_event(&mut self) -> Option<(u64, &'p [u8])> {
         loop {
             let head = word(self.content)?;
@@ -69,7 +67,7 @@ impl<'p> Pages<'p> {
                     self.content = rest.get(4..)?;
                 }
                 TIME_STAMP => {
-                    // 59 bits; the upper ones are those of the page's own time.
+                    // 59 bits; the upper bits are those of the page's time stamp.
                     let low = u64::from(word(rest)?) << 27 | delta;
                     self.time_ns = self.time_ns & (31 << 59) | low;
                     self.content = rest.get(4..)?;

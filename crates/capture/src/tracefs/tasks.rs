@@ -1,17 +1,17 @@
-//! Which process a thread belongs to. The kernel's events name threads.
+//! Maps threads to processes. The kernel's events name threads.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// A thread or process that began.
+/// The start of a thread or process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Begun {
     pub time_ns: u64,
-    /// The thread that began it.
+    /// The thread that started it.
     pub parent: u32,
     pub thread: u32,
-    /// It is another thread of its parent's process.
+    /// True for a further thread of the parent's process.
     pub same_process: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Everything that runs now.
+    /// Returns the map of all threads that run now.
     pub(super) fn running() -> Tasks {
         let mut process_of = HashMap::new();
         for process in numbers_in("/proc") {
@@ -32,7 +32,8 @@ impl Tasks {
         Tasks { process_of }
     }
 
-    /// Takes what began, in the order of time: a thread's number may be used again.
+    /// Records the start of a thread. Starts must come in order of time, because thread IDs are
+    /// reused.
     pub(super) fn begin(&mut self, begun: &Begun) {
         let process = match begun.same_process {
             true => self.process(begun.parent),
@@ -41,7 +42,8 @@ impl Tasks {
         self.process_of.insert(begun.thread, process);
     }
 
-    /// A thread's process; itself where it ran too briefly to be found.
+    /// Returns the process of a thread, or the thread ID itself if the thread ended before it could
+    /// be looked up.
     pub(super) fn process(&mut self, thread: u32) -> u32 {
         let found = || process_of(thread).unwrap_or(thread);
         *self.process_of.entry(thread).or_insert_with(found)
@@ -53,7 +55,7 @@ fn numbers_in(directory: impl AsRef<Path>) -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// What /proc tells of a thread that still runs.
+/// Returns the process of a running thread by /proc, or `None` if the thread has ended.
 fn process_of(thread: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
@@ -66,18 +68,18 @@ mod tests {
     #[test]
     fn threads_are_found_by_their_process_and_by_their_beginning() {
         let own = std::process::id();
-        // SAFETY: asks for a number.
+        // SAFETY: takes nothing and returns a number.
         let thread = unsafe { libc::gettid() } as u32;
         assert_eq!(Tasks::running().process_of.get(&thread), Some(&own));
         let mut tasks = Tasks::default();
         assert_eq!(tasks.process(thread), own);
-        // None of these runs: numbers of threads are below 2^22.
+        // None of these runs: thread IDs are below 2^22.
         let begun =
             |thread, parent, same_process| Begun { time_ns: 0, parent, thread, same_process };
         tasks.begin(&begun(1 << 23, thread, true));
         tasks.begin(&begun((1 << 23) + 1, 1 << 23, true));
         assert_eq!(tasks.process((1 << 23) + 1), own);
-        // The number is used again, for a process.
+        // The ID is reused for a process.
         tasks.begin(&begun(1 << 23, thread, false));
         assert_eq!(tasks.process(1 << 23), 1 << 23);
         assert_eq!(tasks.process((1 << 23) + 7), (1 << 23) + 7);

@@ -1,5 +1,5 @@
-//! Whose an I/O is: that of the process whose thread did it, and a flush that of
-//! the process that asked for it.
+//! Charging of I/Os: to the process whose thread did the I/O, and for a flush to the process that
+//! requested it.
 
 use super::files::{Mounted, open};
 use super::{Device, direct, options, rest, skip};
@@ -8,8 +8,8 @@ use steadfast_capture::{Capture, Options, SourceName};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp};
 
-/// Threads of a process that was asked for: begun before the capture and while it
-/// runs, one of them by a thread that ends at once.
+/// Threads of a captured process: started before the capture and during it, one of them by a thread
+/// that ends at once.
 #[test]
 fn every_thread_of_a_process_is_captured_through_tracefs() {
     let test = "threads through tracefs";
@@ -55,8 +55,8 @@ fn a_flush_is_charged_to_the_process_that_syncs_with_tracefs() {
 
 const SYNCS: u64 = 211;
 
-/// Syncs of a file whose blocks are there already ask for a flush themselves;
-/// where a file grows, the journal asks, before and after its write.
+/// A sync of a file whose blocks are allocated requests a flush itself; for a growing file the
+/// journal requests flushes, before and after its write.
 fn flushes(test: &str, source: SourceName) {
     let Some(mounted) = Mounted::new(test) else { return };
     let file = open(&mounted.path("file"));
@@ -91,7 +91,7 @@ fn flushes(test: &str, source: SourceName) {
 }
 
 #[test]
-fn writeback_is_told_by_every_source() {
+fn writeback_is_reported_by_every_source() {
     for source in [SourceName::Ebpf, SourceName::Tracefs] {
         let test = "writeback";
         let Some(mounted) = Mounted::new(test) else { return };
@@ -102,7 +102,7 @@ fn writeback_is_told_by_every_source() {
         };
         let file = open(&mounted.path("file"));
         file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
-        // What is dirty of the file system is written by the kernel's workers.
+        // The kernel's workers write back the dirty data of the file system.
         // SAFETY: takes nothing and returns nothing.
         unsafe { libc::sync() };
         let mut events = Vec::new();
@@ -112,7 +112,10 @@ fn writeback_is_told_by_every_source() {
         let (by_worker, others): (Vec<&IoEvent>, Vec<&IoEvent>) =
             writes.partition(|event| event.command.to_string().starts_with("kworker/"));
         assert!(by_worker.iter().map(|event| u64::from(event.bytes)).sum::<u64>() >= 1 << 20);
-        let told = |event: &&IoEvent| event.flags & flags::WRITEBACK != 0;
-        assert!(by_worker.iter().all(told) && !others.iter().any(told), "{source:?}");
+        let is_writeback = |event: &&IoEvent| event.flags & flags::WRITEBACK != 0;
+        assert!(
+            by_worker.iter().all(is_writeback) && !others.iter().any(is_writeback),
+            "{source:?}"
+        );
     }
 }

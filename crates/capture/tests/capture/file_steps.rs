@@ -1,5 +1,5 @@
-//! Capture steps of the file-system layer: what the kernel adds up is what a
-//! trace's reader makes of the single calls, stream by stream.
+//! Capture steps of the file-system layer: the sums of the kernel equal those that a reader of the
+//! trace makes of single calls, stream by stream.
 
 use super::files::{Mounted, open};
 use super::{Block, options, rest, skip};
@@ -15,10 +15,10 @@ use steadfast_domain::{IoEvent, IoOp, Layer};
 use steadfast_trace::Batch;
 use steadfast_trace::sequence::{Sequencer, WINDOW};
 
-/// Operation, sequential or not, size.
+/// Operation, sequential or not, size in bytes.
 type Stream = (IoOp, bool, u32);
 
-/// What is compared of a stream.
+/// The compared figures of a stream.
 #[derive(Debug, Default, PartialEq)]
 struct Sums {
     ios: u64,
@@ -29,13 +29,13 @@ struct Sums {
     offsets: u64,
 }
 
-/// What the kernel added up, and what single calls add up to.
+/// Sums by the kernel, and sums of single calls.
 struct Both {
     added: BTreeMap<Stream, Sums>,
     single: BTreeMap<Stream, Sums>,
 }
 
-/// What this process did to the file system while `act` ran, captured twice.
+/// Captures, in both ways, the calls of this process on the file system while `act` runs.
 fn both(test: &str, way: FilesWay, act: impl FnOnce(&Mounted)) -> Option<Both> {
     let mounted = Mounted::new(test)?;
     let (layers, files) = (vec![Layer::FileSystem], Some(way));
@@ -77,7 +77,7 @@ fn added(parts: &[StreamInStep]) -> BTreeMap<Stream, Sums> {
     streams
 }
 
-/// The same from single calls, judged as a trace's reader does it.
+/// Returns the same sums from single calls, judged as by a reader of the trace.
 fn single(mut events: Vec<IoEvent>) -> BTreeMap<Stream, Sums> {
     events.sort_by_key(|event| event.issued_ns);
     let mut sequencer = Sequencer::new(WINDOW);
@@ -111,11 +111,11 @@ fn one_after_another(test: &str, way: FilesWay) {
     assert_eq!(added, single);
     let ios = |op, sequential, bytes| added.get(&(op, sequential, bytes)).map_or(0, |s| s.ios);
     let (read, write) = (IoOp::Read, IoOp::Write);
-    // Two files in turn: all but the first of each continue their own.
+    // Two files in turn: all calls but the first continue their own file.
     assert_eq!((ios(write, false, 4099), ios(write, true, 4099)), (1, 498));
     assert_eq!((ios(write, false, 8192), ios(write, true, 8192)), (1, 498));
     assert_eq!((ios(read, false, 1009), ios(read, true, 1009)), (997, 0));
-    // 499 x 4099 bytes in 64 KiB each, what is left, and the end.
+    // 499 x 4099 bytes in 64 KiB each, the remainder, and the end of the file.
     assert_eq!((ios(read, false, 1 << 16), ios(read, true, 1 << 16)), (1, 30));
     assert_eq!((ios(read, true, 499 * 4099 % 65_536), ios(read, false, 0)), (1, 2));
     assert_eq!((ios(write, false, 100), ios(write, true, 100)), (1, 210));
@@ -138,7 +138,7 @@ fn calls(mounted: &Mounted) {
     }
     one.seek(SeekFrom::Start(0)).unwrap();
     while one.read(&mut [0; 1 << 16]).unwrap() > 0 {}
-    // Nothing is moved, so nothing is continued.
+    // No data is moved, so nothing is continued.
     assert_eq!(other.read_at(&mut [0; 64], 1 << 30).unwrap(), 0);
     let append = || OpenOptions::new().append(true).create(true).open(mounted.path("log")).unwrap();
     let (mut log, mut again) = (append(), append());
@@ -152,7 +152,7 @@ fn calls(mounted: &Mounted) {
         assert_eq!(parts.write_vectored(&slices).unwrap(), 42);
     }
     for _ in 0..3 {
-        // Beyond what a file of ext4 can be.
+        // Beyond the largest file of ext4.
         assert!(parts.write_at(&[0; 8], 1 << 50).is_err());
     }
     for _ in 0..7 {
@@ -170,7 +170,7 @@ fn steps_of_io_uring_at_the_entry_points_are_those_of_single_calls() {
     many_at_once("steps of io_uring on ext4, entry points", FilesWay::EntryPoints);
 }
 
-/// Sequential reads of which sixteen are under way at once end out of turn.
+/// Sequential reads, sixteen outstanding at a time, complete out of order.
 fn many_at_once(test: &str, way: FilesWay) {
     let Some(Both { added, single }) = both(test, way, requests) else { return };
     if added.is_empty() {
@@ -190,7 +190,7 @@ fn many_at_once(test: &str, way: FilesWay) {
     }
 }
 
-/// Direct reads in order, of a file by its descriptor and of a registered one.
+/// Sequential direct reads of a file, by its descriptor and as a registered file.
 fn requests(mounted: &Mounted) {
     let path = mounted.path("file");
     std::fs::write(&path, vec![7; 1009 * 8192]).unwrap();
@@ -213,8 +213,8 @@ fn in_order(ring: &mut IoUring, file: &File, blocks: &[Block], registered: bool)
                 false => opcode::Read::new(types::Fd(file.as_raw_fd()), place, bytes),
             };
             let entry = read.offset(begun * u64::from(bytes)).build();
-            // SAFETY: the blocks outlive the requests, which are waited for; what
-            // is read into them is never looked at.
+            // SAFETY: the blocks outlive the requests, which are waited for; the data read is never
+            // looked at.
             unsafe { ring.submission().push(&entry).unwrap() };
             begun += 1;
         }

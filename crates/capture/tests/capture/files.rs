@@ -1,5 +1,5 @@
-//! The file-system layer: a program of known calls on ext4 on a loop device,
-//! seen at ext4's entry points and at the calls.
+//! The file-system layer: a program with known calls on ext4 on a loop device, captured at ext4's
+//! entry points and at system calls.
 
 use super::{Device, options, rest, skip};
 use io_uring::{IoUring, opcode, types};
@@ -13,7 +13,7 @@ use steadfast_capture::{Capture, Counters, FilesWay, Options};
 use steadfast_domain::io_event::flags;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
-/// A file system on a device of the test's own.
+/// A file system on a device of its own.
 pub(super) struct Mounted {
     directory: tempfile::TempDir,
     pub(super) device: Device,
@@ -53,7 +53,7 @@ pub(super) fn open(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap()
 }
 
-/// What this process did to the file system while `act` ran.
+/// Captures the calls of this process on the file system while `act` runs.
 fn captured(
     test: &str,
     layers: &[Layer],
@@ -79,7 +79,7 @@ fn captured(
     Some((events, counters))
 }
 
-/// Operation, offset and bytes of the events on one file.
+/// Returns operation, offset and bytes of the events on one file.
 fn on(events: &[IoEvent], inode: u64) -> Vec<(IoOp, u64, u32)> {
     let mut of_file: Vec<_> = events.iter().filter(|event| event.inode == inode).collect();
     of_file.sort_by_key(|event| event.issued_ns);
@@ -146,12 +146,12 @@ fn every_call(test: &str, way: FilesWay) {
 }
 
 #[test]
-fn appended_failed_and_direct_calls_are_told_apart() {
+fn appended_failed_and_direct_calls_are_distinguished() {
     kinds_of_call("append, failure and O_DIRECT on ext4, calls", FilesWay::Calls);
 }
 
 #[test]
-fn appended_failed_and_direct_calls_are_told_apart_at_the_entry_points() {
+fn appended_failed_and_direct_calls_are_distinguished_at_the_entry_points() {
     kinds_of_call("append, failure and O_DIRECT on ext4, entry points", FilesWay::EntryPoints);
 }
 
@@ -168,7 +168,7 @@ fn kinds_of_call(test: &str, way: FilesWay) {
         }
         let long = open(&mounted.path("long"));
         too_long = long.metadata().unwrap().ino();
-        // Beyond what a file of ext4 can be.
+        // Beyond the largest file of ext4.
         assert!(long.write_at(&[0; 8], 1 << 50).is_err());
         let mut direct = OpenOptions::new();
         direct.write(true).create(true).custom_flags(libc::O_DIRECT);
@@ -218,7 +218,7 @@ fn uring(test: &str, way: FilesWay) {
             ring.submit_and_wait(1).unwrap();
             assert!(ring.completion().next().unwrap().result() >= 0);
         }
-        // SAFETY: a new mapping of an open file, taken away again.
+        // SAFETY: a new mapping of an open file, unmapped again below.
         unsafe {
             let (read, shared) = (libc::PROT_READ, libc::MAP_SHARED);
             let place = libc::mmap(std::ptr::null_mut(), 4096, read, shared, file.as_raw_fd(), 0);

@@ -1,5 +1,5 @@
-//! Captures on devices of the test's own: every I/O that was done is in the
-//! capture, once, as it was done.
+//! Captures on devices of the tests' own: every I/O done is in the capture exactly once, with the
+//! values it was submitted with.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may")]
 
@@ -21,23 +21,23 @@ use steadfast_capture::{
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
-/// A prime.
+/// A prime number.
 const COUNT: u64 = 10_007;
 
-/// A block device of the test's own, taken away when it is dropped.
+/// A block device made for the test, removed on drop.
 struct Device {
     path: PathBuf,
-    /// What it is laid over, where it is.
+    /// The device below, if there is one.
     backing: PathBuf,
     bio_based: bool,
     remove: Box<dyn Fn()>,
 }
 
-/// Room for the I/Os of `apply`.
+/// Size of a device in bytes, enough for the I/Os of `apply`.
 const SIZE: u64 = 64 << 20;
 
 impl Device {
-    /// A loop device over a file in memory.
+    /// Makes a loop device over a file in memory.
     fn looped() -> Option<Device> {
         let file = tempfile::Builder::new().tempfile_in("/dev/shm").ok()?;
         file.as_file().set_len(SIZE).ok()?;
@@ -56,7 +56,7 @@ impl Device {
         out.status.success().then_some(Device { path, backing, bio_based: false, remove })
     }
 
-    /// A compressed disk in memory: it has no request queue.
+    /// Makes a zram device (compressed memory), which has no request queue.
     fn zram() -> Option<Device> {
         let number = std::fs::read_to_string("/sys/class/zram-control/hot_add").ok()?;
         let number = number.trim().to_owned();
@@ -96,7 +96,7 @@ fn options(device: &Device) -> Options {
         process: None,
         commands: true,
         step_ns: None,
-        // Holds all that a test does, even where nobody reads for a while.
+        // Large enough for all I/Os of a test, even if it is not read for a while.
         ring_bytes: 1 << 25,
         source: None,
         files: None,
@@ -110,11 +110,11 @@ fn direct(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(path).unwrap()
 }
 
-/// 4 KiB of memory at an address that O_DIRECT takes.
+/// 4 KiB of memory at an address aligned for O_DIRECT.
 #[repr(align(4096))]
 struct Block([u8; 4096]);
 
-/// Does I/Os of 4 KiB: writes at every third, reads elsewhere, never adjacent.
+/// Does I/Os of 4 KiB: every third a write, the others reads, no two adjacent.
 fn apply(file: &File) {
     let mut block = Box::new(Block([7; 4096]));
     for number in 0..COUNT {
@@ -126,14 +126,14 @@ fn apply(file: &File) {
     }
 }
 
-/// Takes events until no more come.
+/// Takes events until no more arrive.
 fn rest(capture: &mut Capture, into: &mut Vec<IoEvent>) -> Counters {
     let until = Instant::now() + Duration::from_millis(300);
     while Instant::now() < until {
         capture.take(into).unwrap();
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Also where the machine stood still from then on.
+    // Also if the machine stalled from then on.
     capture.take(into).unwrap();
     capture.counters().unwrap()
 }
@@ -142,7 +142,7 @@ fn skip(test: &str, why: &str) {
     eprintln!("SKIPPED: {test}: {why}");
 }
 
-/// Every I/O that `apply` does is in the capture, once, as it was done.
+/// Checks that every I/O of `apply` is in the capture exactly once, with its values.
 fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
     let Some(device) = device else { return skip(test, "the device cannot be made") };
     let mut capture = match Capture::begin(&Options { source: Some(source), ..options(&device) }) {
@@ -156,10 +156,10 @@ fn captures_exactly(test: &str, device: Option<Device>, source: SourceName) {
     capture.end(&mut events).unwrap();
     let counters = capture.counters().unwrap();
     drop(file);
-    // udev looks at a device that was closed after writing; we look at ours.
+    // udev reads a device that was closed after writing; only our own I/Os count.
     let own = std::process::id();
     let mut ours: Vec<_> = events.iter().filter(|event| event.pid == own).collect();
-    // Those whose completion was not seen come late.
+    // I/Os whose completion was not seen come late.
     ours.sort_by_key(|event| event.issued_ns);
     assert_eq!(ours.len() as u64, COUNT, "of {} by {}", events.len(), capture.describe());
     for (number, event) in (0..COUNT).zip(&ours) {
@@ -193,15 +193,15 @@ fn captures_every_bio_of_a_zram_device_with_tracefs() {
     captures_exactly("tracefs on zram", Device::zram(), SourceName::Tracefs);
 }
 
-/// A capture that begins and ends under load waits for what it saw begin, and
-/// names what was under way before it.
+/// A capture that begins and ends under load waits for the I/Os whose start it saw, and reports
+/// those outstanding before it.
 fn begins_and_ends_under_load(test: &str, source: SourceName) {
     let Some(device) = Device::looped() else { return skip(test, "the device cannot be made") };
     let file = direct(&device.path);
     let stop = AtomicBool::new(false);
     let seen = std::thread::scope(|scope| {
         scope.spawn(|| {
-            // With pauses: how much a source can take is another matter.
+            // With pauses: the throughput of a source is not tested here.
             let mut block = Box::new(Block([7; 4096]));
             while !stop.load(Ordering::Relaxed) {
                 file.read_exact_at(&mut block.0, 8192).unwrap();
@@ -225,8 +225,7 @@ fn begins_and_ends_under_load(test: &str, source: SourceName) {
     assert!(last <= lasted, "{last} after {lasted}");
 }
 
-/// A capture from its beginning to its end: what it saw, what it counted, and
-/// how long it lasted.
+/// Runs a capture from beginning to end; returns its events, its counters and its duration.
 fn whole(options: &Options) -> Result<(Vec<IoEvent>, Counters, u64), CaptureError> {
     let mut capture = Capture::begin(options)?;
     let mut events = Vec::new();
@@ -282,7 +281,7 @@ fn nothing_is_left_in_tracefs() {
     };
     let begun: Vec<u32> = there().into_iter().filter(|one| !before.contains(one)).collect();
     drop(capture);
-    // Other tests begin and end theirs at the same time.
+    // Other tests begin and end their captures at the same time.
     let end = Instant::now() + Duration::from_secs(120);
     while there().iter().any(|one| begun.contains(one)) {
         assert!(Instant::now() < end, "{:?} of {begun:?}", there());
@@ -330,8 +329,8 @@ fn what_there_is_no_room_for_is_counted() {
     assert!(events.len() as u64 + counters.lost >= COUNT, "{} and {counters:?}", events.len());
 }
 
-/// A small buffer goes round some hundred times, more often than a record's
-/// head can count.
+/// A small ring wraps some hundred times, more often than the lap number in a record's head can
+/// count.
 #[test]
 fn a_buffer_that_is_emptied_in_time_loses_nothing() {
     let test = "a buffer that goes round";

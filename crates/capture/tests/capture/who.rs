@@ -1,5 +1,5 @@
-//! Who did what, and to which file: threads beside their processes, cgroups, paths of
-//! files, requests that the kernel merged and split.
+//! Attribution of I/Os: threads and their processes, cgroups, paths of files, merged and split
+//! requests.
 
 use super::files::{Mounted, open};
 use super::{Device, direct, options, rest, skip};
@@ -12,12 +12,12 @@ use std::process::Command;
 use steadfast_capture::{Capture, Options, SourceName};
 use steadfast_domain::{IoEvent, IoOp, Layer};
 
-/// Captures while `act` runs; `None` with the reason printed where that cannot be.
+/// Captures while `act` runs; prints the reason and returns `None` if that is not possible.
 fn captured(test: &str, options: &Options, act: impl FnOnce()) -> Option<(Capture, Vec<IoEvent>)> {
     captured_with(test, options, |_| act())
 }
 
-/// As `captured`; `act` is shown the capture that has begun.
+/// Like `captured`; `act` is given the running capture.
 fn captured_with(
     test: &str,
     options: &Options,
@@ -41,7 +41,7 @@ fn own_name() -> String {
     fs::read_to_string("/proc/self/comm").unwrap().trim_end().to_owned()
 }
 
-/// Number and name of each thread, and how many writes each did.
+/// Number and name of each thread, and its number of writes.
 fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
     let writer = |number: usize| {
         let path = path.to_owned();
@@ -53,7 +53,7 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
             for at in 0..writes as u64 {
                 file.write_all_at(&block.0, (at * 8 + number as u64) * 4096).unwrap();
             }
-            // SAFETY: asks for a number.
+            // SAFETY: takes nothing and returns a number.
             (unsafe { libc::gettid() }) as u32
         };
         let thread = std::thread::Builder::new().name(name.clone()).spawn(write).unwrap();
@@ -63,7 +63,7 @@ fn writes_of_threads(path: &Path) -> Vec<(u32, String, usize)> {
     threads.into_iter().map(|(one, name, writes)| (one.join().unwrap(), name, writes)).collect()
 }
 
-fn threads_stand_beside_their_process(test: &str, source: SourceName) {
+fn threads_are_recorded_with_their_process(test: &str, source: SourceName) {
     let Some(device) = Device::looped() else { return skip(test, "no loop device") };
     let asked = Options { source: Some(source), ..options(&device) };
     let mut threads = Vec::new();
@@ -82,20 +82,20 @@ fn threads_stand_beside_their_process(test: &str, source: SourceName) {
 }
 
 #[test]
-fn threads_stand_beside_their_process_with_ebpf() {
-    threads_stand_beside_their_process("threads, ebpf", SourceName::Ebpf);
+fn threads_are_recorded_with_their_process_by_ebpf() {
+    threads_are_recorded_with_their_process("threads, ebpf", SourceName::Ebpf);
 }
 
 #[test]
-fn threads_stand_beside_their_process_with_tracefs() {
-    threads_stand_beside_their_process("threads, tracefs", SourceName::Tracefs);
+fn threads_are_recorded_with_their_process_by_tracefs() {
+    threads_are_recorded_with_their_process("threads, tracefs", SourceName::Tracefs);
 }
 
-/// A cgroup of the test's own.
+/// A cgroup made for the test.
 struct Cgroup(PathBuf);
 
 impl Cgroup {
-    /// In the hierarchy whose cgroups the capture tells.
+    /// Creates a cgroup in the captured hierarchy.
     fn of(capture: &Capture) -> Option<Cgroup> {
         let words = |remark: &String| {
             let (place, _) = remark.strip_prefix("The cgroups are those of ")?.split_once(" (")?;
@@ -178,7 +178,7 @@ fn files_have_their_paths_where_these_were_asked_for() {
                 file.write_all_at(&[1; 8192], 0).unwrap();
                 file.sync_all().unwrap();
             }
-            // Closed and gone before anybody looks.
+            // Closed and deleted before the capture looks for its path.
             drop(open(&mounted.path("gone")));
             fs::write(mounted.path("gone"), [0; 511]).unwrap();
             fs::remove_file(mounted.path("gone")).unwrap();
@@ -198,7 +198,7 @@ fn files_have_their_paths_where_these_were_asked_for() {
     }
 }
 
-/// Columns of `/sys/block/NAME/stat`: merged reads and merged writes.
+/// Returns the sum of merged reads and merged writes in `/sys/block/NAME/stat`.
 fn merged_by_kernel(device: &Device) -> u64 {
     let name = device.path.file_name().unwrap().to_str().unwrap();
     let text = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
@@ -211,9 +211,9 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     let test = "merges and splits";
     let Some(device) = Device::looped() else { return skip(test, "no loop device") };
     let name = device.path.file_name().unwrap().to_str().unwrap();
-    // A megabyte crosses it.
+    // A megabyte spans it.
     let set = |setting, value| fs::write(format!("/sys/block/{name}/queue/{setting}"), value);
-    // Whoever had this loop device before may have left merges off.
+    // An earlier user of this loop device may have left merges off.
     if set("max_sectors_kb", "256").and(set("nomerges", "0")).is_err() {
         return skip(test, "the queue's settings cannot be set");
     }
@@ -234,12 +234,12 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
             assert!(ring.completion().all(|entry| entry.result() == 4096));
         }
         let layout = std::alloc::Layout::from_size_align(1 << 20, 4096).unwrap();
-        // SAFETY: of that size and alignment, zeroed, given back below.
+        // SAFETY: of that size and alignment, zeroed, freed below.
         let memory = unsafe { std::alloc::alloc_zeroed(layout) };
         // SAFETY: as above.
         let megabyte = unsafe { std::slice::from_raw_parts(memory, 1 << 20) };
         file.write_all_at(megabyte, 32 << 20).unwrap();
-        // SAFETY: from above, used no more.
+        // SAFETY: allocated above and not used any more.
         unsafe { std::alloc::dealloc(memory, layout) };
     };
     let Some((mut capture, events)) = captured(test, &asked, act) else { return };
@@ -250,7 +250,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
     assert_eq!(counted.merged, merged_by_kernel(&device) - before);
     assert!(counted.merged >= 101, "{counted:?}");
     assert_eq!(counted.split, 3, "a megabyte in pieces of 256 KiB");
-    // Nothing of it is counted unasked.
+    // Merges are not counted unless requested.
     let act = || file.write_all_at(&Box::new(super::Block([9; 4096])).0, 0).unwrap();
     let Some((mut capture, events)) = captured(test, &options(&device), act) else { return };
     let counters = capture.counters().unwrap();
@@ -259,7 +259,7 @@ fn merged_and_split_requests_are_counted_as_the_kernel_counts_them() {
 }
 
 #[test]
-fn what_a_source_or_a_layer_cannot_tell_is_refused() {
+fn options_that_a_source_or_layer_lacks_are_refused() {
     let Some(device) = Device::looped() else { return skip("refusals", "no loop device") };
     let refused = |asked: Options| Capture::begin(&asked).err().unwrap().to_string();
     let paths = Options { paths: true, ..options(&device) };
@@ -268,8 +268,8 @@ fn what_a_source_or_a_layer_cannot_tell_is_refused() {
     let tracefs = Options { source: Some(SourceName::Tracefs), ..cgroups.clone() };
     assert!(refused(tracefs).contains("tracefs does not report cgroups"));
     let steps = Options { step_ns: Some(100_000_000), ..cgroups };
-    assert!(refused(steps).contains("keeps no paths, cgroups or merges"));
+    assert!(refused(steps).contains("cannot record paths, cgroups or merges"));
     let layers = vec![Layer::FileSystem];
     let merges = Options { layers, merges: true, ..options(&device) };
-    assert!(refused(merges).contains("at the block layer alone"));
+    assert!(refused(merges).contains("merges need the block layer"));
 }

@@ -1,5 +1,5 @@
-//! A saved result as findings: the same tables as a run of the tests here has, so that old
-//! and new numbers stand side by side in a comparison.
+//! Findings of a saved result: the same tables as a run of the tests with Steadfast, so that old
+//! and new numbers can be compared.
 
 use super::saved::{Direction, Saved, Test};
 use steadfast_domain::caveats as ids;
@@ -9,7 +9,7 @@ use steadfast_domain::findings::{
 use steadfast_domain::sequence::SequenceSource;
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
-/// What a saved result says.
+/// Returns the findings of a saved result.
 pub fn findings(saved: &Saved, source: &SequenceSource, software: &str) -> Findings {
     let tables = tables(saved);
     let page = Page::new("CrystalDiskMark", tables.clone());

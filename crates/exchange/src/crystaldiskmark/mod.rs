@@ -1,8 +1,8 @@
-//! The text result that CrystalDiskMark saves, of its versions 2 to 8, read and written.
+//! Reads and writes the text results of CrystalDiskMark, versions 2 to 8.
 //!
-//! Every line of a test has a name, a colon and a rate in MB/s (10^6 bytes), since version
-//! 3 also IOPS, since 7 a mean response time. Until version 6 the name says whether it
-//! reads or writes; from 7 on a heading in brackets does.
+//! Every line of a test has a name, a colon and a rate in MB/s (10^6 bytes), since version 3 also
+//! IOPS, since version 7 a mean response time. Up to version 6 the name states the direction; from
+//! version 7 on a heading in brackets does.
 
 mod figures;
 mod reading;

@@ -1,4 +1,4 @@
-//! A saved result, read line by line.
+//! Parses a saved result line by line.
 
 use super::saved::{Direction, Saved, Test};
 use crate::encoding::decode;
@@ -6,13 +6,13 @@ use crate::misread::Misread;
 use steadfast_domain::Bytes;
 use steadfast_domain::text::excerpt;
 
-/// What a program's line begins with.
+/// Start of the heading line.
 const PROGRAM: &str = "CrystalDiskMark";
 
-/// Reads a saved result. Lines that are none of its known ones are kept as such.
+/// Reads a saved result. Unknown lines are kept in [`Saved::not_understood`].
 ///
 /// # Errors
-/// Where it is no such file, or has no test.
+/// The file was not saved by CrystalDiskMark, or has no test.
 pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
     let text = decode(bytes);
     let mut saved = Saved::default();
@@ -33,14 +33,14 @@ pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
     }
     match (saved.heading.is_empty(), saved.tests.is_empty()) {
         (true, _) => {
-            Err(Misread::whole("it is empty; give a text file that CrystalDiskMark saved"))
+            Err(Misread::whole("the file is empty; give a text file saved by CrystalDiskMark"))
         }
-        (_, true) => Err(Misread::whole("no line of a test with a rate in MB/s")),
+        (_, true) => Err(Misread::whole("no line has a test with a rate in MB/s")),
         _ => Ok(saved),
     }
 }
 
-/// Rulers, notes on units, the program's address.
+/// Returns true for rulers, notes on units and the program's address.
 fn is_ornament(line: &str) -> bool {
     line.is_empty()
         || line.starts_with('*')
@@ -50,7 +50,7 @@ fn is_ornament(line: &str) -> bool {
 
 fn heading(saved: &mut Saved, number: u64, line: &str) -> Result<(), Misread> {
     let Some(rest) = line.strip_prefix(PROGRAM) else {
-        return Err(Misread::at(number, "it does not begin with CrystalDiskMark's name"));
+        return Err(Misread::at(number, "the file does not begin with 'CrystalDiskMark'"));
     };
     let word = rest.split_whitespace().next();
     let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
@@ -59,7 +59,8 @@ fn heading(saved: &mut Saved, number: u64, line: &str) -> Result<(), Misread> {
     Ok(())
 }
 
-/// `[Read]`, `[Write]`, `[Mix] Read 70%/Write 30%`, with the share of reads.
+/// Parses a heading: `[Read]`, `[Write]`, or `[Mix] Read 70%/Write 30%`, of which the second value
+/// is the percentage of reads.
 fn head(line: &str) -> Option<(Option<Direction>, Option<u8>)> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
     let direction = match name.trim().to_ascii_lowercase().as_str() {
@@ -73,9 +74,9 @@ fn head(line: &str) -> Option<(Option<Direction>, Option<u8>)> {
     Some((Some(direction), share.filter(|_| direction == Direction::Mix)))
 }
 
-/// Takes a line of a test or of a fact; `false` where it is neither.
+/// Adds a line of a test or of a fact; returns false if it is neither.
 fn take(saved: &mut Saved, line: &str, section: Option<Direction>) -> bool {
-    // A name has colons in no version; a date and a drive's letter have.
+    // Names have no colon in any version; dates and drive letters in values do.
     let Some((name, value)) = line.split_once(':') else { return false };
     let (name, value) = (name.trim(), value.trim());
     if !value.contains("MB/s") {
@@ -116,7 +117,7 @@ fn test(name: &str, value: &str, section: Option<Direction>) -> Option<Test> {
     })
 }
 
-/// `1MiB`, `4KiB`, `512KB`: what old versions call KB is 1,024 bytes, too.
+/// Parses `1MiB`, `4KiB` or `512KB`; KB means 1,024 bytes, as in old versions.
 fn size(word: &str) -> Option<Bytes> {
     let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
     let number: u64 = digits.parse().ok()?;
@@ -128,7 +129,7 @@ fn size(word: &str) -> Option<Bytes> {
     number.checked_mul(unit).filter(|bytes| *bytes > 0).map(Bytes)
 }
 
-/// The number after `Q=`, blanks between them allowed.
+/// Parses the number after `Q=`; blanks between them are allowed.
 fn parameter(name: &str, keys: &[&str]) -> Option<u32> {
     let inside = &name[name.find('(')?..];
     keys.iter().find_map(|key| {
@@ -142,7 +143,7 @@ fn between(text: &str, open: char, close: char) -> Option<&str> {
     text.split_once(open)?.1.split_once(close).map(|(inside, _)| inside)
 }
 
-/// The first word as a number; a comma is a decimal point where there is no point.
+/// Parses the first word as a number. A comma is the decimal point if there is no point.
 fn number(text: &str) -> Option<f64> {
     let word = text.split_whitespace().next()?;
     let word = match word.contains('.') {

@@ -1,37 +1,37 @@
-//! What a saved result holds.
+//! The content of a saved result.
 
 use steadfast_domain::Bytes;
 
-/// A saved result.
+/// A result saved by CrystalDiskMark.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Saved {
-    /// Its first line: the program, its version and edition.
+    /// First line: program, version and edition.
     pub heading: String,
-    /// The program's version, where the first line has one.
+    /// Version of the program; `None` if the first line has none.
     pub version: Option<String>,
-    /// Percent of the mixed tests' I/Os that read, where it has such tests.
+    /// Reads among the I/Os of mixed tests, in percent; `None` if there are no mixed tests.
     pub mix: Option<u8>,
-    /// The tests, in the order of the file.
+    /// Tests, in the order of the file.
     pub tests: Vec<Test>,
-    /// The lines below them: `Profile`, `Test`, `Date`, `OS` and others.
+    /// Names and values of the lines below the tests: `Profile`, `Test`, `Date`, `OS` and others.
     pub facts: Vec<(String, String)>,
-    /// Lines of which nothing was understood, with their numbers.
+    /// Unknown lines with their numbers.
     pub not_understood: Vec<(u64, String)>,
 }
 
-/// Which way a test moves data.
+/// Direction of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// It reads.
+    /// Reads only.
     Read,
-    /// It writes.
+    /// Writes only.
     Write,
-    /// Both.
+    /// Reads and writes.
     Mix,
 }
 
 impl Direction {
-    /// As a table's head has it.
+    /// Returns the name used in table headings.
     pub const fn name(self) -> &'static str {
         match self {
             Direction::Read => "Read",
@@ -41,29 +41,30 @@ impl Direction {
     }
 }
 
-/// One test and what it gave.
+/// A test and its results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Test {
-    /// Which way.
+    /// Direction of the I/Os.
     pub direction: Direction,
-    /// At random.
+    /// True for random I/Os, false for sequential ones.
     pub random: bool,
-    /// Transfer size; old versions do not say that of sequential tests.
+    /// Transfer size; `None` if not stated, as for sequential tests of old versions.
     pub size: Option<Bytes>,
-    /// Queues (outstanding I/Os of a thread), where it says them.
+    /// Queue depth per thread; `None` if not stated.
     pub queues: Option<u32>,
-    /// Threads, where it says them.
+    /// Number of threads; `None` if not stated.
     pub threads: Option<u32>,
-    /// MB (10^6 bytes) per second.
+    /// Throughput in MB/s (10^6 bytes per second).
     pub mb: f64,
-    /// I/Os per second.
+    /// IOPS; `None` if not stated.
     pub iops: Option<f64>,
-    /// Mean response time in microseconds.
+    /// Mean response time in microseconds; `None` if not stated.
     pub micros: Option<f64>,
 }
 
 impl Test {
-    /// A test by its name on a button: `SEQ1M Q8T1`.
+    /// Returns a test from its label on a button, such as `SEQ1M Q8T1`; `None` if the label is
+    /// invalid.
     pub fn named(name: &str, direction: Direction, mb: f64) -> Option<Test> {
         let (kind, demand) = name.split_once(' ')?;
         let (random, size) = match kind.split_at_checked(3)? {
@@ -84,7 +85,7 @@ impl Test {
         })
     }
 
-    /// The name on the button, with what is known.
+    /// Returns the label on the button, without the parts that are not known.
     pub fn name(&self) -> String {
         let order = if self.random { "RND" } else { "SEQ" };
         let size = self.size.map(|size| size.binary().replace("iB", "").replace(' ', ""));

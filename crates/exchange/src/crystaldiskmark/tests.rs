@@ -1,4 +1,4 @@
-//! Results of several versions, in fixtures of our own.
+//! Results of several versions, from fixtures written for these tests.
 
 use super::*;
 use crate::mutations::{MUTATIONS, mutated};

@@ -1,13 +1,13 @@
-//! A result as version 8 saves it, line by line.
+//! Writes a result in the format of version 8.
 
 use super::saved::{Direction, Saved, Test};
 use std::fmt::Write;
 
-/// The ruler under and above the heading.
+/// Ruler above and below the heading.
 const RULER: &str =
     "------------------------------------------------------------------------------";
 
-/// The text of a result, with the line ends of the program.
+/// Returns the text of a result, with CRLF line endings as the program writes them.
 pub fn write(saved: &Saved) -> String {
     let mut text = format!(
         "{RULER}\n{}\n{RULER}\n\

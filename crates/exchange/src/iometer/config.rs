@@ -1,16 +1,16 @@
-//! What an Iometer configuration holds.
+//! The content of an Iometer configuration.
 //!
-//! A section or a value that a file does not have is `None`: nothing is filled in here.
+//! A section or value that is not in the file is `None`; no defaults are filled in here.
 
 use super::version::Version;
 use std::fmt;
 
-/// The access specification that does nothing; every Iometer has it.
+/// Name of the access specification that does no I/O; every Iometer has it.
 pub const IDLE: &str = "Idle";
 
-/// Where something was read: the line, from 1; 0 where it was made here.
+/// Line number in the source file, from 1; 0 for content that was not read from a file.
 ///
-/// It says nothing about the content, so two of them are always equal.
+/// Not part of the content: any two values are equal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Line(pub u64);
 
@@ -22,23 +22,23 @@ impl PartialEq for Line {
 
 impl Eq for Line {}
 
-/// A whole configuration.
+/// An Iometer configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The version that wrote it.
+    /// Version that wrote the file.
     pub version: Version,
-    /// TEST SETUP.
+    /// Section TEST SETUP.
     pub setup: Option<Setup>,
-    /// RESULTS DISPLAY.
+    /// Section RESULTS DISPLAY.
     pub display: Option<Display>,
-    /// ACCESS SPECIFICATIONS.
+    /// Section ACCESS SPECIFICATIONS.
     pub specs: Option<Vec<AccessSpec>>,
-    /// MANAGER LIST.
+    /// Section MANAGER LIST.
     pub managers: Option<Vec<Manager>>,
 }
 
 impl Config {
-    /// The access specification of this name.
+    /// Returns the access specification of this name.
     pub fn spec(&self, name: &str) -> Option<&AccessSpec> {
         self.specs.iter().flatten().find(|spec| spec.name == name)
     }
@@ -50,23 +50,23 @@ macro_rules! tokens {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $type { $(#[doc = $means] $value),+ }
         impl $type {
-            /// Every one, by the number that old files have for it.
+            /// All values, indexed by their numbers in old files.
             pub const ALL: &'static [$type] = &[$($type::$value),+];
-            /// The word in a file.
+            /// Returns the word used in files.
             pub const fn token(self) -> &'static str {
                 match self { $($type::$value => $token),+ }
             }
-            /// The number in a file of results, and in old configurations.
+            /// Returns the number used in files of results and in old configurations.
             pub fn number(self) -> usize {
                 Self::ALL.iter().position(|other| *other == self).unwrap_or_default()
             }
-            /// By its word in any case, or by its number.
+            /// Parses a word, ignoring case, or a number.
             pub fn parse(text: &str) -> Option<Self> {
                 let by_number = || Self::ALL.get(text.parse::<usize>().ok()?).copied();
                 let mut all = Self::ALL.iter().copied();
                 all.find(|value| value.token().eq_ignore_ascii_case(text)).or_else(by_number)
             }
-            /// Every word, for messages.
+            /// Returns all words, for messages.
             pub(super) fn choices() -> String {
                 Self::ALL.iter().map(|value| value.token()).collect::<Vec<_>>().join(", ")
             }
@@ -79,8 +79,8 @@ macro_rules! tokens {
     };
 }
 
-tokens!(TestType, "What is varied from test to test.",
-    Normal = "NORMAL": "Everything at once, once for each access specification.",
+tokens!(TestType, "The quantity varied from test to test.",
+    Normal = "NORMAL": "Nothing: all workers at once, one test per access specification.",
     Targets = "CYCLE_TARGETS": "More targets of every worker from test to test.",
     Workers = "CYCLE_WORKERS": "More workers of every manager from test to test.",
     TargetsParallel = "INCREMENT_TARGETS_PARALLEL":
@@ -92,53 +92,53 @@ tokens!(TestType, "What is varied from test to test.",
     DepthAndTargets = "CYCLE_OUTSTANDING_IOS_AND_TARGETS":
         "More outstanding I/Os for the same targets, then more targets.");
 
-tokens!(Recorded, "Which rows a file of results has.",
+tokens!(Recorded, "Rows that a file of results has.",
     All = "ALL": "Every row.",
     NoTargets = "NO_TARGETS": "No rows of targets.",
     NoWorkers = "NO_WORKERS": "No rows of workers and targets.",
     NoManagers = "NO_MANAGERS": "Only the row of all managers.",
     Nothing = "NONE": "No file of results.");
 
-tokens!(Assignment, "Which new workers get an access specification unasked.",
+tokens!(Assignment, "New workers that get an access specification by default.",
     Nobody = "NONE": "No worker.",
     All = "ALL": "Every worker.",
     Disk = "DISK": "Disk workers.",
     Net = "NET": "Network workers.");
 
-tokens!(StepKind, "How a count grows from test to test.",
+tokens!(StepKind, "Growth of a count from test to test.",
     Linear = "LINEAR": "By adding the step.",
-    Exponential = "EXPONENTIAL": "By multiplying with the step.");
+    Exponential = "EXPONENTIAL": "By multiplying by the step.");
 
-tokens!(UpdateType, "Which time the results display covers.",
+tokens!(UpdateType, "Time covered by the results display.",
     WholeTest = "WHOLE_TEST": "The whole test.",
     LastUpdate = "LAST_UPDATE": "The time since the last update.");
 
-/// TEST SETUP.
+/// Section TEST SETUP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// What the test is called.
+    /// Test description.
     pub description: Option<String>,
-    /// The measured time of each test.
+    /// Measured time of each test.
     pub run_time: Option<RunTime>,
-    /// Seconds before each test's measured time.
+    /// Ramp-up time before each test in seconds, not measured.
     pub ramp_s: Option<u64>,
-    /// Disk workers that a new manager gets.
+    /// Disk workers of a new manager.
     pub disk_workers: Option<Spawn>,
-    /// Network workers that a new manager gets.
+    /// Network workers of a new manager.
     pub network_workers: Option<Spawn>,
-    /// Which rows are recorded.
+    /// Rows to record.
     pub record: Option<Recorded>,
-    /// How the number of workers grows.
+    /// Growth of the number of workers.
     pub worker_cycling: Option<Cycling>,
-    /// How the number of targets grows.
+    /// Growth of the number of targets.
     pub disk_cycling: Option<Cycling>,
-    /// How the number of outstanding I/Os grows.
+    /// Growth of the number of outstanding I/Os.
     pub depth_cycling: Option<DepthCycling>,
-    /// What is varied.
+    /// The quantity varied from test to test.
     pub test_type: Option<TestType>,
 }
 
-/// Hours, minutes and seconds, as written.
+/// A time as written in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunTime {
     /// Hours.
@@ -150,110 +150,110 @@ pub struct RunTime {
 }
 
 impl RunTime {
-    /// In seconds.
+    /// Returns the time in seconds.
     pub fn as_secs(self) -> u64 {
         u64::from(self.hours) * 3600 + u64::from(self.minutes) * 60 + u64::from(self.seconds)
     }
 }
 
-/// How many workers a new manager gets.
+/// Number of workers of a new manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spawn {
-    /// One for each processor.
+    /// One worker per processor.
     Processors,
-    /// So many.
+    /// This number of workers.
     Count(u32),
 }
 
-/// A count that grows from test to test.
+/// Growth of a count from test to test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cycling {
-    /// In the first test.
+    /// Count in the first test.
     pub start: u32,
-    /// What is added, or multiplied with.
+    /// Amount added, or factor.
     pub step: u32,
-    /// How it grows.
+    /// Addition or multiplication.
     pub kind: StepKind,
 }
 
-/// Outstanding I/Os that grow from test to test.
+/// Growth of the number of outstanding I/Os from test to test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DepthCycling {
-    /// How they grow, from where.
+    /// Start and growth.
     pub cycling: Cycling,
-    /// The most.
+    /// Largest number.
     pub end: u32,
 }
 
-/// RESULTS DISPLAY. It changes no measurement.
+/// Section RESULTS DISPLAY. Has no effect on measurements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Display {
-    /// 1.1.0: whether results since the last update are recorded too.
+    /// 1.1.0: true if results since the last update are recorded too.
     pub record_last: Option<bool>,
-    /// Seconds between updates, 0 for none before the end; and what they show.
+    /// Seconds between updates (0 for none before the end), and the time they cover.
     pub update: Option<(u32, UpdateType)>,
-    /// The bar charts' lines, in their order.
+    /// Lines about bar charts, in their order.
     pub bars: Vec<Bar>,
 }
 
-/// One line about a bar chart.
+/// A line about a bar chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bar {
-    /// Which chart, from 1 to 6.
+    /// Number of the chart, 1 to 6.
     pub chart: u8,
-    /// What it says of it.
+    /// The setting in this line.
     pub subject: BarSubject,
 }
 
-/// What a bar chart shows.
+/// A setting of a bar chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BarSubject {
-    /// This result.
+    /// The result that is shown.
     Statistic(String),
-    /// Of this manager: number and name.
+    /// Number and name of the manager whose result is shown.
     Manager(u32, String),
-    /// Of this worker: number and name.
+    /// Number and name of the worker whose result is shown.
     Worker(u32, String),
 }
 
 /// A named access specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessSpec {
-    /// Its name.
+    /// Name of the specification.
     pub name: String,
-    /// Which workers get it unasked.
+    /// New workers that get it by default.
     pub assignment: Assignment,
-    /// What it is composed of; the shares add up to 100.
+    /// Rows; their shares add up to 100 percent.
     pub lines: Vec<AccessLine>,
-    /// Where it was read.
+    /// Position in the file.
     pub line: Line,
 }
 
-/// One row of an access specification.
+/// A row of an access specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AccessLine {
     /// Transfer size in bytes.
     pub size: u64,
     /// Share of the I/Os, in percent.
     pub of_size: u8,
-    /// Share of reads among them, in percent.
+    /// Reads among them, in percent.
     pub reads: u8,
-    /// Share of I/Os at a random place among them, in percent.
+    /// Random I/Os among them, in percent.
     pub random: u8,
-    /// Milliseconds before each burst.
+    /// Delay before each burst, in milliseconds.
     pub delay_ms: u64,
-    /// I/Os in a burst.
+    /// Number of I/Os in a burst.
     pub burst: u64,
-    /// Offsets are multiples of this; 0 for the sector.
+    /// Alignment of offsets in bytes; 0 for the sector size.
     pub align: u64,
-    /// Bytes of the reply of a network transaction; 0 for none.
+    /// Size of the reply of a network transaction in bytes; 0 for none.
     pub reply: u64,
-    /// Where it was read.
+    /// Position in the file.
     pub line: Line,
 }
 
 impl AccessLine {
-    /// A whole specification in one row, unpaced and aligned to its size.
+    /// Returns a row that is a whole specification, unpaced and aligned to its transfer size.
     pub fn plain(size: u64, reads: u8, random: u8) -> Self {
         AccessLine {
             size,
@@ -269,32 +269,32 @@ impl AccessLine {
     }
 }
 
-/// A manager: a machine that runs workers.
+/// A manager: a host that runs workers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manager {
-    /// Its number among managers of its name.
+    /// Number among managers of the same name.
     pub id: u32,
-    /// Its name.
+    /// Name of the manager.
     pub name: String,
-    /// Its address on the network.
+    /// Network address.
     pub address: Option<String>,
-    /// Its workers, in order.
+    /// Workers, in order.
     pub workers: Vec<Worker>,
-    /// Where it was read.
+    /// Position in the file.
     pub line: Line,
 }
 
-/// What a worker's targets are.
+/// Kind of a worker or target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerKind {
     /// Disks.
     Disk,
-    /// A network, by this protocol.
+    /// Network, with its protocol.
     Network(String),
 }
 
 impl WorkerKind {
-    /// Whether it moves data of disks.
+    /// Returns true for disks.
     pub fn is_disk(&self) -> bool {
         *self == WorkerKind::Disk
     }
@@ -303,82 +303,82 @@ impl WorkerKind {
 /// A worker: a thread that does I/O.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
-    /// Its name.
+    /// Name of the worker.
     pub name: String,
-    /// What its targets are.
+    /// Kind of its targets.
     pub kind: WorkerKind,
-    /// The settings of each of its targets.
+    /// Settings of each of its targets.
     pub defaults: Option<Defaults>,
-    /// Its access specifications, in order; absent where the file does not say.
+    /// Access specifications, in order; `None` if the file has no list.
     pub specs: Option<Vec<Assigned>>,
-    /// Its targets; absent where the file does not say.
+    /// Targets; `None` if the file has no list.
     pub targets: Option<Vec<Target>>,
-    /// Where it was read.
+    /// Position in the file.
     pub line: Line,
 }
 
-/// An access specification by name, as a worker has it.
+/// An access specification assigned to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assigned {
-    /// The name.
+    /// Name of the specification.
     pub name: String,
-    /// Where it was read.
+    /// Position in the file.
     pub line: Line,
 }
 
-/// The settings of each target of a worker.
+/// Settings of each target of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Defaults {
-    /// Outstanding I/Os, and what stands beside them.
+    /// Outstanding I/Os and connection settings.
     pub outstanding: Option<Outstanding>,
-    /// Which part of a disk is used.
+    /// Part of the disk that is used.
     pub disk: Option<DiskArea>,
-    /// Of network workers: the interface.
+    /// Network workers: the local interface.
     pub local_interface: Option<String>,
-    /// Of network workers by VI: outstanding I/Os.
+    /// Network workers with VI: outstanding I/Os.
     pub vi_outstanding: Option<u32>,
 }
 
-/// Outstanding I/Os of each target.
+/// Outstanding I/Os and connection settings of each target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outstanding {
-    /// Outstanding I/Os.
+    /// Number of outstanding I/Os.
     pub ios: u32,
-    /// Whether targets are opened and closed again while they are tested.
+    /// True if targets are closed and reopened during a test.
     pub connection_rate: bool,
-    /// After so many transactions, where they are.
+    /// Transactions between two openings of a target.
     pub transactions: u32,
-    /// 1.1.0: whether random numbers begin at this value.
+    /// 1.1.0: the fixed seed of the random numbers.
     pub fixed_seed: Option<FixedSeed>,
 }
 
-/// Where random numbers begin.
+/// Fixed seed of the random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FixedSeed {
-    /// Whether the value is used.
+    /// True if the seed is used.
     pub used: bool,
-    /// The value.
+    /// The seed.
     pub value: u64,
 }
 
-/// Which part of a disk is used, in sectors.
+/// Part of a disk that is used, in sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskArea {
-    /// Sectors; 0 for all.
+    /// Number of sectors; 0 for all.
     pub sectors: u64,
-    /// The first sector.
+    /// First sector.
     pub start: u64,
-    /// 1.1.0: 0 repeating bytes, 1 pseudo-random, 2 full random.
+    /// 1.1.0: data pattern; 0 repeating bytes, 1 pseudo-random, 2 full random.
     pub pattern: Option<u8>,
 }
 
 /// A target of a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Its name.
+    /// Name of the target.
     pub name: String,
-    /// What it is.
+    /// Kind of target.
     pub kind: WorkerKind,
-    /// Of network targets: the number and the name of the manager.
+    /// Network targets: number and name of the manager.
     pub manager: Option<(u32, String)>,
 }

@@ -1,8 +1,8 @@
-//! Which tests Iometer runs for a configuration, in its order.
+//! Expands a configuration into the tests that Iometer runs for it, in Iometer's order.
 //!
-//! For the first access specification of every worker all tests of the test type are
-//! run, then for the second one, and so on. A worker without targets, or whose list of
-//! access specifications is over, is idle.
+//! All tests of the test type are run with the first access specification of every worker, then
+//! with the second, and so on. A worker is idle if it has no targets or its list of access
+//! specifications has ended.
 
 use super::config::{
     Assignment, Config, Cycling, DepthCycling, IDLE, Spawn, StepKind, Target, TestType, Worker,
@@ -12,64 +12,64 @@ use crate::misread::Misread;
 use std::collections::BTreeSet;
 use steadfast_domain::text::excerpt;
 
-/// The most tests of one configuration.
+/// Maximum number of tests of a configuration.
 const TESTS_MAX: usize = 10_000;
 
-/// One test: who is active in it.
+/// One test and its active workers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Test {
-    /// The place of the access specification in the workers' lists, from 0.
+    /// Index of the access specification in the workers' lists.
     pub access: usize,
-    /// The active workers, in order.
+    /// Active workers, in order.
     pub active: Vec<Active>,
 }
 
-/// A worker as it takes part in a test.
+/// A worker's part in a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Active {
-    /// Its place among the disk workers of the file, from 0.
+    /// Index among the disk workers of the file.
     pub seat: usize,
-    /// Its manager's place in the list, from 0.
+    /// Index of its manager in the list.
     pub manager: usize,
-    /// The manager's name.
+    /// Name of the manager.
     pub manager_name: String,
-    /// Its own name.
+    /// Name of the worker.
     pub worker: String,
-    /// Where it was read.
+    /// Line of the worker in the file.
     pub line: u64,
-    /// The name of its access specification.
+    /// Name of its access specification.
     pub spec: String,
-    /// The targets that it uses.
+    /// Targets in use.
     pub targets: Vec<String>,
-    /// Outstanding I/Os of each of them.
+    /// Outstanding I/Os per target.
     pub depth: u32,
-    /// The sectors that it uses (0 for all), and the first of them.
+    /// Number of sectors in use (0 for all), and the first sector.
     pub area: (u64, u64),
-    /// 1.1.0: the data pattern.
+    /// 1.1.0: number of the data pattern.
     pub pattern: Option<u8>,
-    /// Whether targets are to be opened and closed while they are tested.
+    /// True if targets are to be closed and reopened during the test.
     pub connection_rate: bool,
 }
 
-/// A disk worker with everything that the file leaves to defaults.
+/// A disk worker, with defaults filled in.
 struct Seat {
     specs: Vec<String>,
     targets: Vec<String>,
     taking_part: Active,
 }
 
-/// Which part of a configuration is run, and on what.
+/// Processors of the host, and the disk to which the tests are limited.
 #[derive(Debug, Clone, Copy)]
 struct Circumstances<'a> {
     processors: u32,
     disk: Option<&'a str>,
 }
 
-/// The tests of a configuration, on a host with so many processors; with `disk`, only
-/// those I/Os that go to the disk of this name in the file.
+/// Returns the tests of a configuration on a host with `processors` processors. With `disk`, only
+/// I/Os to the disk of this name in the file are included.
 ///
 /// # Errors
-/// Where there is nothing to run, or an access specification is not there.
+/// There is nothing to run, an access specification is not defined, or there are too many tests.
 pub fn tests_of(
     config: &Config,
     processors: u32,
@@ -105,7 +105,8 @@ pub fn tests_of(
 }
 
 impl Test {
-    /// What of it goes to one disk of the file; nothing where no active worker uses it.
+    /// Returns the part of the test that goes to one disk of the file, or `None` if no active
+    /// worker uses that disk.
     pub fn of_disk(&self, disk: &str) -> Option<Test> {
         let own = self.active.iter().filter_map(|active| {
             let targets = active.targets.iter().filter(|name| is_same_disk(name, disk));
@@ -117,12 +118,12 @@ impl Test {
     }
 }
 
-/// Whether two names of a file mean one disk: `C:` and `c:Data` do.
+/// Returns true if two names in a file mean the same disk, as `C:` and `c:Data` do.
 pub fn is_same_disk(a: &str, b: &str) -> bool {
     drive(a) == drive(b)
 }
 
-/// How many targets of which seat, and how deep.
+/// Index of the worker, number of its targets, and depth (`None` for the worker's own).
 type Choice = Vec<(usize, usize, Option<u32>)>;
 
 fn at_access(choice: Choice, can: &[&Seat], access: usize) -> Vec<Active> {
@@ -171,10 +172,10 @@ fn cycled(config: &Config, can: &[&Seat]) -> Result<Vec<Choice>, Misread> {
     })
 }
 
-/// The numbers that a cycling goes through, the largest that can be counted last.
+/// Returns the values of a cycling, ending before the first overflow.
 fn counts(cycling: Cycling) -> Vec<u32> {
     let grow = |count: &u32| match cycling.kind {
-        // Multiplying with 1 would never end; Iometer adds it, too.
+        // Multiplying by 1 would never end; Iometer, too, adds it instead.
         StepKind::Exponential if cycling.step > 1 => count.checked_mul(cycling.step),
         _ => count.checked_add(cycling.step),
     };
@@ -192,13 +193,13 @@ fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, Misread> {
     if depths.is_empty() {
         let (start, end) = (cycling.cycling.start, cycling.end);
         return Err(Misread::whole(format!(
-            "the queue depth cycling begins at {start} and ends at {end}: it has no test"
+            "the queue depth cycling starts at {start} and ends at {end}: it has no test"
         )));
     }
     Ok(depths)
 }
 
-/// One choice for each count, as long as each uses more targets than the one before.
+/// Returns one choice per count, as long as each uses more targets than the one before.
 fn while_growing(counts: Vec<u32>, choose: impl Fn(u32) -> Choice) -> Vec<Choice> {
     let mut chosen = Vec::new();
     let mut before = 0;
@@ -220,7 +221,7 @@ fn first_of_each_manager(can: &[&Seat], count: u32) -> Vec<usize> {
     (0..can.len()).filter(|place| rank(*place) < count as usize).collect()
 }
 
-/// So many targets, taken worker by worker: of each manager, or of all together.
+/// Returns a choice of `count` targets, filled worker by worker: per manager, or over all managers.
 fn handed_out(can: &[&Seat], count: u32, of_each_manager: bool) -> Choice {
     let mut left = count as usize;
     let mut manager = None;
@@ -308,13 +309,14 @@ fn seat((place, manager): (usize, &str), worker: &Worker, specs: Vec<String>) ->
     Seat { specs, targets, taking_part }
 }
 
-/// What two names of one drive have in common: `C:` of `C:Data`, in lower case.
+/// Returns the part by which two names of a drive are compared: `c:` for `C:Data`, or the whole
+/// name in lower case.
 fn drive(name: &str) -> String {
     let letter = name.get(..2).filter(|start| start.ends_with(':'));
     letter.unwrap_or(name).to_lowercase()
 }
 
-/// The access specifications of a worker: its own, or those for new disk workers.
+/// Returns the access specifications of a worker: its own, or those assigned to new disk workers.
 fn specs_of(
     config: &Config,
     worker: &Worker,
@@ -336,7 +338,7 @@ fn specs_of(
     let unasked = for_new_workers(config);
     if !unasked.is_empty() {
         let text = format!(
-            "worker '{}' has no access specification; it gets those that are for every disk worker",
+            "worker '{}' has no access specification; it gets those assigned to every disk worker",
             worker.name
         );
         remarks.push(Remark { line: Some(worker.line.0), text });
@@ -350,7 +352,7 @@ fn for_new_workers(config: &Config) -> Vec<String> {
     specs.filter(|spec| for_disks(spec.assignment)).map(|spec| spec.name.clone()).collect()
 }
 
-/// The workers of a manager that the file does not name.
+/// Returns the workers of a manager for a file without managers.
 fn spawned(
     config: &Config,
     on: Circumstances<'_>,
@@ -368,7 +370,7 @@ fn spawned(
         which = "every access specification of the file";
     }
     if count as usize > TESTS_MAX {
-        return Err(Misread::whole(format!("{count} workers; {TESTS_MAX} are the most")));
+        return Err(Misread::whole(format!("{count} workers; at most {TESTS_MAX} are supported")));
     }
     let text = format!(
         "the file has no manager: {count} disk workers with one outstanding I/O each run {which}"
@@ -385,7 +387,8 @@ fn spawned(
     Ok((1..=count).map(|n| seat((0, "localhost"), &worker(n), specs.clone())).collect())
 }
 
-/// Leaves each worker the targets that are to be used.
+/// Limits the targets of each worker to `disk` if it is given, and fills in a target if the file
+/// has none.
 fn with_targets(
     seats: &mut [Seat],
     spawned: bool,

@@ -1,8 +1,8 @@
-//! Loads of ours as a configuration of Iometer's.
+//! Exports loads as a configuration of Iometer.
 //!
-//! Loads that differ in what a worker's own settings say (threads, queue depth, range,
-//! data) get workers of their own; those of the other loads have the access
-//! specification `Idle` in that place, so that one load runs at a time, in our order.
+//! Loads that differ in settings of workers (threads, queue depth, range, data) get workers of
+//! their own. While one load runs, the workers of the others have the access specification `Idle`,
+//! so that one load runs at a time, in the given order.
 
 use super::config::{
     AccessLine, AccessSpec, Assigned, Assignment, Config, Defaults, DiskArea, IDLE, Line, Manager,
@@ -13,32 +13,32 @@ use std::collections::BTreeMap;
 use steadfast_domain::stimulus::{DataPattern, Order, Pace};
 use steadfast_domain::{IoStream, Nanos, Op, Stimulus};
 
-/// The longest name of an access specification.
+/// Longest name of an access specification, in characters.
 const NAME_MAX: usize = 79;
 
-/// What the configuration is called, and on what it runs.
+/// Heading and target of a configuration.
 #[derive(Debug, Clone)]
 pub struct Heading<'a> {
-    /// The version that is to read it.
+    /// Version that is to read the file.
     pub version: Version,
-    /// What the test is called.
+    /// Test description.
     pub description: &'a str,
-    /// The disk of every worker.
+    /// Disk of every worker.
     pub disk: &'a str,
-    /// The disk's sector.
+    /// Sector size of the disk in bytes.
     pub sector: u64,
 }
 
-/// A configuration, and what it could not express.
+/// A configuration, and remarks on what it cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
-    /// The configuration; nothing where no load can be expressed.
+    /// The configuration; `None` if no load can be expressed.
     pub config: Option<Config>,
-    /// One sentence for each load that is left out or differs.
+    /// One sentence per load that is left out or differs.
     pub remarks: Vec<String>,
 }
 
-/// The settings of a worker.
+/// Settings of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Crew {
     threads: u32,
@@ -48,7 +48,7 @@ struct Crew {
     pattern: Option<u8>,
 }
 
-/// A load as Iometer has it.
+/// A load in terms of Iometer.
 struct Expressed {
     crew: Crew,
     spec: AccessSpec,
@@ -56,7 +56,7 @@ struct Expressed {
     ramp: u64,
 }
 
-/// The configuration of these loads, each with its label, in order.
+/// Exports these loads, each with its label, in order.
 pub fn export<'s>(
     heading: &Heading<'_>,
     loads: impl IntoIterator<Item = (&'s str, &'s Stimulus)>,
@@ -160,7 +160,7 @@ fn worker(name: String, crew: Crew, specs: &[String], heading: &Heading<'_>) -> 
     }
 }
 
-/// A name that stands on one line of its own.
+/// Returns a name that fits on a line of its own.
 fn clean(text: &str) -> String {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     text.replace(',', ";").trim().trim_start_matches('\'').to_owned()
@@ -205,7 +205,7 @@ fn whole_seconds(time: Nanos, what: &str) -> Result<u64, String> {
     }
 }
 
-/// Why Iometer has no such load.
+/// Returns an error with the reason if Iometer has no such load.
 fn inexpressible(stimulus: &Stimulus) -> Result<(), String> {
     let odd = |stream: &&IoStream| stream.fua || !matches!(stream.op, Op::Read | Op::Write);
     if let Some(stream) = stimulus.streams.iter().find(odd) {
@@ -219,7 +219,7 @@ fn inexpressible(stimulus: &Stimulus) -> Result<(), String> {
     }
     match stimulus.until.time {
         Some(_) if stimulus.until.bytes.is_none() && stimulus.until.ios.is_none() => Ok(()),
-        _ => Err("it ends by an amount, and a test of Iometer only by time".into()),
+        _ => Err("it ends after an amount of I/O; a test of Iometer ends only after a time".into()),
     }
 }
 
@@ -233,18 +233,19 @@ fn paced(stimulus: &Stimulus) -> Result<(u64, u64), String> {
             let queues = u64::from(stimulus.demand.threads).max(1);
             if !ios.is_multiple_of(queues) || delay.0 % 1_000_000 != 0 {
                 return Err(
-                    "its bursts are not whole for each worker, or its delay is not in ms".into()
+                    "its bursts are no multiple of the workers, or its delay is not in whole ms"
+                        .into(),
                 );
             }
             Ok((delay.0 / 1_000_000, ios / queues))
         }
         Pace::Fixed { .. } | Pace::Poisson { .. } => {
-            Err("it is paced by a rate, which Iometer does not know".into())
+            Err("it is paced by a rate; Iometer has no rates".into())
         }
     }
 }
 
-/// The number of a data pattern, where the version has numbers.
+/// Returns the number of a data pattern; `None` if the version has a fixed pattern.
 fn pattern(
     heading: &Heading<'_>,
     pattern: &DataPattern,
@@ -267,8 +268,8 @@ fn pattern(
     }
 }
 
-/// One row for each transfer size, alignment and direction; reads and writes together where
-/// they are random to the same share. The shares of the sizes add up to 100.
+/// Returns one row per transfer size, alignment and direction. Reads and writes with the same share
+/// of random I/Os are combined. The shares of the rows add up to 100.
 fn rows(stimulus: &Stimulus, sector: u64) -> Result<Vec<AccessLine>, String> {
     let mut groups: Vec<((u64, u64), [u64; 4])> = Vec::new();
     for stream in stimulus.streams.iter().filter(|stream| stream.weight > 0) {
@@ -308,7 +309,8 @@ fn percent(part: u64, whole: u64) -> u8 {
     u8::try_from(percent).unwrap_or(100)
 }
 
-/// Whole percent that add up to 100: what is left over goes to the largest remainders.
+/// Rounds shares to whole percent that add up to 100; the remainder goes to the rows with the
+/// largest fractions.
 fn shared_out(rows: Vec<(AccessLine, u64)>) -> Result<Vec<AccessLine>, String> {
     let all: u64 = rows.iter().map(|(_, weight)| weight).sum();
     if rows.len() > 100 || all == 0 {
@@ -326,7 +328,7 @@ fn shared_out(rows: Vec<(AccessLine, u64)>) -> Result<Vec<AccessLine>, String> {
     Ok(rows.into_iter().zip(shares).map(line).filter(|line| line.of_size > 0).collect())
 }
 
-/// Whether the rows say something else than the streams did.
+/// Returns true if the rows differ from the streams because of rounding.
 fn rounded(stimulus: &Stimulus, rows: &[AccessLine]) -> bool {
     let all: u64 = stimulus.streams.iter().map(|stream| u64::from(stream.weight)).sum();
     stimulus.streams.iter().any(|stream| {

@@ -1,10 +1,10 @@
-//! The keys of a configuration, as they are compared: without the apostrophe and
-//! blanks after commas, in lower case.
+//! Keys of a configuration in normalized form: without the apostrophe and blanks after commas, in
+//! lower case.
 
-/// Version lines, which close a file as they open it.
+/// Key of version lines, which open and close a file.
 pub(super) const VERSION: &str = "version";
 
-/// Keys that have a value on the next line.
+/// Keys with a value on the next line.
 pub(super) const VALUED: [&str; 27] = [
     TEST_DESCRIPTION,
     RUN_TIME,
@@ -37,7 +37,7 @@ pub(super) const VALUED: [&str; 27] = [
 
 pub(super) const TEST_DESCRIPTION: &str = "test description";
 pub(super) const RUN_TIME: &str = "run time";
-/// Compared by its beginning: builds differ in what follows.
+/// Prefix: builds differ in the rest of the key.
 pub(super) const RAMP_UP: &str = "ramp up time";
 pub(super) const WORKERS_OLD: &str = "default workers to spawn";
 pub(super) const DISK_WORKERS: &str = "default disk workers to spawn";
@@ -49,7 +49,7 @@ pub(super) const DEPTH_CYCLING: &str = "queue depth cycling";
 pub(super) const TEST_TYPE: &str = "test type";
 pub(super) const UPDATE: &str = "update frequency,update type";
 pub(super) const UPDATE_1_1: &str = "record last update results,update frequency,update type";
-/// Compared by its beginning: the number of the chart follows.
+/// Prefix: the number of the chart follows.
 pub(super) const BAR_CHART: &str = "bar chart ";
 pub(super) const SPEC_NAME: &str = "access specification name,default assignment";
 pub(super) const MANAGER: &str = "manager id,manager name";
@@ -71,5 +71,5 @@ pub(super) const TARGET: &str = "target";
 pub(super) const TARGET_TYPE: &str = "target type";
 pub(super) const TARGET_MANAGER: &str = "target manager id,manager name";
 
-/// What closes a section or a part of one.
+/// Prefix of keys that close a section or a part of one.
 pub(super) const END: &str = "end ";

@@ -1,8 +1,9 @@
-//! Iometer's files: configurations (.icf) and results (.csv), both ways.
+//! Reads and writes Iometer's files: configurations (.icf) and results (.csv).
 //!
-//! Versions from 1998 to 1.1.0. [`read`] understands every section; what it does not
-//! understand it names with its line. [`tests_of`] says which tests Iometer would run for a
-//! configuration, in its order, and [`plan`] makes loads of them; [`results`] holds the rows that it would write about them.
+//! Covers the versions from 1998 to 1.1.0. [`read`] parses every section and reports what it cannot
+//! parse with its line. [`tests_of`] returns the tests that Iometer would run for a configuration,
+//! in its order, and [`plan`] converts them into loads. [`results`] holds the rows that Iometer
+//! would write about them.
 
 mod config;
 mod expansion;

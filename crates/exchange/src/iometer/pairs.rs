@@ -1,7 +1,7 @@
-//! A configuration's lines as keys and their values.
+//! Splits a configuration into keys and values.
 //!
-//! A line that begins with an apostrophe is a key or a comment; the value of a key
-//! stands on the next line that does not. Blanks around a line do not count.
+//! A line that begins with an apostrophe is a key or a comment; the value of a key is on the next
+//! line that does not. Blanks around a line are ignored.
 
 use super::keys;
 use crate::misread::Misread;
@@ -10,27 +10,27 @@ use steadfast_domain::text::excerpt;
 /// A line that begins with an apostrophe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
-    /// Where it stands.
+    /// Line number, from 1.
     pub(super) line: u64,
-    /// Without the apostrophe and blanks after commas, in lower case: what is compared.
+    /// Normalized for comparison: without the apostrophe and blanks after commas, in lower case.
     pub(super) name: String,
-    /// As it stands there: what is shown.
+    /// Text for messages, as written in the file.
     pub(super) shown: String,
 }
 
 impl Key {
     fn of(line: u64, text: &str) -> Option<Self> {
         let shown = text.strip_prefix('\'')?.trim().to_owned();
-        // Lists of keys are written with and without a blank after the comma.
+        // Some files have a blank after the commas of a list of keys.
         let words: Vec<&str> = shown.split_whitespace().collect();
         let name = words.join(" ").to_lowercase().replace(", ", ",");
         Some(Key { line, name, shown })
     }
-    /// Whether it says this.
+    /// Returns true if the key is `name`.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name == name
     }
-    /// Whether it closes this part.
+    /// Returns true if the key closes the section or part `part`.
     pub(super) fn ends(&self, part: &str) -> bool {
         self.name.strip_prefix(keys::END).is_some_and(|rest| rest == part)
     }
@@ -42,7 +42,7 @@ impl Key {
             || self.name.starts_with(keys::RAMP_UP)
             || self.name.starts_with(keys::BAR_CHART)
     }
-    /// What is said of a key that has no meaning where it stands.
+    /// Returns the error for a key that is not valid in its section.
     pub(super) fn unknown(&self, section: &str) -> Misread {
         Misread::at(
             self.line,
@@ -54,36 +54,36 @@ impl Key {
     }
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Value {
-    /// The line of the value; of its key where it has none.
+    /// Line of the value; the line of the key if the value is missing.
     pub(super) line: u64,
-    /// The text, without blanks around it.
+    /// Text without surrounding blanks.
     pub(super) text: String,
 }
 
 impl Value {
-    /// What is wrong with it.
+    /// Returns an error that quotes the value.
     pub(super) fn wrong(&self, what: impl std::fmt::Display) -> Misread {
         Misread::at(self.line, format!("'{}': {what}", excerpt(&self.text)))
     }
-    /// Its parts between commas.
+    /// Splits the value at commas.
     pub(super) fn parts(&self) -> Vec<&str> {
         let text = self.text.strip_suffix(',').unwrap_or(&self.text);
         text.split(',').map(str::trim).collect()
     }
-    /// Its words between blanks or commas.
+    /// Splits the value at blanks and commas.
     pub(super) fn words(&self) -> Vec<&str> {
         let blank = |c: char| c.is_whitespace() || c == ',';
         self.text.split(blank).filter(|word| !word.is_empty()).collect()
     }
-    /// A whole number in one of its parts.
+    /// Parses one part of the value as a whole number.
     pub(super) fn number<N: TryFrom<u64>>(&self, text: &str, what: &str) -> Result<N, Misread> {
         let number = text.parse::<u64>().ok().and_then(|number| N::try_from(number).ok());
         number.ok_or_else(|| self.wrong(format!("{what} is not a whole number in its range")))
     }
-    /// A number and a name: `1,NAME`.
+    /// Parses a number and a name: `1,NAME`.
     pub(super) fn numbered(&self, what: &str) -> Result<(u32, String), Misread> {
         let (number, name) =
             self.text.split_once(',').ok_or_else(|| self.wrong(format!("{what} has no name")))?;
@@ -91,9 +91,9 @@ impl Value {
     }
 }
 
-/// The lines of a file.
+/// The lines of a file, read in order.
 pub(super) struct Pairs<'a> {
-    /// Number and text of each, without blanks around it.
+    /// Number and text of each line, without surrounding blanks.
     lines: Vec<(u64, &'a str)>,
     at: usize,
 }
@@ -103,20 +103,20 @@ impl<'a> Pairs<'a> {
         let trimmed = |line: &'a str| line.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         Pairs { lines: (1..).zip(text.lines().map(trimmed)).collect(), at: 0 }
     }
-    /// The next line that is not blank, and goes on to the one after it.
+    /// Returns the next line that is not blank, and advances past it.
     pub(super) fn next(&mut self) -> Option<(u64, &'a str)> {
         let found = self.peek();
         self.at += usize::from(found.is_some());
         found
     }
-    /// The next line that is not blank.
+    /// Returns the next line that is not blank, without consuming it.
     pub(super) fn peek(&mut self) -> Option<(u64, &'a str)> {
         while self.lines.get(self.at).is_some_and(|(_, text)| text.is_empty()) {
             self.at += 1;
         }
         self.lines.get(self.at).copied()
     }
-    /// The key on the next line that is not blank.
+    /// Reads a key from the next line that is not blank.
     pub(super) fn key(&mut self, section: &str) -> Result<Key, Misread> {
         let Some((line, text)) = self.next() else {
             return Err(Misread::whole(format!(
@@ -126,14 +126,11 @@ impl<'a> Pairs<'a> {
         Key::of(line, text).ok_or_else(|| {
             Misread::at(
                 line,
-                format!(
-                    "'{text}' stands where a key of {section} is expected",
-                    text = excerpt(text)
-                ),
+                format!("'{text}': expected a key of {section}", text = excerpt(text)),
             )
         })
     }
-    /// The value of a key: empty where the next key follows at once.
+    /// Reads the value of a key; empty if another key follows at once.
     pub(super) fn value(&mut self, key: &Key) -> Value {
         while let Some(&(line, text)) = self.lines.get(self.at) {
             let Some(comment) = Key::of(line, text) else {
@@ -147,7 +144,7 @@ impl<'a> Pairs<'a> {
         }
         Value { line: key.line, text: String::new() }
     }
-    /// Whether the next line that is not blank is a key or a comment.
+    /// Returns true if the next line that is not blank is a key or a comment.
     pub(super) fn is_at_comment(&mut self) -> bool {
         self.peek().is_some_and(|(_, text)| text.starts_with('\''))
     }

@@ -1,4 +1,4 @@
-//! Reading a configuration.
+//! Parses configurations.
 
 use super::config::Config;
 use super::pairs::{Pairs, Value};
@@ -12,20 +12,20 @@ use crate::encoding::decode;
 use crate::misread::Misread;
 use steadfast_domain::text::excerpt;
 
-/// A configuration as it was read.
+/// Result of parsing a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// What it holds.
+    /// Content of the file.
     pub config: Config,
-    /// What was understood with a difference.
+    /// Remarks on content that is understood with a difference.
     pub remarks: Vec<Remark>,
 }
 
-/// Reads a configuration (.icf).
+/// Parses a configuration (.icf).
 ///
 /// # Errors
-/// What cannot be understood, with its line: an unknown key, a value out of its
-/// range, an access specification whose shares do not add up to 100.
+/// The file has an unknown key, a value out of its range, or an access specification whose shares
+/// do not add up to 100; the error names the line.
 pub fn read(bytes: &[u8]) -> Result<Reading, Misread> {
     let text = decode(bytes);
     let mut pairs = Pairs::of(&text);
@@ -46,7 +46,7 @@ pub fn read(bytes: &[u8]) -> Result<Reading, Misread> {
     Ok(Reading { config, remarks })
 }
 
-/// What follows the word of a version line; it may have an apostrophe.
+/// Returns the text after the word `Version`, which may follow an apostrophe.
 fn version_of(text: &str) -> Option<&str> {
     let text = text.strip_prefix('\'').unwrap_or(text);
     let word = text.get(..7).filter(|word| word.eq_ignore_ascii_case("version"))?;
@@ -62,7 +62,7 @@ fn first_line(pairs: &mut Pairs<'_>) -> Result<Version, Misread> {
         Misread::at(line, format!("'{text}' is not a version of Iometer", text = excerpt(text)))
     })?;
     if !version.is_known() {
-        let what = format!("version {version} is older than the oldest that is known, 1998.01.05");
+        let what = format!("version {version} is older than the oldest supported, 1998.01.05");
         return Err(Misread::at(line, what));
     }
     Ok(version)
@@ -82,12 +82,12 @@ fn closing(
         None => Ok(()),
         Some((line, text)) => Err(Misread::at(
             line,
-            format!("'{text}' stands after the version that ends the file", text = excerpt(text)),
+            format!("'{text}' comes after the version that ends the file", text = excerpt(text)),
         )),
     }
 }
 
-/// One section, by its ruler.
+/// Parses one section, starting at its heading.
 fn section(
     (line, text): (u64, &str),
     pairs: &mut Pairs<'_>,
@@ -116,7 +116,7 @@ fn section(
         "manager list" => {
             twice(config.managers.is_some())?;
             if !config.version.has_manager_keys() {
-                let what = "managers of versions before 1999.02.17 are not understood; load the \
+                let what = "managers of versions before 1999.02.17 cannot be read; load the \
                     file with Iometer 2006.07.27 and save it again";
                 return Err(Misread::at(line, what));
             }
@@ -125,7 +125,7 @@ fn section(
         _ => {
             let value = Value { line, text: text.to_owned() };
             return Err(value.wrong(
-                "no section begins like this; there are TEST SETUP, RESULTS DISPLAY, ACCESS \
+                "not a section; the sections are TEST SETUP, RESULTS DISPLAY, ACCESS \
                  SPECIFICATIONS and MANAGER LIST",
             ));
         }

@@ -1,4 +1,4 @@
-//! RESULTS DISPLAY.
+//! Parses the section RESULTS DISPLAY.
 
 use super::config::{Bar, BarSubject, Display, UpdateType};
 use super::keys;
@@ -37,11 +37,11 @@ fn update(value: &Value, parts: &[&str]) -> Result<(u32, UpdateType), Misread> {
         return Err(value.wrong("an update frequency and an update type are expected"));
     };
     let kind = UpdateType::parse(kind)
-        .ok_or_else(|| value.wrong(format!("unknown; there are {}", UpdateType::choices())))?;
+        .ok_or_else(|| value.wrong(format!("unknown; use one of {}", UpdateType::choices())))?;
     Ok((value.number(seconds, "the update frequency")?, kind))
 }
 
-/// ENABLED or DISABLED.
+/// Parses ENABLED or DISABLED.
 pub(super) fn enabled(value: &Value, text: &str) -> Result<bool, Misread> {
     match text.to_ascii_uppercase().as_str() {
         "ENABLED" => Ok(true),

@@ -1,4 +1,5 @@
-//! MANAGER LIST: managers, their workers, what those do and to what.
+//! Parses the section MANAGER LIST: managers, their workers, and the workers' specifications and
+//! targets.
 
 use super::config::{
     Assigned, Defaults, DiskArea, FixedSeed, Line, Manager, Outstanding, Target, Worker, WorkerKind,
@@ -131,7 +132,7 @@ fn outstanding(value: &Value, has_seed: bool) -> Result<Outstanding, Misread> {
             };
             (ios, rate, transactions, Some(fixed))
         }
-        _ => return Err(value.wrong("the values are not as many as the key before them names")),
+        _ => return Err(value.wrong("the number of values differs from that named by the key")),
     };
     let outstanding = Outstanding {
         ios: value.number(ios, "the number of outstanding I/Os")?,
@@ -158,7 +159,7 @@ fn disk_area(value: &Value, has_pattern: bool) -> Result<DiskArea, Misread> {
             }
             (sectors, start, Some(pattern))
         }
-        _ => return Err(value.wrong("the values are not as many as the key before them names")),
+        _ => return Err(value.wrong("the number of values differs from that named by the key")),
     };
     Ok(DiskArea {
         sectors: value.number(sectors, "the maximum size")?,

@@ -1,4 +1,4 @@
-//! TEST SETUP.
+//! Parses the section TEST SETUP.
 
 use super::config::{Cycling, DepthCycling, Recorded, RunTime, Setup, Spawn, StepKind, TestType};
 use super::keys;
@@ -29,7 +29,7 @@ fn times(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, Misread> {
     } else if key.name.starts_with(keys::RAMP_UP) {
         setup.ramp_s = Some(value.number::<u32>(&value.text, "ramp up time")?.into());
     } else if key.is(keys::WORKERS_OLD) {
-        // Iometer wrote 0 for "as many as processors" in these versions.
+        // Iometer wrote 0 for "one per processor" in these versions.
         let spawn = spawn(value)?;
         let old = if spawn == Spawn::Count(0) { Spawn::Processors } else { spawn };
         setup.disk_workers = Some(old);
@@ -63,7 +63,7 @@ fn cycles(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, Misread> 
 }
 
 fn choose(value: &Value, choices: &str) -> Misread {
-    value.wrong(format!("unknown; there are {choices}"))
+    value.wrong(format!("unknown; use one of {choices}"))
 }
 
 fn run_time(value: &Value) -> Result<RunTime, Misread> {

@@ -1,4 +1,4 @@
-//! ACCESS SPECIFICATIONS, with names and, before 1998.05.21, without.
+//! Parses the section ACCESS SPECIFICATIONS, with names and, before 1998.05.21, without.
 
 use super::config::{AccessLine, AccessSpec, Assignment, Line};
 use super::keys;
@@ -7,9 +7,9 @@ use super::remark::Remark;
 use crate::misread::Misread;
 
 const SECTION: &str = "ACCESS SPECIFICATIONS";
-/// The most rows of a specification.
+/// Maximum number of rows in a specification.
 const ROWS_MAX: usize = 100;
-/// The largest transfer: 1 GiB.
+/// Largest transfer size in bytes: 1 GiB.
 const SIZE_MAX: u64 = 1 << 30;
 
 pub(super) fn specs(
@@ -41,14 +41,14 @@ pub(super) fn specs(
     }
 }
 
-/// The name, the line that names the columns, the rows.
+/// Parses one specification: the name, the line of column names, and the rows.
 pub(super) fn spec(pairs: &mut Pairs<'_>, name: &Value) -> Result<AccessSpec, Misread> {
     let (name_text, assignment) = name
         .text
         .rsplit_once(',')
         .ok_or_else(|| name.wrong("a name and a default assignment are expected"))?;
     let assignment = Assignment::parse(assignment.trim())
-        .ok_or_else(|| name.wrong(format!("unknown; there are {}", Assignment::choices())))?;
+        .ok_or_else(|| name.wrong(format!("unknown; use one of {}", Assignment::choices())))?;
     let columns = pairs.key(SECTION)?;
     if !columns.name.starts_with("size") {
         return Err(columns.unknown(SECTION));
@@ -73,15 +73,15 @@ fn check(spec: &AccessSpec) -> Result<(), Misread> {
     }
     let sum: u32 = spec.lines.iter().map(|line| u32::from(line.of_size)).sum();
     if sum != 100 {
-        return Err(wrong(format!("the shares of its sizes add up to {sum} %, not to 100 %")));
+        return Err(wrong(format!("the shares of its sizes add up to {sum} %, not 100 %")));
     }
     if spec.lines.len() > ROWS_MAX {
-        return Err(wrong(format!("{} rows; {ROWS_MAX} are the most", spec.lines.len())));
+        return Err(wrong(format!("{} rows; at most {ROWS_MAX} are allowed", spec.lines.len())));
     }
     Ok(())
 }
 
-/// One row. The columns at the end that older versions lack have their defaults.
+/// Parses one row. Columns at the end that older versions lack get their defaults.
 fn row(value: &Value) -> Result<AccessLine, Misread> {
     let parts = value.parts();
     let [size, of_size, reads, random, delay, burst, rest @ ..] = parts.as_slice() else {
@@ -123,8 +123,8 @@ fn percent(value: &Value, text: &str, what: &str) -> Result<u8, Misread> {
     Ok(percent)
 }
 
-/// Specifications without names: rows of blanks and six numbers, each specification
-/// complete where its shares reach 100. A comment ends them.
+/// Parses specifications without names: rows of six numbers separated by blanks. A specification is
+/// complete when its shares reach 100; a comment ends the list.
 pub(super) fn old_specs(
     pairs: &mut Pairs<'_>,
     _: &mut Vec<Remark>,
@@ -163,7 +163,7 @@ pub(super) fn old_specs(
     Ok(specs)
 }
 
-/// A name that says what it does, as Iometer gave one.
+/// Returns a name that describes the specification, in the style of Iometer.
 fn old_name(lines: &[AccessLine], others: &[AccessSpec]) -> String {
     let base = match lines {
         [line] => {

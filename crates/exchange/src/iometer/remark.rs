@@ -1,10 +1,10 @@
-//! What is said beside a configuration that was understood.
+//! Remarks on a configuration that was understood.
 
-/// Something in a file that was understood with a difference.
+/// A difference between the file and what is done with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// The line, from 1; absent where it is about the whole file.
+    /// Line number, from 1; `None` for the file as a whole.
     pub line: Option<u64>,
-    /// What the difference is.
+    /// Text of the remark.
     pub text: String,
 }

@@ -1,5 +1,5 @@
-//! Old results as findings: the tables of a run of a configuration here, so that old and
-//! new numbers stand side by side in a comparison.
+//! Findings of a saved file of results: the same tables as a run of a configuration with Steadfast,
+//! so that old and new numbers can be compared.
 
 use super::results::{Ending, Part, Row, RowKind, Run, Table as Results};
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use steadfast_domain::{Caveat, CaveatKind, Demand, Findings};
 const MIB: f64 = 1_048_576.0;
 const MB: f64 = 1e6;
 
-/// What a file of results says: the rows ALL of its tests, and those of its workers.
+/// Returns the findings of a file of results, from the rows ALL of its tests and those of its
+/// workers.
 pub fn findings(runs: &[Run], source: &SequenceSource, software: &str) -> Findings {
     let tests = tests(runs);
     let table = Exhibit::Table(display(&tests));
@@ -38,7 +39,7 @@ pub fn findings(runs: &[Run], source: &SequenceSource, software: &str) -> Findin
     }
 }
 
-/// A test: its label, and its rows.
+/// A test with its label and rows.
 struct Test<'r> {
     label: String,
     all: &'r Row,
@@ -63,13 +64,13 @@ fn tests(runs: &[Run]) -> Vec<Test<'_>> {
     tests
 }
 
-/// The row over all managers, or over what is there of them.
+/// Returns the row over all managers, or else the first row of a manager or a worker.
 fn whole(results: &Results) -> Option<&Row> {
     let of = |kind: RowKind| results.rows.iter().find(|row| row.kind == kind);
     of(RowKind::All).or_else(|| of(RowKind::Manager)).or_else(|| of(RowKind::Worker))
 }
 
-/// As a step of a configuration is called here: `4K reads, T2Q4`.
+/// Returns the label that a step of a configuration has here: `4K reads, T2Q4`.
 fn label(part: &Part, all: &Row) -> String {
     let specs: Vec<&str> = part.specs.iter().map(|spec| spec.name.as_str()).collect();
     let spec = match all.spec.is_empty() {
@@ -89,13 +90,13 @@ fn iops(row: &Row) -> Option<f64> {
     row.get("IOps")
 }
 
-/// Bytes per second: what 2006 and 2008 call MBps is MiB.
+/// Returns bytes per second. MBps of 2006 and 2008 means MiB per second.
 fn bytes_per_second(row: &Row) -> Option<f64> {
     let mib = row.get("MiBps (Binary)").or_else(|| row.get("MBps"));
     mib.map(|mib| mib * MIB).or_else(|| row.get("MBps (Decimal)").map(|mb| mb * MB))
 }
 
-/// The six results of Iometer's display.
+/// Returns the table of the six results of Iometer's display.
 fn display(tests: &[Test<'_>]) -> Table {
     let row = |test: &Test<'_>| {
         let of = |column| test.all.get(column);
@@ -121,7 +122,7 @@ fn display(tests: &[Test<'_>]) -> Table {
         .rows(tests.iter().map(row))
 }
 
-/// The values that every step has here and that Iometer keeps.
+/// Returns the table of the values that both a step here and Iometer's results have.
 fn every(tests: &[Test<'_>]) -> Table {
     let row = |test: &Test<'_>| Line::new(test.label.clone(), values(test.all));
     Table::new("sequence", "Every step", "Step").columns(COLUMNS).rows(tests.iter().map(row))
@@ -145,7 +146,8 @@ fn values(row: &Row) -> [Cell; 5] {
     ]
 }
 
-/// What each worker did, where there were several.
+/// Returns the table of the workers of tests with several workers, or `None` if there is no such
+/// test.
 fn workers(tests: &[Test<'_>]) -> Option<Table> {
     let rows = tests.iter().flat_map(|test| {
         let of_workers = || test.rows.iter().filter(|row| row.kind == RowKind::Worker);

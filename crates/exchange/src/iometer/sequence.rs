@@ -1,7 +1,7 @@
-//! The tests of a configuration as loads for one target.
+//! Converts the tests of a configuration into loads for one target.
 //!
-//! Workers of a test that do the same are the threads of one load. Where workers differ,
-//! each kind is a load of its own, and all of them begin at one moment.
+//! Workers of a test with equal settings are the threads of one load. Where workers differ, each
+//! group is a load of its own, and all loads start at the same time.
 
 use super::config::{AccessLine, AccessSpec, Config, Setup};
 use super::expansion::{Active, Test, tests_of};
@@ -14,39 +14,40 @@ use steadfast_domain::stimulus::{Cursor, DataPattern, Order, Pace};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Op, Sequence, SequenceLoad, SequenceStep};
 
-/// The names of the dimensions that every step has.
+/// Names of the dimensions of every step.
 pub const DIMENSIONS: [&str; 4] = ["Access specification", "Workers", "Targets", "Queue depth"];
 
-/// What a configuration is run with.
+/// Host, target and options for which a configuration is planned.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
-    /// Processors of the host: as many workers a manager gets that the file leaves open.
+    /// Processors of the host: the number of workers of a manager whose number of workers the file
+    /// leaves open.
     pub processors: u32,
-    /// The target's sector.
+    /// Sector size of the target in bytes.
     pub sector: u64,
-    /// The measured time of every test, in place of the file's.
+    /// Measured time of every test; `None` uses the file's.
     pub time: Option<Nanos>,
-    /// Only I/Os to a disk of the file.
+    /// The disk of the file to which I/Os are limited; `None` for all disks.
     pub disk: Option<Disk<'a>>,
-    /// Whether the target is a file that is made for this: it is filled first, as
-    /// Iometer prepares its test file.
+    /// True if the target is a file created for this run: it is filled first, as Iometer prepares
+    /// its test file.
     pub prepare: bool,
-    /// Whether the user says what is written.
+    /// True if the user chose the data pattern.
     pub own_pattern: bool,
 }
 
-/// Which I/Os of a file are meant, where it is not all of them.
+/// The disk of a file to which I/Os are limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disk<'a> {
-    /// As if the file had this disk alone.
+    /// The tests as if the file had this disk alone.
     Alone(&'a str),
-    /// Those to this disk in the tests of all disks, which other targets stand for. Steps keep
-    /// the numbers of the tests, so that those of one test begin together.
+    /// The I/Os to this disk in the tests of all disks; the other disks are mapped to other
+    /// targets. Steps keep the numbers of the tests, so that those of one test start together.
     Among(&'a str),
 }
 
 impl<'a> Disk<'a> {
-    /// Its name in the file.
+    /// Returns the name of the disk in the file.
     pub fn name(self) -> &'a str {
         match self {
             Disk::Alone(name) | Disk::Among(name) => name,
@@ -54,20 +55,19 @@ impl<'a> Disk<'a> {
     }
 }
 
-/// A configuration made ready: what is applied, and the test behind each step that
-/// measures.
+/// A planned configuration: its steps, and the test behind each measuring step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The sequence; without a file's name.
+    /// The sequence, without the name of a file.
     pub sequence: Sequence,
-    /// The test of each step that measures, in their order.
+    /// The test of each measuring step, in their order.
     pub tests: Vec<Test>,
 }
 
-/// The plan of a configuration.
+/// Plans a configuration.
 ///
 /// # Errors
-/// What cannot be applied to one target, with its line.
+/// The configuration cannot be applied to one target; the error names the line.
 pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Result<Plan, Misread> {
     let mut remarks = remarks;
     let (tests, numbers) = tests_on(config, on, &mut remarks)?;
@@ -96,10 +96,10 @@ pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Res
     Ok(Plan { sequence, tests })
 }
 
-/// The number of the step that fills a file, where numbers are those of all disks' tests.
+/// Number of the step that fills a file, where steps have the numbers of all disks' tests.
 const PREPARATION: u32 = 1;
 
-/// The tests, and the numbers of their steps where these are not their places.
+/// Returns the tests and the numbers of their steps; `None` for steps numbered by position.
 fn tests_on(
     config: &Config,
     on: Circumstances<'_>,
@@ -123,7 +123,7 @@ fn tests_on(
     }
 }
 
-/// Everything that the tests touch is written once.
+/// Returns a step that writes everything the tests touch once.
 fn preparation(steps: &[SequenceStep], on: Circumstances<'_>) -> SequenceStep {
     let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes::kib(128));
     let mut load = SequenceLoad::new(vec![stream], Demand::new(1, 8), SequenceEnd::laps(1));
@@ -147,7 +147,7 @@ fn each_once(remarks: Vec<Remark>) -> Vec<SequenceRemark> {
 fn times(setup: &Setup, on: Circumstances<'_>) -> Result<(Nanos, Nanos), Misread> {
     let of_file = setup.run_time.map(|time| Nanos::from_secs(time.as_secs()));
     let time = on.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
-        Misread::whole("the file has no run time, which means until somebody stops it; give --time")
+        Misread::whole("the file has no run time, so the test would run until stopped; give --time")
     })?;
     Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0))))
 }
@@ -181,7 +181,7 @@ fn step(
     Ok(DIMENSIONS.iter().zip(values).fold(step, |step, (name, value)| step.dimension(name, value)))
 }
 
-/// A value of every kind of worker; once, where it is the same.
+/// Joins a value of every group of workers; one value if all are equal.
 fn joined(kinds: &[Kind<'_>], value: impl Fn(&Active) -> String) -> String {
     let mut values: Vec<String> = kinds.iter().map(|kind| value(kind.first())).collect();
     if values.iter().all(|value| *value == values[0]) {
@@ -208,10 +208,10 @@ fn load(
     Ok(load)
 }
 
-/// Workers of a test that do the same.
+/// Workers of a test with equal settings.
 struct Kind<'a> {
     spec: &'a AccessSpec,
-    /// At least one.
+    /// At least one worker.
     workers: Vec<&'a Active>,
 }
 
@@ -229,7 +229,7 @@ impl Kind<'_> {
             && other.pattern == first.pattern
     }
 
-    /// The names of its workers; with their managers where names occur twice.
+    /// Returns the names of the workers, with their managers if a name occurs twice.
     fn name(&self, test: &Test) -> String {
         let is_twice = |name: &str| test.active.iter().filter(|a| a.worker == name).count() > 1;
         let name = |active: &&Active| match is_twice(&active.worker) {
@@ -240,7 +240,7 @@ impl Kind<'_> {
     }
 }
 
-/// The active workers of a test, those that do the same together.
+/// Groups the active workers of a test by equal settings.
 fn kinds<'a>(config: &'a Config, test: &'a Test) -> Result<Vec<Kind<'a>>, Misread> {
     let mut kinds: Vec<Kind<'a>> = Vec::new();
     for active in &test.active {
@@ -255,7 +255,7 @@ fn kinds<'a>(config: &'a Config, test: &'a Test) -> Result<Vec<Kind<'a>>, Misrea
     Ok(kinds)
 }
 
-/// Which of the loads of a test each of its active workers is part of, from 0.
+/// Returns for each active worker of a test the index of its load.
 pub fn loads_of_workers(config: &Config, test: &Test) -> Vec<usize> {
     let kinds = kinds(config, test).unwrap_or_default();
     let of = |active: &Active| {
@@ -268,11 +268,12 @@ pub fn loads_of_workers(config: &Config, test: &Test) -> Vec<usize> {
 fn extent(active: &Active, sector: u64) -> Extent {
     let (sectors, start) = active.area;
     let bytes = |sectors: u64| Amount::Bytes(Bytes(sectors.saturating_mul(sector)));
-    // Iometer, too, ends a size beyond the end of the disk there.
+    // A size beyond the end of the disk is cut off there, as Iometer does.
     Extent { from: bytes(start), length: (sectors > 0).then(|| bytes(sectors)), clipped: true }
 }
 
-/// Each row is up to four streams: reads and writes, at random and in sequence.
+/// Returns the streams of a specification, up to four per row: random and sequential reads and
+/// writes.
 fn streams(spec: &AccessSpec, sector: u64) -> Vec<IoStream> {
     let rows = spec.lines.iter().flat_map(|row| {
         [Op::Read, Op::Write].into_iter().flat_map(move |op| {
@@ -303,7 +304,7 @@ fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// One pace for all rows: bursts of every queue together.
+/// Returns the pace of all rows: bursts of every queue together.
 fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, Misread> {
     let rows = || spec.lines.iter().filter(|row| row.of_size > 0);
     let Some(first) = rows().next() else { return Ok(Pace::Closed) };
@@ -316,7 +317,7 @@ fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, Misread> {
             other.line.0,
             format!(
                 "access specification '{}' has rows with different delays or bursts: their I/Os \
-                 cannot be drawn as Iometer does; give all rows the same",
+                 cannot be drawn as Iometer does; give all rows the same delay and burst",
                 spec.name
             ),
         ));
@@ -325,7 +326,7 @@ fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, Misread> {
     Ok(Pace::Burst { ios: first.burst.saturating_mul(queues), delay })
 }
 
-/// What a version writes.
+/// Returns the data pattern that the version writes.
 fn data_pattern(config: &Config, chosen: Option<u8>) -> DataPattern {
     match (config.version.dialect(), chosen) {
         (Dialect::Y2006, None) | (_, Some(2)) => DataPattern::RandomUnique,
@@ -334,7 +335,7 @@ fn data_pattern(config: &Config, chosen: Option<u8>) -> DataPattern {
     }
 }
 
-/// What Iometer would do otherwise.
+/// Returns remarks on differences from Iometer.
 fn differences(config: &Config, tests: &[Test], on: Circumstances<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut say = |line: u64, text: String| {
@@ -354,7 +355,10 @@ fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String))
     let specs = || config.specs.iter().flatten().filter(|spec| run.contains(spec.name.as_str()));
     for spec in specs() {
         if let Some(row) = spec.lines.iter().find(|row| row.reply > 0) {
-            say(row.line.0, format!("'{}': replies are of networks and are ignored", spec.name));
+            say(
+                row.line.0,
+                format!("'{}': replies exist only on networks and are ignored", spec.name),
+            );
         }
     }
     if specs().flat_map(|spec| &spec.lines).any(|row| row.random > 0 && row.random < 100) {
@@ -370,8 +374,8 @@ fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String))
         kinds.iter().any(|kind| kind.workers.len() > 1 && is_sequential(&kind.first().spec))
     };
     if tests.iter().any(shares) {
-        let text = "workers that do the same share one sequential position, so that no block is read or \
-            written twice; in Iometer each begins at the same sector";
+        let text = "workers with equal settings share one sequential position, so that no block is \
+            read or written twice; in Iometer each begins at the same sector";
         say(0, text.to_owned());
     }
 }
@@ -382,7 +386,7 @@ fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
         say(
             worker.line,
             format!(
-                "'{}': the target is not opened and closed again; the test connection rate is ignored",
+                "'{}': targets are not closed and reopened; the test connection rate is ignored",
                 worker.worker
             ),
         );
@@ -399,8 +403,8 @@ fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
         say(
             0,
             format!(
-                "the disks {} all stand for the one target: the outstanding I/Os of a worker on its \
-             disks are added up; --disk NAME runs those of one disk",
+                "the disks {} are all mapped to the one target: the outstanding I/Os of a worker \
+                 on its disks are added up; --disk NAME runs those of one disk",
                 names.join(", ")
             ),
         );
@@ -414,16 +418,16 @@ fn of_data(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String)) {
         let text = match (config.version.dialect(), pattern) {
             (Dialect::Y2006, None) => continue,
             (Dialect::Y2008, None) => {
-                "2008 writes quasi-random data, parts of which come again: here one random buffer \
-                 is written again and again (random-once)"
+                "2008 writes quasi-random data that repeats in part: here one random buffer \
+                 is written repeatedly (random-once)"
             }
             (_, Some(2)) => {
                 "data pattern 'full random' takes its data from a random buffer of 16 MiB; here \
                  every sector differs from every other (random-unique)"
             }
             (_, Some(1)) => {
-                "data pattern 'pseudo-random': one random buffer is written again and \
-                again (random-once)"
+                "data pattern 'pseudo-random': one random buffer is written \
+                repeatedly (random-once)"
             }
             (_, _) => {
                 "data pattern 'repeating bytes' fills each I/O with one byte, another one \
@@ -442,7 +446,7 @@ fn of_data(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String)) {
         say(
             worker.line.0,
             format!(
-                "'{}': its fixed seed draws other addresses here; --seed repeats a run of ours",
+                "'{}': its fixed seed gives other addresses here; use --seed to repeat a run",
                 worker.name
             ),
         );

@@ -1,4 +1,4 @@
-//! Files by the grammar, and what is made of them.
+//! Files written for these tests, and their content.
 
 mod corpus;
 mod expansion;

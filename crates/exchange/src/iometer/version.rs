@@ -1,45 +1,45 @@
-//! Versions of Iometer, and what differs between their files.
+//! Versions of Iometer and the differences between their files.
 
 use std::fmt;
 
-/// A version as a file states it.
+/// A version as stated in a file.
 ///
-/// A first number above 1900 is a year: `2006.07.27`. Anything else is newer than
-/// every date: `1.1.0`.
+/// A first number above 1900 is a year: `2006.07.27`. Any other version is newer than every date:
+/// `1.1.0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     text: String,
     numbers: [u32; 3],
 }
 
-/// The generations whose files and data differ.
+/// Generations with different files and data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Up to 2006.07.27.
     Y2006,
-    /// The builds of 2008 and later that have a date for a version.
+    /// Builds since 2008 whose version is a date.
     Y2008,
     /// 1.1.0: named data patterns, fixed seeds, decimal and binary rates, latency bins.
     V1_1,
 }
 
-/// The first version with access specifications by name.
+/// First version with named access specifications.
 const NAMED_SPECS: u64 = 19_980_521;
-/// The first version whose unknown keys are errors; before it, managers stood otherwise.
+/// First version in which unknown keys are errors; earlier ones write managers in another form.
 const MANAGERS_BY_KEY: u64 = 19_990_217;
-/// The first version that Iometer itself still reads.
+/// Oldest version that Iometer itself still reads.
 const OLDEST: u64 = 19_980_105;
 
 impl Version {
-    /// The version with which files are written that follow no other file.
+    /// Returns the version for files that follow no other file.
     pub fn of_2006() -> Self {
         Version { text: "2006.07.27".into(), numbers: [2006, 7, 27] }
     }
-    /// The last version.
+    /// Returns the last version, 1.1.0.
     pub fn of_1_1() -> Self {
         Version { text: "1.1.0".into(), numbers: [1, 1, 0] }
     }
-    /// The version in a text: three numbers; what follows them (`-rc1`) is kept.
+    /// Parses three numbers; a suffix (`-rc1`) is kept. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let mut rest = text;
@@ -54,16 +54,16 @@ impl Version {
         }
         (!text.contains(char::is_whitespace)).then(|| Version { text: text.to_owned(), numbers })
     }
-    /// Its place among the dates, as yyyymmdd; `None` for a version that is no date.
+    /// Returns the date as yyyymmdd, or `None` if the version is not a date.
     fn date(&self) -> Option<u64> {
         let [major, middle, minor] = self.numbers.map(u64::from);
-        // The OLTP file that came with 1998.01.05 says this of itself.
+        // The OLTP file shipped with 1998.01.05 has this version.
         if [major, middle, minor] == [3, 26, 97] {
             return Some(OLDEST);
         }
         (major > 1900).then(|| major * 10_000 + middle * 100 + minor)
     }
-    /// The generation.
+    /// Returns the generation.
     pub fn dialect(&self) -> Dialect {
         match self.date() {
             None => Dialect::V1_1,
@@ -71,15 +71,15 @@ impl Version {
             Some(_) => Dialect::Y2006,
         }
     }
-    /// Whether access specifications have names and one row a line.
+    /// Returns true if access specifications have names and one row per line.
     pub fn has_named_specs(&self) -> bool {
         self.date().is_none_or(|date| date >= NAMED_SPECS)
     }
-    /// Whether managers and workers are written with the keys that are read here.
+    /// Returns true if managers and workers are written with the keys known here.
     pub fn has_manager_keys(&self) -> bool {
         self.date().is_none_or(|date| date >= MANAGERS_BY_KEY)
     }
-    /// Whether Iometer had files of this form at all.
+    /// Returns true if the version is not older than the first one of this file format.
     pub fn is_known(&self) -> bool {
         self.date().is_none_or(|date| date >= OLDEST)
     }

@@ -1,17 +1,17 @@
-//! Writing a configuration as Iometer does.
+//! Writes configurations as Iometer does.
 
 use super::config::{
     AccessSpec, BarSubject, Config, Cycling, Defaults, Display, Manager, Setup, Spawn, Target,
     Worker, WorkerKind,
 };
 
-/// How long the line is that opens a section.
+/// Length in characters of the line that opens a section.
 const RULER: usize = 80;
-/// How wide a column of numbers is.
+/// Width of a column of numbers, in characters.
 const COLUMN: usize = 11;
 
-/// The text of a configuration, with the line ends of Windows. Reading it gives the
-/// configuration again.
+/// Returns the text of a configuration, with CRLF line endings. Reading it gives an equal
+/// configuration.
 pub fn write(config: &Config) -> String {
     let mut out = Out::default();
     let version = format!("Version {} ", config.version);
@@ -53,7 +53,7 @@ impl Out {
         self.line(&format!("'{key}"));
         self.value(value);
     }
-    /// A key, a comment that names the columns, the columns.
+    /// Writes a key, a comment with the names of the columns, and the columns.
     fn columns(&mut self, key: &str, names: &[&str], values: &[String]) {
         let padded = |texts: &[String]| {
             let text: String = texts.iter().map(|text| format!("{text:<COLUMN$}")).collect();

@@ -1,19 +1,18 @@
-//! The values of a test: nested lists whose places say what was measured.
+//! Values of a test: nested lists in which the position determines the quantity.
 
 use serde_json::Value;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, ForeignKind, ForeignMeasured, ForeignValue};
 
-/// Percent of reads, in the order of the rows of a matrix of a solid-state drive ...
+/// Percentage of reads by row in a matrix of a solid-state drive ...
 const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
-/// ... of its latencies ...
+/// ... in one of its latencies ...
 const LATENCY_MIXES: [u8; 3] = [100, 65, 0];
-/// ... and of a hard disk.
+/// ... and in one of a hard disk.
 const DISK_MIXES: [u8; 3] = [100, 50, 0];
 
-/// Block sizes, in the order of the columns. A drive whose sectors have 4,096 bytes lacks
-/// the last one.
+/// Block sizes by column. Drives with sectors of 4,096 bytes lack the last one.
 const SIZES: [Bytes; 8] = [
     Bytes::kib(1024),
     Bytes::kib(128),
@@ -31,7 +30,7 @@ const DISK_SIZES: [Bytes; 3] = [Bytes::kib(64), Bytes::kib(16), Bytes::kib(4)];
 const DISK_THROUGHPUT_SIZES: [Bytes; 2] = [Bytes::kib(1024), Bytes::kib(4)];
 const SATURATION_SIZE: Bytes = Bytes::kib(4);
 
-/// What a test of this name may hold.
+/// The tests, by their elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
     Iops,
@@ -40,10 +39,10 @@ pub(super) enum Name {
     WriteSaturation,
 }
 
-/// The values of a test, or what is wrong with them.
+/// The values of a test, or an error message.
 pub(super) type Values = Result<(ForeignKind, Vec<ForeignValue>), String>;
 
-/// What the nested lists of a test mean.
+/// Parses the nested lists of a test.
 pub(super) fn values(name: Name, lists: &Value) -> Values {
     let lists = list(lists, "roundmat")?;
     match name {
@@ -58,27 +57,27 @@ fn list<'a>(value: &'a Value, what: &str) -> Result<&'a [Value], String> {
     value.as_array().map(Vec::as_slice).ok_or_else(|| format!("{what} is not a list"))
 }
 
-/// More than any drive does in a second, in any unit.
+/// Largest value accepted, more than any drive reaches in any unit.
 const VALUE_MAX: f64 = 1e15;
 
-/// A number that can have been measured; `None` where the list says null.
+/// Parses a number in the plausible range; returns `None` for null.
 fn number(value: &Value, what: &str) -> Result<Option<f64>, String> {
     match value {
         Value::Null => Ok(None),
         other => match other.as_f64().filter(|n| (0.0..=VALUE_MAX).contains(n)) {
             Some(number) => Ok(Some(number)),
-            None => Err(format!("{what} is {}, and not a number that can be", short(other))),
+            None => Err(format!("{what} is {}, which is not a plausible number", short(other))),
         },
     }
 }
 
-/// The beginning of a value, for a message.
+/// Returns the first characters of a value, for a message.
 fn short(value: &Value) -> String {
     let text: String = value.to_string().chars().take(40).collect();
     format!("'{text}'", text = excerpt(&text))
 }
 
-/// The sizes of so many columns: all, or all but 512.
+/// Returns the sizes for `count` columns: all, or all but 512 bytes.
 fn columns(all: &[Bytes], count: usize, what: &str) -> Result<Vec<Bytes>, String> {
     if count == all.len() || count + 1 == all.len() {
         return Ok(all[..count].to_vec());
@@ -90,12 +89,12 @@ fn columns(all: &[Bytes], count: usize, what: &str) -> Result<Vec<Bytes>, String
     ))
 }
 
-/// Counts from 1.
+/// Converts an index to a number from 1.
 fn ordinal(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// The cells of one round: rows are mixes, columns are sizes.
+/// Parses the cells of one round; rows are mixes, columns are sizes.
 fn cells(
     round: usize,
     matrix: &Value,
@@ -123,7 +122,7 @@ fn cells(
     Ok(found)
 }
 
-/// Rows and columns of the first round.
+/// Returns the number of rows and columns of the first round.
 fn shape(lists: &[Value]) -> (usize, usize) {
     let rows = lists.first().and_then(Value::as_array);
     let columns = rows.and_then(|rows| rows.first()).and_then(Value::as_array);
@@ -150,10 +149,10 @@ fn iops(rounds: &[Value]) -> Values {
     Ok((kind, each.collect::<Result<Vec<_>, _>>()?.concat()))
 }
 
-/// `[min, max, mean]` in microseconds.
+/// Parses `[min, max, mean]` in microseconds.
 fn response(cell: &Value, what: &str) -> Result<ForeignMeasured, String> {
     let [_, longest, mean] = list(cell, what)? else {
-        return Err(format!("{what} is {}, and not [min, max, mean]", short(cell)));
+        return Err(format!("{what} is {}, which is not [min, max, mean]", short(cell)));
     };
     let millis = |value: &Value| number(value, what).map(|n| n.map(|micros| micros / 1000.0));
     Ok(ForeignMeasured {
@@ -173,7 +172,7 @@ fn latency(rounds: &[Value]) -> Values {
     Ok((ForeignKind::Latency, each.collect::<Result<Vec<_>, _>>()?.concat()))
 }
 
-/// For each block size the reads of all rounds and the writes of all rounds, in KiB/s.
+/// Parses, per block size, the list of reads and the list of writes of all rounds, in KiB/s.
 fn throughput(lists: &[Value]) -> Values {
     let (kind, sizes) = match lists.len() {
         0 => return Ok((ForeignKind::Throughput, Vec::new())),
@@ -201,7 +200,7 @@ fn throughput(lists: &[Value]) -> Values {
     Ok((kind, found))
 }
 
-/// The IOPS of all minutes, then the response times of all minutes.
+/// Parses the IOPS of all minutes and the response times of all minutes.
 fn saturation(lists: &[Value]) -> Values {
     let [iops, responses] = lists else {
         return match lists.len() {

@@ -1,4 +1,4 @@
-//! From the bytes of a log to a run.
+//! Parses a log into a run.
 
 use super::matrix::{self, Name};
 use crate::Misread;
@@ -8,32 +8,32 @@ use sha2::{Digest, Sha256};
 use steadfast_domain::text::{excerpt, with_short_words};
 use steadfast_domain::{ForeignRun, ForeignTest, StatedSteadiness};
 
-/// More elements than any log has: TKperf writes about 60.
+/// Maximum number of elements; TKperf writes about 60.
 const ELEMENTS_MAX: u32 = 10_000;
 
-/// The longest text of a log: command lines and lists of features have a few KiB.
+/// Longest text of an element in bytes; command lines and lists of features have a few KiB.
 const TEXT_MAX: usize = 64 << 10;
 
-/// The longest step that is believed, in seconds.
+/// Longest plausible step, in seconds.
 const YEAR: u64 = 365 * 86_400;
 
-/// A log of TKperf.
+/// Parses a log of TKperf.
 ///
 /// # Errors
-/// Where it is no XML, holds no test of TKperf, or holds values that cannot be what TKperf
-/// measured; with the line.
+/// The file is not XML, has no test of TKperf, or has values that TKperf cannot have measured; the
+/// error names the line.
 pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
-        Misread::at(line, "this is no UTF-8 text; TKperf writes its log as NAME.xml")
+        Misread::at(line, "this is not UTF-8 text; TKperf writes its log as NAME.xml")
     })?;
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         Misread::at(
             error.pos().row.into(),
-            format!("this is no XML: {}", with_short_words(&error.to_string())),
+            format!("this is not XML: {}", with_short_words(&error.to_string())),
         )
     })?;
     let root = document.root_element();
@@ -43,7 +43,7 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
     }
     if run.tests.is_empty() {
         return Err(Misread::whole(
-            "no test of TKperf is in it: none of the elements iops, lat, tp and writesat; give \
+            "the file has no test of TKperf: no element iops, lat, tp or writesat; give \
              the NAME.xml that TKperf wrote",
         ));
     }
@@ -63,7 +63,7 @@ fn line(node: Node<'_, '_>) -> u64 {
     node.document().text_pos_at(node.range().start).row.into()
 }
 
-/// Puts an element where it belongs in the run.
+/// Stores an element of the log in the run.
 fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
     let test = match name(element).to_lowercase().as_str() {
         "testdate" => return keep(&mut run.date, element, &mut run.remarks),
@@ -86,7 +86,7 @@ fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
     match run.tests.iter().any(|other| other.kind == test.kind) {
         false => run.tests.push(test),
         true => run.remarks.push(format!(
-            "line {}: <{}> is in the file a second time; the first one counts",
+            "line {}: <{}> occurs twice; the first one counts",
             line(element),
             name(element)
         )),
@@ -95,14 +95,10 @@ fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
 }
 
 fn not_understood(element: Node<'_, '_>) -> String {
-    format!(
-        "line {}: <{}> is not understood and was left out",
-        line(element),
-        excerpt(&name(element))
-    )
+    format!("line {}: <{}> is unknown and was left out", line(element), excerpt(&name(element)))
 }
 
-/// A text: JSON, or as some hand wrote it. The first one of its name counts.
+/// Stores a text, which may be JSON or plain. The first element of a name counts.
 fn keep(
     place: &mut Option<String>,
     element: Node<'_, '_>,
@@ -123,7 +119,7 @@ fn keep(
         (_, true) => {}
         (None, false) => *place = Some(text),
         (Some(_), false) => remarks.push(format!(
-            "line {}: <{}> is in the file a second time; the first one counts",
+            "line {}: <{}> occurs twice; the first one counts",
             line(element),
             name(element)
         )),
@@ -131,12 +127,12 @@ fn keep(
     Ok(())
 }
 
-/// All text of an element, also where a comment divides it.
+/// Returns all text of an element, even if comments divide it.
 fn text_of(element: Node<'_, '_>) -> String {
     element.children().filter_map(|child| child.text().filter(|_| child.is_text())).collect()
 }
 
-/// A test's element and what it holds.
+/// Parses the element of a test.
 fn read_test(
     test: Name,
     element: Node<'_, '_>,
@@ -171,7 +167,7 @@ fn read_test(
     })
 }
 
-/// What a test's element may hold.
+/// Elements that a test may have.
 const FIELDS: [&str; 13] = [
     "fioversion",
     "numjobs",
@@ -195,7 +191,7 @@ struct Fields<'a, 'input> {
 }
 
 impl<'a, 'input> Fields<'a, 'input> {
-    /// Versions differ in upper and lower case.
+    /// Finds an element, ignoring case because versions differ in it.
     fn find(self, field: &str) -> Option<Node<'a, 'input>> {
         let mut children = self.element.children().filter(Node::is_element);
         children.find(|child| child.tag_name().name().eq_ignore_ascii_case(field))
@@ -205,7 +201,7 @@ impl<'a, 'input> Fields<'a, 'input> {
         line(self.find(field).unwrap_or(self.element))
     }
 
-    /// What stands in it; `None` where it is missing or null.
+    /// Parses the JSON in an element; returns `None` if the element is missing or null.
     fn json(self, field: &str) -> Result<Option<Value>, Misread> {
         let Some(element) = self.find(field) else { return Ok(None) };
         let text = text_of(element);
@@ -224,12 +220,13 @@ impl<'a, 'input> Fields<'a, 'input> {
         // Options were texts in some versions.
         let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
         number.map(Some).ok_or_else(|| {
-            let what = format!("<{field}> of <{}> is {value}, and no count", name(self.element));
+            let what =
+                format!("<{field}> of <{}> is {value}, which is not a count", name(self.element));
             Misread::at(self.line_of(field), what)
         })
     }
 
-    /// What TKperf said of steady state; `None` where the test has none.
+    /// Returns TKperf's statement about steady state, or `None` if the test has none.
     fn stated(self) -> Result<Option<StatedSteadiness>, Misread> {
         let rounds = self.json("stdyrounds")?;
         let reached = self.json("reachstdystate")?.and_then(|value| value.as_bool());
@@ -241,7 +238,7 @@ impl<'a, 'input> Fields<'a, 'input> {
         Ok(Some(StatedSteadiness { reached, rounds: rounds.collect() }))
     }
 
-    /// Elements that no version of TKperf writes.
+    /// Returns remarks on elements that no version of TKperf writes.
     fn strangers(self) -> impl Iterator<Item = String> {
         let children = self.element.children().filter(Node::is_element);
         let is_known = |child: &Node<'_, '_>| {
@@ -251,7 +248,7 @@ impl<'a, 'input> Fields<'a, 'input> {
     }
 }
 
-/// Names what a log usually says of the run and this one does not.
+/// Adds a remark that lists the facts which logs usually have and this one lacks.
 fn name_missing(run: &mut ForeignRun) {
     let all = [
         (&run.date, "testdate: the day of the run"),

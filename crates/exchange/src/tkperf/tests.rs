@@ -1,17 +1,17 @@
-//! Logs written here by the grammar, their values by a rule, so that every place is known.
+//! Logs written for these tests, with values by a rule, so that every position is known.
 
 use super::read;
 use std::fmt::Write;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, ForeignKind, ForeignRun, ForeignTest};
 
-/// `[1, 2, 3]` of a rule.
+/// Returns a list `[1, 2, 3]` of values by a rule.
 fn list(count: usize, item: impl Fn(usize) -> String) -> String {
     let items: Vec<String> = (0..count).map(item).collect();
     format!("[{}]", items.join(", "))
 }
 
-/// Rounds x mixes x sizes; the value says its place: round * 10,000 + mix * 100 + size.
+/// Rounds x mixes x sizes; the value encodes its position: round * 10,000 + mix * 100 + size.
 fn matrix(rounds: usize, mixes: usize, sizes: usize, cell: impl Fn(usize) -> String) -> String {
     list(rounds, |r| list(mixes, |m| list(sizes, |s| cell(r * 10_000 + m * 100 + s))))
 }
@@ -45,7 +45,7 @@ fn saturation(minutes: usize) -> String {
     format!("[{}, {}]", list(minutes, |n| plain(100 + n)), list(minutes, triple))
 }
 
-/// Everything that a run of a solid-state drive holds.
+/// A log with everything that a run on a solid-state drive holds.
 fn whole() -> String {
     let rates = list(5, |s| list(2, |d| list(6, |r| plain(s * 10_000 + d * 100 + r))));
     let mut text = format!("<drive>{}", head());
@@ -147,9 +147,9 @@ fn what_is_missing_or_strange_is_named_and_the_rest_is_read() {
 #[test]
 fn what_cannot_be_a_log_is_refused_with_its_line() {
     let cases = [
-        ("", "no XML"),
-        ("not xml", "no XML"),
-        ("<a><iops></a>", "no XML"),
+        ("", "not XML"),
+        ("not xml", "not XML"),
+        ("<a><iops></a>", "not XML"),
         ("<a/>", "no test of TKperf"),
         ("<html><body>x</body></html>", "no test of TKperf"),
         ("<a>\n<iops></iops></a>", "line 2: <iops> has no <roundmat>"),
@@ -172,12 +172,12 @@ fn what_cannot_be_a_log_is_refused_with_its_line() {
     assert_eq!(read(b"<a>\n\xff</a>").unwrap_err().line, Some(2));
 }
 
-/// A document that defines entities is refused: none of TKperf's does, and they can blow
-/// up a parser.
+/// A document that defines entities is refused: TKperf never writes any, and they can make a parser
+/// run out of memory.
 #[test]
 fn entities_of_a_documents_own_are_refused() {
     let text = format!("<!DOCTYPE x [<!ENTITY a \"b\">]>{}", whole());
-    assert!(why(&text).contains("no XML"));
+    assert!(why(&text).contains("not XML"));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_null_in_a_matrix_is_a_value_that_is_missing() {
     assert_eq!(found.iops, None);
 }
 
-/// SplitMix64, so that the mutations are the same every time.
+/// SplitMix64, so that the mutations are reproducible.
 struct Dice(u64);
 
 impl Dice {

@@ -1,18 +1,18 @@
-//! From values to positions along an axis, with ticks that people read.
+//! Maps values to positions along an axis, with readable ticks.
 
 use crate::date::civil;
 use crate::number;
 use steadfast_domain::findings::{Axis, ClockTime, Scale, TimeUnit};
 
-/// Values beyond this, and on a logarithmic axis below its inverse, count as
-/// missing: no measurement is so large, and arithmetic stays finite.
+/// Largest absolute value of an axis; on a logarithmic axis its inverse is the smallest value.
+/// Values beyond count as missing: no measurement is as large, and arithmetic stays finite.
 const LARGEST: f64 = 1e18;
-/// Powers of two that are labeled, at most.
+/// Maximum number of labeled powers of two.
 const OCTAVES: i32 = 12;
 
-/// A labeled position, and positions of faint grid lines between them.
+/// Labeled positions, and faint grid lines between them.
 pub struct Ticks {
-    /// Position from 0 to 1, and label.
+    /// Positions from 0 to 1, with their labels.
     pub labelled: Vec<(f64, String)>,
     /// Positions from 0 to 1.
     pub faint: Vec<f64>,
@@ -24,13 +24,13 @@ pub struct Ruler {
     low: f64,
     high: f64,
     pub ticks: Ticks,
-    /// The ticks name their unit of time, which is not that of the axis label.
+    /// True if the ticks name their unit of time, which differs from that of the axis label.
     pub names_unit: bool,
 }
 
 impl Ruler {
-    /// An axis for these values. Values that a scale cannot show (zero on a
-    /// logarithmic one) count as missing.
+    /// Returns an axis for these values. Values that the scale cannot show (zero on a logarithmic
+    /// one) count as missing.
     pub fn new(scale: &Scale, values: &[f64]) -> Ruler {
         let logarithmic = matches!(scale, Scale::Log10 | Scale::Log2);
         let (min, max) = range(values, logarithmic).unwrap_or((1.0, 10.0));
@@ -44,8 +44,8 @@ impl Ruler {
         }
     }
 
-    /// A horizontal axis. One in seconds, minutes or hours begins at zero, ends
-    /// with its last value, and its ticks are those of a clock.
+    /// Returns a horizontal axis. An axis of time begins at zero, ends with the last value and has
+    /// ticks at whole seconds, minutes or hours.
     pub fn across(axis: &Axis, values: &[f64]) -> Ruler {
         match (&axis.scale, axis.time.map(TimeUnit::seconds), range(values, false)) {
             (Scale::Linear, Some(unit), Some((min, max))) if max > min.min(0.0) => {
@@ -55,7 +55,7 @@ impl Ruler {
         }
     }
 
-    /// An axis that reaches exactly from `low` to `high`.
+    /// Returns an axis exactly from `low` to `high`.
     pub fn exact(axis: &Axis, low: f64, high: f64) -> Ruler {
         match (&axis.scale, axis.time.map(TimeUnit::seconds)) {
             (Scale::Categories(names), _) => categories(names),
@@ -67,12 +67,13 @@ impl Ruler {
         }
     }
 
-    /// Where it begins and ends, and whether by powers.
+    /// Returns the lower and upper end, and true if the axis is logarithmic.
     pub fn span(&self) -> (f64, f64, bool) {
         (self.low, self.high, self.logarithmic)
     }
 
-    /// The position of a value from 0 to 1; `None` where the scale has none.
+    /// Returns the position of a value: 0 and 1 are the ends of the axis; `None` if the scale cannot
+    /// show it.
     pub fn place(&self, value: f64) -> Option<f64> {
         is_shown(value, self.logarithmic).then(|| self.part(value))
     }
@@ -90,8 +91,8 @@ impl Ruler {
         Ruler::named(logarithmic, range, named, faint)
     }
 
-    /// A linear axis with a tick at every multiple of `step`, each with as many
-    /// decimals as tell it from the next.
+    /// Returns a linear axis with a tick at every multiple of `step`, each with enough decimals to
+    /// distinguish it from the next.
     fn stepped(range: (f64, f64), step: f64) -> Ruler {
         let values = multiples_of(step, range.0, range.1);
         let named = values.into_iter().map(|v| (v, number::stepped(v, step))).collect();
@@ -106,7 +107,7 @@ impl Ruler {
     ) -> Ruler {
         let empty = Ticks { labelled: Vec::new(), faint: Vec::new() };
         let (low, high) = range;
-        // A range that its numbers cannot divide any more is widened.
+        // A range too narrow for floating-point division is widened.
         let high = high.max(low + low.abs() * 1e-9 * f64::from(!logarithmic));
         let mut ruler = Ruler { logarithmic, low, high, ticks: empty, names_unit: false };
         let inside = |part: &f64| (-1e-9..=1.0 + 1e-9).contains(part);
@@ -118,12 +119,12 @@ impl Ruler {
     }
 }
 
-/// Whether an axis can show a value.
+/// Returns true if an axis can show the value.
 fn is_shown(value: f64, logarithmic: bool) -> bool {
     value.is_finite() && value.abs() <= LARGEST && (!logarithmic || value >= 1.0 / LARGEST)
 }
 
-/// Smallest and largest of the values that can be shown.
+/// Returns the smallest and largest value that can be shown.
 fn range(values: &[f64], logarithmic: bool) -> Option<(f64, f64)> {
     let usable = values.iter().copied().filter(|v| is_shown(*v, logarithmic));
     let (min, max) =
@@ -131,7 +132,7 @@ fn range(values: &[f64], logarithmic: bool) -> Option<(f64, f64)> {
     (min <= max).then_some((min, max))
 }
 
-/// 1, 2 or 5 times a power of ten, such that about six of them cover `span`.
+/// Returns 1, 2 or 5 times a power of ten, chosen so that about six steps cover `span`.
 fn nice_step(span: f64) -> f64 {
     let rough = span / 6.0;
     let power = 10f64.powf(rough.log10().floor());
@@ -144,10 +145,10 @@ fn nice_step(span: f64) -> f64 {
     factor * power
 }
 
-/// Part of an even axis that stays free beyond its values.
+/// Fraction of a linear axis that stays free beyond its values.
 const HEADROOM: f64 = 0.03;
 
-/// An axis from zero ends there.
+/// Adds space below the values; an axis from zero gets none.
 fn room_below(min: f64, room: f64) -> f64 {
     if min < 0.0 { min - room } else { min }
 }
@@ -163,14 +164,14 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     if pad > 0.0 {
         return Ruler::stepped((min, max), step);
     }
-    // Whole steps at both ends, and room between the highest value and the frame.
+    // Whole steps at both ends, and space between the highest value and the frame.
     let room = (max - min) * HEADROOM;
     let (low, high) = (room_below(min, room), if max > 0.0 { max + room } else { max });
     let (low, high) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
     Ruler::stepped((low, high), step)
 }
 
-/// The multiples of `step` in a range, at most 50.
+/// Returns the multiples of `step` in a range, at most 50.
 fn multiples_of(step: f64, low: f64, high: f64) -> Vec<f64> {
     let first = (low / step - 1e-9).ceil();
     (0..50)
@@ -187,14 +188,14 @@ fn integers(min: f64, max: f64) -> Ruler {
     Ruler::build(false, (min - 0.4, max + 0.4), &labels, &[])
 }
 
-/// Steps of a clock, in seconds.
+/// Tick steps of an axis of time, in seconds.
 const CLOCK_STEPS: [f64; 19] = [
     1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0,
     10800.0, 14400.0, 21600.0, 43200.0, 86400.0,
 ];
 
-/// An axis of time in a unit of so many seconds. Where the ticks are whole
-/// minutes or hours of a smaller unit, they are labeled as such.
+/// Returns an axis of time with a unit of `unit` seconds. If the ticks are whole minutes or hours
+/// of a smaller unit, they are labeled as such.
 fn clock((low, high): (f64, f64), unit: f64, shown: &[ClockTime]) -> Ruler {
     let span = (high - low) * unit;
     let fits = |step: &&f64| span / **step <= 8.0;
@@ -219,7 +220,7 @@ fn clock((low, high): (f64, f64), unit: f64, shown: &[ClockTime]) -> Ruler {
     Ruler { names_unit, ..Ruler::named(false, (low, high), labels, &[]) }
 }
 
-/// What a clock showed at the multiples of a step of it: the time of day, the date at midnight.
+/// Returns clock times at the multiples of a step: the time of day, or the date at midnight.
 fn times_of_day(
     (low, high): (f64, f64),
     (unit, step): (f64, f64),
@@ -236,7 +237,7 @@ fn times_of_day(
     parts.map(|(value, seconds)| (value, clock_face(seconds, step))).collect()
 }
 
-/// `06:15`, `06:15:30`, `06:15:30.0005`; at midnight the date.
+/// Formats as `06:15`, `06:15:30` or `06:15:30.0005`; at midnight as the date.
 fn clock_face(seconds: f64, step: f64) -> String {
     let decimals = if step < 1.0 { (-step.log10() - 1e-9).ceil() as usize } else { 0 };
     let scale = 10f64.powi(decimals as i32);
@@ -258,7 +259,7 @@ fn clock_face(seconds: f64, step: f64) -> String {
     }
 }
 
-/// The multiples of powers of ten from `low` to `high`.
+/// Returns the multiples of powers of ten from `low` to `high`.
 fn multiples(low: f64, high: f64, factors: &[f64]) -> Vec<f64> {
     let first = low.log10().floor() as i32;
     let last = high.log10().ceil() as i32;
@@ -270,8 +271,8 @@ fn multiples(low: f64, high: f64, factors: &[f64]) -> Vec<f64> {
 
 const ONE_TWO_FIVE: [f64; 3] = [1.0, 2.0, 5.0];
 
-/// Decades, 1-2-5 between them where there are few, and every whole multiple
-/// where even these are few.
+/// Returns the labels of a logarithmic axis: decades; for few decades also 1-2-5 between them; for
+/// a fraction of a decade further whole and half multiples.
 fn log_labels(low: f64, high: f64) -> Vec<f64> {
     match (high / low).log10() {
         wide if wide > 2.5 => multiples(low, high, &[1.0]),
@@ -400,7 +401,7 @@ mod tests {
         assert_eq!(by_clock(1_795_212_605.0, 14_400.0)[3], "2026-11-21");
         assert_eq!(by_clock(1_795_212_605.25, 12.0)[..2], ["22:10:06", "22:10:08"]);
         assert_eq!(by_clock(1_795_212_605.250_5, 0.004)[..2], ["22:10:05.251", "22:10:05.252"]);
-        // The hour of 2:00 comes twice.
+        // The hour from 2:00 occurs twice.
         let clock = vec![
             ClockTime { from: 0.0, ahead_s: 3600.0 },
             ClockTime { from: 7200.0, ahead_s: 0.0 },

@@ -1,11 +1,11 @@
-//! Bars side by side: one group per category, one bar in it per series.
+//! Bars side by side: one group per category, with one bar per series.
 
 use super::chart::Chart;
 use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::paint::{Drawing, colour, lighten};
 use steadfast_domain::findings::{Plot, Scale};
 
-/// Part of a category's room that its bars fill.
+/// Fraction of a category's width that its bars fill.
 const FILL: f64 = 0.8;
 
 pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
@@ -33,7 +33,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
                 continue;
             };
             let left = (x + (1.0 - FILL) / 2.0) / groups as f64 + index as f64 * width;
-            // A hair of air between neighbors.
+            // A narrow gap between neighbors.
             let (left, right) = (frame.area.x(left), frame.area.x(left + width * 0.94));
             let corners = [(left, floor), (left, top), (right, top), (right, floor)];
             drawing.polygon(&corners, &look.colour, "#222222");
@@ -51,7 +51,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     (drawing, Some(chart))
 }
 
-/// Bars of alternating lightness, so that neighbors differ in gray print.
+/// Returns the look of a series: alternating lightness, so that neighbors differ in gray print.
 fn look(index: usize) -> Look {
     let part = if index.is_multiple_of(2) { 0.0 } else { 0.45 };
     Look {

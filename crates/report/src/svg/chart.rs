@@ -1,29 +1,28 @@
-//! What a page's script needs of a drawing over two axes: where the values stand, and the
-//! values.
+//! Data for the script of a web page: the positions and values of a drawing over two axes.
 
 use super::axis::Ruler;
 use super::frame::{Frame, Look};
 use serde::Serialize;
 use steadfast_domain::findings::{Axis, Plot, Scale, Series, TimeUnit};
 
-/// Points of a series, at most: of more, each slice keeps its first, least, greatest and last.
+/// Maximum number of points of a series; of longer ones, each slice keeps its first, smallest,
+/// largest and last point.
 const POINTS: usize = 3000;
-/// Significant digits that a pointer shows.
+/// Significant digits of values under the pointer.
 const DIGITS: i32 = 6;
-/// The same of a cell: there are many.
+/// Significant digits of cells, of which there are many.
 const DIGITS_OF_CELL: i32 = 4;
-/// Values of a grid, at most: of more, several columns are one.
+/// Maximum number of values in a grid; in larger ones, several columns share one value.
 const CELLS: usize = 40_000;
 
-/// A drawing's axes and values.
+/// Axes and values of a drawing.
 #[derive(Debug, Serialize)]
 pub struct Chart {
-    /// Left, top, width and height of the rectangle of values.
+    /// Left, top, width and height of the plot area.
     area: [f64; 4],
-    /// Whether a part of the horizontal axis may be drawn larger: its values are joined lines
-    /// or points.
+    /// True if the horizontal axis can be zoomed: the values are lines or points.
     zoom: bool,
-    /// Whether every value is a body of its own: there is no rectangle of values.
+    /// True if every value is a shape of its own and there is no plot area.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     solid: bool,
     x: Reach,
@@ -35,24 +34,25 @@ pub struct Chart {
     series: Vec<Drawn>,
 }
 
-/// Cells under the lines: rows of the same height from the foot, columns of the same width.
+/// Cells below the lines: rows of equal height from the bottom, columns of equal width.
 #[derive(Debug, Serialize)]
 pub struct Grid {
-    /// What the rows are.
+    /// Quantity of the rows.
     label: String,
-    /// Where each row begins, as a name.
+    /// Name at the start of each row.
     names: Vec<String>,
     values: Vec<Vec<Option<f64>>>,
-    /// Columns of the drawing, and how many of them have one value together.
+    /// Number of columns in the drawing, and number of columns that share one value.
     columns: usize,
     together: usize,
-    /// Whether a value is the greatest of several.
+    /// True if a value is the maximum of several.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     folded: bool,
 }
 
 impl Grid {
-    /// Of cells whose rows are these series; whether a cell is the greatest of several already.
+    /// Returns the grid of cells whose rows are these series; `folded` is true if a cell is already
+    /// the maximum of several values.
     pub fn of(
         label: &str,
         series: &[String],
@@ -64,7 +64,7 @@ impl Grid {
         let cell = |cells: &[Option<f64>]| -> Option<f64> {
             cells.iter().flatten().copied().reduce(f64::max).map(|v| rounded_to(v, DIGITS_OF_CELL))
         };
-        // The first of the series that a row is made of.
+        // The first of the series combined in a row.
         let first = |row: usize| (row * series.len()).div_ceil(rows);
         let name = |row: usize| series.get(first(row)).cloned().unwrap_or_default();
         Grid {
@@ -78,17 +78,18 @@ impl Grid {
     }
 }
 
-/// An axis.
+/// An axis and its range.
 #[derive(Debug, Serialize)]
 struct Reach {
     label: String,
     low: f64,
     high: f64,
     log: bool,
-    /// Seconds of its unit, where it is one of time.
+    /// Length of the axis unit in seconds, for an axis of time.
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<f64>,
-    /// What a clock showed: from this value on, seconds since 1970 at value 0.
+    /// Clock changes: pairs of a value of the axis from which the second entry applies, and the
+    /// clock time at value 0 in seconds since 1970.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     clock: Vec<[f64; 2]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -107,13 +108,13 @@ struct Drawn {
     right: bool,
     x: Vec<f64>,
     y: Vec<Option<f64>>,
-    /// The upper edge of a band.
+    /// Upper edge of a band.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     upper: Vec<Option<f64>>,
 }
 
 impl Chart {
-    /// Of a drawing whose series look so.
+    /// Returns the chart of a drawing with these looks of its series.
     pub fn of(plot: &Plot, frame: &Frame, looks: &[Look], zoom: bool) -> Chart {
         let area = &frame.area;
         let numbers = !matches!(plot.x.scale, Scale::Categories(_));
@@ -137,8 +138,8 @@ impl Chart {
 }
 
 impl Chart {
-    /// Of columns on top of one another, each layer with its name, its color and its heights;
-    /// the lines over them look so.
+    /// Returns the chart of stacked columns. Each layer has a name, a color and its heights;
+    /// `lines` are drawn over the layers.
     pub fn of_layers<'a>(
         plot: &Plot,
         frame: &Frame,
@@ -160,7 +161,7 @@ impl Chart {
         Chart { series: layers.chain(lines).collect(), ..Chart::of(plot, frame, &[], false) }
     }
 
-    /// Of cells, and lines over them that look so.
+    /// Returns the chart of cells with lines over them.
     pub fn of_cells(
         plot: &Plot,
         frame: &Frame,
@@ -177,7 +178,7 @@ impl Chart {
         }
     }
 
-    /// Of columns in perspective over a vertical axis.
+    /// Returns the chart of columns in perspective over a vertical axis.
     pub fn of_columns(plot: &Plot, y: &Ruler, colour: impl Fn(usize) -> &'static str) -> Chart {
         let look = |index: usize| Look {
             colour: colour(index).to_owned(),
@@ -216,7 +217,7 @@ impl Reach {
 
 impl Drawn {
     fn of(plot: &Plot, series: &Series, look: &Look) -> Drawn {
-        // A band is thin already: whoever makes one cuts both of its edges alike.
+        // A band is already thinned: its creator reduces both edges in the same way.
         let is_band = !series.upper.is_empty();
         let points = if is_band { series.points.clone() } else { envelope(&series.points) };
         let value = |y: Option<f64>| y.filter(|y| y.is_finite()).map(rounded);
@@ -233,8 +234,8 @@ impl Drawn {
     }
 }
 
-/// The points that say all of a long series: of every slice the first, the least, the greatest
-/// and the last, and every gap.
+/// Thins a long series to the points that determine its shape: of every slice the first, smallest,
+/// largest and last one, and one gap.
 fn envelope(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
     let finite = |point: &&(f64, Option<f64>)| point.0.is_finite();
     if points.len() <= POINTS {
@@ -260,7 +261,7 @@ fn envelope(points: &[(f64, Option<f64>)]) -> Vec<(f64, Option<f64>)> {
     out
 }
 
-/// A number with as many digits as a pointer shows.
+/// Rounds a number to the digits that the pointer shows.
 fn rounded(value: f64) -> f64 {
     rounded_to(value, DIGITS)
 }

@@ -1,7 +1,7 @@
-//! Columns in perspective: one row of columns per series, one column per
-//! category.
+//! Columns in perspective: one row of columns per series, one column per category.
 //!
-//! The last series stands in front, whatever its values: the rows of every report stand in the
+//! The last series is at the front, whatever its values, so that the rows of all reports are in the
+//! same order. Rows at the back are drawn first.
 //! same order. Rows behind are drawn first.
 
 use super::axis::Ruler;
@@ -12,20 +12,21 @@ use steadfast_domain::findings::{Plot, Scale, Series};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 445.0;
-/// The front left corner of the floor.
+/// Front left corner of the floor.
 const ORIGIN: (f64, f64) = (96.0, 385.0);
-/// How far the floor's front edge runs.
+/// Length of the floor's front edge.
 const ACROSS: f64 = 380.0;
-/// How far the floor runs back: right and up.
+/// Offset from the front of the floor to its back: right and up.
 const BACK: (f64, f64) = (135.0, 120.0);
-/// Height of the highest column.
+/// Height of the tallest column.
 const RISE: f64 = 235.0;
-/// A series' name is cut beyond this many letters: the row at the back has the least room.
+/// Maximum number of letters of a series name, given by the row at the back, which has the least
+/// space.
 const NAME_MAX: usize = 14;
-/// Part of its field that a column fills.
+/// Fraction of its field that a column fills.
 const FILL: f64 = 0.62;
 
-/// From part of the width, depth and height to the paper.
+/// Projects fractions of width, depth and height to drawing coordinates.
 fn project(across: f64, back: f64, up: f64) -> (f64, f64) {
     (ORIGIN.0 + across * ACROSS + back * BACK.0, ORIGIN.1 - back * BACK.1 - up * RISE)
 }
@@ -64,12 +65,12 @@ pub fn draw(plot: &Plot) -> (Drawing, Option<Chart>) {
     (drawing, Some(chart))
 }
 
-/// The series from front to back, with the index of their color.
+/// Returns the series from front to back, with the indices of their colors.
 fn rows(series: &[Series]) -> Vec<(usize, &Series)> {
     series.iter().enumerate().rev().collect()
 }
 
-/// Floor, back wall and side wall with the value grid.
+/// Draws floor, back wall and side wall with the grid.
 fn room(drawing: &mut Drawing, ruler: &Ruler, plot: &Plot) {
     let corner = |a, b, u| project(a, b, u);
     drawing.polygon(
@@ -109,7 +110,7 @@ fn column(drawing: &mut Drawing, at: (f64, f64), size: (f64, f64), up: f64, colo
 
 fn labels(drawing: &mut Drawing, names: &[String], rows: &[(usize, &Series)], plot: &Plot) {
     let fields = names.len().max(1) as f64;
-    // A letter is about 7 wide; names that would overlap are left out.
+    // A letter is about 7 wide; names that would overlap are omitted.
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0) as f64;
     let every = (longest * 7.0 / (ACROSS / fields)).ceil().max(1.0) as usize;
     for (index, name) in names.iter().enumerate().step_by(every) {

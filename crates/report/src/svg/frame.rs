@@ -1,25 +1,25 @@
-//! What every plot over two axes has: margins, grid, axes, marks and legend,
-//! none of which may overlap or be clipped.
+//! The common parts of plots over two axes: margins, grid, axes, marks and legend, none of which
+//! may overlap or be clipped.
 
 use super::axis::Ruler;
 use super::paint::{Anchor, Drawing, FAINT, GRID, INK, LETTERS};
 use steadfast_domain::findings::{Marker, Plot, Scale};
 
-/// How large a drawing is.
+/// Dimensions of a drawing.
 #[derive(Clone, Copy)]
 pub struct Size {
     /// Width of the drawing.
     pub width: f64,
-    /// Height of the rectangle that values are drawn in.
+    /// Height of the plot area.
     height: f64,
-    /// Room on the left, at least.
+    /// Minimum space on the left.
     left: f64,
-    /// Entries of the legend that have room beside the plot; more of them stand below it.
+    /// Maximum number of legend entries next to the plot; longer legends are placed below it.
     legend_beside: usize,
 }
 
 impl Size {
-    /// Whether it stands beside another drawing.
+    /// Returns true if the drawing is placed next to another one.
     pub fn is_small(&self) -> bool {
         self.width < TALL.width
     }
@@ -27,46 +27,46 @@ impl Size {
 
 /// A drawing as wide as a page: 176 mm in the report, where its letters have 9 points.
 pub const FULL: Size = Size { width: 720.0, height: 280.0, left: 92.0, legend_beside: 18 };
-/// The same for a report in which many stand below one another.
+/// The same with less height, for reports with many drawings one below the other.
 pub const LOW: Size = Size { height: 230.0, ..FULL };
-/// A drawing that stands beside another one, with letters as large.
+/// A drawing next to another one, with letters of the same size.
 pub const SMALL: Size = Size { width: 350.0, height: 132.0, left: 60.0, legend_beside: 0 };
-/// One of two on a page of the report form.
+/// One of two drawings on a page of the report form.
 pub const TALL: Size = Size { width: 500.0, height: 330.0, left: 76.0, legend_beside: 0 };
 
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 52.0;
-/// Room for a legend's line and its gap.
+/// Width of a legend's line and its gap.
 const LEGEND_MARK: f64 = 34.0;
-/// Where a legend below the plot begins.
+/// Left edge of a legend below the plot.
 const LEGEND_LEFT: f64 = 15.0;
 const LEGEND_SIZE: f64 = LETTERS;
 const LEGEND_STEP: f64 = 16.0;
 const LABEL_SIZE: f64 = LETTERS;
 const TITLE_SIZE: f64 = 14.0;
-/// From one line of a title to the next.
+/// Distance between two lines of a title.
 const TITLE_STEP: f64 = 16.0;
-/// A generous mean width of a letter, relative to the font size.
+/// Mean width of a letter, rounded up, relative to the font size.
 const LETTER: f64 = 0.56;
-/// The same in a legend beside the plot, which nothing but the drawing's edge follows: a
-/// browser may have a wider font.
+/// The same for a legend next to the plot, where only the edge of the drawing follows: a browser
+/// may have a wider font.
 const LEGEND_LETTER: f64 = 0.62;
-/// A legend's names are cut beyond this many letters.
+/// Maximum number of letters of a name in the legend.
 const NAME_MAX: usize = 34;
-/// Room above and below the values that an upright title may use.
+/// Space above and below the plot area that an upright title may use.
 const TITLE_BEYOND: f64 = 68.0;
 const MARK_SIZE: f64 = LETTERS;
-/// Height of a row of labels over the plot, and how many there may be.
+/// Height of a row of labels above the plot, and maximum number of rows.
 const MARK_STEP: f64 = 16.0;
 const MARK_ROWS: usize = 8;
-/// From one turned label to the next, in heights of a letter; and how far one reaches across,
-/// in its lengths.
+/// Distance between two sloping labels in heights of a letter, and horizontal extent of one as a
+/// fraction of its length.
 const TURNED_STEP: f64 = 1.5;
 const TURNED_ACROSS: f64 = 0.82;
-/// Lines drawn for marks, at most.
+/// Maximum number of lines drawn for marks.
 const MARKS: usize = 400;
 
-/// The rectangle that values are drawn in.
+/// The plot area.
 pub struct Area {
     pub left: f64,
     pub top: f64,
@@ -83,18 +83,18 @@ impl Area {
     }
 }
 
-/// What a series looks like.
+/// Look of a series.
 #[derive(Clone)]
 pub struct Look {
     pub colour: String,
     pub width: f64,
     pub dash: Option<&'static str>,
     pub marker: Option<usize>,
-    /// Opacity of what is filled.
+    /// Opacity of the filled area; `None` for lines.
     pub fill: Option<f64>,
 }
 
-/// A line of the legend.
+/// An entry of the legend.
 pub struct Entry {
     pub name: String,
     pub look: Look,
@@ -108,7 +108,7 @@ pub struct Rulers {
 }
 
 impl Rulers {
-    /// Axes for these values; those of the axis on the right are the plot's own.
+    /// Returns axes for these values; the values of the right axis are taken from the plot.
     pub fn new(plot: &Plot, xs: &[f64], ys: &[f64]) -> Rulers {
         let xs: Vec<f64> = xs.iter().copied().chain(plot.markers.iter().map(|m| m.x)).collect();
         let on_right = plot.series.iter().filter(|s| s.right).flat_map(|s| &s.points);
@@ -122,70 +122,70 @@ impl Rulers {
     }
 }
 
-/// A mark with its label over the plot.
+/// A mark with its label above the plot.
 struct Flag {
     part: f64,
     label: String,
     width: f64,
     row: usize,
-    /// Its label ends at its line and does not begin there.
+    /// True if the label ends at the mark's line, false if it begins there.
     before: bool,
 }
 
 impl Flag {
-    /// From where to where its label reaches in a plot so wide.
+    /// Returns the horizontal extent of the label in a plot of this width.
     fn reach(&self, width: f64) -> (f64, f64) {
         let x = self.part * width;
         if self.before { (x - self.width, x) } else { (x, x + self.width) }
     }
-    /// Whether its label would stand over this place.
+    /// Returns true if the label would cover this position.
     fn covers(&self, x: f64, width: f64) -> bool {
         let (from, to) = self.reach(width);
         (from..=to).contains(&x)
     }
 }
 
-/// Everything around the values.
+/// The parts of a drawing around its values.
 pub struct Frame {
     size: Size,
     pub area: Area,
     pub rulers: Rulers,
     legend: Vec<Entry>,
     flags: Vec<Flag>,
-    /// What must be known of the drawing, in a row of its own over the plot.
+    /// Notes, in a row of their own above the plot.
     notes: Vec<String>,
-    /// The lines of the title below.
+    /// Lines of the title below the plot.
     across: Vec<String>,
-    /// The upright titles on the left and on the right.
+    /// Upright titles on the left and on the right.
     upright: [String; 2],
-    /// The category names do not fit side by side.
+    /// The names of categories do not fit side by side and are drawn sloping.
     turned: bool,
     below: f64,
     legend_below: bool,
 }
 
-/// Room beside a full-width drawing against time: all of them have the same rectangle, so that
-/// those under one another have the same moments under one another.
+/// Space on the right of a full-width drawing over time. Equal for all, so that drawings one below
+/// the other have equal times one below the other.
 pub const BESIDE_TIME: f64 = 150.0;
 
 impl Frame {
-    /// A frame with a legend.
+    /// Returns a frame with a legend.
     pub fn new(plot: &Plot, size: Size, rulers: Rulers, legend: Vec<Entry>) -> Frame {
         let is_long = legend.len() > size.legend_beside;
         let is_time = plot.x.time.is_some() && size.legend_beside > 0;
-        let wide = beside(&legend) > BESIDE_TIME || rulers.right.is_some();
+        let wide = legend_width(&legend) > BESIDE_TIME || rulers.right.is_some();
         let legend_below = is_long || is_time && wide;
         let room = match (is_time, legend_below) {
             (true, _) => BESIDE_TIME - right_of(&rulers),
             (false, true) => 14.0,
-            (false, false) => beside(&legend),
+            (false, false) => legend_width(&legend),
         };
         let mut frame = Frame::with_room(plot, size, rulers, room.max(14.0));
         (frame.legend, frame.legend_below) = (legend, legend_below);
         frame
     }
 
-    /// A frame with free room on its right.
+    /// Returns a frame with free space on its right.
     pub fn with_room(plot: &Plot, size: Size, rulers: Rulers, room: f64) -> Frame {
         let left = size.left.max(40.0 + width_of(&rulers.y));
         let right = right_of(&rulers);
@@ -193,22 +193,23 @@ impl Frame {
         let free = (size.width - left - right - room).max(120.0);
         let (turned, deep) = names_below(&plot.x.scale, free);
         let most = match turned {
-            true => free.min(beside_turned(&plot.x.scale, size.width - left)),
+            true => free.min(width_with_sloping_names(&plot.x.scale, size.width - left)),
             false => free,
         };
-        let width = if hung(&mut flags, most, size.width - left - 6.0) {
+        let width = if choose_sides(&mut flags, most, size.width - left - 6.0) {
             most
         } else {
-            // Every label begins at its line: the plot is as wide as leaves room for the last.
+            // Every label begins at its line; the plot is narrow enough to leave space for the last
+            // one.
             flags.iter_mut().for_each(|flag| flag.before = false);
             let last = flags.iter().filter(|flag| flag.part > 0.0);
             let for_flags = last.map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
             let width = for_flags.fold(most, f64::min).max(120.0);
             let width = match names_below(&plot.x.scale, width).0 {
-                true => width.min(beside_turned(&plot.x.scale, size.width - left)),
+                true => width.min(width_with_sloping_names(&plot.x.scale, size.width - left)),
                 false => width,
             };
-            raise(&mut flags, width);
+            choose_rows(&mut flags, width);
             width
         };
         let (turned, deep) =
@@ -237,7 +238,7 @@ impl Frame {
         notes.into_iter().fold(frame, Frame::noted)
     }
 
-    /// With a note over the plot, where no value can meet it.
+    /// Adds a note above the plot, where it cannot overlap values.
     pub fn noted(mut self, note: String) -> Frame {
         if self.notes.is_empty() {
             self.area.top += MARK_STEP;
@@ -246,19 +247,19 @@ impl Frame {
         self
     }
 
-    /// With other titles of the vertical axes.
+    /// Replaces the titles of the vertical axes.
     pub fn entitled(mut self, left: &str, right: &str) -> Frame {
         let room = self.size.height + TITLE_BEYOND;
         self.upright = [title(left, room), title(right, room)];
         self
     }
 
-    /// With a legend below, where there is something to explain.
+    /// Adds a legend below the plot; an empty one takes no space.
     pub fn explained(self, legend: Vec<Entry>) -> Frame {
         Frame { legend_below: true, legend, ..self }
     }
 
-    /// An empty sheet with the grid, of the height that everything needs.
+    /// Returns an empty drawing of the height that everything needs.
     pub fn sheet(&self) -> Drawing {
         let under = match self.legend_below && !self.legend.is_empty() {
             true => self.legend_rows().len() as f64 * LEGEND_STEP + 4.0,
@@ -267,8 +268,8 @@ impl Frame {
         Drawing::new(self.size.width, self.area.top + self.size.height + self.below + under)
     }
 
-    /// The entries of a legend below the plot, row by row, each with where it begins: in columns,
-    /// or one after the other where that takes fewer rows.
+    /// Returns the rows of a legend below the plot, every entry with its left edge: in columns, or
+    /// one after the other if that takes fewer rows.
     fn legend_rows(&self) -> Vec<Vec<(f64, &Entry)>> {
         let room = self.size.width - 2.0 * LEGEND_LEFT;
         let widths: Vec<f64> = self.legend.iter().map(entry_width).collect();
@@ -298,13 +299,14 @@ impl Frame {
         (0..deep).map(place).collect()
     }
 
-    /// The position of a value, against the axis on the right where that is there.
+    /// Returns the position of a value, on the right axis if `right` is true and there is one;
+    /// `None` if an axis cannot show it.
     pub fn place(&self, right: bool, x: f64, y: Option<f64>) -> Option<(f64, f64)> {
         let ruler = self.rulers.right.as_ref().filter(|_| right).unwrap_or(&self.rulers.y);
         Some((self.area.x(self.rulers.x.place(x)?), self.area.y(ruler.place(y?)?)))
     }
 
-    /// Grid lines, to be drawn before the values.
+    /// Draws the grid lines; to be called before the values are drawn.
     pub fn grid(&self, drawing: &mut Drawing) {
         let area = &self.area;
         for part in &self.rulers.y.ticks.faint {
@@ -318,7 +320,7 @@ impl Frame {
         }
     }
 
-    /// Frame, labels and titles of the axes; drawn over the values.
+    /// Draws frame, labels and titles of the axes, over the values.
     pub fn axes(&self, drawing: &mut Drawing) {
         let area = &self.area;
         drawing.frame(area.left, area.top, area.width, area.height);
@@ -350,7 +352,7 @@ impl Frame {
         drawing.text_upwards((x, area.y(0.5)), TITLE_SIZE, &self.upright[1]);
     }
 
-    /// The labels of the horizontal axis; those that would overlap are left out.
+    /// Draws the labels of the horizontal axis; those that would overlap are omitted.
     fn names(&self, drawing: &mut Drawing) {
         let area = &self.area;
         let mut free = f64::NEG_INFINITY;
@@ -364,7 +366,7 @@ impl Frame {
                 continue;
             }
             let half = label.chars().count() as f64 * LABEL_SIZE * LETTER / 2.0;
-            // The last label may be wider than what is beside it.
+            // The last label may be wider than the space next to it.
             let x = x.min(self.size.width - 3.0 - half).max(half);
             if x - half >= free {
                 drawing.text((x, y + 19.0), LABEL_SIZE, Anchor::Middle, label);
@@ -373,7 +375,7 @@ impl Frame {
         }
     }
 
-    /// The marks: a vertical line each, with its label at its head.
+    /// Draws a vertical line for every mark, with its label at the top.
     pub fn marks(&self, drawing: &mut Drawing) {
         let area = &self.area;
         for flag in self.flags.iter().take(MARKS) {
@@ -395,12 +397,12 @@ impl Frame {
         }
     }
 
-    /// The legend, beside the plot or, where it is long, below it.
+    /// Draws the legend, next to the plot or, if it is long, below it.
     pub fn legend(&self, drawing: &mut Drawing) {
         if self.legend_below {
             return self.legend_below(drawing);
         }
-        let left = self.size.width - beside(&self.legend) + 16.0;
+        let left = self.size.width - legend_width(&self.legend) + 16.0;
         let step = (self.size.height / self.legend.len().max(1) as f64).min(22.0);
         for (index, entry) in self.legend.iter().enumerate() {
             draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
@@ -416,31 +418,31 @@ impl Frame {
         }
     }
 
-    /// Says that there is nothing to draw.
+    /// Writes "no values" into the plot area.
     pub fn no_values(&self, drawing: &mut Drawing) {
         let middle = (self.area.x(0.5), self.area.y(0.5));
         drawing.text(middle, 16.0, Anchor::Middle, "no values");
     }
 }
 
-/// The width of the longest label of an axis.
+/// Returns the width of the longest label of an axis.
 fn width_of(ruler: &Ruler) -> f64 {
     let longest = ruler.ticks.labelled.iter().map(|(_, label)| label.chars().count()).max();
     longest.unwrap_or(0) as f64 * LABEL_SIZE * LETTER
 }
 
-/// The width of the axis on the right, where there is one.
+/// Returns the width of the right axis; 0 if there is none.
 fn right_of(rulers: &Rulers) -> f64 {
     rulers.right.as_ref().map_or(0.0, |ruler| 34.0 + width_of(ruler))
 }
 
-/// The width of a legend beside the plot.
-fn beside(legend: &[Entry]) -> f64 {
+/// Returns the width of a legend next to the plot.
+fn legend_width(legend: &[Entry]) -> f64 {
     let longest = legend.iter().map(|entry| name_length(&entry.name)).max().unwrap_or(0);
     LEGEND_MARK + 24.0 + longest as f64 * LEGEND_SIZE * LEGEND_LETTER
 }
 
-/// The width of an entry of a legend below the plot, with the gap behind it.
+/// Returns the width of an entry of a legend below the plot, including the gap after it.
 fn entry_width(entry: &Entry) -> f64 {
     LEGEND_MARK + 14.0 + name_length(&entry.name) as f64 * LEGEND_SIZE * LETTER
 }
@@ -467,15 +469,15 @@ fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
     drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, Anchor::Start, &name);
 }
 
-/// Room over the plot for so many rows of labels: over an axis on the right they begin higher,
-/// as they may reach over its labels.
+/// Returns the height of rows of labels above the plot. Above a right axis they start higher,
+/// because they may extend over its labels.
 fn above(rows: usize, right: f64) -> f64 {
     rows as f64 * MARK_STEP + if right > 0.0 { 7.0 } else { 0.0 }
 }
 
-/// How wide a plot may be whose categories' names hang down to the right, where so much is left
-/// for both.
-fn beside_turned(scale: &Scale, room: f64) -> f64 {
+/// Returns the width of a plot with sloping names of categories if `room` is the width for the plot
+/// and the overhang of the names.
+fn width_with_sloping_names(scale: &Scale, room: f64) -> f64 {
     let Scale::Categories(names) = scale else { return room };
     let count = names.len().max(1) as f64;
     let most = names.iter().enumerate().map(|(place, name)| {
@@ -485,8 +487,8 @@ fn beside_turned(scale: &Scale, room: f64) -> f64 {
     most.fold(room, f64::min).max(120.0)
 }
 
-/// Whether the names of categories must be turned, and how much deeper they
-/// then hang than numbers.
+/// Returns true if the names of categories must be drawn sloping, and the additional height they
+/// need.
 fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
     let Scale::Categories(names) = scale else { return (false, 0.0) };
     let longest = names.iter().map(|name| name_length(name)).max().unwrap_or(0) as f64;
@@ -495,7 +497,7 @@ fn names_below(scale: &Scale, width: f64) -> (bool, f64) {
     (turned, if turned { length * 0.58 } else { 0.0 })
 }
 
-/// The labels of a vertical axis that have room.
+/// Returns the labels of a vertical axis that do not overlap.
 fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
     let mut last = f64::NEG_INFINITY;
     ruler.ticks.labelled.iter().filter_map(move |(part, label)| {
@@ -507,7 +509,7 @@ fn apart(ruler: &Ruler, height: f64) -> impl Iterator<Item = (f64, &str)> {
     })
 }
 
-/// The marks that lie on the axis, from left to right.
+/// Returns the marks within the axis, from left to right.
 fn flags(markers: &[Marker], x: &Ruler) -> Vec<Flag> {
     let mut flags: Vec<Flag> = markers
         .iter()
@@ -522,18 +524,18 @@ fn flags(markers: &[Marker], x: &Ruler) -> Vec<Flag> {
     flags
 }
 
-/// Marks of which each label may stand on either side of its line.
-const HUNG: usize = 40;
+/// Maximum number of marks whose labels may be on either side of their lines.
+const TWO_SIDED_MARKS: usize = 40;
 
-/// Chooses the sides and the rows of the labels in a plot so wide, and says whether there is
-/// room for all: a label that would reach beyond `end` stands before its line. A label stands
-/// above every line that it would cross, and beside or above the labels that it would meet.
-fn hung(flags: &mut [Flag], width: f64, end: f64) -> bool {
+/// Chooses sides and rows of the labels in a plot of this width. Returns false if there is not
+/// enough space for all. A label that would extend beyond `end` is placed before its line. A label
+/// is above every line it would cross, and next to or above the labels it would overlap.
+fn choose_sides(flags: &mut [Flag], width: f64, end: f64) -> bool {
     for flag in flags.iter_mut() {
         flag.before = flag.reach(width).1 > end;
     }
     let fits = flags.iter().all(|flag| flag.reach(width).0 >= 0.0);
-    if flags.len() > HUNG || !fits {
+    if flags.len() > TWO_SIDED_MARKS || !fits {
         return false;
     }
     let mut rows: Vec<Option<usize>> = vec![None; flags.len()];
@@ -541,7 +543,7 @@ fn hung(flags: &mut [Flag], width: f64, end: f64) -> bool {
         let is_over = |at: &usize, other: &usize| {
             other != at && flags[*at].covers(flags[*other].part * width, width)
         };
-        // The next one is over none that has no row yet.
+        // Next comes a label that covers no line of a mark without a row.
         let next = (0..flags.len())
             .filter(|at| rows[*at].is_none())
             .find(|at| (0..flags.len()).all(|other| rows[other].is_some() || !is_over(at, &other)));
@@ -563,31 +565,30 @@ fn hung(flags: &mut [Flag], width: f64, end: f64) -> bool {
     true
 }
 
-/// Chooses the rows of the labels. A label begins at its line and reaches to
-/// the right: it stands one row above everything that begins beneath it, so
-/// that neither another label nor another line crosses it.
-fn raise(flags: &mut [Flag], width: f64) {
+/// Chooses the rows of labels that begin at their lines and extend to the right. A label is one row
+/// above every mark that begins below it, so that it crosses neither another label nor another
+/// line.
+fn choose_rows(flags: &mut [Flag], width: f64) {
     for index in (0..flags.len()).rev() {
         let end = flags[index].part * width + flags[index].width;
         let beneath = flags[index + 1..].iter().take_while(|other| other.part * width <= end);
-        // A mark without a label ends at the plot's edge: it is in nobody's way.
+        // A mark without a label ends at the edge of the plot and obstructs nothing.
         let labelled = beneath.filter(|flag| flag.row < MARK_ROWS);
         flags[index].row = labelled.map(|flag| flag.row + 1).max().unwrap_or(0);
     }
 }
 
-/// The title of an axis, as much of it as has room.
+/// Returns the title of an axis, cut to the available space.
 fn title(text: &str, room: f64) -> String {
     shown(text, letters(room))
 }
 
-/// Letters of a title that have room.
+/// Returns the number of letters of a title that fit into the space.
 fn letters(room: f64) -> usize {
     ((room / (TITLE_SIZE * LETTER)) as usize).max(8)
 }
 
-/// A title in one line, or in two if it has more letters than one has room for. It breaks after
-/// a comma where it can.
+/// Splits a title into two lines if it does not fit into one, if possible after a comma.
 fn lines(text: &str, letters: usize) -> Vec<String> {
     if text.chars().count() <= letters {
         return vec![text.to_owned()];
@@ -600,7 +601,7 @@ fn lines(text: &str, letters: usize) -> Vec<String> {
     }
 }
 
-/// A text, cut where it is longer than `letters`.
+/// Returns a text, cut to `letters` characters with an ellipsis.
 pub fn shown(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
@@ -616,8 +617,8 @@ mod tests {
         Flag { part, label: "x".into(), width, row: 0, before: false }
     }
 
-    /// No label meets another label of its row, or the line of a mark that
-    /// reaches higher.
+    /// Asserts that no label overlaps another label of its row or the line of a mark that extends
+    /// higher.
     fn assert_free(flags: &[Flag], width: f64) {
         for (index, flag) in flags.iter().enumerate().filter(|(_, f)| f.row < MARK_ROWS) {
             let end = flag.part * width + flag.width;
@@ -643,17 +644,20 @@ mod tests {
                 .map(|n| flag(f64::from(n * n % 17) / 17.0, 20.0 + f64::from(n % 7) * 15.0))
                 .collect();
             flags.sort_by(|a, b| a.part.total_cmp(&b.part));
-            raise(&mut flags, 600.0);
+            choose_rows(&mut flags, 600.0);
             assert_free(&flags, 600.0);
             assert!(flags.iter().any(|f| f.row == 0), "some label stands lowest");
         }
         let mut near = [flag(0.2, 150.0), flag(0.9, 150.0), flag(0.95, 150.0)];
-        assert!(hung(&mut near, 300.0, 330.0), "there is room on the other side");
+        assert!(choose_sides(&mut near, 300.0, 330.0), "there is room on the other side");
         assert_eq!(near.each_ref().map(|f| f.before), [false, true, true]);
         assert_eq!(near.map(|f| f.row), [0, 1, 2]);
-        assert!(!hung(&mut [flag(0.1, 290.0), flag(0.9, 290.0)], 300.0, 330.0), "none at all");
+        assert!(
+            !choose_sides(&mut [flag(0.1, 290.0), flag(0.9, 290.0)], 300.0, 330.0),
+            "none at all"
+        );
         let mut apart = [flag(0.0, 50.0), flag(0.5, 50.0), flag(0.55, 50.0)];
-        raise(&mut apart, 600.0);
+        choose_rows(&mut apart, 600.0);
         assert_eq!(apart.map(|f| f.row), [0, 1, 0]);
     }
 }

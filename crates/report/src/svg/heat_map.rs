@@ -1,7 +1,7 @@
-//! A grid of shades. Each series is a row of cells, the first at the foot; the
-//! shade is the value: `y` says what it is and how it spreads, `y_right` what
-//! the rows are. Where `y` has categories, a value is one of them and has its color.
-//! Series on the right axis are lines over the grid.
+//! Heat maps. Each series is a row of cells, the first at the bottom, and the shade is the value:
+//! `y` gives its quantity and scale, `y_right` the quantity of the rows. If `y` has categories, a
+//! value is the index of a category and has its color. Series on the right axis are lines over the
+//! grid.
 
 use super::axis::Ruler;
 use super::chart::{Chart, Grid};
@@ -14,38 +14,39 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 
-/// Cells across and up, at most; of more, several are one, which has the
-/// greatest of their values.
+/// Maximum number of cells in either direction; of more, several are combined into one with the
+/// largest of their values.
 const CELLS: usize = 1000;
-/// Shades, without the one for a missing value.
+/// Number of shades, without the one for a missing value.
 const SHADES: usize = 64;
-/// Room for the scale bar, and the gap before it: as wide as a page, and in half of that.
+/// Width of the scale bar with its labels, and the gap before it, in drawings as wide as a page and
+/// in drawings half as wide.
 const ROOM: (f64, f64) = (super::frame::BESIDE_TIME, 26.0);
 const ROOM_SMALL: (f64, f64) = (118.0, 12.0);
-/// Row names that have room.
+/// Maximum number of row names.
 const NAMES: usize = 18;
-/// From light to dark in one hue; in gray print it stays in order. The lightest
-/// is told from white even where it is one lonely cell.
+/// Colors from light to dark in one hue, in the same order in gray print. Even a single cell of the
+/// lightest is distinguishable from white.
 const STOPS: [[f64; 3]; 4] =
     [[150.0, 196.0, 226.0], [94.0, 154.0, 206.0], [33.0, 104.0, 172.0], [6.0, 32.0, 76.0]];
 
-/// Values by row from the foot and by column.
+/// Values by row from the bottom and by column.
 struct Cells {
     columns: usize,
     values: Vec<Vec<Option<f64>>>,
-    /// Names of the series, from the foot.
+    /// Names of the series, from the bottom.
     names: Vec<String>,
-    /// Where the columns begin and end.
+    /// Start of the first column and end of the last.
     range: (f64, f64),
-    /// Whether a cell has the greatest of several values.
+    /// True if a cell has the maximum of several values.
     folded: bool,
 }
 
-/// How a cell's value shows.
+/// Colors of the cells.
 enum Shading {
-    /// As a shade between two ends.
+    /// A shade for each value of a range.
     Shades(Ruler),
-    /// As the color of a category.
+    /// A color for each category.
     Colors(Vec<String>),
 }
 
@@ -57,7 +58,7 @@ impl Shading {
         }
     }
 
-    /// The place of a value in the palette.
+    /// Returns the index of a value in the palette; `None` if it has no color.
     fn place(&self, value: f64) -> Option<usize> {
         match self {
             Shading::Shades(scale) => scale.place(value).map(|part| shade_of(part.clamp(0.0, 1.0))),
@@ -79,10 +80,11 @@ impl Shading {
     }
 }
 
-/// Colors of categories, at most: a palette has no more.
+/// Maximum number of colors of categories, limited by the palette.
 const COLORS: usize = 250;
 
-/// The color of a category: those of series, then the same lighter, as layers have them.
+/// Returns the color of a category: the colors of series, then the same in a lighter tone, as for
+/// layers.
 fn of_category(place: usize, name: &str) -> String {
     if name == OTHERS {
         return OTHERS_COLOUR.to_owned();
@@ -123,7 +125,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
         frame.no_values(&mut drawing);
     }
     over.iter().enumerate().for_each(|(index, series)| {
-        // A white edge sets a line off from dark cells.
+        // A white edge separates a line from dark cells.
         for look in [edge(), over_cells(index)] {
             lines::draw_series(&mut drawing, &frame, series, &look, (index, over.len()));
         }
@@ -137,7 +139,7 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     (drawing, Some(chart))
 }
 
-/// What the colors and the lines stand for.
+/// Returns the legend of colors and lines.
 fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
     let colors = match shading {
         Shading::Shades(_) => &[][..],
@@ -161,7 +163,7 @@ fn legend(shading: &Shading, over: &[&Series]) -> Vec<Entry> {
     colors.chain(over.iter().enumerate().map(line)).collect()
 }
 
-/// The look of a line over cells: a color that no shade has.
+/// Returns the look of a line over cells, in a color that no shade has.
 fn over_cells(index: usize) -> Look {
     const OVER: [&str; 3] = ["#d55e00", "#009e73", "#cc79a7"];
     let colour = OVER[index % OVER.len()].to_owned();
@@ -172,7 +174,8 @@ fn edge() -> Look {
     Look { colour: "#ffffff".to_owned(), width: 3.6, dash: None, marker: None, fill: None }
 }
 
-/// The axis of the shades, exactly over the values.
+/// Returns the axis of the shades, from the smallest value to the largest; a linear one includes
+/// zero.
 fn shade_ruler(plot: &Plot, values: &[f64]) -> Ruler {
     let logarithmic = matches!(plot.y.scale, Scale::Log10 | Scale::Log2);
     let usable = values.iter().copied().filter(|v| v.is_finite() && v.abs() < 1e18);
@@ -190,7 +193,7 @@ fn shade_ruler(plot: &Plot, values: &[f64]) -> Ruler {
     }
 }
 
-/// Row names as categories; most of many are blank.
+/// Returns an axis with the names of rows; if there are many, most are blank.
 fn rows_axis(names: &[String]) -> Axis {
     let every = names.len().div_ceil(NAMES).max(1);
     let shown = names.iter().enumerate().map(|(index, name)| {
@@ -210,7 +213,7 @@ impl Cells {
         let step = if step.is_finite() { step } else { 1.0 };
         let first = xs.first().copied().unwrap_or(0.0);
         let last = xs.last().copied().unwrap_or(0.0) + step;
-        // Evenly spaced, so that a column that nobody has is a gap.
+        // Evenly spaced, so that a column without values is a gap.
         let wanted = ((last - first) / step).round().max(1.0);
         let (first, step, wanted) = match &plot.x.scale {
             Scale::Categories(names) => (0.0, 1.0, names.len().max(1) as f64),
@@ -242,7 +245,7 @@ fn shade_of(part: f64) -> usize {
     ((part * SHADES as f64) as usize).min(SHADES - 1)
 }
 
-/// The color of a shade.
+/// Returns the color of a shade.
 fn shade_color(shade: usize) -> [u8; 3] {
     let along = shade as f64 / (SHADES - 1) as f64 * (STOPS.len() - 1) as f64;
     let stop = (along as usize).min(STOPS.len() - 2);
@@ -250,8 +253,8 @@ fn shade_color(shade: usize) -> [u8; 3] {
     [0, 1, 2].map(|c| (STOPS[stop][c] + (STOPS[stop + 1][c] - STOPS[stop][c]) * part).round() as u8)
 }
 
-/// The cells as a PNG with a palette: white where there is no value. Each cell
-/// is several dots wide, so that no viewer blurs it into its neighbors.
+/// Encodes the cells as a PNG with a palette, white for missing values. Every cell is several dots
+/// wide, so that viewers do not blur it into its neighbors.
 fn picture(
     (columns, colors): (usize, &[[u8; 3]]),
     rows: &[Vec<Option<f64>>],
@@ -276,14 +279,14 @@ fn picture(
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_palette(palette);
     encoder.set_compression(png::Compression::High);
-    // Writing to a Vec cannot fail, and the sizes fit one another.
+    // Writing to a Vec cannot fail, and the sizes match.
     let mut writer = encoder.write_header().ok()?;
     writer.write_image_data(&dots).ok()?;
     writer.finish().ok()?;
     Some(out)
 }
 
-/// The scale bar, with its ticks and what a white cell means.
+/// Draws the scale bar with its ticks and the key for white cells.
 fn scale_bar(
     drawing: &mut Drawing,
     frame: &Frame,
@@ -322,7 +325,7 @@ mod tests {
     use super::*;
     use steadfast_domain::findings::{PlotKind, Series, Stroke};
 
-    /// The palette entries of a picture, one for each cell.
+    /// Returns the palette entries of a picture, one per cell.
     fn decoded(png: &[u8], columns: usize, rows: usize) -> Vec<Vec<u8>> {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
         decoder.set_transformations(png::Transformations::IDENTITY);
@@ -353,7 +356,7 @@ mod tests {
         let colors: Vec<[u8; 3]> = (0..SHADES).map(shade_color).collect();
         let png = picture((cells.columns, &colors), &cells.values, |v| Some(shade_of(v / 64.0)));
         let png = png.unwrap();
-        // The head stands first; the column at 30 is nobody's.
+        // The top row comes first; the column at 30 has no values.
         assert_eq!(decoded(&png, 4, 2), [[33, 0, 0, 64], [1, 64, 0, 0]]);
     }
 
@@ -384,7 +387,7 @@ mod tests {
         let cells = Cells::of(&colors, &colors.series.iter().collect::<Vec<_>>());
         let shading = Shading::of(&colors, &[]);
         let png = picture((2, &shading.palette()), &cells.values, |v| shading.place(v)).unwrap();
-        // 7 is no category.
+        // 7 is not a category.
         assert_eq!(decoded(&png, 2, 2), [[0, 0], [1, 2]]);
         let twenty = (0..20).map(|place| of_category(place, "RND 4K R"));
         let all: std::collections::BTreeSet<String> =
@@ -392,7 +395,7 @@ mod tests {
         assert_eq!(all.len(), 21);
         let drawn = draw(&colors, super::super::frame::FULL).0.finish("");
         assert!(drawn.contains("RND 4K R") && drawn.contains("others"));
-        // The middle of row 1 lies at three quarters of the height.
+        // The middle of row 1 is at three quarters of the height.
         let line = Series::new("99 %", Stroke::Measured, vec![(0.5, Some(1.0)), (1.5, Some(1.0))]);
         let over = of(Scale::Linear).with(line.on_right());
         let drawn = draw(&over, super::super::frame::FULL).0.finish("");

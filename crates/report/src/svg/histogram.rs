@@ -1,4 +1,4 @@
-//! Filled steps over bins; series against the axis on the right are lines.
+//! Filled steps over bins; series on the right axis are lines.
 
 use super::chart::Chart;
 use super::frame::{Entry, Frame, Look, Rulers, Size};
@@ -6,7 +6,7 @@ use super::lines;
 use super::paint::{Drawing, colour, plain_dash};
 use steadfast_domain::findings::{Plot, Scale, Series};
 
-/// A bin from one x to another and the count over it.
+/// A bin: start, end and count.
 type Bin = (f64, f64, f64);
 
 pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
@@ -55,7 +55,7 @@ fn looks(plot: &Plot) -> Vec<Look> {
         marker: None,
         fill: Some(0.32),
     };
-    // Lines take colors that the steps do not have.
+    // Lines get colors that the steps do not use.
     let of = |(index, series): (usize, &Series)| match is_line(plot, series) {
         true => lines::overlaid(index, series),
         false => step(index),
@@ -63,8 +63,8 @@ fn looks(plot: &Plot) -> Vec<Look> {
     plot.series.iter().enumerate().map(of).collect()
 }
 
-/// Neighboring bins; a missing count separates them. A bin reaches to the next
-/// point, the last one as far as the one before it.
+/// Splits points into runs of adjacent bins, at missing counts. A bin extends to the next point;
+/// the last one is as wide as the one before it.
 fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<Bin>> {
     let usable = |x: f64| x.is_finite() && (!logarithmic || x > 0.0);
     let after = |index: usize| {
@@ -89,7 +89,8 @@ fn runs(points: &[(f64, Option<f64>)], logarithmic: bool) -> Vec<Vec<Bin>> {
     runs
 }
 
-/// Draws a run of bins; a count that the axis cannot show stands on the floor.
+/// Draws a run of bins; a count that the axis cannot show is drawn at the bottom. Returns false if
+/// there is nothing to draw.
 fn draw_steps(drawing: &mut Drawing, frame: &Frame, run: &[Bin], look: &Look) -> bool {
     let floor = frame.place(false, run[0].0, Some(0.0)).map_or(frame.area.y(0.0), |at| at.1);
     let across = |x: f64| frame.rulers.x.place(x).map(|part| frame.area.x(part));
@@ -110,7 +111,7 @@ fn draw_steps(drawing: &mut Drawing, frame: &Frame, run: &[Bin], look: &Look) ->
     true
 }
 
-/// The outline without the points in the middle of a level piece.
+/// Returns the outline without the inner points of horizontal pieces.
 pub fn level(outline: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
     for point in outline {

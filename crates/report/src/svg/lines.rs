@@ -1,25 +1,25 @@
-//! Points joined by lines, and points alone, with the legend beside the plot.
+//! Lines and clouds of points, with the legend next to the plot.
 
 use super::chart::Chart;
 use super::frame::{Entry, Frame, Look, Rulers, Size};
 use super::paint::{Drawing, colour, dash, plain_dash};
 use steadfast_domain::findings::{Plot, PlotKind, Series, Stroke};
 
-/// A line with more points than this has markers at some of them only.
+/// Number of points above which only some points of a line have markers.
 const MARKED_POINTS: usize = 80;
-/// Markers on such a line.
+/// Number of markers on such a line.
 const FEW_MARKERS: usize = 9;
-/// A line of more points than this is drawn by what can be seen of it.
+/// Number of points above which a line is reduced to its visible points.
 const SEEN_POINTS: usize = 2000;
-/// More points than this are drawn as dots.
+/// Number of points above which a cloud is drawn as dots.
 const MARKED_CLOUD: usize = 400;
-/// A drawn point and the next closer than this are one.
+/// Distance below which two points are drawn as one.
 const SAME: f64 = 0.5;
 
 pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let values = |right: bool| {
-        let beside = plot.y_right.is_some();
-        let chosen = plot.series.iter().filter(move |s| (s.right && beside) == right);
+        let has_right = plot.y_right.is_some();
+        let chosen = plot.series.iter().filter(move |s| (s.right && has_right) == right);
         chosen.flat_map(values_of).collect::<Vec<f64>>()
     };
     let xs: Vec<f64> = plot.series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
@@ -50,18 +50,18 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     (drawing, Some(chart))
 }
 
-/// The values of a series, both edges of a band.
+/// Returns the values of a series, including both edges of a band.
 fn values_of(series: &Series) -> impl Iterator<Item = f64> {
     series.points.iter().map(|(_, y)| *y).chain(series.upper.iter().copied()).flatten()
 }
 
-/// Limits and fits are lines in a cloud of points, too.
+/// Returns true for series drawn as points in a cloud; limits and fits are lines there, too.
 fn is_cloud(stroke: Stroke) -> bool {
     matches!(stroke, Stroke::Measured | Stroke::Context)
 }
 
-/// A line of the legend, naming the axis where there are two, and saying where
-/// there is nothing to be seen of it.
+/// Returns the legend entry of a series. It names the right axis if there are two, and says if the
+/// series has no value.
 pub fn entry(plot: &Plot, series: &Series, look: &Look) -> Entry {
     let right = series.right && plot.y_right.is_some();
     let mut name = series.name.clone();
@@ -108,11 +108,11 @@ fn looks(plot: &Plot) -> Vec<Look> {
         .collect()
 }
 
-/// How the first limit, the second, ... is dashed: a band's upper and lower limit are told
-/// apart without a color.
+/// Dashes of the first limit, the second, and so on: the upper and lower limits of a band must be
+/// distinguishable without color.
 const LIMITS: [&str; 3] = ["9 4", "2.5 3", "9 3 2 3"];
 
-/// The look of what was not measured.
+/// Returns the look of a series that was not measured.
 fn plain(stroke: Stroke, kind: PlotKind) -> Look {
     let (colour, width, dash) = match stroke {
         Stroke::Measured | Stroke::Average => ("#444444", 1.4, None),
@@ -127,11 +127,11 @@ fn plain(stroke: Stroke, kind: PlotKind) -> Look {
     Look { colour: colour.to_owned(), width, dash, marker, fill }
 }
 
-/// The color of a band, and how much of it is seen.
+/// Color and opacity of a band.
 const BAND: &str = "#56b4e9";
 const BAND_OPACITY: f64 = 0.45;
 
-/// The look of a line over filled steps or columns.
+/// Returns the look of a line over filled steps or columns.
 pub fn overlaid(index: usize, series: &Series) -> Look {
     Look {
         colour: colour(index).to_owned(),
@@ -142,8 +142,8 @@ pub fn overlaid(index: usize, series: &Series) -> Look {
     }
 }
 
-/// Draws a line; `of` is its position and how many are measured. Whether it has
-/// any value.
+/// Draws a line; `of` is its position and the number of measured series. Returns true if it has any
+/// value.
 pub fn draw_series(
     drawing: &mut Drawing,
     frame: &Frame,
@@ -154,7 +154,7 @@ pub fn draw_series(
     let place = |point: &(f64, Option<f64>)| frame.place(series.right, point.0, point.1);
     let dense = series.points.len() > MARKED_POINTS;
     let spacing = if dense { series.points.len() / FEW_MARKERS } else { 1 };
-    // The markers of neighbors do not fall on one another.
+    // Markers of neighboring series are at different points.
     let offset = if dense { spacing * of.0 / of.1.max(1) } else { 0 };
     let mut anything = false;
     let mut count = 0;
@@ -168,7 +168,7 @@ pub fn draw_series(
             drawing.dots(&run, &look.colour, look.width + 1.2);
         }
         for at in &run {
-            // A point alone is its marker, or nothing is seen of it.
+            // An isolated point has no line and is visible only as its marker.
             let marked = run.len() == 1 || count % spacing == offset % spacing;
             if let Some(marker) = look.marker.filter(|_| marked) {
                 drawing.marker(marker, *at, &look.colour);
@@ -179,7 +179,7 @@ pub fn draw_series(
     anything
 }
 
-/// Draws a band; a missing edge breaks it.
+/// Draws a band, interrupted at missing edges. Returns true if it has any value.
 fn draw_band(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look) -> bool {
     let place = |x: f64, y: Option<f64>| frame.place(series.right, x, y);
     let edges: Vec<_> = series
@@ -193,7 +193,7 @@ fn draw_band(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look)
         let run: Vec<_> = run.iter().flatten().collect();
         let above: Vec<(f64, f64)> = run.iter().map(|edges| edges.1).collect();
         let below: Vec<(f64, f64)> = run.iter().map(|edges| edges.0).collect();
-        // A place alone is a short upright line.
+        // An isolated value is a short vertical line.
         if let ([low], [high]) = (below.as_slice(), above.as_slice()) {
             drawing.line(*low, *high, &look.colour, 1.2);
             anything = true;
@@ -209,8 +209,8 @@ fn draw_band(drawing: &mut Drawing, frame: &Frame, series: &Series, look: &Look)
     anything
 }
 
-/// What can be seen of a long line: in every half unit of width its first, its
-/// lowest, its highest and its last point.
+/// Reduces a long line to its visible points: in every half unit of width the first, lowest,
+/// highest and last one.
 fn seen(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if line.len() <= SEEN_POINTS {
         return line.to_vec();
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use steadfast_domain::findings::{Axis, Scale};
 
-    /// Two drives over time, of which the second did something in one step alone.
+    /// Two drives over time, the second of which was active in one step only.
     #[test]
     fn a_point_between_gaps_is_drawn() {
         let steps = |has: &dyn Fn(i32) -> bool| -> Vec<(f64, Option<f64>)> {
@@ -264,7 +264,7 @@ mod tests {
                 .with(Series::new("two", Stroke::Measured, steps(alone)));
             draw(&plot, FULL).0.finish("").matches(colour(1)).count()
         };
-        // The legend has that color too.
+        // The legend has that color, too.
         let legend = marks(&|_| false);
         let one = marks(&|step| step == 100) - legend;
         assert!(one > 0, "nothing is drawn");

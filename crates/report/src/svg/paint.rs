@@ -1,53 +1,53 @@
-//! The pencil: SVG elements with escaped text, and what series look like.
+//! SVG elements with escaped text, and the colors and dashes of series.
 
 use std::fmt::Write;
 use steadfast_domain::text::acts;
 
-/// Fonts of the PDF first, then what a browser has: none whose letters are much wider, since
-/// legends have room for so many letters.
+/// Fonts of the PDF first, then fonts of browsers. None has much wider letters, because the space
+/// for legends is computed from the number of letters.
 pub const FONT: &str = "Libertinus Serif, Times New Roman, Liberation Serif, Tinos, Times, serif";
-/// Height of the smallest letters of a drawing: 9 points where it is as wide as a page.
+/// Size of the smallest letters of a drawing: 9 points if it is as wide as a page.
 pub const LETTERS: f64 = 13.0;
-/// Axes and labels.
+/// Color of axes and labels.
 pub const INK: &str = "#222222";
-/// Grid lines.
+/// Color of grid lines.
 pub const GRID: &str = "#dddddd";
-/// Grid lines between labeled ones.
+/// Color of grid lines between labeled ones.
 pub const FAINT: &str = "#eeeeee";
 
-/// More points than this need no hundredths.
+/// Number of points above which coordinates have one decimal instead of two.
 const MANY: usize = 120;
 
-/// Colors that color-blind readers can tell apart (after Okabe and Ito 2008,
-/// darkened for paper, and two more).
+/// Colors that color-blind readers can distinguish (after Okabe and Ito 2008, darkened for paper,
+/// and two more).
 pub const COLOURS: [&str; 10] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#b8860b", "#56b4e9", "#7b3294",
     "#666666", "#8c510a",
 ];
 
-/// What is left of many series that have names: it has a color that no series has.
+/// Name of the series that sums up the rest of many; it has a color of its own.
 pub const OTHERS: &str = "others";
 pub const OTHERS_COLOUR: &str = "#b0b0b0";
 
-/// How the lines of the first ten, the next ten, ... series are dashed.
+/// Dashes of the first ten series, the next ten, and so on.
 const DASHES: [Option<&str>; 4] = [None, Some("7 3"), Some("2 2.5"), Some("9 3 2 3")];
 
-/// The dash of a series: with its color it tells 40 of them apart.
+/// Returns the dash of a series; with its color it distinguishes 40 series.
 pub fn dash(index: usize) -> Option<&'static str> {
     DASHES[index / COLOURS.len() % DASHES.len()]
 }
 
-/// The dash of a series without markers, different from its neighbors' in gray print.
+/// Returns the dash of a series without markers, different from its neighbors' in gray print.
 pub fn plain_dash(index: usize) -> Option<&'static str> {
     DASHES[index % DASHES.len()]
 }
 
-/// A color mixed with white.
+/// Returns a color mixed with white; `part` is the share of white.
 pub fn lighten(colour: &str, part: f64) -> String {
     mixed(colour, |c| c + (255.0 - c) * part)
 }
 
-/// A color mixed with near-black.
+/// Returns a color mixed with near-black; `factor` is the share of the color.
 pub fn shade(colour: &str, factor: f64) -> String {
     mixed(colour, |c| c * factor + 26.0 * (1.0 - factor))
 }
@@ -64,17 +64,17 @@ fn channels(colour: &str) -> [f64; 3] {
     [1, 3, 5].map(|at| f64::from(channel(at)))
 }
 
-/// The color of a series.
+/// Returns the color of a series.
 pub fn colour(index: usize) -> &'static str {
     COLOURS[index % COLOURS.len()]
 }
 
-/// Red, green and blue of a color.
+/// Returns red, green and blue of a color.
 pub fn rgb(colour: &str) -> [u8; 3] {
     channels(colour).map(|channel| channel as u8)
 }
 
-/// Text between tags.
+/// Escapes text for use between tags and in attributes.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -85,8 +85,8 @@ pub fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            // XML 1.0 has no other control characters, not even escaped, nor
-            // these two; marks of direction would reorder what stands beside.
+            // XML 1.0 allows no other control characters, not even escaped, nor these two;
+            // direction marks would reorder the text around them.
             c if acts(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
             c => out.push(c),
         }
@@ -94,7 +94,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Points as SVG writes them; many of them with fewer digits.
+/// Returns points in SVG notation; if there are many, with fewer digits.
 fn listed(points: &[(f64, f64)]) -> String {
     let digits = if points.len() > MANY { 1 } else { 2 };
     let mut out = String::with_capacity(points.len() * 14);
@@ -106,14 +106,14 @@ fn listed(points: &[(f64, f64)]) -> String {
     out
 }
 
-/// Where a text is anchored.
+/// Position of a text's anchor.
 #[derive(Clone, Copy)]
 pub enum Anchor {
-    /// It begins here.
+    /// The text begins at the position.
     Start,
-    /// It is centerd here.
+    /// The text is centered at the position.
     Middle,
-    /// It ends here.
+    /// The text ends at the position.
     End,
 }
 
@@ -135,12 +135,14 @@ impl Drawing {
         self.body.push('\n');
     }
 
-    /// What is drawn until [`Drawing::end`] belongs to a series: a page's script finds it.
+    /// Begins a group for a series, which the script of a web page can find; ended by
+    /// [`Drawing::end`].
     pub fn begin(&mut self, series: usize) {
         self.add(format_args!(r#"<g data-series="{series}">"#));
     }
 
-    /// What is drawn until [`Drawing::end`] is the value of a series at a place of its axis.
+    /// Begins a group for the value of a series at a position of the horizontal axis; ended by
+    /// [`Drawing::end`].
     pub fn begin_value(&mut self, series: usize, x: f64) {
         self.add(format_args!(r#"<g data-value="{series},{x}">"#));
     }
@@ -164,14 +166,14 @@ impl Drawing {
         ));
     }
 
-    /// A filled area without an outline.
+    /// Adds a filled area without an outline.
     pub fn filled(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
         let opacity =
             if opacity < 1.0 { format!(r#" fill-opacity="{opacity}""#) } else { "".into() };
         self.add(format_args!(r#"<polygon points="{}" fill="{fill}"{opacity}/>"#, listed(points)));
     }
 
-    /// Round dots of one color, in as few letters as possible.
+    /// Adds round dots of one color as a single compact path.
     pub fn dots(&mut self, points: &[(f64, f64)], colour: &str, size: f64) {
         let mut path = String::with_capacity(points.len() * 16);
         for (x, y) in points {
@@ -183,7 +185,7 @@ impl Drawing {
         ));
     }
 
-    /// A picture in PNG, base64.
+    /// Adds a picture, a base64-encoded PNG.
     pub fn picture(&mut self, at: (f64, f64), size: (f64, f64), png: &str) {
         self.add(format_args!(
             r#"<image x="{:.2}" y="{:.2}" width="{:.2}" height="{:.2}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,{png}"/>"#,
@@ -227,7 +229,7 @@ impl Drawing {
         ));
     }
 
-    /// A text that hangs down to the right from where it begins.
+    /// Adds a text that slopes down to the right from its start.
     pub fn text_aslant(&mut self, at: (f64, f64), size: f64, text: &str) {
         self.add(format_args!(
             r#"<text x="{0:.2}" y="{1:.2}" font-size="{size}" text-anchor="start" fill="{INK}" transform="rotate(35 {0:.2} {1:.2})">{2}</text>"#,
@@ -237,7 +239,7 @@ impl Drawing {
         ));
     }
 
-    /// A marker: its shape tells series apart where colors do not.
+    /// Adds a marker; its shape distinguishes series if colors do not.
     pub fn marker(&mut self, index: usize, at: (f64, f64), colour: &str) {
         let (x, y) = at;
         let r = 3.6;
@@ -258,7 +260,7 @@ impl Drawing {
         self.polygon(&corners, fill, colour);
     }
 
-    /// The drawing with what it is called.
+    /// Returns the SVG document with its accessible name.
     pub fn finish(self, title: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" \

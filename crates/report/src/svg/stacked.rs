@@ -1,5 +1,4 @@
-//! Columns on top of one another; series against the axis on the right are
-//! lines.
+//! Stacked columns; series on the right axis are lines.
 
 use super::chart::Chart;
 use super::frame::{Entry, Frame, Look, Rulers, Size};
@@ -8,14 +7,14 @@ use super::lines;
 use super::paint::{Drawing, OTHERS, OTHERS_COLOUR, colour, lighten};
 use steadfast_domain::findings::{Axis, Plot, Scale, Series};
 
-/// More layers than this are summed up as "others".
+/// Number of layers above which the smallest are combined as "others".
 const LAYERS: usize = 20;
-/// More columns than this are averaged, several to one.
+/// Number of columns above which several are averaged into one.
 const COLUMNS: usize = 600;
-/// Columns that stand apart, with an edge between their layers.
+/// Number of columns up to which they are drawn separately, with an edge between their layers.
 const APART: usize = 40;
 
-/// One layer: a name, its look, and a height at each column.
+/// A layer: name, look, and height in each column.
 struct Layer {
     name: String,
     look: Look,
@@ -65,13 +64,13 @@ fn is_line(plot: &Plot, series: &Series) -> bool {
     series.right && plot.y_right.is_some()
 }
 
-/// Lines over the columns are dark, so that they stand out from every layer.
+/// Returns the look of a line over columns: dark, so that it stands out from every layer.
 fn line_look(index: usize, series: &Series) -> Look {
     Look { colour: "#111111".to_owned(), ..lines::overlaid(index, series) }
 }
 
 fn legend(plot: &Plot, layers: &[Layer]) -> Vec<Entry> {
-    // The legend reads like the stack, from the top.
+    // The legend is in the order of the stack, from the top.
     let named = layers
         .iter()
         .rev()
@@ -80,8 +79,8 @@ fn legend(plot: &Plot, layers: &[Layer]) -> Vec<Entry> {
     named.chain(on_right.map(|(index, s)| lines::entry(plot, s, &line_look(index, s)))).collect()
 }
 
-/// The x of the columns, each with the range of the original columns that it
-/// stands for, and how many those are.
+/// Returns the columns, each with its x and the original x it combines, and the number combined per
+/// column.
 fn columns(series: &[&Series]) -> (Vec<(f64, Vec<f64>)>, usize) {
     let mut xs: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|(x, _)| *x).collect();
     xs.retain(|x| x.is_finite() && x.abs() < 1e18);
@@ -93,15 +92,15 @@ fn columns(series: &[&Series]) -> (Vec<(f64, Vec<f64>)>, usize) {
     (columns.collect(), per_column)
 }
 
-/// The least distance between columns; 1 where there is one column.
+/// Returns the smallest distance between columns; 1 for a single column.
 fn step(columns: &[(f64, Vec<f64>)]) -> f64 {
     let gaps = columns.windows(2).map(|pair| pair[1].0 - pair[0].0);
     let least = gaps.fold(f64::INFINITY, f64::min);
     if least.is_finite() { least } else { 1.0 }
 }
 
-/// The mean of each column, of what is known there: a place without a point is 0, a point without
-/// a value is not known.
+/// Returns the mean in each column over the known values: an x without a point counts as 0, a point
+/// without a value is unknown.
 fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
     let is_drawn = |y: &f64| y.is_finite() && (0.0..1e18).contains(y);
     let finite = series.points.iter().filter(|(x, _)| x.is_finite());
@@ -119,7 +118,7 @@ fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
     columns.iter().map(|(_, xs)| mean(xs)).collect()
 }
 
-/// The layers from below; of too many the greatest, and the rest in one.
+/// Returns the layers from the bottom; of too many the largest, and the rest combined.
 fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
     let all: Vec<Vec<f64>> = series.iter().map(|s| heights(s, columns)).collect();
     let sum = |index: &usize| match series[*index].name == OTHERS {
@@ -163,8 +162,8 @@ fn others_look() -> Look {
 }
 
 fn layer_look(position: usize) -> Look {
-    // The second ten are the first ten, lighter; the first are softened a
-    // little so that a line over them can be seen.
+    // The second ten layers have the colors of the first ten in a lighter tone; the first are
+    // softened a little so that a line over them is visible.
     let part = if position < 10 { 0.15 } else { 0.6 };
     Look {
         colour: lighten(colour(position), part),
@@ -175,7 +174,8 @@ fn layer_look(position: usize) -> Look {
     }
 }
 
-/// Draws the layers, each as one area over the one below it.
+/// Draws the layers, each as an area above the previous one. Returns true if there is anything to
+/// draw.
 fn draw_layers(
     drawing: &mut Drawing,
     frame: &Frame,
@@ -210,7 +210,8 @@ fn draw_layers(
     anything
 }
 
-/// Neighboring columns in which a layer has any height, first and last.
+/// Returns the first and last index of each run of adjacent columns in which a layer has any
+/// height.
 fn blocks(
     heights: &[f64],
     columns: &[(f64, Vec<f64>)],
@@ -267,7 +268,7 @@ mod tests {
         assert_eq!(sum, (0..30).sum::<usize>() as f64);
     }
 
-    /// What is left over already is part of what is left, however much it is.
+    /// A layer named "others" is always part of the combined rest, however large it is.
     #[test]
     fn others_have_a_color_of_their_own_and_are_never_there_twice() {
         let named = |count: usize| -> Vec<Series> {

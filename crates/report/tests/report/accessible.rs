@@ -1,26 +1,26 @@
-//! The PDFs are tagged as PDF/UA-1 asks: a structure tree, a language, a title that is shown,
-//! headings that nest, and a text for every picture. What no reader of pages sees is read from
-//! the files themselves.
+//! The PDFs are tagged as PDF/UA-1 requires: a structure tree, a language, a displayed title,
+//! properly nested headings, and alternative text for every picture. Properties that pages do not
+//! show are read from the files.
 
 use super::{PRINTED, findings, suite};
 use std::io::Read;
 use steadfast_domain::Findings;
 use steadfast_report::{pdf, pdf_form};
 
-/// The document with all of its streams unpacked.
+/// Returns the document followed by all its streams, decompressed.
 fn unpacked(document: &[u8]) -> String {
     let mut out = document.to_vec();
     let mut rest = document;
     while let Some(at) = find(rest, b"stream\n") {
         rest = &rest[at + 7..];
         let mut plain = Vec::new();
-        // A stream that is no such archive, such as metadata, stands there already.
+        // A stream that is not compressed, such as metadata, is readable as it is.
         if flate2::read::ZlibDecoder::new(rest).read_to_end(&mut plain).is_ok() {
             out.push(b'\n');
             out.extend(plain);
         }
     }
-    // Names may stand with or without a space between them.
+    // Names may have a space before them or not.
     String::from_utf8_lossy(&out).replace("/S /", "/S/")
 }
 
@@ -28,7 +28,7 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
     text.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// How many pages a document has.
+/// Returns the number of pages of a document.
 pub fn pages(document: &[u8]) -> usize {
     let text = unpacked(document);
     let pages = text.split("/Type /Page").skip(1).filter(|rest| !rest.starts_with('s'));
@@ -62,14 +62,14 @@ fn documents_are_tagged() {
     }
 }
 
-/// Nothing is printed in smaller letters than a reader on paper reads with ease. A drawing as
-/// wide as the page is drawn with letters of 13 that come out as 9 points.
+/// No text is printed too small to be read comfortably on paper. A drawing as wide as the page has
+/// letters of size 13, which come out as 9 points.
 #[test]
 fn no_letters_are_too_small() {
     for (name, document) in documents() {
         let least = if name == "form" { 7.5 } else { 9.0 };
         let text = unpacked(&document);
-        // `/f0 9 Tf`: a font and its size; anything else of these letters is chance.
+        // `/f0 9 Tf`: a font and its size; other occurrences of these letters are accidental.
         let size = |(end, _): (usize, &str)| {
             let mut words = text[..end].rsplit(' ');
             let size = words.next()?.parse::<f64>().ok()?;
@@ -89,7 +89,7 @@ fn no_letters_are_too_small() {
     assert!(after("font-size=\"").into_iter().all(|size| size * scale >= 8.99), "{width}");
 }
 
-/// No heading is more than one level below the one before it.
+/// No heading is more than one level below the previous one.
 fn nested(name: &str, text: &str) {
     let has = |level: &i32| text.contains(&format!("/S/H{level}"));
     assert!(has(&1), "{name} has no heading");

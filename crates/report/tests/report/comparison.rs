@@ -1,5 +1,4 @@
-//! Comparisons of made-up devices whose numbers are known multiples of one
-//! another.
+//! Comparisons of fictitious devices whose numbers are known multiples of each other.
 
 use super::{PRINTED, assert_balanced, convergence, findings, golden, plots, suite, words};
 use steadfast_domain::findings::{
@@ -10,7 +9,7 @@ use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Bytes, CaveatKind, EndState, Findings};
 use steadfast_report::{COMPARED_MAX, CompareError, compare, html, metrics, pdf, tables, text};
 
-/// Every number of a table or plot times a factor.
+/// Multiplies every number of a table or plot by a factor.
 fn scaled(exhibit: &mut Exhibit, factor: f64) {
     match exhibit {
         Exhibit::Table(table) => {
@@ -61,7 +60,7 @@ fn blocks(serial: &str, demand: &str, cpu: &str) -> Vec<FormBlock> {
     ]
 }
 
-/// A device that is `factor` times as fast as the one of the other tests.
+/// Returns a device that is `factor` times as fast as that of the other tests.
 pub fn device(number: u32, factor: f64) -> (String, Findings) {
     let names = ["AX-100", "Borealis Pro 960 GB", "C7", "Data Centre NVMe 3.84 TB rev. B", "E"];
     let mut found = findings(false);
@@ -156,7 +155,7 @@ fn plots_lie_over_one_another() {
     assert!((found - expected).abs() < 1e-6);
 }
 
-/// A device whose numbers are there in long form: each mean moved by 2 % in its window.
+/// Returns a device with numbers in long form: each mean moved by 2 % within its window.
 fn measured(number: u32, factor: f64) -> (String, Findings) {
     let (name, mut found) = device(number, factor);
     let cell = |size: usize, mix: usize| {
@@ -276,8 +275,8 @@ fn what_cannot_be_compared_is_refused() {
     assert!(error.contains("IOPS, Throughput"), "{error}");
 }
 
-/// The tutorial's table of secondary metrics: two blocks side by side, a name at
-/// the first row of each metric only.
+/// The tutorial's table of secondary metrics: two blocks side by side, with a name in the first row
+/// of each metric only.
 pub fn secondary(factor: f64) -> Table {
     let block = |size: u32, value: f64, celsius: bool| {
         let cell = |value: f64| match celsius {
@@ -370,7 +369,7 @@ fn a_comparison_of_seven_prints() {
     assert!(words.contains("G: Borealis") && words.contains("814,791"), "{words}");
 }
 
-/// A page must not claim of all runs what is true of one.
+/// A page must not state of all runs what holds for one.
 #[test]
 fn titles_and_headers_claim_nothing_that_is_of_one_run_alone() {
     let of = |number, window: &str| {

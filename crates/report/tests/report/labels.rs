@@ -1,15 +1,15 @@
-//! No two texts of a drawing meet, and none leaves it: over many drawings that nobody chose.
+//! No two texts of a drawing overlap and none is clipped, over many random drawings.
 
 use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 use steadfast_report::svg;
 
-/// Drawings that are made.
+/// Number of drawings.
 const DRAWINGS: usize = 503;
 
-/// Mean width of a letter of the report's font, relative to its size.
+/// Mean width of a letter of the report's font, relative to the font size.
 const LETTER: f64 = 0.5;
 
-/// A repeatable stream of numbers (SplitMix64).
+/// A reproducible stream of random numbers (SplitMix64).
 struct Chance(u64);
 
 impl Chance {
@@ -87,7 +87,7 @@ impl Chance {
     }
 }
 
-/// A text's corners: where it stands, as it is turned.
+/// The corners of a text, at its position and with its rotation.
 struct Box {
     text: String,
     corners: [(f64, f64); 4],
@@ -128,7 +128,7 @@ fn boxes(drawing: &str) -> Vec<Box> {
         .collect()
 }
 
-/// Whether two boxes meet: no line between them (the separating axis theorem).
+/// Returns true if two boxes overlap: no line separates them (the separating axis theorem).
 fn meet(a: &Box, b: &Box) -> bool {
     let apart = |one: &Box, other: &Box| {
         (0..4).any(|n| {

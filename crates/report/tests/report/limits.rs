@@ -1,4 +1,4 @@
-//! Numbers judged by limits whose verdicts are known.
+//! Numbers judged by limits, with known verdicts.
 
 use super::{PRINTED, findings, golden, html, suite};
 use steadfast_domain::findings::{Cell, Exhibit};
@@ -81,7 +81,7 @@ fn a_missing_number_fails_with_its_reason() {
         Limits::parse(&text).unwrap()
     };
     let reason = |limits: &Limits| check(&suite(), limits, &[]).limits[0].reason.clone();
-    assert!(reason(&one("", "iops", "0/100")).unwrap().contains("give its part"));
+    assert!(reason(&one("", "iops", "0/100")).unwrap().contains("add part = ID"));
     assert_eq!(reason(&one("part = 'wsat'\n", "iops", "0/100")), None);
     assert!(reason(&one("part = 'XSR'\n", "iops", "0/100")).unwrap().contains("'Latency'"));
     assert!(

@@ -1,5 +1,5 @@
-//! A full IOPS report made of published numbers: the table of the SNIA tutorial
-//! (drive A, "R84-9014") and the steady-state window of a TKperf report.
+//! A full IOPS report of published numbers: the table of the SNIA tutorial (drive A, "R84-9014")
+//! and the steady-state window of a TKperf report.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod accessible;
@@ -180,7 +180,7 @@ fn findings(simulated: bool) -> Findings {
     }
 }
 
-/// Three procedures in one report.
+/// Returns a report of three procedures.
 fn suite() -> Findings {
     let page = |title: &str, plot: Plot| Page::new(title, vec![Exhibit::Plot(plot)]);
     let part = |title: &str, pages: Vec<Page>| Findings {
@@ -229,7 +229,7 @@ fn suite() -> Findings {
     }
 }
 
-/// Compares with a file of tests/data; `BLESS=1` accepts what there is now.
+/// Compares with a file of tests/data; `BLESS=1` accepts the current content.
 #[track_caller]
 fn golden(name: &str, found: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
@@ -296,7 +296,7 @@ fn a_suite_has_its_parts_one_after_another() {
         let to = link.split('"').next().unwrap();
         assert_eq!(page.matches(&format!("id=\"{to}\"")).count(), 1, "{to}");
     }
-    // One part is simulated: every page says so, and says which part.
+    // One part is simulated: every page states that, and names the part.
     assert!(page.contains("class=\"simulated\"") && page.contains("<h2>LBA Hits</h2>"));
     assert!(page.contains("<h2>2.1&ensp;General Information</h2>"));
     assert_eq!(page.matches("NOT THE FULL METHOD").count(), 2, "on the cover and in the list");
@@ -314,7 +314,7 @@ fn the_form_of_a_suite_has_bookmarks_and_its_pages_run_on() {
     let pages = words.matches('\x0c').count();
     assert!(last.contains(&format!("{pages} / {pages}")), "{last}");
     assert!(words.contains("Plot 3.2 - LBA Hits") && words.contains("page 3 of 3"));
-    // The stamp is aslant: its letters are read one or two at a time.
+    // The stamp is rotated: its letters are extracted one or two at a time.
     let scrap = |word: &&str| word.len() < 4 && word.chars().all(|c| "SIMULATED".contains(c));
     let stamped = |page: &str| page.split_whitespace().filter(scrap).count() >= 4;
     assert!(words.split('\x0c').take(pages).all(stamped));
@@ -364,11 +364,11 @@ fn without_scripts(page: &str) -> String {
     pieces.fold(first, |out, piece| out + piece.split_once("</script>").unwrap().1)
 }
 
-/// Opened and closed tags match, outside what is escaped.
+/// Asserts that opening and closing tags match, outside escaped text.
 fn assert_balanced(page: &str) {
     const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
     let mut open: Vec<&str> = Vec::new();
-    // A script is no markup.
+    // Scripts are not markup.
     let page = without_scripts(page);
     let mut rest = page.as_str();
     while let Some(start) = rest.find('<') {
@@ -392,7 +392,7 @@ fn the_page_is_well_formed_self_contained_and_escaped() {
     assert_balanced(&page);
     assert!(page.contains("SIMULATED") && page.contains("Head of the report form"));
     assert!(page.contains("Mfg A &amp; &lt;Sons&gt;"));
-    // Only ours: the values of a drawing, and what reads them.
+    // Only our own scripts: the values of a drawing, and the code that reads them.
     let scripts: Vec<&str> = page.split("<script").skip(1).collect();
     let (values, own): (Vec<&str>, Vec<&str>) =
         scripts.iter().partition(|text| text.starts_with(" type=\"application/json\">"));
@@ -414,7 +414,7 @@ fn every_table_becomes_a_file() {
     assert_eq!(names, ["iops.csv", "steps.csv"]);
 }
 
-/// The words of a PDF, with a form feed after each page.
+/// Returns the words of a PDF, with a form feed after each page.
 fn words(document: &[u8]) -> Option<String> {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("report.pdf");
@@ -464,7 +464,7 @@ fn page_one_sums_it_up_and_every_number_has_one_place() {
     assert!(page.contains("href=\"#disclosed-deviations\"") && page.contains("scope=\"row\""));
 }
 
-/// Quick and TKperf are no PTS reports, whichever page is looked at.
+/// Quick and TKperf are not PTS reports; no page may suggest it.
 #[test]
 fn every_page_of_a_lesser_profile_says_so_and_none_names_the_pts() {
     let mut lesser = findings(false);
@@ -474,7 +474,7 @@ fn every_page_of_a_lesser_profile_says_so_and_none_names_the_pts() {
     lesser.header.test = "IOPS Test".into();
     lesser.header.revision = "Quick-E".into();
     let page = html(&lesser, &PRINTED);
-    // Of the form's five pages the one of the table says what the summary says.
+    // Of the form's five pages, the one with the table repeats the summary and is omitted.
     let pages = lesser.form_pages.len() - 1 + lesser.chapters.len();
     assert_eq!(page.matches("<p class=\"lesser\">PROFILE QUICK: a look</p>").count(), pages);
     assert!(!page.contains("SNIA SSS TWG") && !page.contains("Solid State Storage"));

@@ -1,5 +1,5 @@
-//! Every kind of drawing as a picture, compared dot by dot with the accepted one: what a reader
-//! sees, whatever the SVG says. A change shows both.
+//! Every kind of drawing as a picture, compared dot by dot with the accepted one: tests what
+//! readers see, whatever the SVG contains. A mismatch writes both side by side.
 
 use super::{MIXES, SIZES, matrix, plots, window};
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -11,9 +11,9 @@ use steadfast_report::svg;
 
 /// Width of a picture in dots.
 const WIDTH: f32 = 430.0;
-/// A dot differs where a channel is this far off.
+/// Difference in a channel from which a dot counts as different.
 const FAR: u8 = 64;
-/// Part of the dots that may differ: edges are smoothed alike, but not everywhere alike.
+/// Share of dots that may differ: edges are antialiased, with small differences between machines.
 const PART: f64 = 0.001;
 
 /// The fonts of the reports.
@@ -39,7 +39,7 @@ fn picture(drawing: &str) -> Pixmap {
     map
 }
 
-/// Part of the dots that differ; all of them where the sizes do.
+/// Returns the share of dots that differ; 1 if the sizes differ.
 fn differing(one: &Pixmap, other: &Pixmap) -> f64 {
     if (one.width(), one.height()) != (other.width(), other.height()) {
         return 1.0;
@@ -49,8 +49,8 @@ fn differing(one: &Pixmap, other: &Pixmap) -> f64 {
     off as f64 / f64::from(one.width() * one.height())
 }
 
-/// Accepted and found beside one another.
-fn beside(accepted: Option<&Pixmap>, found: &Pixmap) -> Pixmap {
+/// Returns the accepted picture and the current one side by side.
+fn side_by_side(accepted: Option<&Pixmap>, found: &Pixmap) -> Pixmap {
     let height = accepted.map_or(0, Pixmap::height).max(found.height());
     let mut both = Pixmap::new(found.width() * 2 + 10, height).unwrap();
     let paint = resvg::tiny_skia::PixmapPaint::default();
@@ -62,7 +62,7 @@ fn beside(accepted: Option<&Pixmap>, found: &Pixmap) -> Pixmap {
     both
 }
 
-/// Compares with a picture of tests/data/pictures; `BLESS=1` accepts what there is now.
+/// Compares with a picture of tests/data/pictures; `BLESS=1` accepts the current one.
 fn as_accepted(name: &str, plot: &Plot) -> Result<(), PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pictures").join(name);
     let found = picture(&svg(plot));
@@ -77,11 +77,11 @@ fn as_accepted(name: &str, plot: &Plot) -> Result<(), PathBuf> {
         return Ok(());
     }
     let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("both-{name}"));
-    beside(accepted.as_ref(), &found).save_png(&shown).unwrap();
+    side_by_side(accepted.as_ref(), &found).save_png(&shown).unwrap();
     Err(shown)
 }
 
-/// Response times over time: a band, its middle, and the longest.
+/// Returns a plot of response times over time: a band, its middle, and the longest.
 fn band() -> Plot {
     let at = |n: u32| 0.2 + f64::from(n % 17) / 40.0 + f64::from(n) / 200.0;
     let there = |n: u32| (!(40..47).contains(&n)).then_some(());
@@ -161,9 +161,9 @@ fn a_line_that_moved_is_noticed() {
     assert_eq!(differing(&one, &picture(&svg(&window()))), 0.0);
 }
 
-/// The limits of a band are told apart in gray: their dashes differ.
+/// The limits of a band are distinguishable in gray: their dashes differ.
 #[test]
-fn the_limits_of_a_band_are_told_apart_without_color() {
+fn the_limits_of_a_band_are_distinguishable_without_color() {
     let drawing = svg(&window());
     let dashes: std::collections::BTreeSet<&str> = drawing
         .split("stroke-dasharray=\"")

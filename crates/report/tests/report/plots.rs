@@ -1,11 +1,10 @@
-//! Every kind of drawing, as accepted by eye, and with input that no drawing
-//! likes.
+//! Every kind of drawing, as accepted by eye, and with extreme input.
 
 use super::golden;
 use steadfast_domain::findings::{Axis, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
 use steadfast_report::svg;
 
-/// A repeatable number from 0 to 1 (a step of SplitMix64).
+/// Returns a reproducible number from 0 to 1 (a step of SplitMix64).
 fn chance(n: u32) -> f64 {
     let mut z = u64::from(n).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -17,7 +16,7 @@ fn marker(x: f64, label: &str) -> Marker {
     Marker { x, label: label.into() }
 }
 
-/// Write saturation: IOPS on the left, response time on the right, by minutes.
+/// Returns a plot of write saturation: IOPS on the left, response time on the right, by minutes.
 pub fn saturation(minutes: u32) -> Plot {
     let iops = |n: u32| 60_000.0 * (0.3 + 0.7 * (-f64::from(n) / 90.0).exp());
     let iops = (0..minutes).map(|n| (f64::from(n), Some(iops(n) * (0.97 + 0.06 * chance(n)))));
@@ -38,7 +37,7 @@ pub fn saturation(minutes: u32) -> Plot {
     plot
 }
 
-/// Response times of one stimulus with its confidence levels.
+/// Returns a plot of response times of one stimulus with its confidence levels.
 pub fn confidence() -> Plot {
     let edge = |n: u32| 0.02 * 1.12f64.powi(n as i32);
     let bell = |n: u32| 3e5 * (-(f64::from(n) - 12.0).powi(2) / 40.0).exp() + 40.0 * chance(n);
@@ -74,7 +73,7 @@ pub fn confidence() -> Plot {
     plot
 }
 
-/// Reads and writes as two overlapping sets of steps on even axes.
+/// Returns reads and writes as two overlapping histograms on linear axes.
 fn two_histograms() -> Plot {
     let bell = |middle: f64| {
         (0..50).map(move |n| {
@@ -93,7 +92,7 @@ fn two_histograms() -> Plot {
     .with(Series::new("Writes", Stroke::Measured, bell(2.5).collect()))
 }
 
-/// Demand variation: points, three of them named, and the limit of 5 ms.
+/// Returns a plot of demand variation: points, three of them named, and the limit of 5 ms.
 fn scatter() -> Plot {
     let point = |n: u32| {
         (f64::from(n % 7 + 1) * 9000.0 + chance(n) * 4000.0, Some(0.05 * 1.15f64.powi(n as i32)))
@@ -113,7 +112,7 @@ fn scatter() -> Plot {
     .with(Series::new("5 ms", Stroke::Limit, vec![(0.0, Some(5.0)), (70_000.0, Some(5.0))]))
 }
 
-/// Every I/O of a cloud.
+/// Returns a cloud with a point for every I/O.
 pub fn cloud() -> Plot {
     let points = (0..20_000).map(|n| (f64::from(n) / 100.0, Some(0.1 / (0.02 + chance(n)))));
     Plot::new(
@@ -126,7 +125,7 @@ pub fn cloud() -> Plot {
     .with(Series::new("Writes", Stroke::Measured, points.collect()))
 }
 
-/// More streams than there is room for, with a rate against the right axis.
+/// Returns a plot with more streams than fit, and a rate on the right axis.
 pub fn stacked(columns: u32, streams: u32) -> Plot {
     let mut plot = Plot::new(
         PlotKind::Stacked,
@@ -172,7 +171,7 @@ fn stacked_names() -> Plot {
     .with(Series::new("Writes", Stroke::Measured, part(2)))
 }
 
-/// Hits by address and time, with a hot and an untouched region.
+/// Returns a heat map of hits by address and time, with a hot and an untouched region.
 pub fn hits(columns: u32, rows: u32) -> Plot {
     let hits = |x: u32, row: u32| match row * 10 / rows {
         4 => None,
@@ -196,7 +195,7 @@ pub fn hits(columns: u32, rows: u32) -> Plot {
     plot
 }
 
-/// Twelve lines in a picture, one of them with a long name, by queue depth.
+/// Returns a plot of twelve lines by queue depth, one of them with a long name.
 fn many_lines() -> Plot {
     let depths = [1.0f64, 2.0, 4.0, 8.0, 16.0, 32.0];
     let mut plot = Plot::new(
@@ -214,7 +213,7 @@ fn many_lines() -> Plot {
     plot
 }
 
-/// Every kind, and each with points that no drawing likes.
+/// Returns plots of every kind, each also with extreme points.
 pub fn all() -> Vec<Plot> {
     let kinds = KINDS.map(|kind| {
         let points = odd_points().into_iter().flatten().take(40).collect();
@@ -258,7 +257,7 @@ const KINDS: [PlotKind; 6] = [
     PlotKind::HeatMap,
 ];
 
-/// Points that no drawing likes.
+/// Returns extreme points: values that are hard to draw.
 fn odd_points() -> Vec<Vec<(f64, Option<f64>)>> {
     let (nan, inf) = (f64::NAN, f64::INFINITY);
     vec![

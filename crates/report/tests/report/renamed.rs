@@ -1,5 +1,5 @@
-//! Comparisons and checks know no word: findings in which every text is another one are
-//! judged as before.
+//! Comparisons and checks depend on no word: findings in which every text is replaced get the same
+//! verdicts.
 
 use super::comparison::{device, secondary};
 use super::{findings, suite};
@@ -7,8 +7,8 @@ use steadfast_domain::findings::{Axis, Cell, Exhibit, Facts, Origin, Page, Plot,
 use steadfast_domain::{Caveat, CaveatKind, EndState, Findings, caveats};
 use steadfast_report::{Checked, Limits, check, compare, names};
 
-/// What a text is renamed to: values as in all runs, so that equal ones stay equal; all
-/// else differently in each run.
+/// Replacement of texts: values in the same way in all runs, so that equal ones stay equal; all
+/// other texts differently in each run.
 struct Names {
     run: usize,
 }
@@ -104,18 +104,18 @@ fn renamed(runs: &[(String, Findings)]) -> Vec<(String, Findings)> {
     runs
 }
 
-/// What of a cell no renaming changes: its number, or which cell of its row is the first
-/// with the same text.
+/// Returns the properties of cells that no renaming changes: the number, or the index of the first
+/// cell in the row with the same text.
 fn cells(cells: &[Cell]) -> Vec<String> {
     let same = |cell: &Cell| cells.iter().position(|other| other == cell);
-    let told = |cell: &Cell| match cell {
+    let described = |cell: &Cell| match cell {
         Cell::Number { .. } | Cell::Missing => format!("{cell:?}"),
         Cell::Text(_) => format!("text {:?}", same(cell)),
     };
-    cells.iter().map(told).collect()
+    cells.iter().map(described).collect()
 }
 
-fn told(exhibit: &Exhibit) -> Vec<String> {
+fn describe(exhibit: &Exhibit) -> Vec<String> {
     match exhibit {
         Exhibit::Table(table) => {
             let rows = table.rows.iter();
@@ -131,23 +131,23 @@ fn told(exhibit: &Exhibit) -> Vec<String> {
     }
 }
 
-/// Everything that a comparison found and no renaming may change: which caveats arise,
-/// what differs, what is compared with what.
+/// Returns the results of a comparison that no renaming may change: the caveats, the differences,
+/// and the pairs that are compared.
 fn found(comparison: &Findings) -> Vec<String> {
     let caveat = |caveat: &Caveat| format!("caveat {} {:?}", caveat.id, caveat.kind);
     let mut out: Vec<String> = comparison.caveats.iter().map(caveat).collect();
-    out.extend(comparison.summary.iter().flat_map(told));
+    out.extend(comparison.summary.iter().flat_map(describe));
     for page in comparison.pages() {
         out.push(format!("page {}", page.id));
-        out.extend(page.exhibits.iter().flat_map(told));
+        out.extend(page.exhibits.iter().flat_map(describe));
     }
     let long = comparison.long_tables.iter().cloned().map(Exhibit::Table);
-    out.extend(long.flat_map(|table| told(&table)));
+    out.extend(long.flat_map(|table| describe(&table)));
     out.extend(comparison.parts.iter().flat_map(found));
     out
 }
 
-/// Runs with everything that a comparison looks at: settings and parameters that differ,
+/// Returns runs with everything that a comparison considers: settings and parameters that differ,
 /// an end without steady state with and without a caveat, blocks side by side.
 fn runs() -> Vec<(String, Findings)> {
     let mut runs = vec![device(0, 1.0), device(3, 0.5), device(4, 2.0), device(5, 1.1)];
@@ -250,7 +250,7 @@ fn a_check_of_a_renamed_run_judges_the_same() {
     }
 }
 
-/// Only the run's end says that none of its numbers is final; a caveat does not.
+/// The end of the run is the only thing that makes its numbers not final; a caveat does not.
 #[test]
 fn an_unfinished_run_does_not_pass() {
     let limits = Limits::parse("[[limit]]\ntable='iops'\nrow='4'\ncolumn='100/0'\nmin=1").unwrap();

@@ -631,7 +631,7 @@ fn a_capture_onto_its_own_device_says_so() {
     let said = conditions
         .remarks
         .iter()
-        .any(|remark| remark.contains("trace.parquet lies on") && remark.contains(device.name()));
+        .any(|remark| remark.contains("trace.parquet is on") && remark.contains(device.name()));
     assert!(said, "{:?}", conditions.remarks);
 }
 

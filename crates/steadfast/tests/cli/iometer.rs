@@ -177,7 +177,7 @@ fn steps_of_a_procedure_and_of_a_run_are_exported_and_run_again() {
     let export = ["iometer", "export", "iops", "--profile", "quick", "--target", "sim:small"];
     let exported = run_in(path, &[&export[..], &["-o", "iops.icf"]].concat());
     assert_eq!(code(&exported), 0, "{}", stderr(&exported));
-    assert!(stderr(&exported).contains("it ends by an amount"), "{}", stderr(&exported));
+    assert!(stderr(&exported).contains("it ends after an amount"), "{}", stderr(&exported));
     let plan = succeed(path, &["iometer", "iops.icf", "--target", "sim:small", "--plan"]);
     assert!(plan.contains("RND 4K"), "{plan}");
     let run = ["iometer", "two.icf", "--target", "sim:small", "--out", "run"];

@@ -1,19 +1,19 @@
-//! The columns of each version, in their order.
+//! Columns of each version, in their order.
 
 use crate::iometer::version::Dialect;
 
-/// How a column is printed.
+/// Format of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// A whole number.
     Count,
-    /// A number with six decimals.
+    /// A number with six decimal places.
     Decimal,
 }
 
 use Form::{Count, Decimal};
 
-/// The first three columns are words.
+/// The first three columns, which hold words.
 pub(super) const WORDS: [&str; 3] = ["Target Type", "Target Name", "Access Specification Name"];
 
 const COUNTS: [(&str, Form); 3] = [("# Managers", Count), ("# Workers", Count), ("# Disks", Count)];
@@ -76,8 +76,8 @@ const REST: [(&str, Form); 44] = [
     ("Segments Retransmitted/Second", Decimal),
 ];
 
-/// The bins of response times that 1.1.0 appends: the name of the column, and the first
-/// time that is above the bin, in microseconds.
+/// Bins of response times that 1.1.0 appends: name of the column, and the exclusive upper limit in
+/// microseconds.
 pub const LATENCY_BINS: [(&str, u64); 21] = [
     ("0 to 50 uS", 50),
     ("50 to 100 uS", 100),
@@ -102,7 +102,7 @@ pub const LATENCY_BINS: [(&str, u64); 21] = [
     (">= 10 s", u64::MAX),
 ];
 
-/// Name and form of every column that holds numbers, in the order of a version.
+/// Returns name and format of every numeric column, in the order of the version.
 pub(super) fn numbers(dialect: Dialect) -> Vec<(&'static str, Form)> {
     let mut columns = COUNTS.to_vec();
     columns.extend(IOPS);
@@ -117,7 +117,7 @@ pub(super) fn numbers(dialect: Dialect) -> Vec<(&'static str, Form)> {
     columns
 }
 
-/// The name of a column as it is kept, whatever a build calls it.
+/// Returns the canonical name of a column, whatever a build calls it.
 pub(super) fn known(name: &str) -> String {
     let name = name.trim().trim_start_matches('\'').trim();
     // Builds between the releases called the binary rates MBps, too.

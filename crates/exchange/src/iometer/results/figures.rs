@@ -1,69 +1,69 @@
-//! What was measured, made into rows: each kind of row has its own columns.
+//! Rows of results from measured figures: each kind of row has its own columns.
 
 use super::columns::LATENCY_BINS;
 use super::model::{Row, RowKind};
 use crate::iometer::version::Dialect;
 use std::collections::BTreeMap;
 
-/// Raw times are counted in nanoseconds: what Iometer calls the processor's speed is
-/// the frequency of the clock that they are counted with.
+/// Frequency of the clock of raw times, which are in nanoseconds here. Iometer calls it the
+/// processor speed.
 const CLOCK_HZ: f64 = 1e9;
 const MIB: f64 = 1_048_576.0;
 const MB: f64 = 1e6;
 
-/// One direction's I/Os.
+/// I/Os of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Side {
-    /// I/Os completed.
+    /// Completed I/Os.
     pub ios: u64,
-    /// Bytes moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// All response times added up, in nanoseconds.
+    /// Sum of the response times, in nanoseconds.
     pub response_sum_ns: u64,
-    /// Response times in that sum.
+    /// Number of response times in that sum.
     pub responses: u64,
-    /// The longest of them.
+    /// Longest response time, in nanoseconds.
     pub response_max_ns: u64,
-    /// I/Os that failed.
+    /// Failed I/Os.
     pub errors: u64,
 }
 
-/// Shares of the processors' time, in percent.
+/// Processor utilization, in percent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Processors {
-    /// In user space.
+    /// Time in user space.
     pub user: f64,
-    /// In the kernel.
+    /// Time in the kernel.
     pub system: f64,
 }
 
-/// What a row says of a test.
+/// Figures of a test, from which a row is made.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
-    /// Managers.
+    /// Number of managers.
     pub managers: u64,
-    /// Workers.
+    /// Number of workers.
     pub workers: u64,
-    /// Disks, those of each worker counted.
+    /// Number of disks; a disk used by two workers counts twice.
     pub disks: u64,
-    /// Reads and writes; absent where this row's were not counted apart.
+    /// Reads and writes; `None` if they were not counted separately for this row.
     pub sides: Option<(Side, Side)>,
-    /// The measured time, in nanoseconds.
+    /// Measured time, in nanoseconds.
     pub elapsed_ns: u64,
-    /// The first sector.
+    /// First sector.
     pub start: u64,
-    /// Sectors; 0 for all.
+    /// Number of sectors; 0 for all.
     pub sectors: u64,
-    /// Outstanding I/Os of each disk of each worker.
+    /// Outstanding I/Os per disk and worker.
     pub depth: u64,
-    /// The processors, where they were observed.
+    /// Processor utilization; `None` if not observed.
     pub processors: Option<Processors>,
-    /// I/Os by response time: one count for each of [`LATENCY_BINS`].
+    /// I/Os by response time, one count per bin of [`LATENCY_BINS`].
     pub bins: Option<Vec<u64>>,
 }
 
 impl Row {
-    /// The row of a kind.
+    /// Returns a row of the given kind, with the columns that this kind has.
     pub fn of(kind: RowKind, name: &str, spec: &str, dialect: Dialect, figures: &Figures) -> Self {
         let spec = if kind == RowKind::Disk { "" } else { spec };
         let mut values = Values { dialect, values: BTreeMap::new() };
@@ -88,7 +88,7 @@ impl Row {
 }
 
 impl Row {
-    /// The row of a processor whose load was not observed by itself.
+    /// Returns the row of a processor whose utilization was not observed separately.
     pub fn processor(name: &str) -> Self {
         Row {
             kind: RowKind::Processor,

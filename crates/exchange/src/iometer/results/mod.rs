@@ -1,8 +1,8 @@
-//! Iometer's results (.csv), both ways.
+//! Reads and writes Iometer's results (.csv).
 //!
-//! A file holds one run after another; a run holds, for each access specification, the
-//! tests that were made with it; a test holds a table of rows. Columns are found by
-//! their names: their number and order differ between builds.
+//! A file holds one run after another. A run holds, for each access specification, the tests made
+//! with it; a test holds a table of rows. Columns are found by name, because their number and order
+//! differ between builds.
 
 mod columns;
 mod figures;

@@ -1,56 +1,56 @@
-//! What a file of results holds.
+//! The content of a file of results.
 
 use crate::iometer::config::{AccessSpec, TestType};
 use crate::iometer::version::Version;
 use std::collections::BTreeMap;
 
-/// One run: what one start of Iometer appended to a file.
+/// A run: everything that one start of Iometer appended to a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// The version that wrote it.
+    /// Version that wrote it.
     pub version: Version,
-    /// What was varied.
+    /// The quantity varied from test to test.
     pub test_type: TestType,
-    /// What the test is called.
+    /// Test description.
     pub description: String,
-    /// When it began, as written.
+    /// Start time, as written.
     pub began: String,
-    /// What was run, an access specification after the other.
+    /// Tests by access specification, in order.
     pub parts: Vec<Part>,
-    /// How it ended.
+    /// How the run ended.
     pub ending: Ending,
 }
 
-/// How a run ended, as far as its file says.
+/// End of a run, as far as the file states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The file does not say; 2006 and 2008 never do.
+    /// Not stated; files of 2006 and 2008 never state it.
     Untold,
-    /// At its end (1.1.0).
+    /// The run ended normally (1.1.0).
     Complete,
-    /// Somebody or an error stopped it.
+    /// The user or an error stopped the run.
     Aborted,
 }
 
-/// The tests of one access specification; of several where workers differ.
+/// Tests of one access specification, or of several if workers differ.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Part {
-    /// The access specifications.
+    /// Access specifications.
     pub specs: Vec<AccessSpec>,
-    /// The tests.
+    /// Tests.
     pub tables: Vec<Table>,
 }
 
-/// The results of one test.
+/// Results of one test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// The rows, in order.
+    /// Rows, in order.
     pub rows: Vec<Row>,
-    /// When it ended, as written.
+    /// End time, as written.
     pub at: String,
 }
 
-/// What a row is about.
+/// Subject of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowKind {
     /// All managers together.
@@ -63,12 +63,12 @@ pub enum RowKind {
     Worker,
     /// A disk of a worker.
     Disk,
-    /// Anything else: NETWORK, UNKNOWN.
+    /// Any other word, such as NETWORK or UNKNOWN.
     Other(String),
 }
 
 impl RowKind {
-    /// The word in a file.
+    /// Returns the word used in files.
     pub fn token(&self) -> &str {
         match self {
             RowKind::All => "ALL",
@@ -79,7 +79,7 @@ impl RowKind {
             RowKind::Other(word) => word,
         }
     }
-    /// By its word.
+    /// Parses a word.
     pub fn parse(word: &str) -> Self {
         let known = [Self::All, Self::Manager, Self::Processor, Self::Worker, Self::Disk];
         let mut known = known.into_iter();
@@ -89,21 +89,21 @@ impl RowKind {
     }
 }
 
-/// One row: numbers by the names of their columns. A column without a value is not in it.
+/// A row: numbers by the names of their columns. Columns without a value are absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What it is about.
+    /// Subject of the row.
     pub kind: RowKind,
-    /// Its name.
+    /// Name of the subject.
     pub name: String,
-    /// The access specification; empty where the row has none.
+    /// Access specification; empty if the row has none.
     pub spec: String,
-    /// Its numbers.
+    /// Numbers by column.
     pub values: BTreeMap<String, f64>,
 }
 
 impl Row {
-    /// The number in a column.
+    /// Returns the number in a column, or `None` if the row has none there.
     pub fn get(&self, column: &str) -> Option<f64> {
         self.values.get(column).copied()
     }

@@ -1,4 +1,4 @@
-//! Reading a file of results.
+//! Parses files of results.
 
 use super::columns::{WORDS, known};
 use super::model::{Ending, Part, Row, RowKind, Run, Table};
@@ -9,10 +9,10 @@ use crate::misread::Misread;
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
 
-/// The runs in a file of results, in order.
+/// Parses the runs in a file of results, in order.
 ///
 /// # Errors
-/// What cannot be understood, with its line.
+/// A line cannot be parsed, or the file has no test; the error names the line.
 pub fn read(bytes: &[u8]) -> Result<Vec<Run>, Misread> {
     let text = decode(bytes);
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, text)| !text.is_empty());
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         self.at += usize::from(next.is_some());
         next
     }
-    /// The value after a key.
+    /// Reads the value after the key that `of` describes.
     fn value(&mut self, of: &str) -> Result<(u64, &'a str), Misread> {
         let next = self.next().filter(|(_, text)| !text.starts_with('\''));
         let before = self.lines.get(self.at.saturating_sub(1)).map_or(0, |(line, _)| *line);
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The one that begins a run, or the one that closes a test.
+    /// Reads the time stamp that begins a run or ends a test.
     fn time_stamp(&mut self, line: u64) -> Result<(), Misread> {
         let (_, at) = self.value("the time stamp")?;
         let run = self.run(line)?;
@@ -133,10 +133,7 @@ impl<'a> Reader<'a> {
                 return Ok(specs);
             }
             if !is(text, "Access specification name,default assignment") {
-                let what = format!(
-                    "'{text}' stands among the access specifications",
-                    text = excerpt(text)
-                );
+                let what = format!("'{text}' is not an access specification", text = excerpt(text));
                 return Err(Misread::at(line, what));
             }
             specs.push(self.spec()?);
@@ -182,7 +179,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Rows of sizes in results lack the last columns in some builds.
+/// Parses a row of sizes. In some builds the rows of results lack the last columns.
 fn size_row(line: u64, text: &str) -> Result<AccessLine, Misread> {
     let numbers = text.trim_end_matches(',').split(',').map(|part| part.trim().parse::<u64>());
     let numbers: Vec<u64> = numbers.collect::<Result<_, _>>().map_err(|_| {

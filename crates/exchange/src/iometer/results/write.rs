@@ -1,11 +1,11 @@
-//! Writing a file of results as Iometer does.
+//! Writes files of results as Iometer does.
 
 use super::columns::{Form, WORDS, numbers};
 use super::model::{Ending, Row, Run, Table};
 use crate::iometer::config::AccessSpec;
 use crate::iometer::version::Dialect;
 
-/// The text of a run, with the line ends of Windows.
+/// Returns the text of a run, with CRLF line endings.
 pub fn write(run: &Run) -> String {
     let dialect = run.version.dialect();
     let mut out = Out::default();
@@ -41,7 +41,7 @@ impl Out {
     }
 }
 
-/// A name without what would break a row.
+/// Returns a name without characters that would break a row.
 fn word(text: &str) -> String {
     text.replace([',', '\n', '\r'], " ")
 }

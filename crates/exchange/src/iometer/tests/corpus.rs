@@ -1,4 +1,4 @@
-//! Configurations of our own, by the grammar.
+//! Configurations written for these tests.
 
 use crate::iometer::config::*;
 use crate::iometer::version::Version;
@@ -106,7 +106,7 @@ pub const OF_2006: &str = "Version 2006.07.27
 Version 2006.07.27 
 ";
 
-/// What 1.1.0 has more.
+/// Additions of 1.1.0.
 pub const OF_1_1: &str = "Version 1.1.0 
 'TEST SETUP ====================================================================
 'Test Description
@@ -163,8 +163,8 @@ pub const OF_1_1: &str = "Version 1.1.0
 Version 1.1.0 
 ";
 
-/// A configuration of managers with so many disk workers, each with so many targets,
-/// and one access specification.
+/// Returns a configuration of managers with the given numbers of disk workers, each with the given
+/// number of targets and one access specification.
 pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> Config {
     let doubling = Cycling { start: 1, step: 2, kind: StepKind::Exponential };
     let setup = Setup {

@@ -1,11 +1,12 @@
-//! Which tests are run: known beforehand, for every test type.
+//! The tests of configurations, for every test type, against known lists.
 
 use super::corpus::{OF_1_1, OF_2006, cycling};
 use crate::iometer::config::{Spawn, TestType};
 use crate::iometer::expansion::{Test, tests_of};
 use crate::iometer::read::read;
 
-/// Of each test: targets of each active worker, manager and worker named by their places.
+/// Returns for each test the number of targets of each active worker, by the indices of manager and
+/// worker.
 fn shape(tests: &[Test]) -> Vec<String> {
     let one = |test: &Test| {
         let worker = |a: &crate::iometer::expansion::Active| {
@@ -78,7 +79,7 @@ fn without_managers_the_file_s_own_defaults_are_spawned() {
     config.managers = None;
     let mut remarks = Vec::new();
     let tests = tests_of(&config, 3, None, &mut remarks).unwrap();
-    // Only one specification is for every disk worker.
+    // Only one specification is assigned to every disk worker.
     assert_eq!((tests.len(), tests[0].active.len()), (1, 3));
     assert!(remarks[0].text.contains("3 disk workers"), "{remarks:?}");
     config.setup.as_mut().unwrap().disk_workers = Some(Spawn::Count(0));
@@ -102,7 +103,7 @@ fn what_cannot_be_run_is_refused_by_name() {
     let mut config = cycling(TestType::Depth, &[&[1]]);
     config.setup.as_mut().unwrap().depth_cycling.as_mut().unwrap().end = 0;
     let why = tests_of(&config, 1, None, &mut Vec::new()).unwrap_err().to_string();
-    assert!(why.contains("begins at 1 and ends at 0"), "{why}");
+    assert!(why.contains("starts at 1 and ends at 0"), "{why}");
     let mut config = cycling(TestType::Depth, &[&[1]]);
     let cycling = config.setup.as_mut().unwrap().depth_cycling.as_mut().unwrap();
     (cycling.end, cycling.cycling.step) = (u32::MAX, 1);

@@ -1,4 +1,4 @@
-//! Loads that become configurations, and become the same loads again.
+//! Loads exported as configurations and read back as the same loads.
 
 use crate::iometer::export::{Export, Heading, export};
 use crate::iometer::read::read;
@@ -66,7 +66,7 @@ fn what_iometer_cannot_do_is_named() {
     let rate = Pace::Fixed { ios: 100, per: Nanos::from_secs(1) };
     let cases = [
         (plain.clone().pace(rate), "paced by a rate"),
-        (Stimulus { until: Until::bytes(Bytes::gib(1)), ..plain.clone() }, "ends by an amount"),
+        (Stimulus { until: Until::bytes(Bytes::gib(1)), ..plain.clone() }, "ends after an amount"),
         (load("SEQ 128K W", Demand::new(1, 1)).data_pattern(DataPattern::Zero), "pattern zero"),
         (
             load("SEQ 128K W", Demand::new(1, 1)).data_pattern(DataPattern::RandomOnce),

@@ -1,4 +1,4 @@
-//! Whatever is written is read back as it was.
+//! Files that are written and read back unchanged.
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::config::*;
@@ -87,7 +87,7 @@ fn specs() -> impl Strategy<Value = Vec<AccessSpec>> {
             let rest = 100 - 7 * (lines.len() as u8 - 1);
             lines.iter_mut().for_each(|line| line.of_size = 7);
             lines[0].of_size = rest;
-            // Distinct: a second one of a name replaces the first.
+            // Distinct names: a second specification of a name replaces the first.
             AccessSpec { name: format!("{name} {number}"), assignment, lines, line: Line(0) }
         });
         made.collect()

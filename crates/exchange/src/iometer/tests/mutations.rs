@@ -1,4 +1,4 @@
-//! Damaged files: understood or refused, never a panic.
+//! Damaged files are parsed or refused, never a panic.
 
 use super::corpus::{OF_1_1, OF_2006};
 use super::results::sample;

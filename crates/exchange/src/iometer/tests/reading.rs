@@ -1,4 +1,4 @@
-//! What is read of a configuration, and how the rest is refused.
+//! Parsing of configurations, and refusals.
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::config::*;
@@ -108,12 +108,12 @@ fn what_is_not_understood_is_named_with_its_line() {
         (with("65536,40,50", "65536,-40,50"), "% of size is not a whole number"),
         (with("16,DISABLED", "0,DISABLED"), "at least one I/O is outstanding"),
         (with("16,DISABLED", "16,MAYBE"), "neither ENABLED nor DISABLED"),
-        (with("\tNORMAL", "\tSOMETIMES"), "'SOMETIMES': unknown; there are NORMAL"),
+        (with("\tNORMAL", "\tSOMETIMES"), "'SOMETIMES': unknown; use one of NORMAL"),
         (with("\tDISK", "\tTAPE"), "'TAPE': the type is DISK"),
         (with("Version 2006.07.27", "Version 1997.01.01"), "older than the oldest"),
         (with("Version 2006.07.27", "[global]"), "line 1: this is not an Iometer"),
         (with("0          1          37", "97 s"), "a run time is three numbers"),
-        (with("'MANAGER LIST", "'MANGLER LIST"), "no section begins like this"),
+        (with("'MANAGER LIST", "'MANGLER LIST"), "not a section"),
         (with("1          32         2 ", "0          32         2 "), "at least 1"),
         (with("'End worker", "'End walker"), "'End walker' is not a key"),
     ];

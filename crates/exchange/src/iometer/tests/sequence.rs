@@ -1,4 +1,4 @@
-//! The loads of a configuration, known beforehand.
+//! The loads of configurations, against known values.
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::read::read;
@@ -21,7 +21,7 @@ fn planned(text: &str, on: Circumstances<'_>) -> Result<Plan, String> {
     plan(&reading.config, reading.remarks, on).map_err(|why| why.to_string())
 }
 
-/// One pace for all rows: those of the file differ.
+/// One pace for all rows; the rows of the file differ.
 fn without_delay() -> String {
     OF_2006.replace("25,13,8,4096,0", "25,0,8,4096,0")
 }
@@ -117,7 +117,7 @@ fn each_version_writes_its_own_data() {
     assert_eq!(pattern(&of_2008).1, pattern(&plain).1 + 1, "said in one line");
 }
 
-/// A second disk worker with another load.
+/// A second disk worker with a different load.
 fn two_workers(change: impl Fn(&str) -> String) -> String {
     let begin = OF_1_1.find("'Worker\n").unwrap();
     let end = OF_1_1.find("'End manager").unwrap();
@@ -146,7 +146,7 @@ fn workers_that_do_the_same_are_threads_and_others_are_loads_at_once() {
     }
     let disk = two_workers(|text| text.replace("SCRATCH DISK 7", "SCRATCH DISK 11"));
     let said = format!("{:?}", planned(&disk, HERE).unwrap().sequence.remarks);
-    assert!(said.contains("all stand for the one target"), "{said}");
+    assert!(said.contains("all mapped to the one target"), "{said}");
     let one = Circumstances { disk: Some(Disk::Alone("1: \"SCRATCH DISK 7\"")), ..HERE };
     assert_eq!(planned(&disk, one).unwrap().sequence.steps[1].load.demand, Demand::new(2, 4));
 }
