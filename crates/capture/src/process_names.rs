@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn a_thread_with_a_name_of_its_own_keeps_the_name_of_its_process() {
         let own = std::process::id();
-        let process = asked(own).unwrap();
+        let process = read_name(own).unwrap();
         let event = |tid, command| IoEvent { pid: own, tid, command, ..IoEvent::default() };
         let worker = Command::new("a-worker");
         let mut events = [
