@@ -59,11 +59,12 @@ fn format_keeps_format_metadata_and_protection() {
     };
     let plain = "--namespace-id=3 --lbaf=4 --ses=1 --ms=0 --pi=0 --pil=0";
     assert_eq!(arguments(0x04, 0, 1), plain);
-    // Format 17 (bits 6:5), metadata at the end of each block, type 1 protection first.
+    // Format 17 (bits 6:5), metadata at the end of each block, protection type 1 in the first
+    // bytes of the metadata.
     let full = "--namespace-id=3 --lbaf=17 --ses=2 --ms=1 --pi=1 --pil=1";
     assert_eq!(arguments(0x31, 0x9, 2), full);
     assert_eq!(format_arguments(&json!({"nsze": 1}), 1, 1), None);
-    // Some versions print numbers as text.
+    // Some versions print numbers as strings.
     assert!(format_arguments(&json!({"flbas": "0x1", "dps": "0"}), 1, 1).is_some());
 }
 
@@ -153,7 +154,7 @@ fn a_partition_is_never_purged_by_its_whole_device() {
     assert!(said.contains("nvme0n1;") && said.ends_with("discard, none"), "{said}");
 }
 
-/// Arming fails in a machine that is not there; that it is tried is what counts.
+/// Arming fails on a simulated machine; the test checks only that arming is attempted.
 #[test]
 fn what_reaches_a_sibling_needs_it_named() {
     let machine = machine();
