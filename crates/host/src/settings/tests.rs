@@ -102,7 +102,7 @@ fn a_change_follows_its_device_to_another_name() {
     assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
 }
 
-/// A machine whose `loop0` has merges off by a change of this program.
+/// Creates a machine with merges of `loop0` turned off by a change of this program.
 fn with_merges_off() -> (Machine, Node, HostChange) {
     let machine = Machine::new();
     machine.write("proc/sys/kernel/random/boot_id", "first\n");
