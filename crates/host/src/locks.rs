@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 /// `F_SETSIG` of fcntl.h, which the libc crate lacks.
 const F_SETSIG: i32 = 10;
 
-/// Whether a file is open for writing, by the kernel's count.
+/// Writers of a file, by the kernel's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writers {
     Nobody,

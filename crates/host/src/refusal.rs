@@ -14,7 +14,7 @@ pub enum Refusal {
         device: String,
         /// Every use of the device.
         uses: Vec<String>,
-        /// How to end these uses.
+        /// Ways to end these uses.
         remedy: String,
     },
     /// The device is, or is part of, a disk that holds data to be kept.

@@ -14,7 +14,7 @@ use steadfast_domain::{PurgeChoice, PurgeFailure};
 pub struct PurgeOrder {
     /// Method, or `auto`.
     pub choice: PurgeChoice,
-    /// Whether a failed purge stops the run.
+    /// Policy if the purge fails.
     pub failed: PurgeFailure,
     /// Seed that selects the places that are read back.
     pub seed: u64,

@@ -32,7 +32,7 @@ use view::{HostVerdict, HostView};
 pub use attendant::attend_host;
 pub use session::RemoteError;
 
-/// Number of readings of a host's clock, of which the quickest counts.
+/// Number of readings of a host's clock; the quickest one is used.
 const CLOCK_LOOKS: usize = 3;
 
 /// A fio server on another host.
@@ -128,8 +128,8 @@ pub fn look_from_hosts(list: &HostList, path: &str) -> Result<Device, RemoteErro
     reach(list, path)?.examine(path, HostsConsent::Read)
 }
 
-/// Returns a read-only target for hosts without a shell, of which nothing is known. `size` is the
-/// capacity that the user states.
+/// Returns a read-only target for hosts without a shell. Nothing is known about these hosts; `size`
+/// is the capacity stated by the user.
 pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
     let host = |name: &String| RemoteHost {
         name: name.clone(),
@@ -155,7 +155,7 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
     }
 }
 
-/// Returns a device of which only the path and the size are known.
+/// Returns a device with only its path and size known.
 pub fn unseen(path: &str, size: Bytes) -> Device {
     Device {
         path: path.to_owned(),
@@ -263,7 +263,7 @@ fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
 }
 
 impl Reached {
-    /// Checks the device on all hosts, holds it if it is to be overwritten, and returns it.
+    /// Checks the device on all hosts, holds it if it will be overwritten, and returns it.
     fn examine(&mut self, path: &str, consent: HostsConsent<'_>) -> Result<Device, RemoteError> {
         for (session, view) in self.sessions.iter().zip(&self.views) {
             if let Some(why) = view.unusable() {

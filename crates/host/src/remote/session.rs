@@ -41,7 +41,7 @@ const WORDS: usize = 2000;
 pub struct RemoteError {
     /// Host name as given by the user.
     pub host: String,
-    /// What happened and what to do.
+    /// Cause and remedy, in words.
     pub what: String,
 }
 
