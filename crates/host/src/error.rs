@@ -199,7 +199,7 @@ impl HostError {
     /// Returns the error for tool output that could not be parsed; quotes its first 200 characters.
     pub(crate) fn not_understood(command: String, said: &str) -> Self {
         let said = said.trim().chars().take(200).collect();
-        HostError::ToolFailed { command, how: "its output is not understood".into(), said }
+        HostError::ToolFailed { command, how: "its output cannot be parsed".into(), said }
     }
 
     /// Returns the error for a failed system call on a path.

@@ -296,7 +296,7 @@ fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
             let bytes: Vec<u8> = buffer.iter().flat_map(|word| word.to_ne_bytes()).collect();
             let targets = bytes.get(call.data_start as usize..).unwrap_or_default();
             return read_targets(targets, call.target_count)
-                .ok_or_else(|| io::Error::other("the answer of device-mapper is not understood"));
+                .ok_or_else(|| io::Error::other("the answer of device-mapper cannot be parsed"));
         }
         length *= 4;
     }

@@ -139,8 +139,8 @@ mod tests {
         let reader = File::open(&path).unwrap();
         if writers(&ours) == Writers::Unknown {
             use std::io::Write;
-            let told = "SKIPPED: a_writer_is_seen_by_the_kernel_s_count: no leases here\n";
-            return io::stderr().write_all(told.as_bytes()).unwrap();
+            let notice = "SKIPPED: a_writer_is_seen_by_the_kernel_s_count: no leases here\n";
+            return io::stderr().write_all(notice.as_bytes()).unwrap();
         }
         wait_until(|| writers(&ours) == Writers::Nobody);
         assert_eq!(writers(&ours), Writers::Nobody);

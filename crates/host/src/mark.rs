@@ -319,8 +319,8 @@ mod tests {
         let path = directory.path().join("scratch");
         fs::write(&path, [0; 4096]).unwrap();
         if put_on(&OpenOptions::new().read(true).write(true).open(&path).unwrap()).is_err() {
-            let told = format!("SKIPPED: {test}: no extended attributes here\n");
-            io::stderr().write_all(told.as_bytes()).unwrap();
+            let notice = format!("SKIPPED: {test}: no extended attributes here\n");
+            io::stderr().write_all(notice.as_bytes()).unwrap();
             return None;
         }
         Some((directory, path))

@@ -68,7 +68,7 @@ impl Tools for Transcript {
     ) -> Result<Answer, HostError> {
         let asked = format!("{} {}", tool.program, arguments.join(" "));
         let Some(line) = self.lines.borrow_mut().pop_front() else {
-            panic!("nobody expected '{asked}'");
+            panic!("unexpected command '{asked}'");
         };
         let (asked_of, device) = split_device(&asked);
         assert_eq!(split_device(&line.command).0, asked_of, "with {device}");

@@ -59,9 +59,9 @@ mod tests {
     fn the_zone_is_that_of_date() {
         let (winter, summer) = (1_767_225_600, 1_782_864_000);
         for at in [winter, summer] {
-            let told = Command::new("date").args(["-d", &format!("@{at}"), "+%z %Z"]).output();
-            let told = String::from_utf8(told.unwrap().stdout).unwrap();
-            let (offset, name) = told.trim().split_once(' ').unwrap();
+            let output = Command::new("date").args(["-d", &format!("@{at}"), "+%z %Z"]).output();
+            let text = String::from_utf8(output.unwrap().stdout).unwrap();
+            let (offset, name) = text.trim().split_once(' ').unwrap();
             let found = zone(at * 1000).unwrap();
             assert_eq!(found.offset_s, offset.parse::<Zone>().unwrap().offset_s);
             assert_eq!(found.name.as_deref(), Some(name));

@@ -234,7 +234,7 @@ impl Command {
                                 `nvme sanitize --sanact=1` ends its failure mode";
                     return Err(failed("the drive says that the sanitize failed", said.into()));
                 }
-                _ => return Err(failed("its output is not understood", log.to_string())),
+                _ => return Err(failed("its output cannot be parsed", log.to_string())),
             }
             if work.watch.is_stopped() {
                 work.tell("the drive continues sanitizing; it cannot be canceled", None);

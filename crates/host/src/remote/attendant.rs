@@ -173,7 +173,7 @@ impl Attendant {
                 let counters = kernel_counters(&self.device, &self.roots);
                 Ok(vec![json("counters", &counters)?])
             }
-            _ => Err(format!("'{request}' is no request")),
+            _ => Err(format!("unknown request '{request}'")),
         }
     }
 

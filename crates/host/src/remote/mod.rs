@@ -523,7 +523,7 @@ fn clock(session: &mut Session) -> Result<i128, RemoteError> {
         let answered = unix_nanos();
         let there: i128 = text
             .parse()
-            .map_err(|_| session.error(format!("its clock is '{text}', which is no number")))?;
+            .map_err(|_| session.error(format!("its clock '{text}' is not a number")))?;
         let took = answered - asked;
         if best.is_none_or(|(quickest, _)| took < quickest) {
             best = Some((took, there - (asked + took / 2)));

@@ -182,7 +182,7 @@ impl Session {
         let text = self.answered(word)?;
         serde_json::from_str(&text).map_err(|error| {
             self.error(format!(
-                "its answer '{word}' is not understood ({error}); install the same version of \
+                "its answer '{word}' cannot be parsed ({error}); install the same version of \
                  steadfast there"
             ))
         })
