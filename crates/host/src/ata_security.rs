@@ -14,7 +14,7 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(60);
 
 const UNFREEZE: &str = "the drive's security is frozen, as most BIOSes do at boot; suspend the \
                         machine to RAM and wake it, or unplug and replug the drive while the \
-                        machine runs, or turn the BIOS's freeze lock off";
+                        machine runs, or disable the freeze lock in the BIOS";
 
 /// Security state (ACS-4, 4.18) and sanitize commands of a drive. Erase times are the drive's
 /// estimates in minutes; `None` if it gives none.

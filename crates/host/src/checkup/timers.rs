@@ -73,7 +73,7 @@ fn enabled_timers(roots: &Roots) -> BTreeSet<String> {
 fn timers(roots: &Roots) -> Check {
     // The directory that sd_booted(3) looks for.
     if !roots.run.join("systemd/system").is_dir() {
-        return TIMERS.good("systemd does not run here");
+        return TIMERS.good("systemd is not running");
     }
     let listed = tool::run(SYSTEMCTL, &["list-timers", "--all", "--output=json"], LIMIT)
         .ok()

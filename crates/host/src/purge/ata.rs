@@ -143,7 +143,7 @@ impl Command {
                 return Ok(());
             }
             if !said.contains("SD2") {
-                return Err(self.failed("the drive says that the sanitize failed", &said));
+                return Err(self.failed("the drive reports that the sanitize failed", &said));
             }
             work.tell("sanitizing", percent(&said));
             if work.watch.is_stopped() {

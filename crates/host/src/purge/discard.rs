@@ -14,7 +14,7 @@ const PIECE: u64 = 1 << 30;
 
 /// Remark in the report: a discard guarantees less than a format or a secure erase.
 pub(super) const REMARK: &str = "every block was discarded; unlike a format or \
-                                 a secure erase it may keep what it likes";
+                                 a secure erase, this need not erase the data";
 
 /// Returns the reason for a device without discard support.
 pub(super) fn no_discard(name: &str) -> String {

@@ -182,7 +182,7 @@ fn siblings(
     match numbers.filter(|number| !known(*number)).collect::<Vec<_>>().as_slice() {
         [] => Ok(seen),
         hidden => Err(format!(
-            "it reaches namespaces that are no block devices here ({hidden:?}); attach them \
+            "it also erases namespaces that are not block devices here ({hidden:?}); attach them \
              (nvme attach-ns) or delete them (nvme delete-ns)"
         )),
     }
@@ -232,7 +232,7 @@ impl Command {
                 Some((_, 3)) => {
                     let said = "the drive refuses I/O until a sanitize succeeds, or until \
                                 `nvme sanitize --sanact=1` ends its failure mode";
-                    return Err(failed("the drive says that the sanitize failed", said.into()));
+                    return Err(failed("the drive reports that the sanitize failed", said.into()));
                 }
                 _ => return Err(failed("its output cannot be parsed", log.to_string())),
             }

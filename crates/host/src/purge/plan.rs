@@ -174,7 +174,7 @@ fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Pu
     let mut abilities = ways(&whole, &device.transport, roots, tools);
     if node.partition().is_some() {
         let why = format!(
-            "{} is a partition, and the command reaches the whole device {}",
+            "{} is a partition, and the command erases the whole device {}",
             device.path,
             whole.path(roots).display()
         );
@@ -225,5 +225,5 @@ fn arm_sibling(sibling: &Node, order: &PurgeOrder, roots: &Roots) -> Result<Targ
     let named = order.also.iter().find(|name| name.trim() == expected);
     let consent = Consent::Destroy { confirmation: named.cloned() };
     arm(&device, &consent, &order.keep, roots)
-        .map_err(|why| format!("it reaches {} too: {why}; {}", device.path, why.remedy()))
+        .map_err(|why| format!("it also erases {}: {why}; {}", device.path, why.remedy()))
 }

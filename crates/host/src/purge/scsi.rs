@@ -52,7 +52,7 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
     let reported = tools.run(SG_OPCODES, &[&device], ANSWER);
     let reported = match reported.as_deref() {
         // Some tools exit with 0 although the device does not support the report.
-        Ok(list) if !lists_commands(list) => Err("it lists none".to_owned()),
+        Ok(list) if !lists_commands(list) => Err("its list is empty".to_owned()),
         other => other.map_err(ToString::to_string),
     };
     let command = |what| Command { device: device.clone(), what };

@@ -933,8 +933,8 @@ fn silent_states() -> Vec<State> {
     ]
 }
 
-/// Runs states on many threads. Returns the number of states that passed, the states that failed and
-/// those that could not be built, each with its message.
+/// Runs states on many threads. Returns the number of states that passed, the states that failed
+/// and those that could not be built, each with its message.
 fn conduct(states: Vec<State>) -> (usize, Vec<String>, Vec<String>) {
     // A loop device in use whose backing file cannot be traced blocks other files: states that must
     // be armed and states that must be refused run alternately.

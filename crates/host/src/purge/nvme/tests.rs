@@ -150,7 +150,7 @@ fn a_partition_is_never_purged_by_its_whole_device() {
     let wanted = order(PurgeMethod::NvmeFormat);
     let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
     let said = error.to_string();
-    assert!(said.contains("is a partition, and the command reaches the whole device"), "{said}");
+    assert!(said.contains("is a partition, and the command erases the whole device"), "{said}");
     assert!(said.contains("nvme0n1;") && said.ends_with("discard, none"), "{said}");
 }
 
@@ -171,7 +171,7 @@ fn what_reaches_a_sibling_needs_it_named() {
         let mut beside = Beside::default();
         let error = purged(&machine, &target, &order(method), &mut beside, &tools).unwrap_err();
         let said = error.to_string();
-        assert!(said.contains("it reaches") && said.contains("nvme0n2 too"), "{said}");
+        assert!(said.contains("it also erases") && said.contains("nvme0n2: "), "{said}");
     }
 }
 
@@ -185,7 +185,7 @@ fn a_namespace_that_nobody_sees_is_not_erased_unseen() {
         .says(LIST, r#"{"nsid_list":[{"nsid":1},{"nsid":7}]}"#);
     let wanted = order(PurgeMethod::NvmeSanitizeBlock);
     let error = purged(&machine, &target, &wanted, &mut Beside::default(), &tools).unwrap_err();
-    assert!(error.to_string().contains("no block devices here ([7])"), "{error}");
+    assert!(error.to_string().contains("not block devices here ([7])"), "{error}");
 }
 
 fn log(progress: u64, status: &str) -> String {
@@ -220,7 +220,7 @@ fn sanitize_is_followed_to_its_end() {
 #[test]
 fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
     for (status, stopped, wanted) in [
-        ("(3) Most Recent Sanitize Command Failed.", false, "says that the sanitize failed"),
+        ("(3) Most Recent Sanitize Command Failed.", false, "reports that the sanitize failed"),
         ("(0) NVM Subsystem has never been sanitized.", false, "not understood"),
         ("(2) Sanitize in Progress.", true, "stopped"),
     ] {
