@@ -12,7 +12,8 @@ use steadfast_domain::{Bytes, DirectBuffer, ReadBack};
 /// is missed in 8 of 100 runs.
 pub(super) const PLACES: usize = 256;
 
-/// Bytes read at each place; more if the device's alignment is larger.
+/// Bytes read at each place; more if the device's alignment is larger, less if the target is
+/// smaller.
 const UNIT: u64 = 4096;
 
 /// Sample places of a target and their content before the purge.

@@ -20,7 +20,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Time limit for the command.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// Upper bound for a plausible reading; a larger value is in another unit.
+/// Maximum plausible reading in milliwatts; a larger value is in another unit.
 const MILLIWATTS_MAX: f64 = 1_000_000.0;
 
 /// Source of the power readings.

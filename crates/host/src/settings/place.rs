@@ -62,8 +62,8 @@ impl Place {
         Some(Place { setting, name: name.to_owned(), identity })
     }
 
-    /// Finds the device of a change: by the kernel's sequence number in the same boot, by identity
-    /// after a reboot.
+    /// Finds the device of a change: by the kernel's sequence number in the same boot; by name and
+    /// identity after a reboot or without a sequence number.
     pub fn look_for(&self, change: &HostChange, roots: &Roots) -> Result<Whereabouts, HostError> {
         let restarted = match (&change.boot_id, boot_id(roots)) {
             (Some(then), Some(now)) => *then != now,
