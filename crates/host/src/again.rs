@@ -1,5 +1,4 @@
-//! Finding the device of an interrupted run again, after a restart or on
-//! another port.
+//! Finds the device of an interrupted run after a reboot or on another port.
 
 use crate::arming::title;
 use crate::error::HostError;
@@ -9,17 +8,16 @@ use crate::roots::Roots;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 
-/// The device of an earlier run: by world-wide identifier or serial number
-/// (with namespace and partition) and capacity, never by its name under `/dev`.
+/// Finds the device of an earlier run by world-wide identifier or serial number (with namespace and
+/// partition) and by capacity, never by its name in `/dev`.
 ///
-/// A file is looked for at its full path, from whatever directory the run is
-/// resumed. A device that tells neither (loop, zram, some virtual disks) is
-/// looked for by its name and size. Both may be another one now: [`crate::proof()`]
-/// and [`steadfast_domain::Proof::differences`] say.
+/// A file is found by its absolute path. A device that reports neither identifier (loop, zram, some
+/// virtual disks) is found by name and size. Both may have been replaced: compare with
+/// [`crate::proof()`] and [`steadfast_domain::Proof::differences`].
 ///
 /// # Errors
-/// Where it is not here, with what has its name now; or where more than one
-/// device has its identity.
+/// [`HostError::Absent`] if no device matches, with the device that has its name now;
+/// [`HostError::Ambiguous`] if more than one matches; the errors of [`inspect`] for a file.
 pub fn find_again(device: &Device, roots: &Roots) -> Result<Device, HostError> {
     let path = Path::new(&device.path);
     if device.transport == Transport::File {
@@ -54,18 +52,18 @@ fn is_it(found: &Device, wanted: &Device) -> bool {
     let alike = match (&found.wwid, &wanted.wwid, &wanted.serial) {
         (Some(here), Some(there), _) => here == there && same_serial(found, wanted),
         (_, None, Some(_)) => same_serial(found, wanted),
-        // Without an identity on both sides the name is all there is.
+        // If neither side has an identity, only the name can be compared.
         (None, None, None) => found.serial.is_none() && found.name == wanted.name,
         _ => false,
     };
-    // The model of a loop device is the path of its file, which proves nothing.
+    // The model of a loop device is the path of its backing file, which proves nothing.
     let same_kind = found.transport == wanted.transport
         && (found.model == wanted.model || found.transport == Transport::Loop);
     alike && same_kind && found.capacity == wanted.capacity
 }
 
-/// Whether two sights have one serial number. A namespace that has got a
-/// sibling, or lost it, is still the same.
+/// Returns true if the serial numbers match. Ignores a namespace suffix that only one of them has:
+/// it appears or disappears when the controller gains or loses another namespace.
 fn same_serial(a: &Device, b: &Device) -> bool {
     let extends = |long: &str, short: &str| {
         long.strip_prefix(short)
@@ -79,8 +77,8 @@ fn same_serial(a: &Device, b: &Device) -> bool {
     }
 }
 
-/// The path that the user named where it still leads there (it may be a
-/// lasting link), else the kernel's.
+/// Returns the path that the user gave if it still refers to the device (it may be a persistent
+/// link), otherwise the kernel's.
 fn path_to(node: &Node, named: &Path, roots: &Roots) -> PathBuf {
     match Node::of_path(named, roots) {
         Some(found) if found == *node => named.to_owned(),
@@ -112,7 +110,7 @@ mod tests {
         describe(&node, &node.path(&machine.roots), &machine.roots)
     }
 
-    /// The drives of a machine whose names were given in another order.
+    /// Simulates a machine whose drives were named in another order after a reboot.
     fn after_restart(of: &Device, controllers: &[(u32, &str)]) -> (Machine, Device) {
         let machine = Machine::new();
         for (controller, serial) in controllers {
@@ -203,7 +201,7 @@ mod tests {
         let roots = Roots::real();
         let device = inspect(&path, &roots).unwrap();
         assert!(find_again(&device, &roots).unwrap().is_same(&device));
-        // A path that was relative leads to the same file from anywhere.
+        // A relative path is found from any current directory.
         let named = Device { path: "elsewhere/scratch".into(), ..device.clone() };
         assert_eq!(find_again(&named, &roots).unwrap().name, device.name);
         fs::write(&path, [0; 8192]).unwrap();

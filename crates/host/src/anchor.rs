@@ -1,5 +1,5 @@
-//! A path that is resolved once: what is inspected through it is what is opened,
-//! whatever becomes of the path meanwhile.
+//! A path that is resolved once, so that the file inspected is the file opened, even if the path
+//! changes in between.
 
 use crate::error::HostError;
 use crate::layers::magic;
@@ -9,8 +9,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// File systems that show the kernel itself as files (linux/magic.h): writing to
-/// one of those is a command, and none of them holds blocks.
+/// Magic numbers of the kernel's pseudo file systems (linux/magic.h). Their files store no data: a
+/// write to one is a command to the kernel.
 const KERNELS_OWN: [u32; 13] = [
     0x9fa0,      // procfs
     0x6265_6572, // sysfs
@@ -27,8 +27,8 @@ const KERNELS_OWN: [u32; 13] = [
     0xf97c_ff8c, // selinuxfs
 ];
 
-/// A block device's node or a regular file, pinned by an `O_PATH` handle, which
-/// opens nothing: no device wakes up, no pipe waits.
+/// A block device node or regular file, pinned by an `O_PATH` handle. Such a handle does not open
+/// the file: it neither wakes a device nor blocks on a pipe.
 #[derive(Debug)]
 pub(crate) struct Anchor {
     file: File,
@@ -36,10 +36,10 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    /// Resolves a path, links followed.
+    /// Resolves a path, following links.
     ///
     /// # Errors
-    /// Where it leads to nothing or to something that holds no blocks.
+    /// The path does not exist, or is neither a block device nor a regular file with a name.
     pub fn at(path: &Path) -> Result<Anchor, HostError> {
         let failed = |error| HostError::io("find it", path, error);
         let flags = libc::O_PATH | libc::O_CLOEXEC;
@@ -48,7 +48,7 @@ impl Anchor {
         let kind = metadata.file_type();
         let refused = match (kind.is_block_device(), kind.is_file()) {
             (true, _) => None,
-            // Only processes hold it, and the kernel counts no writers of some (memfd).
+            // Only processes hold such a file, and the kernel does not count writers of a memfd.
             (_, true) if metadata.nlink() == 0 => {
                 Some("a file without a name in any directory (deleted, memfd or O_TMPFILE)")
             }
@@ -61,34 +61,34 @@ impl Anchor {
         }
     }
 
-    /// The handle, which opens nothing.
+    /// Returns the `O_PATH` handle.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// What it is.
+    /// Returns the metadata read when the path was resolved.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// A path that leads to it and to nothing else, in this process.
+    /// Returns a path that refers to exactly this file; valid only in this process.
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
     }
 
-    /// Its real path, for words.
+    /// Returns the real path, for messages.
     pub fn name(&self) -> io::Result<PathBuf> {
         fs::read_link(self.path())
     }
 
-    /// A handle for reading.
+    /// Opens the file for reading.
     pub fn open(&self) -> io::Result<File> {
         let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
         OpenOptions::new().read(true).custom_flags(flags).open(self.path())
     }
 }
 
-/// What a path leads to that is neither a block device nor a regular file.
+/// Returns the file type in words, for a path that is neither a block device nor a regular file.
 fn kind_of(kind: fs::FileType) -> &'static str {
     if kind.is_dir() {
         "a directory"

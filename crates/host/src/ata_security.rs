@@ -1,22 +1,23 @@
-//! The security of an ATA drive, through `hdparm`: what it says of itself, and the
-//! password that SECURITY ERASE UNIT needs.
+//! ATA security through `hdparm`: the security state of a drive, and the password that SECURITY
+//! ERASE UNIT needs.
 
 use crate::error::HostError;
 use crate::tool::{HDPARM, Tools};
 use std::time::Duration;
 
-/// The password that a SECURITY ERASE UNIT needs: fixed and documented, so that
-/// nobody is ever locked out by it.
+/// Password set for SECURITY ERASE UNIT. It is fixed and documented so that a failed erase cannot
+/// lock a user out.
 pub(crate) const PASSWORD: &str = "steadfast";
 
-/// A drive that does not answer in this time is sick.
+/// Time limit for an ATA command other than an erase.
 pub(crate) const ANSWER: Duration = Duration::from_secs(60);
 
 const UNFREEZE: &str = "the drive's security is frozen, as most BIOSes do at boot; suspend the \
                         machine to RAM and wake it, or unplug and replug the drive while the \
-                        machine runs, or turn the BIOS's freeze lock off";
+                        machine runs, or disable the freeze lock in the BIOS";
 
-/// What a drive says of its security (ACS-4, 4.18) and its sanitize commands.
+/// Security state (ACS-4, 4.18) and sanitize commands of a drive. Erase times are the drive's
+/// estimates in minutes; `None` if it gives none.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub supported: bool,
@@ -33,7 +34,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Asks a drive.
+    /// Reads the state from a drive.
     pub fn ask(device: &str, tools: &dyn Tools) -> Result<Identity, HostError> {
         let said = tools.run(HDPARM, &["-I", device], ANSWER)?;
         if said.contains("Model Number") {
@@ -42,8 +43,8 @@ impl Identity {
         Err(HostError::not_understood(format!("hdparm -I {device}"), &said))
     }
 
-    /// Reads what `hdparm -I` prints: the section `Security:`, and the starred
-    /// lines of the feature list, which are those in force.
+    /// Parses the output of `hdparm -I`: the section `Security:` and the starred lines of the
+    /// feature list, which mark enabled features.
     fn parse(said: &str) -> Identity {
         let feature = |name: &str| {
             said.lines().any(|line| line.trim_start().starts_with('*') && line.contains(name))
@@ -79,8 +80,8 @@ impl Identity {
         }
     }
 
-    /// `2min for SECURITY ERASE UNIT. 8min for ENHANCED SECURITY ERASE UNIT.`,
-    /// either of them alone, or `more than 508min`.
+    /// Parses `2min for SECURITY ERASE UNIT. 8min for ENHANCED SECURITY ERASE UNIT.`, either
+    /// sentence alone, or `more than 508min`.
     fn times(&mut self, line: &str) {
         for sentence in line.split('.') {
             let Some((time, what)) = sentence.split_once("min for ") else { continue };
@@ -92,7 +93,10 @@ impl Identity {
         }
     }
 
-    /// Why the drive takes no password and no erase now.
+    /// Checks that the drive accepts a password and an erase now.
+    ///
+    /// # Errors
+    /// The reason why it does not, in words.
     pub fn refuse_security(&self, device: &str, enhanced: bool) -> Result<(), String> {
         let why = match self {
             Identity { supported: false, .. } => "the drive has no ATA security".to_owned(),
@@ -112,19 +116,19 @@ impl Identity {
     }
 }
 
-/// Sets [`PASSWORD`] as the user password. Journal it before.
+/// Sets [`PASSWORD`] as the user password. The caller must journal this change first.
 pub(crate) fn set_password(device: &str, tools: &dyn Tools) -> Result<(), HostError> {
     let arguments = ["--user-master", "u", "--security-set-pass", PASSWORD, device];
     tools.run(HDPARM, &arguments, ANSWER).map(drop)
 }
 
-/// Whether a password is set.
+/// Returns true if a user password is set.
 pub(crate) fn has_password(device: &str, tools: &dyn Tools) -> Result<bool, HostError> {
     Identity::ask(device, tools).map(|identity| identity.enabled)
 }
 
-/// Takes the user password away; unlocks the drive for that where it is locked.
-/// Answers whether there was one.
+/// Removes the user password; unlocks the drive first if it is locked. Returns true if a password
+/// was set.
 pub(crate) fn clear_password(
     device: &str,
     password: &str,

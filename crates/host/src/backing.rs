@@ -1,7 +1,7 @@
-//! Files by number, and what a loop device is laid over, as the kernel keeps it:
-//! device number, inode and the number of the device node. The path that sysfs
-//! shows (`loop/backing_file`) is only for words: a hard link, a bind mount, a
-//! second node made with mknod or a path in a container names the same thing.
+//! Identity of files, and the backing file of a loop device, by the kernel's numbers: device,
+//! inode, and the number of a device node. The path that sysfs shows (`loop/backing_file`) is used
+//! only in messages: a hard link, a bind mount, a second node made with mknod or a path in a
+//! container may name the same file.
 
 use crate::error::HostError;
 use crate::node::Node;
@@ -12,7 +12,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A file as the kernel knows it: `st_dev` and `st_ino`.
+/// Identity of a file: `st_dev` and `st_ino`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId {
     pub device: u64,
@@ -25,26 +25,26 @@ impl FileId {
     }
 }
 
-/// What a loop device is laid over.
+/// Backing file or backing device of a loop device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Backing {
     File(FileId),
     Device(Node),
 }
 
-/// The part of `struct loop_info64` (linux/loop.h) that identifies the backing
-/// file and its window, and the rest of its 232 bytes.
+/// `struct loop_info64` (linux/loop.h), 232 bytes: the fields that identify the backing file and
+/// its range, then the rest.
 #[repr(C)]
 pub(crate) struct LoopStatus {
     /// `st_dev` of the backing file.
     pub device: u64,
     /// `st_ino` of the backing file.
     pub inode: u64,
-    /// `st_rdev`: the device that a node stands for, 0 for a regular file.
+    /// `st_rdev` of the backing device node; 0 for a regular file.
     pub node_of: u64,
-    /// Where in the file the device begins, in bytes.
+    /// Offset of the device in the backing file, in bytes.
     pub offset: u64,
-    /// How much of the file it has, in bytes; 0 for all.
+    /// Length of the device in the backing file, in bytes; 0 for the whole file.
     pub size_limit: u64,
     rest: [u64; 24],
 }
@@ -54,8 +54,8 @@ impl LoopStatus {
         LoopStatus { device, inode, node_of, offset: 0, size_limit: 0, rest: [0; 24] }
     }
 
-    /// What [`Roots::loops`] tells of a device.
-    fn told(path: &Path) -> io::Result<LoopStatus> {
+    /// Reads the status of a device from a file in [`Roots::loops`].
+    fn from_text(path: &Path) -> io::Result<LoopStatus> {
         let text = fs::read_to_string(path)?;
         let numbers: Vec<u64> = text.split_whitespace().map_while(|n| n.parse().ok()).collect();
         match numbers[..] {
@@ -64,11 +64,11 @@ impl LoopStatus {
         }
     }
 
-    /// What an open loop device answers.
+    /// Reads the status of an open loop device.
     pub fn read(file: &File) -> io::Result<LoopStatus> {
         let mut status = LoopStatus::new(0, 0, 0);
-        // SAFETY: LOOP_GET_STATUS64 writes one loop_info64, which `status` has
-        // the size of, and which lives through the call.
+        // SAFETY: LOOP_GET_STATUS64 writes one loop_info64; `status` has its size and outlives the
+        // call.
         match unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, &mut status) } {
             0 => Ok(status),
             _ => Err(io::Error::last_os_error()),
@@ -76,14 +76,14 @@ impl LoopStatus {
     }
 }
 
-/// Of linux/loop.h.
+/// `LOOP_GET_STATUS64` of linux/loop.h.
 const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
 
-/// What a loop device is laid over; `None` for any other device and for a loop
-/// device that is free.
+/// Returns the backing file or device of a loop device; `None` for any other device and for a
+/// detached loop device.
 ///
 /// # Errors
-/// Where a loop device is in use and does not say over what.
+/// The loop device is in use and its backing file cannot be determined.
 pub(crate) fn backing(over: &Node, roots: &Roots) -> Result<Option<Backing>, HostError> {
     if !over.is_loop() || !over.directory.join("loop").exists() {
         return Ok(None);
@@ -93,7 +93,7 @@ pub(crate) fn backing(over: &Node, roots: &Roots) -> Result<Option<Backing>, Hos
         why,
     };
     let status = match status(over, roots) {
-        // It was detached meanwhile.
+        // The device was detached in the meantime.
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
         other => {
             other.map_err(|e| HostError::io("find what it is built on", &over.path(roots), e))?
@@ -110,13 +110,15 @@ pub(crate) fn backing(over: &Node, roots: &Roots) -> Result<Option<Backing>, Hos
 
 fn status(over: &Node, roots: &Roots) -> io::Result<LoopStatus> {
     match &roots.loops {
-        Some(told) => LoopStatus::told(&told.join(&over.name)),
+        Some(loops) => LoopStatus::from_text(&loops.join(&over.name)),
         None => LoopStatus::read(&open_node(over, roots, 0)?),
     }
 }
 
-/// Opens a device for reading by its node below `/dev`, and makes sure that the
-/// node is the device's own.
+/// Opens a device for reading through its node in `/dev`.
+///
+/// # Errors
+/// The node cannot be opened, or its device number is not that of the device.
 pub(crate) fn open_node(node: &Node, roots: &Roots, flags: i32) -> io::Result<File> {
     let path = node.path(roots);
     let file = OpenOptions::new()

@@ -1,130 +1,130 @@
-//! What can go wrong with the machine, said so that a person knows what to do.
+//! Errors of this crate. Each message says what failed, on which device or file, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use steadfast_domain::Bytes;
 
-/// Something on this host did not work.
+/// An operation on this host failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// The system refused a call.
+    /// A system call failed.
     #[error("{path}: cannot {action}: {source}{}", advice(.path, .source))]
     Io {
-        /// What was tried, as in "open for reading".
+        /// Action that failed, as a verb phrase such as "open for reading".
         action: &'static str,
-        /// On what.
+        /// File or device that the call was made on.
         path: PathBuf,
-        /// The system's answer.
+        /// Error that the kernel returned.
         source: io::Error,
     },
-    /// The path leads to something that holds no blocks.
+    /// The path is neither a block device nor a regular file.
     #[error("{path} is {kind}; give a block device such as /dev/nvme0n1, or a regular file")]
     NotTestable {
-        /// The path.
+        /// Path as given.
         path: PathBuf,
-        /// What it leads to.
+        /// File type that the path resolves to, such as "a directory".
         kind: &'static str,
     },
-    /// The kernel lists no such block device.
+    /// sysfs does not list the block device.
     #[error("{path} is a block device that {sys} does not list; check that sysfs is mounted")]
     Unlisted {
-        /// The device node.
+        /// Device node.
         path: PathBuf,
-        /// Where it was looked for.
+        /// sysfs directory that was searched.
         sys: PathBuf,
     },
-    /// Something that must be known could not be found out.
+    /// A fact that arming depends on could not be determined.
     #[error("unknown {what}: {why}; a device whose state is unknown is refused")]
     Unclear {
-        /// What is not known.
+        /// The unknown fact.
         what: String,
         /// Why not.
         why: String,
     },
-    /// A scratch file would take more room than there is.
+    /// The file system has too little free space for the scratch file.
     #[error(
         "{path}: not enough space for a scratch file of {wanted}{}; \
          choose a smaller size or another file system", room(.free))]
     NoRoom {
-        /// The file.
+        /// Scratch file.
         path: PathBuf,
-        /// The size asked for.
+        /// Requested size.
         wanted: Bytes,
-        /// What the file system has left, where it tells.
+        /// Free space of the file system; `None` if unknown.
         free: Option<Bytes>,
     },
-    /// A scratch file would exceed the user's disk quota.
+    /// The scratch file would exceed the user's disk quota.
     #[error(
         "{path}: a scratch file of {wanted} exceeds the disk quota; choose a smaller size, or ask \
          for a larger quota"
     )]
     OverQuota {
-        /// The file.
+        /// Scratch file.
         path: PathBuf,
-        /// The size asked for.
+        /// Requested size.
         wanted: Bytes,
     },
-    /// A scratch file is larger than the file system or the process may make files.
+    /// The scratch file would exceed the maximum file size of the file system or the process.
     #[error(
-        "{path}: a file of {wanted} is larger than this file system or this process may make one \
+        "{path}: a file of {wanted} exceeds the limit of this file system or of this process \
          (ulimit -f); choose a smaller size or another file system"
     )]
     FileTooLarge {
-        /// The file.
+        /// Scratch file.
         path: PathBuf,
-        /// The size asked for.
+        /// Requested size.
         wanted: Bytes,
     },
-    /// A file stands where the scratch file would be made.
+    /// Another file exists at the path of the scratch file.
     #[error(
         "{path} exists with {found} bytes and is not a scratch file of steadfast; \
          remove it, or give another path"
     )]
     FileExists {
-        /// The file.
+        /// Scratch file.
         path: PathBuf,
-        /// Its length in bytes.
+        /// Length of the existing file in bytes.
         found: u64,
     },
-    /// A scratch file of another size is wanted and this one is in use.
+    /// The scratch file must be resized but is in use.
     #[error("cannot change the size of {path}: {why}")]
     FileBusy {
-        /// The file.
+        /// Scratch file.
         path: PathBuf,
         /// Why not.
         why: String,
     },
-    /// A block device is to be given a size.
+    /// A size was given for a block device.
     #[error("{path} is a block device, which has its own size; omit --size")]
     FixedSize {
         /// The device.
         path: PathBuf,
     },
-    /// A scratch file of no size.
+    /// A scratch file was requested without a size.
     #[error("{path}: a scratch file needs a size, such as --size 4GiB")]
     NoSize {
-        /// The file.
+        /// Scratch file.
         path: PathBuf,
     },
-    /// The target was armed for reading.
+    /// A purge was requested of a target that was armed for reading only.
     #[error("{device} was armed for reading only; arm it for overwriting to purge it")]
     ReadingOnly {
         /// The device.
         device: String,
     },
-    /// A purge that was asked for cannot be done to this device.
+    /// The requested purge method is unavailable for this device.
     #[error("{device} cannot be purged by {method}: {why}; possible here: {possible}")]
     NoSuchPurge {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// Requested method.
         method: String,
         /// Why not.
         why: String,
-        /// What `--purge` could say instead.
+        /// Values of `--purge` that this device supports.
         possible: String,
     },
-    /// A purge was begun and did not do its work.
+    /// A purge was started and failed.
     #[error(
         "{device}: the purge ({method}) failed: {why}; choose another method with --purge, or \
          run without a purge: --purge-failed continue"
@@ -132,91 +132,91 @@ pub enum HostError {
     PurgeFailed {
         /// The device.
         device: String,
-        /// What was done.
+        /// Method that was applied.
         method: String,
-        /// What went wrong.
+        /// Cause of the failure.
         why: String,
     },
-    /// A purge ended because the user asked for it.
+    /// The user stopped the purge.
     #[error("{device}: the purge was stopped; the device is not purged")]
     PurgeStopped {
         /// The device.
         device: String,
     },
-    /// A change to the device could not be journaled, so it was not made.
+    /// A change to the device was not made because it could not be journaled.
     #[error("the journal cannot be written: {0}")]
     Unjournalled(String),
-    /// A device tool is not there, or this user may not run it.
+    /// A device tool is not installed, or this user may not execute it.
     #[error("'{tool}' is not installed or may not be run; install the package {package}")]
     ToolMissing {
-        /// The program.
+        /// Name of the program.
         tool: String,
-        /// The package that holds it on Debian.
+        /// Debian package that contains the program.
         package: &'static str,
     },
-    /// A device tool failed.
+    /// A device tool failed or its output could not be parsed.
     #[error("'{command}' failed ({how}): {said}")]
     ToolFailed {
-        /// The program and its arguments.
+        /// Program and arguments.
         command: String,
-        /// Its exit status, or that it was ended after its time.
+        /// Exit status, or why the run failed without one (time limit, unknown output).
         how: String,
-        /// What it printed to stderr, or to stdout where that is empty.
+        /// Text from stderr, or from stdout if stderr is empty.
         said: String,
     },
-    /// A change of a host setting did not take.
+    /// A host setting reads back another value than the one written.
     #[error("{setting} was set to '{wanted}' and reads back '{found}'; the device refuses it")]
     NotTaken {
-        /// The setting.
+        /// Name of the setting.
         setting: String,
-        /// The value written.
+        /// Value written.
         wanted: String,
-        /// The value read back.
+        /// Value read back.
         found: String,
     },
-    /// A journaled setting that this program does not change.
+    /// The journal names a setting that this program never changes.
     #[error("'{0}' is not a setting that steadfast changes; the journal is damaged")]
     UnknownSetting(String),
-    /// The device that a setting or a run belongs to is not here.
+    /// The device of a setting or a run is not attached.
     #[error("{wanted} is not attached to this machine{}; attach it and try again", remark(.instead))]
     Absent {
-        /// The device that was looked for, with its identity.
+        /// Device that was looked for, with its identity.
         wanted: String,
-        /// What has its name now, if anything.
+        /// Device that has its kernel name now, if any.
         instead: Option<String>,
     },
-    /// More than one device has the identity that was looked for.
+    /// More than one attached device has the identity.
     #[error("{wanted} is attached more than once ({found}); detach all but one")]
     Ambiguous {
-        /// The device that was looked for.
+        /// Device that was looked for.
         wanted: String,
-        /// The names that fit.
+        /// Names of all devices that match.
         found: String,
     },
 }
 
 impl HostError {
-    /// A tool's answer that makes no sense.
+    /// Returns the error for tool output that could not be parsed; quotes its first 200 characters.
     pub(crate) fn not_understood(command: String, said: &str) -> Self {
         let said = said.trim().chars().take(200).collect();
-        HostError::ToolFailed { command, how: "its output is not understood".into(), said }
+        HostError::ToolFailed { command, how: "its output cannot be parsed".into(), said }
     }
 
-    /// A failed system call on a path.
+    /// Returns the error for a failed system call on a path.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         HostError::Io { action, path: path.to_owned(), source }
     }
-    /// Whether the system denied permission.
+    /// Returns true if the kernel denied permission.
     pub fn is_permission(&self) -> bool {
         matches!(self, HostError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
     }
 }
 
 fn advice(path: &Path, source: &io::Error) -> &'static str {
-    // What the kernel provides is not a name that a user has typed.
+    // Users do not type paths in /proc and /sys: "check the spelling" would mislead there.
     let is_system = ["/proc", "/sys"].iter().any(|root| path.starts_with(root));
     match source.kind() {
-        // SAFETY: asks for a number.
+        // SAFETY: geteuid has no preconditions and cannot fail.
         io::ErrorKind::PermissionDenied if unsafe { libc::geteuid() } == 0 => {
             "; root may not do this here: a container, a mount option or a security module forbids it"
         }

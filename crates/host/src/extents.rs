@@ -1,6 +1,6 @@
-//! Which sectors of a device others have, too. Partition tables may lay one partition into
-//! another (isohybrid images, extended partitions), and the tables of device-mapper may lay
-//! two devices over the same sectors. The kernel's exclusive open sees neither.
+//! Sectors that devices share. Partition tables may nest one partition in another (isohybrid
+//! images, extended partitions), and device-mapper tables may map two devices to the same sectors.
+//! The kernel's exclusive open detects neither.
 
 use crate::error::HostError;
 use crate::node::{Node, parse_device_number};
@@ -14,12 +14,12 @@ use std::os::unix::fs::OpenOptionsExt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sectors {
     first: u64,
-    /// The one behind the last.
+    /// One past the last sector.
     end: u64,
 }
 
 impl Sectors {
-    /// All that a device may have.
+    /// All sectors of any device.
     const ALL: Sectors = Sectors { first: 0, end: u64::MAX };
 
     fn new(first: u64, count: u64) -> Self {
@@ -30,16 +30,16 @@ impl Sectors {
         self.first.max(other.first) < self.end.min(other.end)
     }
 
-    /// The same range, counted from the beginning of the device that a partition is cut from.
+    /// Converts a range in a partition that begins at `start` to a range on the whole device.
     fn shifted(self, start: u64) -> Self {
         Sectors { first: self.first.saturating_add(start), end: self.end.saturating_add(start) }
     }
 }
 
-/// The sectors of a partition on its disk.
+/// Returns the sectors of a partition on its disk.
 ///
 /// # Errors
-/// Where sysfs does not report them.
+/// sysfs does not report them.
 pub(crate) fn partition_sectors(part: &Node) -> Result<Sectors, HostError> {
     match (part.number("start"), part.number("size")) {
         (Some(first), Some(count)) => Ok(Sectors::new(first, count)),
@@ -50,9 +50,9 @@ pub(crate) fn partition_sectors(part: &Node) -> Result<Sectors, HostError> {
     }
 }
 
-/// Returns true for a partition that holds the table of logical partitions. The kernel gives
-/// it one or two sectors to keep file systems off, and numbers the logical partitions
-/// from 5 on. All of them are lost with it.
+/// Returns true for an extended partition, which holds the table of the logical partitions: they
+/// are lost with it. The kernel gives it a size of one or two sectors to keep file systems off, and
+/// numbers the logical partitions from 5.
 pub(crate) fn is_extended(part: &Node) -> Result<bool, HostError> {
     let Some(number) = part.partition() else { return Ok(false) };
     let whole = part.whole();
@@ -63,18 +63,18 @@ pub(crate) fn is_extended(part: &Node) -> Result<bool, HostError> {
     Ok(is_table && whole.parts()?.iter().any(is_logical))
 }
 
-/// The number of the first logical partition.
+/// Number of the first logical partition.
 const FIRST_LOGICAL: u32 = 5;
 
 fn is_logical(part: &Node) -> bool {
     part.partition().is_some_and(|number| number >= FIRST_LOGICAL)
 }
 
-/// Returns the partitions of the same disk that share sectors with a partition, or are lost
-/// with it.
+/// Returns the partitions of the same disk that share sectors with a partition or are lost with
+/// it.
 ///
 /// # Errors
-/// Where sysfs does not report which sectors a partition has.
+/// sysfs does not report the sectors of a partition.
 pub(crate) fn partitions_beside(part: &Node) -> Result<Vec<Node>, HostError> {
     let own = partition_sectors(part)?;
     let is_table = is_extended(part)?;
@@ -91,13 +91,13 @@ pub(crate) fn partitions_beside(part: &Node) -> Result<Vec<Node>, HostError> {
     Ok(found)
 }
 
-/// Sectors that a device-mapper device has on a device below it.
+/// Sectors of a device-mapper device on a device below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MappedPiece {
-    /// Device below, a whole one or a partition.
+    /// Device below: a whole device or a partition.
     pub on: Node,
     sectors: Sectors,
-    /// The number of a thin volume, which has its sectors of a pool for itself.
+    /// ID of a thin volume, which shares no sectors with other volumes of its pool.
     volume: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl MappedPiece {
         }
     }
 
-    /// The piece as one of the disk that the device below is cut from.
+    /// Converts a piece on a partition to a piece on its disk; `None` if it is not on a partition.
     fn on_whole(&self) -> Result<Option<MappedPiece>, HostError> {
         let whole = self.on.whole();
         if whole == self.on {
@@ -130,11 +130,11 @@ impl MappedPiece {
     }
 }
 
-/// The pieces of the devices below that a device is built from: those of its table, where it
-/// is one of device-mapper that is understood, and otherwise all of each device below.
+/// Returns the pieces that a device is built from: those in its device-mapper table if it has one
+/// that can be parsed, otherwise all of each device below.
 ///
 /// # Errors
-/// Where sysfs cannot be read.
+/// sysfs cannot be read.
 pub(crate) fn pieces(whole: &Node, roots: &Roots) -> Result<Vec<MappedPiece>, HostError> {
     let below = whole.slaves()?;
     if !whole.name.starts_with("dm-") || below.is_empty() {
@@ -144,18 +144,18 @@ pub(crate) fn pieces(whole: &Node, roots: &Roots) -> Result<Vec<MappedPiece>, Ho
     else {
         return Ok(below.into_iter().map(MappedPiece::all).collect());
     };
-    // What no line of the table names is used for something that is not known here.
+    // A device below that the table does not name has an unknown use: count all of it.
     let unnamed: Vec<Node> =
         below.into_iter().filter(|node| found.iter().all(|piece| piece.on != *node)).collect();
     found.extend(unnamed.into_iter().map(MappedPiece::all));
     Ok(found)
 }
 
-/// Returns the devices, other than `upper`, that share the sectors of its piece: devices built
-/// on the same sectors, and partitions.
+/// Returns the devices other than `upper` that share the sectors of its piece: devices built on
+/// the same sectors, and partitions.
 ///
 /// # Errors
-/// Where sysfs cannot be read.
+/// sysfs cannot be read.
 pub(crate) fn beside_piece(
     piece: &MappedPiece,
     upper: &Node,
@@ -183,8 +183,8 @@ pub(crate) fn beside_piece(
     Ok(found)
 }
 
-/// Parses a table as `dmsetup table` prints it: `FIRST COUNT KIND PARAMETERS` in each line.
-/// `None` where a line is not understood.
+/// Parses the output of `dmsetup table`, one `FIRST COUNT KIND PARAMETERS` per line. `None` if a
+/// line cannot be parsed.
 fn parse_table(text: &str, roots: &Roots) -> Option<Vec<MappedPiece>> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -219,7 +219,7 @@ fn parse_piece(on: &str, first: &str, count: u64, roots: &Roots) -> Option<Mappe
     Some(MappedPiece { on: numbered(on, roots)?, sectors, volume: None })
 }
 
-/// The device with the number `MAJOR:MINOR`.
+/// Returns the device with the number `MAJOR:MINOR`.
 fn numbered(text: &str, roots: &Roots) -> Option<Node> {
     let (major, minor) = parse_device_number(text)?;
     Node::numbered(major, minor, roots)
@@ -249,10 +249,10 @@ const DM_BUFFER_FULL: u32 = 1 << 8;
 const DM_SECURE_DATA: u32 = 1 << 15;
 /// Length of `struct dm_target_spec` before its parameters.
 const TARGET_LENGTH: usize = 40;
-/// A table that is longer is taken to be unknown.
+/// Maximum length of a table in bytes; a longer one is treated as unknown.
 const TABLE_MAX: usize = 16 << 20;
 
-/// The table of a device-mapper device, in lines.
+/// Reads the table of a device-mapper device in the format of `dmsetup table`.
 fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
     if let Some(tables) = &roots.tables {
         return fs::read_to_string(tables.join(&whole.name));
@@ -266,7 +266,7 @@ fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
         .open(roots.dev.join("mapper/control"))?;
     let mut length = 16 << 10;
     while length <= TABLE_MAX {
-        // In words of eight bytes, as the kernel aligns what it writes.
+        // Words of eight bytes, because the kernel aligns its records to them.
         let mut buffer = vec![0u64; length / 8];
         let call = MapperCall {
             version: [4, 0, 0],
@@ -283,8 +283,8 @@ fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
             data: [0; 7],
         };
         let at = buffer.as_mut_ptr().cast::<MapperCall>();
-        // SAFETY: the buffer is longer than a call and aligned for it, and lives through the
-        // request, which writes no more than `data_size` bytes of it.
+        // SAFETY: the buffer is longer than a MapperCall, aligned for it, and outlives the request,
+        // which writes at most `data_size` bytes.
         let call = unsafe {
             at.write(call);
             if libc::ioctl(control.as_raw_fd(), DM_TABLE_STATUS, at) != 0 {
@@ -294,16 +294,16 @@ fn table(whole: &Node, roots: &Roots) -> io::Result<String> {
         };
         if call.flags & DM_BUFFER_FULL == 0 {
             let bytes: Vec<u8> = buffer.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            let told = bytes.get(call.data_start as usize..).unwrap_or_default();
-            return read_targets(told, call.target_count)
-                .ok_or_else(|| io::Error::other("the answer of device-mapper is not understood"));
+            let targets = bytes.get(call.data_start as usize..).unwrap_or_default();
+            return read_targets(targets, call.target_count)
+                .ok_or_else(|| io::Error::other("the answer of device-mapper cannot be parsed"));
         }
         length *= 4;
     }
     Err(io::Error::other("the table is too long"))
 }
 
-/// Puts what follows a call, a chain of `struct dm_target_spec`, in lines.
+/// Formats the chain of `struct dm_target_spec` that follows the header, one line per target.
 fn read_targets(bytes: &[u8], count: u32) -> Option<String> {
     let mut lines = String::new();
     let mut at = 0usize;
@@ -342,7 +342,7 @@ mod tests {
         assert!(!with(0, 100) && !with(150, 9) && !with(120, 0));
     }
 
-    /// The chain of targets as the kernel lays it out.
+    /// A chain of targets in the kernel's layout.
     #[test]
     fn targets_are_read_from_the_answer_of_the_kernel() {
         let mut bytes = Vec::new();
@@ -393,7 +393,7 @@ mod tests {
         {
             assert_eq!(pieces_of(unknown), [MappedPiece::all(part.clone())], "{unknown}");
         }
-        // A device that the table does not name is not left out.
+        // A device below that the table does not name is included.
         let mut expected = vec![piece(2048, 500)];
         machine.stack(&upper, &disk);
         expected.push(MappedPiece::all(disk.clone()));

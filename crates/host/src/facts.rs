@@ -1,4 +1,4 @@
-//! What the machine is: for the report's page about the test system.
+//! Facts of this machine for the report's page on the test system.
 
 use crate::identity::controllers;
 use crate::node::Node;
@@ -8,8 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device, Host, Transport};
 
-/// The facts of this machine and of the controller that leads to a device;
-/// each is `None` where the machine does not tell.
+/// Returns the facts of this machine and of the device's controller; each is `None` if unknown.
 pub fn host_facts(roots: &Roots, device: &Device) -> Host {
     let dmi = |names: [&str; 2]| {
         let parts: Vec<String> = names
@@ -33,12 +32,12 @@ pub fn host_facts(roots: &Roots, device: &Device) -> Host {
     }
 }
 
-/// A name that nothing else has: random, as the kernel draws it (a UUID).
+/// Returns a unique name: a random UUID drawn by the kernel. `None` if /proc cannot be read.
 pub fn random_name(roots: &Roots) -> Option<String> {
     read_text(&roots.proc.join("sys/kernel/random/uuid"))
 }
 
-/// The value in the first line `key <separator> value`.
+/// Returns the value in the first line `key <separator> value` with this key.
 fn value_of(text: &str, key: &str, separator: char) -> Option<String> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(separator)?;
@@ -52,7 +51,7 @@ fn cpus_online(roots: &Roots) -> Option<u32> {
     ranges.split(',').map(range_length).sum()
 }
 
-/// The processors in `0-3` or `5`.
+/// Returns the number of processors in `0-3` or `5`.
 fn range_length(range: &str) -> Option<u32> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
@@ -70,7 +69,7 @@ fn operating_system(roots: &Roots) -> Option<String> {
     value_of(&text, "PRETTY_NAME", '=').map(|name| name.trim_matches(['"', '\'']).to_owned())
 }
 
-/// The PCI function that leads to a device, with its driver: `0000:01:00.0 nvme`.
+/// Returns the PCI function of a device's controller with its driver: `0000:01:00.0 nvme`.
 fn controller(device: &Device, roots: &Roots) -> Option<String> {
     if device.transport == Transport::File {
         return None;

@@ -1,4 +1,4 @@
-//! Servers of FUSE file systems: programs that hold files for those who use them through FUSE.
+//! FUSE servers: processes that hold files open on behalf of the users of a FUSE file system.
 
 use crate::backing::FileId;
 use crate::error::HostError;
@@ -10,14 +10,14 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// `/dev/fuse`, whatever the name of its node (Documentation/admin-guide/devices.txt).
+/// Device number of `/dev/fuse` (Documentation/admin-guide/devices.txt).
 const DEVICE: (u32, u32) = (10, 229);
 
-/// The processes that serve a FUSE file system and have one of the files open: who has mounted,
-/// locked or opened a file there is not seen at the file behind it.
+/// Returns the processes that serve a FUSE file system and have one of the files open. Mounts,
+/// locks and opens in the FUSE file system are not visible on the backing file.
 ///
 /// # Errors
-/// Where a process does not show its open files.
+/// The open files of a process cannot be read.
 pub(crate) fn servers(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<String>, HostError> {
     let mut found = Vec::new();
     for process in processes::all(roots)? {
@@ -33,7 +33,7 @@ pub(crate) fn servers(files: &BTreeSet<FileId>, roots: &Roots) -> Result<Vec<Str
 fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {
     let (mut is_server, mut has_file) = (false, false);
     for table in tables(process)? {
-        // A thread that has ended, and a file that was closed meanwhile, hold nothing.
+        // Skip threads that have ended and files that were closed in the meantime.
         let links = match fs::read_dir(&table) {
             Err(error) if processes::has_gone(&error) => continue,
             links => links?,
@@ -52,7 +52,8 @@ fn serves(process: &Path, files: &BTreeSet<FileId>) -> io::Result<bool> {
     Ok(is_server && has_file)
 }
 
-/// The tables of open files of a process: its threads may have tables of their own.
+/// Returns the `fd` directories of a process and of each of its threads, which may have separate
+/// file tables.
 fn tables(process: &Path) -> io::Result<Vec<PathBuf>> {
     let mut tables = vec![process.join("fd")];
     match fs::read_dir(process.join("task")) {

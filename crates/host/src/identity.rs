@@ -1,12 +1,12 @@
-//! What a device is: model, serial number, firmware, identifiers, geometry.
+//! Identity of a device: model, serial number, firmware, identifiers, geometry.
 //!
-//! sysfs is asked first, for it needs no rights and no tool; the udev database
-//! and the links of `/dev/disk/by-id` only fill what it leaves open.
+//! sysfs comes first because it needs neither privileges nor a tool; the udev database and the
+//! links in `/dev/disk/by-id` only fill gaps.
 //!
-//! A serial number names a drive. Where a controller has more than one
-//! namespace, `-n2` is appended, and for a partition `-part3`, as udev does:
-//! what a user types to confirm then names exactly what will be overwritten,
-//! and a resumed run cannot take one namespace or partition for another.
+//! A serial number identifies a drive. If its controller has more than one namespace, `-n2` is
+//! appended, and for a partition `-part3`, as udev does: the text that a user types to confirm
+//! then identifies exactly what will be overwritten, and a resumed run cannot confuse two
+//! namespaces or partitions.
 
 use crate::anchor::Anchor;
 use crate::backing::FileId;
@@ -19,15 +19,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Bytes, Device, Transport, WriteCache, Zoned};
 
-/// The sector size assumed for a file whose file system tells of none.
+/// Sector size in bytes assumed for a file whose file system reports none.
 const FILE_SECTOR: u32 = 512;
 
-/// Every block device that could be tested, in the order of the names: no
-/// partitions, none without a size, no memory disks and no optical or floppy
-/// drives.
+/// Returns every testable block device, ordered by name. Excludes partitions, hidden devices,
+/// devices of size 0, RAM disks, and optical and floppy drives.
 ///
 /// # Errors
-/// Where sysfs cannot be read.
+/// sysfs cannot be read.
 pub fn devices(roots: &Roots) -> Result<Vec<Device>, HostError> {
     let directory = roots.sys.join("block");
     fs::read_dir(&directory).map_err(|e| HostError::io("list devices", &directory, e))?;
@@ -44,22 +43,22 @@ fn is_testable(node: &Node) -> bool {
             .strip_prefix(kind)
             .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
     });
-    // A path of a multipath NVMe namespace is hidden behind the namespace itself.
+    // The kernel hides the individual paths of a multipath NVMe namespace.
     let hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
     !memory_or_optical && !hidden && node.capacity().0 > 0
 }
 
-/// The facts of one block device (by its node or a link to it; a partition is
-/// allowed) or of one regular file.
+/// Returns the facts of a block device (given by its node or a link to it; a partition is
+/// allowed) or of a regular file.
 ///
 /// # Errors
-/// Where the path leads to nothing, to something that holds no blocks, or to a
-/// device that sysfs does not list.
+/// The path does not exist, is neither a block device nor a regular file, or is a device that
+/// sysfs does not list.
 pub fn inspect(path: &Path, roots: &Roots) -> Result<Device, HostError> {
     inspect_anchored(&Anchor::at(path)?, path, roots)
 }
 
-/// The facts of what is anchored, under the path that the user named.
+/// Returns the facts of the anchored device or file, under the path that the user gave.
 pub(crate) fn inspect_anchored(
     anchor: &Anchor,
     path: &Path,
@@ -98,14 +97,15 @@ fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, 
     })
 }
 
-/// The loop devices over a file, as far as this user may see; before anything
-/// is written, [`crate::arm`] asks the kernel who else may write.
+/// Returns the loop devices backed by a file, as far as this user can see them. Before any write,
+/// [`crate::arm`] asks the kernel which others may write.
 fn backs(file: FileId, roots: &Roots) -> Vec<String> {
     let Ok(sight) = Sight::take(roots) else { return Vec::new() };
     sight.loops_over(&[file].into()).map(|over| format!("backs {}", over.name)).collect()
 }
 
-/// How a device is zoned (`queue/zoned`, Documentation/ABI/stable/sysfs-block).
+/// Returns the zone model of a device (`queue/zoned`, Documentation/ABI/stable/sysfs-block);
+/// `None` if it is not zoned.
 fn zoned(whole: &Node) -> Option<Zoned> {
     match whole.text("queue/zoned")?.as_str() {
         "host-aware" => Some(Zoned::HostAware),
@@ -114,7 +114,7 @@ fn zoned(whole: &Node) -> Option<Zoned> {
     }
 }
 
-/// The facts of a block device, under the path that the user named.
+/// Returns the facts of a block device, under the path that the user gave.
 pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
     let whole = node.whole();
     let transport = transport(&whole);
@@ -142,12 +142,12 @@ pub(crate) fn describe(node: &Node, path: &Path, roots: &Roots) -> Device {
     }
 }
 
-/// The write cache as the kernel takes it to be.
+/// Returns the write cache mode that the kernel assumes; `None` if it reports none.
 pub(crate) fn kernel_write_cache(whole: &Node) -> Option<WriteCache> {
     parse_write_cache(&whole.text("queue/write_cache")?)
 }
 
-/// Parses the kernel's words for a cache's mode.
+/// Parses `queue/write_cache`.
 pub(crate) fn parse_write_cache(text: &str) -> Option<WriteCache> {
     match text {
         "write back" | "write back, no read (daft)" => Some(WriteCache::Enabled),
@@ -156,8 +156,7 @@ pub(crate) fn parse_write_cache(text: &str) -> Option<WriteCache> {
     }
 }
 
-/// What carries the commands, told from the name and from the buses that the
-/// device's directory lies below.
+/// Returns the transport, derived from the device's name and the buses in its sysfs path.
 fn transport(whole: &Node) -> Transport {
     let name = whole.name.as_str();
     if whole.is_loop() {
@@ -186,8 +185,8 @@ fn scsi_transport(whole: &Node) -> Transport {
         })
     };
     let names_ata = || {
-        // A SATA drive behind a SAS controller is announced with the vendor "ATA",
-        // or under its own name and with the page that only a translated ATA drive has.
+        // A SATA drive behind a SAS controller reports the vendor "ATA", or its own vendor and VPD
+        // page 89h, which only ATA drives behind a SCSI translation layer have.
         whole.text("device/vendor").as_deref() == Some("ATA")
             || whole.directory.join("device/vpd_pg89").is_file()
     };
@@ -202,7 +201,7 @@ fn scsi_transport(whole: &Node) -> Transport {
     }
 }
 
-/// What a SCSI device tells in its vital product data pages.
+/// Fields of a SCSI device's vital product data (VPD) pages.
 #[derive(Default)]
 struct VitalPages {
     serial: Option<String>,
@@ -225,28 +224,28 @@ impl VitalPages {
     }
 }
 
-/// The serial number of page 80h: four bytes of header, then text (SPC-5, 7.7.19).
+/// Parses the serial number in VPD page 80h: a header of 4 bytes, then text (SPC-5, 7.7.19).
 fn unit_serial(page: &[u8]) -> Option<String> {
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
     let end = page.len().min(4 + length);
     meaningful(&String::from_utf8_lossy(page.get(4..end)?))
 }
 
-/// Text of IDENTIFY DEVICE: the bytes of each word are swapped (ACS-4, 7.12.7).
+/// Parses a string of IDENTIFY DEVICE, where the bytes of each word are swapped (ACS-4, 7.12.7).
 fn ata_text(words: &[u8]) -> Option<String> {
     let bytes: Vec<u8> = words.chunks_exact(2).flat_map(|pair| [pair[1], pair[0]]).collect();
     meaningful(&String::from_utf8_lossy(&bytes))
 }
 
-/// The text without its padding; `None` where a maker left the field blank or
-/// filled it with zeros.
+/// Returns the text without padding; `None` if the vendor left the field blank or filled it with
+/// zeros.
 fn meaningful(text: &str) -> Option<String> {
     let text = text.trim_matches(is_padding);
     let blank = text.chars().all(|c| c == '0' || c == ' ');
     (!blank && !text.contains('\u{fffd}')).then(|| text.to_owned())
 }
 
-/// What udev noted about a device.
+/// The record of a device in the udev database.
 struct Udev(String);
 
 impl Udev {
@@ -308,14 +307,14 @@ fn serial(whole: &Node, vital: &VitalPages, udev: &Udev, roots: &Roots) -> Optio
         .or_else(|| serial_by_id(whole, roots))
 }
 
-/// The serial number of the USB device that a disk hangs on.
+/// Returns the serial number of the USB device that contains a disk.
 fn usb_serial(whole: &Node) -> Option<String> {
     let device = whole.directory.ancestors().find(|above| above.join("bDeviceClass").is_file())?;
     meaningful(&read_text(&device.join("serial"))?)
 }
 
-/// The serial number at the end of a link in `/dev/disk/by-id`
-/// (`ata-MODEL_SERIAL`, `nvme-MODEL_SERIAL`).
+/// Returns the serial number at the end of a link name in `/dev/disk/by-id` (`ata-MODEL_SERIAL`,
+/// `nvme-MODEL_SERIAL`).
 fn serial_by_id(whole: &Node, roots: &Roots) -> Option<String> {
     entries(&roots.dev.join("disk/by-id")).iter().find_map(|link| {
         let name = file_name(link);
@@ -330,17 +329,16 @@ fn wwid(whole: &Node, udev: &Udev) -> Option<String> {
     ["wwid", "device/wwid", "dm/uuid", "md/uuid", "device/cid"]
         .iter()
         .find_map(|attribute| whole.text(attribute))
-        // Vital product data of old drives is padded with blanks inside, too.
+        // Old drives also pad with blanks inside the VPD text.
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
         .or_else(|| udev.any(&["ID_WWN_WITH_EXTENSION", "ID_WWN"]))
 }
 
-/// Returns the text that confirms that a device may be overwritten:
-/// [`Device::confirmation`], followed by `@` and the path of its node where
-/// another device reports the same serial number, which then names neither.
+/// Returns the text that confirms that a device may be overwritten: [`Device::confirmation`],
+/// followed by `@` and the path of its node if another device reports the same serial number.
 ///
 /// # Errors
-/// Where sysfs cannot be read.
+/// sysfs cannot be read.
 pub fn confirmation(device: &Device, roots: &Roots) -> Result<String, HostError> {
     let named = device.confirmation().to_owned();
     if device.serial.is_none() {
@@ -358,13 +356,13 @@ pub fn confirmation(device: &Device, roots: &Roots) -> Result<String, HostError>
     Ok(named)
 }
 
-/// The serial number of a whole device, with its namespace.
+/// Returns the serial number of a whole device, with its namespace suffix.
 fn drive_serial(whole: &Node, roots: &Roots) -> Option<String> {
     let (vital, udev) = (VitalPages::read(whole), Udev::read(whole, roots));
     Some(serial(whole, &vital, &udev, roots)? + &suffix(whole, roots))
 }
 
-/// What must follow a serial number to name exactly this device.
+/// Returns the suffix (`-n2`, `-part3`) that makes a serial number identify exactly this device.
 fn suffix(node: &Node, roots: &Roots) -> String {
     let whole = node.whole();
     let namespace = match whole.number::<u32>("nsid") {
@@ -378,7 +376,7 @@ fn partition_suffix(node: &Node) -> String {
     node.partition().map(|number| format!("-part{number}")).unwrap_or_default()
 }
 
-/// Whether another namespace has the same controller or subsystem above it.
+/// Returns true if another visible namespace belongs to the same controller or subsystem.
 fn has_siblings(whole: &Node, roots: &Roots) -> bool {
     let above = |node: &Node| fs::canonicalize(node.directory.join("device")).ok();
     let own = above(whole);
@@ -388,8 +386,8 @@ fn has_siblings(whole: &Node, roots: &Roots) -> bool {
         })
 }
 
-/// The link of the device itself; a controller's is not the drive's, except
-/// for NVMe, where the drive is the controller.
+/// Returns the speed of the drive's own link. The PCIe link of a controller counts only for NVMe,
+/// where the drive is the controller.
 fn link(whole: &Node, transport: &Transport) -> Option<String> {
     match transport {
         Transport::Nvme => controllers(whole).iter().find_map(|directory| pcie_link(directory)),
@@ -403,13 +401,13 @@ fn link(whole: &Node, transport: &Transport) -> Option<String> {
     }
 }
 
-/// The directories of the NVMe controllers that lead to a namespace.
+/// Returns the sysfs directories of the NVMe controllers of a namespace.
 pub(crate) fn controllers(whole: &Node) -> Vec<PathBuf> {
     let Ok(above) = fs::canonicalize(whole.directory.join("device")) else { return Vec::new() };
     if above.join("address").is_file() {
         return vec![above];
     }
-    // Above a multipath namespace stands the subsystem, which links its controllers.
+    // The parent of a multipath namespace is the subsystem, which links to its controllers.
     entries(&above)
         .iter()
         .filter_map(|path| fs::canonicalize(path).ok())
@@ -425,7 +423,7 @@ fn pcie_link(controller: &Path) -> Option<String> {
     speed.starts_with(|c: char| c.is_ascii_digit()).then(|| format!("PCIe {speed} x{width}"))
 }
 
-/// The speed of the SATA link, which libata keeps beside the SCSI host.
+/// Returns the speed of the SATA link, which libata publishes next to the SCSI host.
 fn sata_link(whole: &Node) -> Option<String> {
     let port = whole.directory.ancestors().find(|above| {
         file_name(above).strip_prefix("ata").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
@@ -448,7 +446,7 @@ mod tests {
         describe(&node, &node.path(&machine.roots), &machine.roots)
     }
 
-    /// IDENTIFY DEVICE text: padded with blanks, the bytes of each word swapped.
+    /// Encodes a string of IDENTIFY DEVICE: padded with blanks, the bytes of each word swapped.
     fn swapped(text: &str, length: usize) -> Vec<u8> {
         let padded = format!("{text:<length$}");
         padded.as_bytes().chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect()

@@ -1,7 +1,6 @@
-//! Keeps the host awake during a run: the whole machine from suspending, and,
-//! where the user wants it, its processors from idle states that are slow to
-//! leave. Both end with the process, however it ends; nothing has to be put
-//! back.
+//! Keeps the host awake during a run: prevents the machine from suspending and, on request, its
+//! processors from idle states with a long exit latency. Both end with the process, even if it is
+//! killed, so that nothing has to be restored.
 
 use crate::error::HostError;
 use crate::roots::Roots;
@@ -13,34 +12,33 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// How long the login manager may take to grant a lock.
+/// Time limit for the login manager to grant a lock.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// What is said to the program that holds the lock, and must come back.
+/// Line sent to the program that holds the lock, which must echo it.
 const WORD: &str = "held";
 
-/// A lock against suspending. The machine may sleep again when it is dropped.
+/// A lock that prevents the machine from suspending until dropped.
 #[derive(Debug)]
 pub struct SleepInhibition {
     holder: Child,
-    // The program at its other end runs until this is closed, which the kernel
-    // does even where this process is killed.
+    // The program runs until this pipe is closed, which the kernel does even if this process is
+    // killed.
     stdin: Option<ChildStdin>,
 }
 
-/// Keeps the machine from suspending, through the login manager.
+/// Prevents the machine from suspending, through the login manager.
 ///
 /// # Errors
-/// Where `systemd-inhibit` is not installed or the login manager does not
-/// answer: such a machine has nobody who would put it to sleep by himself, but
-/// nothing is known for certain.
+/// `systemd-inhibit` is not installed, or the login manager does not answer. Such a machine
+/// probably never suspends on its own, but that is not certain.
 pub fn inhibit_sleep(why: &str) -> Result<SleepInhibition, HostError> {
     let why = format!("--why={why}");
     let lock = ["--what=sleep:idle", "--who=steadfast", &why, "--mode=block", "cat"];
     hold("systemd-inhibit", &lock)
 }
 
-/// Runs a program that gives back what it is told while it holds the lock.
+/// Runs a program that holds the lock and echoes its input meanwhile.
 fn hold(program: &str, arguments: &[&str]) -> Result<SleepInhibition, HostError> {
     let missing = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
@@ -54,7 +52,7 @@ fn hold(program: &str, arguments: &[&str]) -> Result<SleepInhibition, HostError>
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // The first Ctrl-C is for this program to end well, not for the lock.
+        // The first Ctrl-C must reach only this process, which ends in order, and not the lock.
         .process_group(0)
         .spawn()
         .map_err(missing)?;
@@ -71,10 +69,10 @@ fn hold(program: &str, arguments: &[&str]) -> Result<SleepInhibition, HostError>
 }
 
 impl SleepInhibition {
-    /// Whether the word comes back in time.
+    /// Returns true if the program echoes [`WORD`] within [`LIMIT`].
     fn answers(&mut self, stdout: Option<ChildStdout>) -> bool {
         let (Some(stdin), Some(stdout)) = (&mut self.stdin, stdout) else { return false };
-        // Where the program has ended already, the answer tells.
+        // If the program has already exited, reading its answer fails.
         let _ = stdin.write_all(format!("{WORD}\n").as_bytes());
         let (sender, heard) = channel();
         std::thread::spawn(move || {
@@ -85,7 +83,7 @@ impl SleepInhibition {
         heard.recv_timeout(LIMIT).unwrap_or(false)
     }
 
-    /// Ends the program and returns what it complained of.
+    /// Kills the program and returns the first line of its stderr.
     fn last_words(mut self) -> String {
         self.end();
         let stderr = self.holder.stderr.take();
@@ -106,18 +104,18 @@ impl Drop for SleepInhibition {
     }
 }
 
-/// A request to the kernel to leave every idle state at once. The processors
-/// may idle deeply again when it is dropped.
+/// A request for an exit latency of 0; the processors may use deep idle states again once it is
+/// dropped.
 #[derive(Debug)]
 pub struct IdleStateHold {
     _request: File,
 }
 
-/// Holds the processors' exit latency at 0 microseconds, through
-/// `/dev/cpu_dma_latency` (Documentation/power/pm_qos_interface.rst).
+/// Limits the processors' exit latency to 0 microseconds, through `/dev/cpu_dma_latency`
+/// (Documentation/power/pm_qos_interface.rst).
 ///
 /// # Errors
-/// Where the kernel has no such device, or this user may not write to it.
+/// The kernel has no such device, or this user may not write to it.
 pub fn hold_idle_states(roots: &Roots) -> Result<IdleStateHold, HostError> {
     let path = roots.dev.join("cpu_dma_latency");
     let mut request = OpenOptions::new()

@@ -1,9 +1,8 @@
-//! The machine and its devices: identity, sensors, purge, settings, and the one
-//! door to a device, [`arm`].
+//! The machine and its devices: identity, sensors, purge, settings, and [`arm`], the only way to
+//! get a handle on a device.
 //!
-//! This is the only crate that reads `/sys` and `/proc` or runs device tools.
-//! What it reads it reads below [`Roots`], so that a test can lay out a machine
-//! that is not there.
+//! This is the only crate that reads `/sys` and `/proc` or runs device tools. All paths are below
+//! [`Roots`], so that a test can simulate a machine in a directory.
 
 mod again;
 mod anchor;

@@ -1,5 +1,4 @@
-//! Locks and leases on an open file: whether anybody else may write to it, and
-//! our own lock for as long as it is a target.
+//! Locks and leases on open files: detects other writers, and locks a target while it is in use.
 
 use crate::roots::Roots;
 use std::fs::{self, File};
@@ -7,29 +6,29 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// Of fcntl.h; the libc crate does not have it.
+/// `F_SETSIG` of fcntl.h, which the libc crate lacks.
 const F_SETSIG: i32 = 10;
 
-/// What the kernel counts of a file's writers.
+/// Writers of a file, by the kernel's count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Writers {
     Nobody,
-    /// A process, a shared mapping, a loop device, a swap file, a server in the
-    /// kernel: anything that has it open for writing.
+    /// A process, a shared mapping, a loop device, a swap file or a kernel server has the file
+    /// open for writing.
     Somebody,
-    /// The file system keeps no leases, or this user may not take one.
+    /// The file system does not support leases, or this user may not take one.
     Unknown,
 }
 
-/// Whether anybody has a file open for writing, told by the kernel's own count
-/// through a handle that is open for reading only: the kernel grants a read
-/// lease only where nobody has (fcntl(2)). It is given back at once.
+/// Returns whether a file is open for writing anywhere, through a handle that is open for reading
+/// only: the kernel grants a read lease only if the file has no writer (fcntl(2)). Releases the
+/// lease at once.
 pub(crate) fn writers(reading: &File) -> Writers {
-    // Whoever opens the file in this very moment breaks the lease, and the
-    // signal for that must not be SIGIO, which would end this process.
-    let told = control(reading, F_SETSIG, libc::SIGURG)
+    // A process that opens the file at this moment breaks the lease. The signal for that must not
+    // be SIGIO, which would terminate this process; SIGURG is ignored by default.
+    let lease = control(reading, F_SETSIG, libc::SIGURG)
         .and_then(|()| control(reading, libc::F_SETLEASE, libc::F_RDLCK));
-    match told {
+    match lease {
         Ok(()) => {
             let _ = control(reading, libc::F_SETLEASE, libc::F_UNLCK);
             Writers::Nobody
@@ -39,9 +38,8 @@ pub(crate) fn writers(reading: &File) -> Writers {
     }
 }
 
-/// Whether nobody else has a file open at all, for reading either, told by the
-/// kernel's own count: a write lease is granted only then. False also where the
-/// kernel does not tell.
+/// Returns true if no other handle to a file is open, not even for reading: the kernel grants a
+/// write lease only then. Also returns false if leases are unavailable.
 pub(crate) fn is_alone(reading: &File) -> bool {
     let alone = control(reading, F_SETSIG, libc::SIGURG)
         .and_then(|()| control(reading, libc::F_SETLEASE, libc::F_WRLCK));
@@ -49,15 +47,15 @@ pub(crate) fn is_alone(reading: &File) -> bool {
     alone.is_ok()
 }
 
-/// Whether some process holds a lock (flock(2)) on a file, read from the kernel's list:
-/// nothing is locked for it. `None` where the list cannot be read.
+/// Returns true if a process holds a lock (flock(2)) on a file. Reads `/proc/locks` and takes no
+/// lock itself. `None` if the list cannot be read.
 pub fn is_locked(roots: &Roots, file: &File) -> Option<bool> {
     let found = file.metadata().ok()?;
     let list = fs::read_to_string(roots.proc.join("locks")).ok()?;
     let device = (libc::major(found.dev()), libc::minor(found.dev()));
     let is_of_file = |line: &str| {
         let mut words = line.split_whitespace();
-        // One that waits for another stands behind an arrow and holds nothing.
+        // A waiting lock request is marked with an arrow and holds nothing.
         if words.nth(1) != Some("FLOCK") {
             return false;
         }
@@ -71,29 +69,27 @@ pub fn is_locked(roots: &Roots, file: &File) -> Option<bool> {
 }
 
 fn control(file: &File, command: i32, value: i32) -> io::Result<()> {
-    // SAFETY: these commands take integers; the descriptor is open for as long
-    // as `file`.
+    // SAFETY: these commands take integers; the descriptor is open as long as `file` exists.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, value) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// Takes a file or a device node for this handle alone, until it is closed:
-/// against other runs and what asks with flock(2), and against what asks with
-/// fcntl(2), as QEMU does. False where somebody has a lock. A file system
-/// without locks cannot tell and lets everybody.
+/// Locks a file or a device node exclusively until the handle is closed: with flock(2) against
+/// other runs, and with fcntl(2) against programs such as QEMU. Returns false if another process
+/// holds a lock. Returns true on a file system without locks, which gives no protection.
 pub(crate) fn take(file: &File) -> io::Result<bool> {
-    // SAFETY: takes only integers; the descriptor is open for as long as `file`.
+    // SAFETY: flock takes integers; the descriptor is open as long as `file` exists.
     let whole = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
     if !granted(whole)? {
         return Ok(false);
     }
-    // SAFETY: flock is plain integers, for which all zeros is a value: a range
-    // from the start to whatever the end will be, and no process.
+    // SAFETY: flock consists of integers, for which zero is valid: the range from the start to the
+    // end of the file, however it grows, and no process.
     let mut range: libc::flock = unsafe { std::mem::zeroed() };
     range.l_type = libc::F_WRLCK as i16;
-    // SAFETY: F_OFD_SETLK reads one flock, which lives through the call.
+    // SAFETY: F_OFD_SETLK reads one flock, which outlives the call.
     granted(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &range) })
 }
 
@@ -109,10 +105,9 @@ fn granted(result: i32) -> io::Result<bool> {
     }
 }
 
-/// Takes flags away from an open handle.
+/// Clears status flags of an open handle.
 pub(crate) fn clear_flags(file: &File, flags: i32) -> io::Result<()> {
-    // SAFETY: F_GETFL takes no argument; the descriptor is open for as long as
-    // `file`.
+    // SAFETY: F_GETFL takes no argument; the descriptor is open as long as `file` exists.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) } {
         -1 => Err(io::Error::last_os_error()),
         now => control(file, libc::F_SETFL, now & !flags),
@@ -126,11 +121,11 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// Waits for what is so once another test's child has become another program: until then it
-    /// has copies of all handles.
-    fn wait_until(is_so: impl Fn() -> bool) {
+    /// Waits until a condition holds, for at most 20 s. Between fork and exec, a child of another
+    /// test has copies of all handles.
+    fn wait_until(holds: impl Fn() -> bool) {
         let end = Instant::now() + Duration::from_secs(20);
-        while Instant::now() < end && !is_so() {
+        while Instant::now() < end && !holds() {
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -144,8 +139,8 @@ mod tests {
         let reader = File::open(&path).unwrap();
         if writers(&ours) == Writers::Unknown {
             use std::io::Write;
-            let told = "SKIPPED: a_writer_is_seen_by_the_kernel_s_count: no leases here\n";
-            return io::stderr().write_all(told.as_bytes()).unwrap();
+            let notice = "SKIPPED: a_writer_is_seen_by_the_kernel_s_count: no leases here\n";
+            return io::stderr().write_all(notice.as_bytes()).unwrap();
         }
         wait_until(|| writers(&ours) == Writers::Nobody);
         assert_eq!(writers(&ours), Writers::Nobody);

@@ -1,5 +1,5 @@
-//! Machines that are not there, for tests: `/sys`, `/proc` and `/dev` laid out
-//! as the kernel does, in a directory that vanishes with the test.
+//! Simulated machines for tests: `/sys`, `/proc` and `/dev` in the kernel's layout, in a temporary
+//! directory.
 
 use crate::backing::LoopStatus;
 use crate::node::Node;
@@ -41,7 +41,7 @@ impl Machine {
         machine
     }
 
-    /// Writes a file below the machine's root, such as `proc/swaps`.
+    /// Writes a file at a path relative to the machine's root, such as `proc/swaps`.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -52,7 +52,7 @@ impl Machine {
         fs::canonicalize(self.directory.path()).unwrap().join(path)
     }
 
-    /// Adds a process in the mount namespace of the program, with no file open.
+    /// Adds a process without open files in this program's mount namespace.
     pub fn process(&self, number: u32) {
         let directory = self.path(&format!("proc/{number}"));
         fs::create_dir_all(directory.join("ns")).unwrap();
@@ -64,22 +64,22 @@ impl Machine {
         symlink("mnt:[1]", directory.join("ns/mnt")).unwrap();
     }
 
-    /// Adds a thread to a process. It is found under its own number, too, but not listed there
-    /// by the kernel; here it is, as a process without threads.
+    /// Adds a thread to a process. The kernel resolves `/proc/TID` but does not list it; here it is
+    /// listed, as a process without threads.
     pub fn thread(&self, process: u32, number: u32) {
         self.process(number);
         fs::remove_dir_all(self.path(&format!("proc/{number}/task"))).unwrap();
         fs::create_dir_all(self.path(&format!("proc/{process}/task/{number}"))).unwrap();
     }
 
-    /// Lays a link, both ends below the machine's root.
+    /// Creates a symbolic link; both paths are relative to the machine's root.
     pub fn link(&self, link: &str, to: &str) {
         let link = self.path(link);
         fs::create_dir_all(link.parent().unwrap()).unwrap();
         symlink(self.path(to), link).unwrap();
     }
 
-    /// Adds a block device at this place below `sys/devices`, with its queue.
+    /// Adds a block device with a queue at this path in `sys/devices`.
     pub fn block(&self, place: &str, number: &str, sectors: u64) -> Node {
         let directory = format!("sys/devices/{place}");
         for (attribute, value) in [
@@ -101,7 +101,7 @@ impl Machine {
         Node::named(&name, &self.roots).unwrap()
     }
 
-    /// Cuts a partition from a device, behind those that it has.
+    /// Adds a partition to a device, after the existing ones.
     pub fn partition(&self, of: &Node, name: &str, number: &str, sectors: u64) -> Node {
         let end = |part: &Node| Some(part.number::<u64>("start")? + part.number::<u64>("size")?);
         let start = of.partitions().iter().filter_map(end).max().unwrap_or(2048);
@@ -116,7 +116,7 @@ impl Machine {
         node
     }
 
-    /// Gives a partition other sectors.
+    /// Changes the sectors of a partition.
     pub fn place(&self, part: &Node, start: u64, sectors: u64) {
         self.set(part, "start", format!("{start}\n"));
         self.set(part, "size", format!("{sectors}\n"));
@@ -134,7 +134,7 @@ impl Machine {
         name
     }
 
-    /// Builds one device upon another.
+    /// Stacks one device on another.
     pub fn stack(&self, upper: &Node, lower: &Node) {
         let lay = |at: &Path, to: &Node| {
             fs::create_dir_all(at).unwrap();
@@ -144,15 +144,15 @@ impl Machine {
         lay(&upper.directory.join("slaves"), lower);
     }
 
-    /// Lays a loop device over what has these numbers.
+    /// Attaches a loop device to the file or device with these numbers.
     pub fn lay(&self, over: &Node, on: &LoopStatus) {
         self.set(over, "loop/offset", "0\n");
-        let told = format!("{} {} {}", on.device, on.inode, on.node_of);
-        self.write(&format!("loops/{}", over.name), told);
+        let status = format!("{} {} {}", on.device, on.inode, on.node_of);
+        self.write(&format!("loops/{}", over.name), status);
     }
 
-    /// Lays a loop device over a block device of this machine, by its node, or over
-    /// a file on its disk 8:0, which has an inode for every path.
+    /// Attaches a loop device to a block device of this machine, given by its node, or to a file on
+    /// its disk 8:0, where every path has its own inode.
     pub fn lay_over(&self, over: &Node, path: &str) {
         self.set(over, "loop/backing_file", format!("{path}\n"));
         let lower = path.strip_prefix("/dev/").and_then(|name| Node::named(name, &self.roots));
@@ -166,21 +166,21 @@ impl Machine {
         self.lay(over, &status);
     }
 
-    /// Writes an attribute of a device.
+    /// Writes a sysfs attribute of a device.
     pub fn set(&self, node: &Node, attribute: &str, value: impl AsRef<[u8]>) {
         let path = node.directory.join(attribute);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, value).unwrap();
     }
 
-    /// Mounts: `(number, mount point, file system, source)`.
+    /// Replaces the mount table, one `(device number, mount point, file system, source)` per mount.
     pub fn mount(&self, table: &[(&str, &str, &str, &str)]) {
         let mut text = String::new();
         if table.iter().all(|(_, point, ..)| *point != "/") {
             text.push_str("1 1 0:20 / / rw - tmpfs tmpfs rw\n");
         }
         for (id, (number, point, kind, source)) in table.iter().enumerate() {
-            // No mount of the real machine has such a number.
+            // IDs beyond those of the real machine's mounts.
             let id = (1u64 << 40) + id as u64;
             text.push_str(&format!(
                 "{id} 1 {number} / {point} rw,relatime shared:1 - {kind} {source} rw\n"
@@ -191,13 +191,13 @@ impl Machine {
         }
     }
 
-    /// A SATA disk on the first port of an AHCI controller.
+    /// Adds a SATA disk on the first port of an AHCI controller.
     pub fn sata(&self, name: &str, number: &str, sectors: u64) -> Node {
         let target = "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0";
         self.scsi(target, name, number, sectors)
     }
 
-    /// A SCSI disk whose device directory is `target`.
+    /// Adds a SCSI disk whose device directory is `target`.
     pub fn scsi(&self, target: &str, name: &str, number: &str, sectors: u64) -> Node {
         let node = self.block(&format!("{target}/block/{name}"), number, sectors);
         symlink(self.path(&format!("sys/devices/{target}")), node.directory.join("device"))
@@ -205,7 +205,7 @@ impl Machine {
         node
     }
 
-    /// An NVMe namespace of the controller at this PCI address.
+    /// Adds a namespace to an NVMe controller with this number.
     pub fn nvme(&self, controller: u32, namespace: u32, sectors: u64) -> Node {
         let above =
             format!("pci0000:00/0000:00:1d.0/0000:0{controller}:00.0/nvme/nvme{controller}");

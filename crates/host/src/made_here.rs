@@ -7,18 +7,18 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Mutex, PoisonError};
 
-/// A scratch file that this process made.
+/// A scratch file created by this process.
 struct MadeFile {
     id: FileId,
-    /// Keeps the inode from being given to another file (`O_PATH`).
+    /// `O_PATH` handle that prevents reuse of the inode number.
     _handle: File,
-    /// Whether it has been armed since.
+    /// True once the file has been armed.
     is_armed: bool,
 }
 
 static MADE_HERE: Mutex<Vec<MadeFile>> = Mutex::new(Vec::new());
 
-/// Notes a file as made by this process.
+/// Records a file as created by this process.
 pub(crate) fn remember(file: &File) -> io::Result<()> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     let flags = libc::O_PATH | libc::O_CLOEXEC;

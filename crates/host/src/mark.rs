@@ -1,20 +1,18 @@
 //! The mark of a scratch file: the extended attribute `user.steadfast.scratch`.
 //!
-//! A mark says that the content of this very file is what this program left:
-//! it names the file's device number, inode, length and last-write time. A file
-//! that was copied over a scratch file, restored from a backup with its
-//! attributes, or written to by somebody else does not fit its mark, and
+//! A mark states that this program wrote the file's current content. It holds the file's device
+//! number, inode, length and last-write time. A file that was copied over a scratch file, restored
+//! from a backup with its attributes, or written by another program does not match its mark;
 //! overwriting it needs a confirmation like any other file.
 //!
-//! Some file systems (tmpfs, ramfs, overlayfs upon them) do not change the
-//! last-write time of a file that is written to through a mapping. A file there
-//! gets no mark: whether it does is tried out before a file is marked.
+//! Some file systems (tmpfs, ramfs, overlayfs on top of them) do not update the last-write time
+//! when a file is written through a memory mapping. Files there are not marked: this is tested
+//! before each file is marked.
 //!
-//! While a [`crate::Target`] holds the file, a thread renews the mark every
-//! [`PERIOD`], and once more when the target is let go. A mark left by a killed
-//! process is therefore at most a few seconds older than its last write: such a
-//! file still fits when nobody wrote to it later than [`GRACE`] after the last
-//! renewal.
+//! While a [`crate::Target`] holds the file, a thread renews the mark every [`PERIOD`], and once
+//! more when the target is dropped. A mark left by a killed process is therefore at most a few
+//! seconds older than the last write: the file still matches if its last write is no later than
+//! [`GRACE`] after the last renewal.
 
 use std::ffi::CStr;
 use std::fs::{File, Metadata, OpenOptions};
@@ -28,42 +26,42 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const NAME: &CStr = c"user.steadfast.scratch";
 
-/// Begins the text of a mark that this version understands. Version 1 was the
-/// text `1`, bound to nothing.
+/// First field of a mark that this program reads. Version 1 was the text `1`, without the
+/// identity of a file.
 const VERSION: &str = "2";
 
-/// How often the mark of a held file is renewed.
+/// Interval between two renewals of a held file's mark.
 pub(crate) const PERIOD: Duration = Duration::from_secs(5);
 
-/// How long after the last renewal a killed process may have written: two
-/// renewals that a busy machine held up, and one that was not yet due.
+/// Time after the last renewal within which a killed process may have written: two renewals
+/// delayed by a busy machine, and one not yet due.
 pub(crate) const GRACE: Duration = Duration::from_secs(15);
 
-/// What a scratch file's mark says.
+/// Content of a scratch file's mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScratchMark {
-    /// Drawn at random when the file was marked; renewals keep it.
+    /// Random number drawn when the file was marked; kept by renewals.
     pub nonce: String,
-    /// `st_dev` of the file that was marked.
+    /// `st_dev` of the marked file.
     pub device: u64,
-    /// Its inode.
+    /// Inode of the marked file.
     pub inode: u64,
-    /// Its length in bytes.
+    /// Length of the marked file in bytes.
     pub length: u64,
-    /// Its last-write time when the mark was renewed, in ns since 1970.
+    /// Last-write time at the last renewal, in nanoseconds since 1970 (UTC).
     pub written_ns: i64,
-    /// The time of the last renewal, where no process has let go of the file
-    /// since: one holds it now, or was killed.
+    /// Time of the last renewal in nanoseconds since 1970 (UTC), if a process holds the file or was
+    /// killed while it did; `None` after a regular release.
     pub held_ns: Option<i64>,
 }
 
-/// The mark of the file at a path; `None` where it has none that this version
-/// understands. Whether it fits the file, [`ScratchMark::misfit`] says.
+/// Reads the mark of the file at a path; `None` if the file has no mark of the current version.
+/// [`ScratchMark::misfit`] checks whether the mark matches the file.
 pub fn scratch_mark(path: &Path) -> Option<ScratchMark> {
     ScratchMark::of(&open_plain(path).ok()?)
 }
 
-/// Opens without waiting for whoever holds the other end of a pipe.
+/// Opens a file for reading; does not block if the path is a pipe.
 fn open_plain(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path)
 }
@@ -73,12 +71,12 @@ impl ScratchMark {
         Self::parse(&read(file)?)
     }
 
-    /// A new mark for a file, with a nonce of its own.
+    /// Creates a mark with a new nonce for a file.
     fn new(metadata: &Metadata) -> io::Result<Self> {
         Ok(ScratchMark { nonce: draw_nonce()?, ..Self::seen(metadata) })
     }
 
-    /// What a mark without a nonce would say of a file that nobody holds.
+    /// Returns the mark that matches a file which no process holds, with an empty nonce.
     fn seen(metadata: &Metadata) -> Self {
         ScratchMark {
             nonce: String::new(),
@@ -117,7 +115,7 @@ impl ScratchMark {
         )
     }
 
-    /// Why the file is not what this program left, where it is not.
+    /// Returns why the mark does not match the file; `None` if it matches.
     pub fn misfit(&self, metadata: &Metadata) -> Option<&'static str> {
         if (self.device, self.inode) != (metadata.dev(), metadata.ino()) {
             return Some("its mark was put on another file (this one is a copy or was restored)");
@@ -135,18 +133,18 @@ impl ScratchMark {
     }
 }
 
-/// What a file's mark makes of it.
+/// Result of checking a file's mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Its content is what this program left.
+    /// The mark matches: this program wrote the content.
     Ours,
-    /// It is marked, and yet somebody's, for this reason.
+    /// The file has a mark that does not match, for this reason.
     Doubtful(&'static str),
-    /// It has no mark.
+    /// The file has no mark.
     Unmarked,
 }
 
-/// What an open file's mark makes of it.
+/// Checks the mark of an open file.
 pub(crate) fn standing(file: &File) -> io::Result<Standing> {
     let Some(text) = read(file) else { return Ok(Standing::Unmarked) };
     let Some(mark) = ScratchMark::parse(&text) else {
@@ -157,25 +155,24 @@ pub(crate) fn standing(file: &File) -> io::Result<Standing> {
     Ok(mark.misfit(&file.metadata()?).map_or(Standing::Ours, Standing::Doubtful))
 }
 
-/// Marks a file as made to be overwritten, where its file system can: a refusal
-/// leaves it unmarked, which costs a confirmation later.
+/// Marks a file as a scratch file. If this fails, the file stays unmarked, and overwriting it
+/// later needs a confirmation.
 pub(crate) fn put_on(file: &File) -> io::Result<()> {
     require_times(file)?;
     write(file, &ScratchMark::new(&file.metadata()?)?)
 }
 
-/// Makes sure that a write through a mapping changes the file's last-write time,
-/// also of a page that was read through it before: the time is set to a moment of
-/// long ago, and the kernel does what it does before such a write. The content
-/// stays as it is.
+/// Checks that a write through a memory mapping updates the file's last-write time, even for a page
+/// that was read through the mapping before: sets the time to a date long ago and lets the kernel
+/// prepare the page for a write. Does not change the content.
 ///
 /// # Errors
-/// Where the time does not change, or this cannot be tried out.
+/// The time does not change, or the test cannot be made.
 fn require_times(file: &File) -> io::Result<()> {
     let before = file.metadata()?.modified()?;
     let long_ago = UNIX_EPOCH + Duration::from_secs(1);
     let both = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: the kernel chooses the address; the descriptor is open for as long as `file`.
+    // SAFETY: the kernel chooses the address; the descriptor is open as long as `file` exists.
     let at =
         unsafe { libc::mmap(std::ptr::null_mut(), 1, both, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     if at == libc::MAP_FAILED {
@@ -185,7 +182,7 @@ fn require_times(file: &File) -> io::Result<()> {
         .and_then(|()| file.set_modified(long_ago))
         .and_then(|()| populate(at, libc::MADV_POPULATE_WRITE))
         .and_then(|()| file.metadata()?.modified());
-    // SAFETY: as above; it is undone once.
+    // SAFETY: `at` is the mapping made above; it is unmapped once.
     unsafe { libc::munmap(at, 1) };
     if tried.as_ref().is_ok_and(|after| *after != long_ago) {
         return file.sync_data();
@@ -194,10 +191,10 @@ fn require_times(file: &File) -> io::Result<()> {
     tried.and(Err(io::ErrorKind::Unsupported.into()))
 }
 
-/// Has the kernel make the first page of a mapping ready to be read or written.
+/// Lets the kernel populate the first page of a mapping for reading or writing.
 fn populate(mapping: *mut libc::c_void, advice: i32) -> io::Result<()> {
-    // SAFETY: the address is only looked up by the kernel, which neither changes nor moves
-    // what is mapped; where a page cannot be had, madvise(2) fails and raises no signal.
+    // SAFETY: the kernel only looks up the address and neither changes nor moves the mapping; if
+    // the page is unavailable, madvise(2) fails without raising a signal.
     match unsafe { libc::madvise(mapping, 1, advice) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -206,7 +203,7 @@ fn populate(mapping: *mut libc::c_void, advice: i32) -> io::Result<()> {
 
 fn draw_nonce() -> io::Result<String> {
     let mut bytes = [0u8; 16];
-    // SAFETY: getrandom(2) writes at most as many bytes as the buffer has.
+    // SAFETY: getrandom(2) writes at most the length of the buffer.
     let drawn = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     match usize::try_from(drawn) {
         Ok(count) if count == bytes.len() => {
@@ -225,17 +222,17 @@ fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// The attribute's text; one that is no text is empty and fits no version.
+/// Reads the attribute's text; `None` if there is none. A value that is not UTF-8 or is too long
+/// becomes the empty string, which no version accepts.
 fn read(file: &File) -> Option<String> {
     let mut value = [0u8; 256];
-    // SAFETY: name and buffer live through the call, which writes no more than
-    // the buffer's length.
+    // SAFETY: name and buffer outlive the call, which writes at most the buffer's length.
     let length = unsafe {
         libc::fgetxattr(file.as_raw_fd(), NAME.as_ptr(), value.as_mut_ptr().cast(), value.len())
     };
     match usize::try_from(length) {
         Ok(length) => Some(String::from_utf8(value[..length].to_vec()).unwrap_or_default()),
-        // A value longer than any of ours is a mark that nobody here wrote.
+        // This program never writes a value of that length.
         Err(_) if io::Error::last_os_error().raw_os_error() == Some(libc::ERANGE) => {
             Some(String::new())
         }
@@ -245,25 +242,25 @@ fn read(file: &File) -> Option<String> {
 
 fn write(file: &File, mark: &ScratchMark) -> io::Result<()> {
     let text = mark.text();
-    // SAFETY: name and value live through the call.
+    // SAFETY: name and value outlive the call.
     let result = unsafe {
         libc::fsetxattr(file.as_raw_fd(), NAME.as_ptr(), text.as_ptr().cast(), text.len(), 0)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Keeps the mark of a held scratch file true until it is dropped.
+/// Renews the mark of a held scratch file until dropped.
 #[derive(Debug)]
 pub(crate) struct MarkKeeper {
     nonce: String,
-    /// Dropped to end the thread.
+    /// Dropped to stop the thread.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl MarkKeeper {
-    /// Takes over the mark of a file that is [`Standing::Ours`], or gives a
-    /// file whose mark did not fit a new one: the user has confirmed its loss.
+    /// Keeps the mark of a file that is [`Standing::Ours`]. Gives any other file a new mark: the
+    /// user has confirmed that its content may be lost.
     pub fn begin(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let mark = match ScratchMark::of(file) {
@@ -278,7 +275,7 @@ impl MarkKeeper {
         let (end, ended) = mpsc::channel::<()>();
         let kept = nonce.clone();
         let thread = std::thread::Builder::new().name("scratch mark".into()).spawn(move || {
-            // What cannot be renewed costs a confirmation later, and no run.
+            // A failed renewal does not stop the run; it only costs a confirmation later.
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 let _ = renew(&file, &kept, true);
             }
@@ -287,13 +284,13 @@ impl MarkKeeper {
         Ok(MarkKeeper { nonce, end: Some(end), thread: Some(thread) })
     }
 
-    /// The mark's nonce.
+    /// Returns the mark's nonce.
     pub fn nonce(&self) -> &str {
         &self.nonce
     }
 }
 
-/// Writes the mark that fits the file as it is now.
+/// Writes the mark that matches the file's current state.
 fn renew(file: &File, nonce: &str, held: bool) -> io::Result<()> {
     let held_ns = held.then(now_ns);
     let seen = ScratchMark::seen(&file.metadata()?);
@@ -315,21 +312,21 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    /// A marked file of 4096 bytes; `None` where the file system keeps no
-    /// extended attributes.
+    /// Creates a marked file of 4096 bytes; `None` if the file system does not support extended
+    /// attributes.
     fn marked(test: &str) -> Option<(tempfile::TempDir, std::path::PathBuf)> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("scratch");
         fs::write(&path, [0; 4096]).unwrap();
         if put_on(&OpenOptions::new().read(true).write(true).open(&path).unwrap()).is_err() {
-            let told = format!("SKIPPED: {test}: no extended attributes here\n");
-            io::stderr().write_all(told.as_bytes()).unwrap();
+            let notice = format!("SKIPPED: {test}: no extended attributes here\n");
+            io::stderr().write_all(notice.as_bytes()).unwrap();
             return None;
         }
         Some((directory, path))
     }
 
-    /// tmpfs does not change the last-write time of what is written to through a mapping.
+    /// tmpfs does not update the last-write time on writes through a memory mapping.
     #[test]
     fn no_mark_is_put_on_where_times_say_nothing() {
         let Ok(mut file) = tempfile::tempfile_in("/dev/shm") else { return };
@@ -338,7 +335,7 @@ mod tests {
         assert_eq!(put_on(&file).unwrap_err().kind(), io::ErrorKind::Unsupported);
         assert!(read(&file).is_none());
         assert_eq!(file.metadata().unwrap().modified().unwrap(), before);
-        // Somebody's mark that does not fit makes it no file of ours.
+        // A mark that does not match does not make the file a scratch file.
         let other =
             ScratchMark { inode: 1, ..ScratchMark::new(&file.metadata().unwrap()).unwrap() };
         if write(&file, &other).is_ok() {
@@ -385,7 +382,7 @@ mod tests {
         run("cp", &[&precious, &scratch]);
         assert!(read(&File::open(&scratch).unwrap()).is_some(), "the mark survives the copy");
         assert!(matches!(stand(&scratch), Standing::Doubtful(why) if why.contains("written")));
-        // With an older time, too, as a copy that preserves times leaves it.
+        // Also with an older time, as left by a copy that preserves times.
         run("touch", &[Path::new("--date=2001-01-01"), &scratch]);
         assert!(matches!(stand(&scratch), Standing::Doubtful(why) if why.contains("written")));
         run("truncate", &[Path::new("--size=100"), &scratch]);
@@ -412,7 +409,7 @@ mod tests {
             return;
         };
         let file = OpenOptions::new().read(true).write(true).open(&scratch).unwrap();
-        // SAFETY: name and value live through the call and the value has one byte.
+        // SAFETY: name and value outlive the call; the value has one byte.
         let set =
             unsafe { libc::fsetxattr(file.as_raw_fd(), NAME.as_ptr(), c"1".as_ptr().cast(), 1, 0) };
         assert_eq!(set, 0);
@@ -433,7 +430,7 @@ mod tests {
         let held = scratch_mark(&scratch).unwrap();
         assert!(held.held_ns.is_some());
         file.write_all(b"by us").unwrap();
-        // As a process that is killed now would leave it.
+        // The state that a process killed now would leave.
         assert_eq!(stand(&scratch), Standing::Ours);
         drop(keeper);
         assert_eq!(stand(&scratch), Standing::Ours);

@@ -1,4 +1,4 @@
-//! What is mounted, in which mount namespace ever, and on which devices it lies.
+//! Mounts in all mount namespaces, and the devices of their file systems.
 
 use crate::error::HostError;
 use crate::node::{Node, parse_device_number};
@@ -18,35 +18,34 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Mount {
     pub id: u64,
     pub number: (u32, u32),
-    /// What of the file system is mounted: a path from the root of the file system.
+    /// Root of the mount, as a path in the file system.
     pub root: PathBuf,
     pub point: PathBuf,
-    /// The root directory that `point` begins at.
+    /// Root directory of the process, which `point` is relative to.
     pub view: PathBuf,
     pub kind: String,
     pub source: String,
-    /// Further devices of the file system: XFS names its log and its realtime
-    /// device among its options.
+    /// Further devices of the file system: XFS names its log and realtime device in its options.
     pub also: Vec<String>,
-    /// Options of the file system, escaped as the kernel prints them.
+    /// Options of the file system, with the kernel's escapes.
     pub options: String,
 }
 
-/// Everything mounted where this process can see it.
+/// Returns all mounts in the mount namespace of this process.
 ///
 /// # Errors
-/// Where the kernel's list cannot be read.
+/// mountinfo cannot be read.
 pub(crate) fn mounts(roots: &Roots) -> Result<Vec<Mount>, HostError> {
     let table = roots.proc.join("self/mountinfo");
     read_table(&table, Path::new("/")).map_err(|error| HostError::io("read it", &table, error))
 }
 
-/// The mounts at the root of the first process, and thereby of the host, whatever this process
-/// has as its root. Where a sandbox hides the first process, the kernel's own second one shows
-/// the same namespace.
+/// Returns the mounts at the root of process 1 and therefore of the host, even if this process has
+/// another root. If a sandbox hides process 1, process 2 (a kernel thread) is in the same
+/// namespace.
 ///
 /// # Errors
-/// Where neither shows its mounts.
+/// The mounts of neither process can be read.
 pub(crate) fn first_roots(roots: &Roots) -> Result<Vec<Mount>, HostError> {
     let mut why = "neither process 1 nor process 2 shows where its root lies".to_owned();
     for number in ["1", "2"] {
@@ -64,11 +63,11 @@ pub(crate) fn first_roots(roots: &Roots) -> Result<Vec<Mount>, HostError> {
     Err(HostError::Unclear { what: "disk of the host's root file system".into(), why })
 }
 
-/// Everything mounted in the mount namespace of any process. What a namespace
-/// without a process holds is seen by the exclusive open alone.
+/// Returns all mounts in the mount namespaces of all processes. Mounts in a namespace without a
+/// process are detected only by the exclusive open.
 ///
 /// # Errors
-/// Where a list cannot be read, unless its process has ended.
+/// The list of a process that still exists cannot be read.
 pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> {
     let mut all = mounts(roots)?;
     let mut seen: BTreeSet<View> = View::of(&roots.proc.join("self")).into_iter().collect();
@@ -94,8 +93,8 @@ pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> 
     Ok(all)
 }
 
-/// What a process sees of the mounts: its namespace, and its root directory, for
-/// the kernel leaves out what lies outside that.
+/// Identity of a process's view of the mounts: its namespace and its root directory, because
+/// mountinfo omits mounts outside that directory.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct View {
     namespace: PathBuf,
@@ -141,7 +140,7 @@ fn parse(line: &str, view: &Path) -> Option<Mount> {
     })
 }
 
-/// Undoes the kernel's octal escapes of blank, tab, newline and backslash.
+/// Decodes the kernel's octal escapes of blank, tab, newline and backslash.
 pub(crate) fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -162,9 +161,8 @@ pub(crate) fn unescape(text: &str) -> String {
 }
 
 impl Mount {
-    /// The devices that the file system lies on, by number. A file system with
-    /// an anonymous number (btrfs) is followed by its source, and btrfs to all
-    /// its members.
+    /// Returns the devices of the file system, by device number. A file system with an anonymous
+    /// number (btrfs) is resolved by its source, and btrfs to all its members.
     pub fn nodes(&self, roots: &Roots) -> Vec<Node> {
         let (major, minor) = self.number;
         let mut nodes: Vec<Node> = Node::numbered(major, minor, roots).into_iter().collect();
@@ -183,7 +181,7 @@ impl Mount {
     }
 }
 
-/// Every member of each mounted btrfs that one of these devices belongs to.
+/// Returns all members of each mounted btrfs that includes one of these devices.
 fn btrfs_members(known: &[Node], roots: &Roots) -> Vec<Node> {
     entries(&roots.sys.join("fs/btrfs"))
         .iter()
@@ -193,7 +191,7 @@ fn btrfs_members(known: &[Node], roots: &Roots) -> Vec<Node> {
         .collect()
 }
 
-/// The members of one mounted btrfs.
+/// Returns the members of one mounted btrfs.
 fn members(file_system: &Path, roots: &Roots) -> Vec<Node> {
     entries(&file_system.join("devices"))
         .iter()
@@ -201,35 +199,37 @@ fn members(file_system: &Path, roots: &Roots) -> Vec<Node> {
         .collect()
 }
 
-/// The mount that a real path lies in: the one whose number the kernel gives
-/// for it; where it gives none, the one with the longest mount point, the later
-/// of two at the same place.
+/// Returns the mount that contains a canonical path: the one with the mount ID that the kernel
+/// reports for the path, otherwise the one with the longest mount point, and of two at the same
+/// mount point the later one.
 pub(crate) fn mount_of(path: &Path, table: &[Mount]) -> Option<Mount> {
     let above: Vec<&Mount> = table.iter().filter(|mount| path.starts_with(&mount.point)).collect();
     let id = mount_id(path);
-    let told = above.iter().filter(|mount| Some(mount.id) == id).copied();
+    let with_id = above.iter().filter(|mount| Some(mount.id) == id).copied();
     let longest = |mount: &&Mount| mount.point.components().count();
-    told.max_by_key(longest).or_else(|| above.iter().copied().max_by_key(longest)).cloned()
+    with_id.max_by_key(longest).or_else(|| above.iter().copied().max_by_key(longest)).cloned()
 }
 
-/// The number that mountinfo has for the mount of a path, links followed.
+/// Returns the mount ID (as in mountinfo) of a path, following links; `None` if the kernel does not
+/// report it.
 pub(crate) fn mount_id(path: &Path) -> Option<u64> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
     statx_mount_id(libc::AT_FDCWD, &path, libc::AT_NO_AUTOMOUNT)
 }
 
-/// The number that mountinfo has for the mount by which a file was opened.
+/// Returns the ID (as in mountinfo) of the mount through which a file was opened; `None` if the
+/// kernel does not report it.
 pub(crate) fn mount_id_of(file: &File) -> Option<u64> {
     statx_mount_id(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH | libc::AT_NO_AUTOMOUNT)
 }
 
 fn statx_mount_id(directory: i32, path: &CStr, flags: i32) -> Option<u64> {
-    // SAFETY: statx is plain integers, for which all zeros is a value.
-    let mut told: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: statx consists of integers, for which zero is valid.
+    let mut status: libc::statx = unsafe { std::mem::zeroed() };
     let mask = libc::STATX_MNT_ID;
-    // SAFETY: the path ends with a zero byte and `told` lives through the call.
-    let result = unsafe { libc::statx(directory, path.as_ptr(), flags, mask, &mut told) };
-    (result == 0 && told.stx_mask & mask != 0).then_some(told.stx_mnt_id)
+    // SAFETY: the path ends with a zero byte, and `status` outlives the call.
+    let result = unsafe { libc::statx(directory, path.as_ptr(), flags, mask, &mut status) };
+    (result == 0 && status.stx_mask & mask != 0).then_some(status.stx_mnt_id)
 }
 
 #[cfg(test)]
@@ -305,7 +305,7 @@ mod tests {
             mounts_everywhere(&machine.roots).unwrap().into_iter().map(|m| m.point).collect()
         };
         assert_eq!(points(&machine), [Path::new("/"), Path::new("/inner")]);
-        // Of a namespace whose first process has just ended, the next one tells.
+        // If the first process of a namespace has just ended, the next one is read.
         fs::remove_file(machine.path("proc/8/mountinfo")).unwrap();
         machine.write("proc/9/mountinfo", line);
         assert_eq!(points(&machine).len(), 2);

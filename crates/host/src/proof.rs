@@ -1,5 +1,5 @@
-//! What proves that a device is the one that a run was begun on, read from an
-//! open handle: whatever path led to it, the handle is what is written to.
+//! Proof that a device is the one on which a run started. It is read from an open handle, because
+//! the handle, and not the path that led to it, is what gets written.
 
 use crate::backing::LoopStatus;
 use crate::error::HostError;
@@ -15,21 +15,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use steadfast_domain::proof::{DirectoryProof, FileProof, Proof};
 use steadfast_domain::{Device, Nanos};
 
-/// What proves that a device is this one. It is opened for reading and not
-/// touched.
+/// Returns the proof of a device's identity. Opens the device for reading, but reads no data.
 ///
 /// # Errors
-/// Where it cannot be opened.
+/// The device cannot be opened.
 pub fn proof(device: &Device, roots: &Roots) -> Result<Proof, HostError> {
     let path = Path::new(&device.path);
     let failed = |e| HostError::io("open it for reading", path, e);
     let mut options = OpenOptions::new();
-    // A pipe that has taken the file's place is not waited for.
+    // The open must not block if a pipe has replaced the file.
     options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
     proof_of(&options.open(path).map_err(failed)?, roots).map_err(failed)
 }
 
-/// What proves that a directory is this one; `None` where the kernel does not report it.
+/// Returns the proof of a directory's identity; `None` if the directory cannot be opened or the
+/// kernel does not report it.
 pub fn directory_proof(path: &Path) -> Option<DirectoryProof> {
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -39,8 +39,7 @@ pub fn directory_proof(path: &Path) -> Option<DirectoryProof> {
 }
 
 impl Target {
-    /// What proves that the device is this one; `None` where the kernel does
-    /// not say what the handle leads to.
+    /// Returns the proof of the device's identity; `None` if the handle's metadata cannot be read.
     pub fn proof(&self, roots: &Roots) -> Option<Proof> {
         proof_of(self.file(), roots).ok()
     }
@@ -59,7 +58,7 @@ fn proof_of(file: &File, roots: &Roots) -> std::io::Result<Proof> {
     })
 }
 
-/// The identity of this start of the machine.
+/// Returns the kernel's boot ID.
 fn boot_id(roots: &Roots) -> Option<String> {
     read_text(&roots.proc.join("sys/kernel/random/boot_id"))
 }
@@ -96,9 +95,9 @@ fn file_proof(metadata: &Metadata) -> FileProof {
     }
 }
 
-/// The disks that a mapped device stands on, each with what names it.
+/// Returns the disks below a mapped device, each with an identifier, sorted.
 fn disks_below(node: &Node) -> Vec<String> {
-    // What cannot be listed is not proven here; arming refuses it.
+    // A list that cannot be read yields no proof here; arming refuses the device.
     let below = node.slaves().unwrap_or_default();
     let mut all: Vec<String> = below.iter().flat_map(named_below).collect();
     all.sort();
@@ -112,20 +111,20 @@ fn named_below(node: &Node) -> Vec<String> {
         return below;
     }
     let whole = node.whole();
-    let told = ["wwid", "device/wwid", "device/serial", "serial", "diskseq"];
-    let name = told.iter().find_map(|name| Some(format!("{name} {}", whole.text(name)?)));
+    let attributes = ["wwid", "device/wwid", "device/serial", "serial", "diskseq"];
+    let name = attributes.iter().find_map(|name| Some(format!("{name} {}", whole.text(name)?)));
     let start = node.text("start").filter(|_| node.partition().is_some());
     vec![[name.unwrap_or_else(|| node.name.clone()), start.unwrap_or_default()].join(" ")]
 }
 
-/// The nonce in a scratch file's mark, where the mark fits the file.
+/// Returns the nonce in a scratch file's mark; `None` if the mark does not match the file.
 fn mark(file: &File, metadata: &Metadata) -> Option<String> {
     ScratchMark::of(file).filter(|mark| mark.misfit(metadata).is_none()).map(|mark| mark.nonce)
 }
 
-/// The file behind a loop device; `None` where it is a block device, whose node
-/// may change from start to start. The kernel's path is only where the file's
-/// time of creation is looked up.
+/// Returns the proof of a loop device's backing file; `None` if that is a block device, whose
+/// number may change with every boot. The path from the kernel is used only to look up the file's
+/// creation time.
 fn file_behind(status: &LoopStatus, whole: &Node) -> Option<FileProof> {
     if status.node_of != 0 {
         return None;
@@ -138,16 +137,16 @@ fn file_behind(status: &LoopStatus, whole: &Node) -> Option<FileProof> {
     Some(FileProof { device, inode: status.inode, born })
 }
 
-/// Wall-clock time, in milliseconds since 1970 (UTC).
+/// Returns the wall-clock time in milliseconds since 1970 (UTC).
 pub fn wall_clock_unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The time since the machine was started, with the time that it slept.
+/// Returns the time since boot, including time in suspend; `None` if the clock cannot be read.
 pub fn since_boot() -> Option<Nanos> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` lives through the call.
+    // SAFETY: `time` outlives the call.
     if unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) } != 0 {
         return None;
     }
@@ -155,15 +154,15 @@ pub fn since_boot() -> Option<Nanos> {
     Some(Nanos(seconds.checked_mul(1_000_000_000)? + u64::try_from(time.tv_nsec).ok()?))
 }
 
-/// Checks that this process may read the clocks that everything is timed by: a filter of system
-/// calls can forbid it.
+/// Checks that this process may read the monotonic and the wall clock: a seccomp filter can forbid
+/// it.
 ///
 /// # Errors
 /// Returns the kernel's error of the first clock that cannot be read.
 pub fn check_clocks() -> std::io::Result<()> {
     for clock in [libc::CLOCK_MONOTONIC, libc::CLOCK_REALTIME] {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `time` lives through the call.
+        // SAFETY: `time` outlives the call.
         if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
             return Err(std::io::Error::last_os_error());
         }
@@ -171,15 +170,15 @@ pub fn check_clocks() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Now by `CLOCK_MONOTONIC`, which every thread of the host reads alike.
+/// Returns the time of `CLOCK_MONOTONIC`, which is the same for all threads of the host.
 pub fn monotonic() -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` lives through the call; this clock always exists.
+    // SAFETY: `time` outlives the call; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Sleeps until then by that clock; returns how late it has become.
+/// Sleeps until a time of [`monotonic`]. Returns how late the thread woke up.
 pub fn wait_until(then: Nanos) -> Nanos {
     loop {
         let now = monotonic();
@@ -210,7 +209,7 @@ mod tests {
         assert!(!of(&one).differences(&of(&copy), &device).is_empty());
     }
 
-    /// The same name over other disks is another device.
+    /// A device with the same name on other disks is another device.
     #[test]
     fn a_mapped_device_is_known_by_the_disks_below_it() {
         let machine = Machine::new();

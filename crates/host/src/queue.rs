@@ -1,5 +1,4 @@
-//! What a capture must know of a block device: its number, and whether it has
-//! a request queue.
+//! Facts of a block device that a capture needs: its number, its request queue, its partition.
 
 use crate::mounts::mounts;
 use crate::node::Node;
@@ -8,56 +7,56 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use steadfast_domain::{Bytes, Device};
 
-/// How a block device takes its I/Os.
+/// Number, queue type and partition of a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockQueue {
     /// Major and minor number.
     pub number: (u32, u32),
-    /// It has no request queue: bios are handed to it as they are (zram,
-    /// device-mapper, md).
+    /// True if the device has no request queue and receives bios directly (zram, device-mapper,
+    /// md).
     pub bio_based: bool,
-    /// The disk that this is a partition of.
+    /// Location of a partition on its disk; `None` for a whole device.
     pub partition_of: Option<Partition>,
 }
 
-/// Where a partition lies.
+/// Location of a partition on its disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// The disk's name.
+    /// Name of the disk.
     pub disk: String,
-    /// Its major and minor number.
+    /// Major and minor number of the disk.
     pub disk_number: (u32, u32),
-    /// Its size.
+    /// Capacity of the disk.
     pub disk_capacity: Bytes,
-    /// The partition's first sector and the one after its last, of 512 bytes.
+    /// Sectors of the partition on the disk, in units of 512 bytes; the end is exclusive.
     pub sectors: Range<u64>,
 }
 
-/// The queue of a block device; `None` for a file or a simulated drive.
+/// Returns the queue facts of a block device; `None` for a file or a simulated drive.
 pub fn block_queue(device: &Device, roots: &Roots) -> Option<BlockQueue> {
     of_node(&Node::named(&device.name, roots)?)
 }
 
-/// Returns the kernel's sequence number of the disk that has this major and minor number now.
-/// Another disk under the number, or another medium in it, has another one. `None` if no disk has
-/// the number; kernels before 5.15 give 0 for every disk.
+/// Returns the kernel's sequence number of the disk that currently has this major and minor
+/// number. It changes if another disk gets the number or the medium is exchanged. `None` if no
+/// disk has the number; 0 on kernels before 5.15.
 pub fn disk_sequence(number: (u32, u32), roots: &Roots) -> Option<u64> {
     let node = Node::of_number(libc::makedev(number.0, number.1), roots)?;
     Some(node.whole().number("diskseq").unwrap_or(0))
 }
 
-/// A place for a file system.
+/// A device number that a file system may have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileSystem {
-    /// Major and minor number, as its super block has it.
+    /// Major and minor number in the superblock.
     pub number: (u32, u32),
-    /// What is mounted from it (`ext4`), where something is.
+    /// File system type, such as `ext4`; `None` if nothing is mounted from it.
     pub kind: Option<String>,
 }
 
-/// Every file system that may lie on a block device: the device's own, those of
-/// its partitions and of what is built upon them, and what is mounted from any
-/// of these under a number of its own (btrfs).
+/// Returns every file system that may be stored on a block device: on the device itself, on its
+/// partitions and the devices built on them, and file systems mounted from these under an anonymous
+/// number (btrfs).
 pub fn file_systems_on(device: &Device, roots: &Roots) -> Vec<FileSystem> {
     Node::named(&device.name, roots).map(|node| file_systems_above(node, roots)).unwrap_or_default()
 }

@@ -1,104 +1,103 @@
-//! Why a device is not armed.
+//! Reasons why a device is not armed.
 
 use crate::error::HostError;
 use std::path::PathBuf;
 
-/// A device was not armed, and why: one line each, with what to do about it in
-/// [`Refusal::remedy`]. Only [`Refusal::Unconfirmed`] gives way to a word from
-/// the user.
+/// Reason why a device was not armed, printed in one line; [`Refusal::remedy`] says what to do.
+/// Only [`Refusal::Unconfirmed`] can be overridden by a confirmation of the user.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Mounted, swapped to, held by another device, or stacked upon.
+    /// The device is mounted, used as swap, held by another device, or has a device stacked on it.
     #[error("{device} is in use: {}", uses.join("; "))]
     InUse {
-        /// The device.
+        /// Device.
         device: String,
-        /// Each use.
+        /// Every use of the device.
         uses: Vec<String>,
-        /// How each can be ended.
+        /// Ways to end these uses.
         remedy: String,
     },
-    /// It is, or is cut from, the disk that carries something that must live.
+    /// The device is, or is part of, a disk that holds data to be kept.
     #[error("{device} lies on the disk ({disk}) that holds {what}")]
     HoldsKept {
-        /// The device.
+        /// Device.
         device: String,
-        /// The physical disk.
+        /// Physical disk.
         disk: String,
-        /// What must live, with its path.
+        /// The data to be kept, with its path.
         what: String,
     },
-    /// A file that must live.
+    /// The file must be kept.
     #[error("{path} is {what}")]
     Kept {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// What it is.
+        /// Role of the file.
         what: String,
     },
-    /// It belongs to a ZFS pool, which keeps no sign of its use in the kernel's lists.
+    /// The device belongs to a ZFS pool, whose use of the device no kernel list shows.
     #[error("{device} carries the label of a ZFS pool (on {place})")]
     ZfsMember {
-        /// The device.
+        /// Device.
         device: String,
-        /// The device or partition that carries the label.
+        /// Device or partition that has the label.
         place: String,
     },
-    /// Another process may write to it.
+    /// A process has the device open for writing.
     #[error("{device} is open for writing in {}", by.join(", "))]
     OpenForWriting {
-        /// The device.
+        /// Device.
         device: String,
-        /// Each process, with its number.
+        /// Name and process ID of each writer.
         by: Vec<String>,
     },
-    /// Something else holds it exclusively.
+    /// Another process or the kernel holds the device exclusively.
     #[error("{device} is held exclusively by another process or by the kernel{}", in_list(.by))]
     HeldExclusively {
-        /// The device.
+        /// Device.
         device: String,
-        /// How each holder that is seen holds it.
+        /// Description of each visible holder; may be empty.
         by: Vec<String>,
     },
-    /// It cannot be written.
+    /// The device is read-only.
     #[error("{device} is read-only")]
     ReadOnly {
-        /// The device.
+        /// Device.
         device: String,
     },
-    /// It has no size.
+    /// The device has size 0.
     #[error("{device} has no size")]
     Empty {
-        /// The device.
+        /// Device.
         device: String,
     },
-    /// What stands at the path is not what was inspected.
+    /// The path no longer refers to the device that was inspected.
     #[error("{device} is no longer the device that was checked: it is now {now}")]
     Changed {
-        /// The device as it was.
+        /// Device that was inspected.
         device: String,
-        /// What is there.
+        /// Device at the path now.
         now: String,
     },
-    /// The user has not said that it may be overwritten.
+    /// The user has not confirmed that the device may be overwritten.
     #[error("overwriting {device} is not confirmed{}; it would destroy: {}", but(.given), lost(.losses))]
     Unconfirmed {
-        /// The device.
+        /// Device.
         device: String,
-        /// What must be typed to confirm.
+        /// Text that confirms it.
         expected: String,
-        /// What was typed.
+        /// Text that the user gave, if any.
         given: Option<String>,
-        /// What overwriting would destroy.
+        /// Data that overwriting would destroy.
         losses: Vec<String>,
     },
-    /// The host did not answer.
+    /// An operation on the host failed.
     #[error(transparent)]
     Host(#[from] HostError),
 }
 
 impl Refusal {
-    /// What to do about it, in one sentence.
+    /// Returns what the user can do, without a final period; empty if the error itself says it.
     pub fn remedy(&self) -> String {
         match self {
             Refusal::InUse { remedy, .. } => remedy.clone(),

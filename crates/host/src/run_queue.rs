@@ -1,20 +1,20 @@
-//! How long a thread waited for a processor although it could have run.
+//! Time that a runnable thread waited for a processor.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// The kernel's account of the thread that opened it.
+/// Run queue statistics of one thread.
 #[derive(Debug)]
 pub struct RunQueueTime(Option<File>);
 
 impl RunQueueTime {
-    /// That of the calling thread, which it stays whoever reads it.
+    /// Opens the statistics of the calling thread. Other threads may read them later.
     pub fn of_this_thread() -> RunQueueTime {
         RunQueueTime(File::open("/proc/thread-self/schedstat").ok())
     }
 
-    /// Nanoseconds so far; `None` where the kernel keeps no account
-    /// (`CONFIG_SCHED_INFO`).
+    /// Returns the waiting time so far in nanoseconds; `None` if the kernel was built without
+    /// `CONFIG_SCHED_INFO`.
     pub fn nanos(&self) -> Option<u64> {
         let mut text = [0; 80];
         let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;

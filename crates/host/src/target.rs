@@ -1,5 +1,5 @@
-//! A [`Target`]: an open handle on a device that may be read, or overwritten.
-//! Only [`crate::arm`] makes one, from an [`Anchor`].
+//! [`Target`]: an open handle on a device, armed for reading or for overwriting. Only
+//! [`crate::arm`] creates one, from an [`Anchor`].
 
 use crate::anchor::Anchor;
 use crate::backing::open_node;
@@ -15,11 +15,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use steadfast_domain::{Bytes, Device, DirectBuffer, Transport};
 
-/// The largest alignment that is tried where the kernel names none.
+/// Largest alignment in bytes that is probed if the kernel reports none.
 const ALIGNMENT_MAX: usize = 4096;
 
-/// An armed handle on a device. A block device that may be written is held
-/// exclusively, a file under a lock, until this is dropped.
+/// An armed handle on a device. Until it is dropped, a writable block device is held exclusively,
+/// and a file is locked.
 #[derive(Debug)]
 pub struct Target {
     device: Device,
@@ -29,62 +29,61 @@ pub struct Target {
     memory_alignment: u32,
     offset_alignment: u32,
     mark: Option<MarkKeeper>,
-    /// What else leads to the same blocks, held exclusively.
+    /// Other devices that share blocks with this one, held exclusively.
     claims: Vec<(Node, File)>,
 }
 
-/// What a handle is opened for.
+/// Access mode of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Reading; others may use the device meanwhile.
+    /// Reading; others may use the device at the same time.
     Read,
-    /// Overwriting; a block device is then held exclusively.
+    /// Overwriting; a block device is held exclusively.
     Write,
 }
 
 impl Target {
-    /// The device's facts at the time of arming.
+    /// Returns the device's facts at the time of arming.
     pub fn device(&self) -> &Device {
         &self.device
     }
-    /// The handle. It stays valid through a purge.
+    /// Returns the handle, which stays valid through a purge.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
-    /// Whether it may be overwritten.
+    /// Returns true if the device may be overwritten.
     pub fn is_writable(&self) -> bool {
         self.access == Access::Write
     }
-    /// Whether I/O goes past the page cache.
+    /// Returns true if I/O bypasses the page cache (O_DIRECT).
     pub fn is_direct(&self) -> bool {
         self.direct
     }
-    /// What offsets and lengths must be a multiple of, in bytes.
+    /// Returns the required alignment of offsets and lengths in bytes.
     pub fn offset_alignment(&self) -> u32 {
         self.offset_alignment
     }
-    /// What buffer addresses must be a multiple of, in bytes.
+    /// Returns the required alignment of buffer addresses in bytes.
     pub fn memory_alignment(&self) -> u32 {
         self.memory_alignment
     }
-    /// Length that can be tested: the capacity, down to a whole number of
-    /// logical sectors.
+    /// Returns the testable length: the capacity, rounded down to a multiple of the offset
+    /// alignment.
     pub fn length(&self) -> Bytes {
         self.device.capacity.round_down(u64::from(self.offset_alignment.max(1)))
     }
-    /// Whether a block device has lost its capacity, which the kernel takes
-    /// away when a drive is pulled out or given up: reads then end short and
-    /// writes find no room, instead of failing with an error that says so.
+    /// Returns true if a block device has capacity 0, which the kernel sets when a drive is
+    /// unplugged or taken offline. Reads then return short and writes fail with ENOSPC instead of
+    /// an I/O error.
     pub fn has_vanished(&self) -> bool {
         !self.is_file() && length_of(&self.file).is_ok_and(|length| length == 0)
     }
-    /// The nonce in the mark of a scratch file that may be overwritten.
+    /// Returns the nonce in the mark of a writable scratch file; `None` for other targets.
     pub fn mark_nonce(&self) -> Option<&str> {
         self.mark.as_ref().map(MarkKeeper::nonce)
     }
-    /// Keeps the scratch file's mark true for as long as this handle lives. A
-    /// mark that cannot be renewed goes stale, and the next run asks for a
-    /// confirmation.
+    /// Renews the scratch file's mark as long as this handle exists. If renewal fails, the mark
+    /// becomes stale and the next run asks for a confirmation.
     pub(crate) fn keep_mark(&mut self) {
         self.mark = MarkKeeper::begin(&self.file).ok();
     }
@@ -95,20 +94,20 @@ impl Target {
         self.device.transport == Transport::File
     }
 
-    /// Opens a device by its path.
+    /// Opens a device by its path, for tests.
     #[cfg(test)]
     pub(crate) fn open(device: Device, access: Access) -> io::Result<Target> {
         let anchor = Anchor::at(Path::new(&device.path)).map_err(io::Error::other)?;
         Target::anchored(device, access, &anchor)
     }
 
-    /// Makes an open file stand for a device that is not there.
+    /// Replaces the device's facts, so that an open file stands for a simulated device.
     #[cfg(test)]
     pub(crate) fn be(&mut self, device: Device) {
         self.device = device;
     }
 
-    /// Holds another device exclusively for as long as this handle lives.
+    /// Holds another device exclusively as long as this handle exists.
     pub(crate) fn claim(&mut self, node: &Node, roots: &Roots) -> io::Result<()> {
         if !self.claims.iter().any(|(held, _)| held == node) {
             self.claims.push((node.clone(), open_node(node, roots, libc::O_EXCL)?));
@@ -116,8 +115,7 @@ impl Target {
         Ok(())
     }
 
-    /// Opens the device that is anchored, past the page cache where its file
-    /// system allows it.
+    /// Opens the anchored device, with O_DIRECT if its file system supports it.
     pub(crate) fn anchored(device: Device, access: Access, anchor: &Anchor) -> io::Result<Target> {
         let path = &anchor.path();
         let exclusive = access == Access::Write && device.transport != Transport::File;
@@ -128,8 +126,7 @@ impl Target {
             }
             Err(error) => return Err(error),
         };
-        // It must not wait for a lease or for the other end of a pipe while it is
-        // opened, and must while it works.
+        // The open must not block on a lease or a pipe; later I/O must block.
         clear_flags(&file, libc::O_NONBLOCK)?;
         let sector = device.logical_sector.max(1);
         let asked = if direct { alignment(&file, sector)? } else { None };
@@ -152,8 +149,8 @@ impl Target {
 }
 
 fn open_with(path: &Path, access: Access, exclusive: bool, direct: i32) -> io::Result<File> {
-    // On a block device O_EXCL without O_CREAT claims it: no file system, swap,
-    // device-mapper, md or other exclusive opener can have it meanwhile.
+    // O_EXCL without O_CREAT claims a block device: no file system, swap, device-mapper, md or
+    // other exclusive opener can use it meanwhile.
     let claim = if exclusive { libc::O_EXCL } else { 0 };
     OpenOptions::new()
         .read(true)
@@ -162,38 +159,37 @@ fn open_with(path: &Path, access: Access, exclusive: bool, direct: i32) -> io::R
         .open(path)
 }
 
-/// What direct I/O on an open handle must be aligned to, as `(memory, offset)`
-/// in bytes; `None` where it takes no direct I/O.
+/// Returns the alignment `(memory, offset)` in bytes for direct I/O on an open handle; `None` if
+/// direct I/O is not supported.
 fn alignment(file: &File, sector: u32) -> io::Result<Option<(u32, u32)>> {
-    match told_alignment(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH) {
+    match reported_alignment(file.as_raw_fd(), c"", libc::AT_EMPTY_PATH) {
         Some((_, 0)) => Ok(None),
-        Some(told) => Ok(Some(told)),
+        Some(reported) => Ok(Some(reported)),
         None if file.metadata()?.file_type().is_block_device() => Ok(Some((sector, sector))),
         None => Ok(probed_alignment(file)),
     }
 }
 
-/// What direct I/O on a path must be aligned to, as `(memory, offset)` in
-/// bytes; `None` where the kernel does not tell (before Linux 6.1) or where it
-/// takes none.
+/// Returns the alignment `(memory, offset)` in bytes for direct I/O on a path; `None` if the kernel
+/// does not report it (before Linux 6.1) or direct I/O is not supported.
 pub(crate) fn direct_alignment(path: &Path) -> Option<(u32, u32)> {
     let path = std::ffi::CString::new(path.as_os_str().as_bytes()).ok()?;
-    told_alignment(libc::AT_FDCWD, &path, 0).filter(|(_, offset)| *offset > 0)
+    reported_alignment(libc::AT_FDCWD, &path, 0).filter(|(_, offset)| *offset > 0)
 }
 
-fn told_alignment(directory: i32, path: &std::ffi::CStr, flags: i32) -> Option<(u32, u32)> {
-    // SAFETY: statx is plain integers, for which all zeros is a value.
-    let mut told: libc::statx = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with a zero byte and `told` lives through the call.
+fn reported_alignment(directory: i32, path: &std::ffi::CStr, flags: i32) -> Option<(u32, u32)> {
+    // SAFETY: statx consists of integers, for which zero is valid.
+    let mut status: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: the path ends with a zero byte, and `status` outlives the call.
     let result =
-        unsafe { libc::statx(directory, path.as_ptr(), flags, libc::STATX_DIOALIGN, &mut told) };
-    let answered = result == 0 && told.stx_mask & libc::STATX_DIOALIGN != 0;
-    answered.then_some((told.stx_dio_mem_align, told.stx_dio_offset_align))
+        unsafe { libc::statx(directory, path.as_ptr(), flags, libc::STATX_DIOALIGN, &mut status) };
+    let answered = result == 0 && status.stx_mask & libc::STATX_DIOALIGN != 0;
+    answered.then_some((status.stx_dio_mem_align, status.stx_dio_offset_align))
 }
 
-/// Finds the alignment of offsets by reading: the smallest power of two that is
-/// taken. That of memory is not tried out: what takes less than a page may harm
-/// what lies before it (see `DirectBuffer`).
+/// Probes the offset alignment with reads: the smallest power of two that succeeds. The memory
+/// alignment is not probed: a device that accepts less than a page may damage the memory before
+/// the buffer (see `DirectBuffer`).
 fn probed_alignment(file: &File) -> Option<(u32, u32)> {
     let mut buffer = DirectBuffer::new(ALIGNMENT_MAX);
     [512usize, 1024, 2048, ALIGNMENT_MAX].into_iter().find_map(|unit| {
@@ -202,20 +198,20 @@ fn probed_alignment(file: &File) -> Option<(u32, u32)> {
     })
 }
 
-/// The length in bytes of an open file or block device.
+/// Returns the length of an open file or block device in bytes.
 pub(crate) fn length_of(file: &File) -> io::Result<u64> {
     let metadata = file.metadata()?;
     if !metadata.file_type().is_block_device() {
         return Ok(metadata.len());
     }
     let mut length = 0u64;
-    // SAFETY: BLKGETSIZE64 writes one u64, which lives through the call.
+    // SAFETY: BLKGETSIZE64 writes one u64, which outlives the call.
     match unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64, &mut length) } {
         0 => Ok(length),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// `_IOR(0x12, 114, size_t)` of linux/fs.h, as on every architecture with the
-/// generic ioctl numbers (x86-64, arm64, riscv64).
+/// `_IOR(0x12, 114, size_t)` of linux/fs.h, on architectures with the generic ioctl numbers
+/// (x86-64, arm64, riscv64).
 const BLKGETSIZE64: libc::Ioctl = 0x8008_1272;

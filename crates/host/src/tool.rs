@@ -1,6 +1,5 @@
-//! The one place from which device tools are run: no shell, no standard input,
-//! a time limit, both outputs captured, and no program that somebody else could
-//! have put where it was found.
+//! The only module that runs device tools: without a shell or standard input, with a time limit,
+//! with stdout and stderr captured, and never a program that another user could have planted.
 
 use crate::error::HostError;
 use std::env;
@@ -14,25 +13,24 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often a running tool is looked at.
+/// Interval between two checks of a running tool.
 const POLL: Duration = Duration::from_millis(5);
 
-/// How long the outputs of a program that has ended may stay open.
+/// Time that the output pipes of a program may stay open after it exits.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Where the system's own programs are.
+/// Directories of the system's programs.
 const SYSTEM: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Where the administrator's own are.
+/// Directories of locally installed programs.
 const LOCAL: [&str; 2] = ["/usr/local/sbin", "/usr/local/bin"];
 
-/// Where a program lies: in the system's directories, then in the
-/// administrator's, then along the user's path. Root takes nothing from a
-/// directory that others can write to, and nobody anything from one that is
-/// named relative to wherever we are. What is given as a path is that path.
+/// Returns the absolute path of a program. Searches the system directories, then `/usr/local`,
+/// then the directories of `PATH`. Skips relative directories; for root, also directories and
+/// programs that others can write to. A `name` that contains a slash is used as a path.
 ///
 /// # Errors
-/// Where it is nowhere.
+/// The program was not found.
 pub fn find_program(name: &Path) -> io::Result<PathBuf> {
     if name.components().count() > 1 || name.is_absolute() {
         return std::path::absolute(name);
@@ -55,13 +53,13 @@ fn is_roots_alone(path: &Path) -> bool {
     is_roots && real.parent().is_some_and(|above| roots_alone(above).is_some())
 }
 
-/// A program that is about to be run, which finds others where we do.
+/// Returns a command for a program, whose own `PATH` is the search path of [`find_program`].
 ///
 /// # Errors
 /// As [`find_program`].
 pub fn command(name: &Path) -> io::Result<Command> {
     let mut command = Command::new(find_program(name)?);
-    // Joining fails only on a colon in a name, and then none is better.
+    // Joining fails only if a name contains a colon; an empty PATH is safer then.
     command.env("PATH", env::join_paths(search_path()).unwrap_or_default()).env("LC_ALL", "C");
     Ok(command)
 }
@@ -85,8 +83,8 @@ fn search_path_of(path: &OsStr, is_root: bool) -> Vec<PathBuf> {
     places
 }
 
-/// The real path of a directory that nobody but root can put anything into, nor
-/// exchange for another: neither it nor what lies above it, and no link to it.
+/// Returns the canonical path of a directory that only root can write to or replace, which
+/// includes all its parents; `None` for any other directory.
 fn roots_alone(place: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(place).ok()?;
     let is_roots = |above: &Path, may: u32| {
@@ -95,12 +93,12 @@ fn roots_alone(place: &Path) -> Option<PathBuf> {
             found.is_dir() && found.uid() == 0 && (mode & 0o022 == 0 || mode & may != 0)
         })
     };
-    // In a sticky directory, others cannot rename what is root's.
+    // In a sticky directory, other users cannot rename files of root.
     let above = real.ancestors().skip(1).all(|above| is_roots(above, 0o1000));
     (above && is_roots(&real, 0)).then_some(real)
 }
 
-/// A device tool and the Debian package that holds it.
+/// A device tool and the Debian package that contains it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
     pub program: &'static str,
@@ -109,11 +107,11 @@ pub(crate) struct Tool {
 
 /// Lists signatures on a device.
 pub(crate) const WIPEFS: Tool = Tool { program: "wipefs", package: "util-linux" };
-/// Speaks NVMe.
+/// Sends NVMe admin commands.
 pub(crate) const NVME: Tool = Tool { program: "nvme", package: "nvme-cli" };
 /// Reads the health logs of ATA, SCSI and NVMe devices.
 pub(crate) const SMARTCTL: Tool = Tool { program: "smartctl", package: "smartmontools" };
-/// Tells what systemd will do.
+/// Queries systemd units.
 pub(crate) const SYSTEMCTL: Tool = Tool { program: "systemctl", package: "systemd" };
 
 /// Sends ATA commands.
@@ -122,20 +120,20 @@ pub(crate) const HDPARM: Tool = Tool { program: "hdparm", package: "hdparm" };
 pub(crate) const SG_FORMAT: Tool = Tool { program: "sg_format", package: "sg3-utils" };
 /// Sends SCSI SANITIZE.
 pub(crate) const SG_SANITIZE: Tool = Tool { program: "sg_sanitize", package: "sg3-utils" };
-/// Asks which SCSI commands a device takes.
+/// Lists the SCSI commands that a device supports.
 pub(crate) const SG_OPCODES: Tool = Tool { program: "sg_opcodes", package: "sg3-utils" };
-/// Asks how far a SCSI command has come.
+/// Reads the progress of a SCSI command.
 pub(crate) const SG_REQUESTS: Tool = Tool { program: "sg_requests", package: "sg3-utils" };
-/// Asks whether a SCSI device is ready.
+/// Checks whether a SCSI device is ready.
 pub(crate) const SG_TURS: Tool = Tool { program: "sg_turs", package: "sg3-utils" };
 
-/// What runs tools: the machine, or in tests a transcript.
+/// Runs device tools; implemented by the machine and, in tests, by a transcript.
 pub(crate) trait Tools {
-    /// Runs a tool, whatever status it ends with. `each` is called again and
-    /// again with the time since it began.
+    /// Runs a tool and accepts any exit status. Calls `each` repeatedly with the time since the
+    /// tool started.
     ///
     /// # Errors
-    /// Where it is not installed, or takes longer than `limit`.
+    /// The tool is not installed or takes longer than `limit`.
     fn ask(
         &self,
         tool: Tool,
@@ -144,21 +142,21 @@ pub(crate) trait Tools {
         each: &mut dyn FnMut(Duration),
     ) -> Result<Answer, HostError>;
 
-    /// Lets time pass between two looks at a device.
+    /// Waits between two queries of a device.
     fn pause(&self, time: Duration);
 
-    /// The path of the program that a tool is, where one is run.
+    /// Returns the path of the tool's program; `None` if it is not installed.
     fn path_of(&self, tool: Tool) -> Option<PathBuf>;
 
     /// Runs a tool and returns what it printed to standard output.
     ///
     /// # Errors
-    /// As [`Tools::ask`], and where it ends with a status other than 0.
+    /// As [`Tools::ask`], and if the tool exits with a status other than 0.
     fn run(&self, tool: Tool, arguments: &[&str], limit: Duration) -> Result<String, HostError> {
         self.run_long(tool, arguments, limit, &mut |_| {})
     }
 
-    /// The same, with a look at the time.
+    /// Runs a tool as [`Tools::run`] does. Calls `each` repeatedly with the time since it started.
     ///
     /// # Errors
     /// As [`Tools::run`].
@@ -178,7 +176,7 @@ pub(crate) trait Tools {
     }
 }
 
-/// The tools of this machine.
+/// The tools installed on this machine.
 pub(crate) struct Installed;
 
 impl Tools for Installed {
@@ -201,31 +199,31 @@ impl Tools for Installed {
     }
 }
 
-/// What a program said before it ended by itself.
+/// Exit status and output of a program that exited by itself.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
-    /// Its standard output.
+    /// Standard output.
     pub stdout: String,
-    /// Its standard error.
+    /// Standard error.
     pub stderr: String,
 }
 
 /// Runs a tool and returns what it printed to standard output.
 ///
 /// # Errors
-/// Where it is not installed, ends with a status other than 0, or takes longer
-/// than `limit`; it is then ended.
+/// The tool is not installed, exits with a status other than 0, or takes longer than `limit`, in
+/// which case it is killed.
 pub(crate) fn run(tool: Tool, arguments: &[&str], limit: Duration) -> Result<String, HostError> {
     Installed.run(tool, arguments, limit)
 }
 
-/// Runs any program, whatever status it ends with: some tell of the device's
-/// state in theirs, and a user's own command is known by its path alone.
+/// Runs a program and accepts any exit status: some tools report the device's state in it. Takes
+/// a name rather than a [`Tool`] because a user's own command is known only by its path.
 ///
 /// # Errors
-/// Where it is not installed, or takes longer than `limit`; it is then ended.
+/// The program is not installed or takes longer than `limit`, in which case it is killed.
 pub(crate) fn ask(
     program: &str,
     package: &'static str,
@@ -247,7 +245,7 @@ fn ask_and_look(
     let stderr = drain(child.stderr.take());
     let status = wait(&mut child, limit, each);
     if !matches!(status, Ok(Some(_))) {
-        // Its pipes close only when it ends, and the readers wait for that.
+        // Its pipes close only when it exits, and the reader threads wait for that.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -271,7 +269,7 @@ fn failed(command: String, how: String, stdout: &str, stderr: &str) -> HostError
 
 fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Child, HostError> {
     let missing = |error: io::Error| match error.kind() {
-        // A directory of the path that may not be searched answers with the latter.
+        // A directory in PATH without search permission causes PermissionDenied.
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
             HostError::ToolMissing { tool: program.to_owned(), package }
         }
@@ -283,7 +281,7 @@ fn spawn(program: &str, package: &'static str, arguments: &[&str]) -> Result<Chi
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // Ctrl-C is for us: a device tool is not ended in the middle of it.
+        // Ctrl-C must reach only this process: a device tool is not interrupted halfway.
         .process_group(0)
         .spawn()
         .map_err(missing)
@@ -307,19 +305,19 @@ fn wait(
     }
 }
 
-/// Reads a pipe to its end beside the wait, so that a talkative tool never blocks.
+/// Reads a pipe to its end in a thread of its own, so that a tool never blocks on a full pipe.
 fn drain(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<Vec<u8>>> {
     let mut pipe = pipe?;
     Some(std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error still says something.
+        // Keep what was read before an error.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     }))
 }
 
-/// What a pipe gave. A program that left another behind with its output open
-/// is not waited for longer than a moment: what it printed is then unknown.
+/// Returns the text read from a pipe. If a child process keeps the pipe open after the program
+/// exits, waits at most [`LINGER`] and returns an empty string.
 fn collect(reader: Option<JoinHandle<Vec<u8>>>) -> String {
     let began = Instant::now();
     let finished = reader.filter(|reader| {
@@ -370,8 +368,8 @@ mod tests {
             let is_ours = own.path().metadata().unwrap().uid() == 0;
             assert_eq!(places.contains(&own.path().to_owned()), !is_root || is_ours);
         }
-        // A link may lead elsewhere by the time that the program is run, and what
-        // is moved away makes room for something else.
+        // A link may be changed before the program is run, and another user may move a directory
+        // away and put a new one in its place.
         let (link, inner) = (own.path().join("link"), open.join("inner"));
         std::os::unix::fs::symlink(own.path(), &link).unwrap();
         std::fs::create_dir(&inner).unwrap();

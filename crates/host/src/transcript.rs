@@ -1,4 +1,4 @@
-//! Tools that answer from a transcript, for tests.
+//! Simulated device tools for tests, which answer from a transcript.
 
 use crate::error::HostError;
 use crate::tool::{Answer, Tool, Tools};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// What tools are asked, in order, and what they answer.
+/// Expected commands in order, with their output.
 #[derive(Default)]
 pub(crate) struct Transcript {
     lines: RefCell<VecDeque<Line>>,
@@ -24,17 +24,17 @@ struct Line {
 }
 
 impl Transcript {
-    /// A tool answers this and ends with 0.
+    /// Expects a command that prints this and exits with 0.
     pub fn says(self, command: &str, stdout: &str) -> Self {
         self.line(command, 0, stdout, "", None)
     }
 
-    /// The same, and the device changes.
+    /// Expects a command that prints this and exits with 0; `effect` changes the simulated device.
     pub fn does(self, command: &str, stdout: &str, effect: impl Fn() + 'static) -> Self {
         self.line(command, 0, stdout, "", Some(Box::new(effect)))
     }
 
-    /// A tool fails.
+    /// Expects a command that fails with this exit code; 127 means that the tool is missing.
     pub fn fails(self, command: &str, code: i32, stderr: &str) -> Self {
         self.line(command, code, "", stderr, None)
     }
@@ -52,7 +52,7 @@ impl Transcript {
         self
     }
 
-    /// That everything was asked.
+    /// Returns true if every expected command was run.
     pub fn is_over(&self) -> bool {
         self.lines.borrow().is_empty()
     }
@@ -68,7 +68,7 @@ impl Tools for Transcript {
     ) -> Result<Answer, HostError> {
         let asked = format!("{} {}", tool.program, arguments.join(" "));
         let Some(line) = self.lines.borrow_mut().pop_front() else {
-            panic!("nobody expected '{asked}'");
+            panic!("unexpected command '{asked}'");
         };
         let (asked_of, device) = split_device(&asked);
         assert_eq!(split_device(&line.command).0, asked_of, "with {device}");
@@ -94,7 +94,8 @@ impl Tools for Transcript {
     }
 }
 
-/// A command without the directory of its device, which is the test's.
+/// Returns a command without the directory of its device, which differs between tests, and the
+/// path of the device.
 fn split_device(command: &str) -> (String, String) {
     let mut device = String::new();
     let words = command.split(' ').map(|word| match word.rsplit_once("dev/") {

@@ -1,4 +1,4 @@
-//! The zone of this host's clock.
+//! Time zone of this host.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -6,23 +6,23 @@ use steadfast_domain::Zone;
 use steadfast_domain::io_event::ZoneChange;
 
 unsafe extern "C" {
-    /// Reads the zone that `TZ` or /etc/localtime names; `localtime_r` need not.
+    /// Reads the zone from `TZ` or /etc/localtime; `localtime_r` is not required to do so.
     fn tzset();
 }
 
-/// How far the host's clock is ahead of UTC at a time, and what the zone is called;
-/// `None` where the C library cannot tell.
+/// Returns the host's offset from UTC and the name of its zone at a time in milliseconds since 1970
+/// (UTC); `None` if the C library cannot convert the time.
 pub fn zone(unix_ms: u64) -> Option<Zone> {
     let seconds = libc::time_t::try_from(unix_ms / 1000).ok()?;
     let mut time = MaybeUninit::<libc::tm>::zeroed();
-    // SAFETY: `tzset` takes nothing; it reads the environment, which nothing in this
-    // process writes.
+    // SAFETY: `tzset` takes no argument; it reads the environment, which nothing in this process
+    // writes.
     unsafe { tzset() };
     // SAFETY: both pointers are valid for the call.
     if unsafe { libc::localtime_r(&raw const seconds, time.as_mut_ptr()) }.is_null() {
         return None;
     }
-    // SAFETY: all zeros is a valid `tm`, and the call filled it in.
+    // SAFETY: an all-zero `tm` is valid, and the call has filled it in.
     let time = unsafe { time.assume_init() };
     let offset_s = i32::try_from(time.tm_gmtoff).ok()?;
     let name = (!time.tm_zone.is_null()).then(|| {
@@ -32,8 +32,8 @@ pub fn zone(unix_ms: u64) -> Option<Zone> {
     Some(Zone { offset_s, name, changes: Vec::new() })
 }
 
-/// The change of this host's clock between two times, to the second; `None` where it shows
-/// the same zone at both.
+/// Returns a change of this host's offset from UTC between two times, to the second; `None` if the
+/// offset is the same at both. Times are in milliseconds since 1970 (UTC).
 pub fn zone_change(from_unix_ms: u64, to_unix_ms: u64) -> Option<ZoneChange> {
     let (mut before, mut after) = (from_unix_ms / 1000, to_unix_ms / 1000);
     let offset_s = |second: u64| Some(zone(second.saturating_mul(1000))?.offset_s);
@@ -54,14 +54,14 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Beside `date`, which asks the same library by another way.
+    /// Compares with `date`, which uses the same library in another way.
     #[test]
     fn the_zone_is_that_of_date() {
         let (winter, summer) = (1_767_225_600, 1_782_864_000);
         for at in [winter, summer] {
-            let told = Command::new("date").args(["-d", &format!("@{at}"), "+%z %Z"]).output();
-            let told = String::from_utf8(told.unwrap().stdout).unwrap();
-            let (offset, name) = told.trim().split_once(' ').unwrap();
+            let output = Command::new("date").args(["-d", &format!("@{at}"), "+%z %Z"]).output();
+            let text = String::from_utf8(output.unwrap().stdout).unwrap();
+            let (offset, name) = text.trim().split_once(' ').unwrap();
             let found = zone(at * 1000).unwrap();
             assert_eq!(found.offset_s, offset.parse::<Zone>().unwrap().offset_s);
             assert_eq!(found.name.as_deref(), Some(name));

@@ -1,7 +1,7 @@
-//! Arming, purging and reading on real devices: files, and loop devices that
-//! each test makes over a file of its own and takes away again.
+//! Arming, purging and reading on real devices: files, and loop devices that each test creates on a
+//! file of its own and removes at the end.
 //!
-//! A test that lacks root or a kernel feature prints why it is skipped.
+//! A test without root or a required kernel feature prints why it is skipped.
 #![allow(clippy::unwrap_used, reason = "the functions here serve tests alone")]
 
 #[path = "devices/matrix.rs"]
@@ -28,7 +28,7 @@ use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 
-/// Prints past the harness, which keeps to itself what a passing test prints.
+/// Prints directly to stderr, because the harness hides the output of passing tests.
 fn tell(text: &str) {
     std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
 }
@@ -38,7 +38,7 @@ fn skip(test: &str, reason: &str) {
     tell(&format!("SKIPPED: {test}: {reason}"));
 }
 
-/// Runs a program; its output, or what went wrong.
+/// Runs a program. Returns its trimmed standard output, or its error in words.
 fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
@@ -51,15 +51,15 @@ fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// A loop device over a file that vanishes with it.
+/// A loop device with its backing file; both are removed on drop.
 struct LoopDevice {
     path: PathBuf,
     directory: TempDir,
 }
 
 impl LoopDevice {
-    /// Makes one over `content`, extended to `size`; `None` where it cannot be
-    /// had, with the reason printed.
+    /// Creates a device on a file with `content`, extended to `size`. Returns `None` and prints the
+    /// reason if that fails.
     fn new(test: &str, size: u64, content: &[u8], options: &[&str]) -> Option<LoopDevice> {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
@@ -69,7 +69,7 @@ impl LoopDevice {
         arguments.extend(options);
         arguments.push(image.to_str().unwrap());
         let mut failure = String::new();
-        // Two tests that ask for a free device at once may be given the same.
+        // Two tests that request a free device at the same time may get the same one.
         for _ in 0..5 {
             match run("losetup", &arguments) {
                 Ok(path) => return Some(LoopDevice { path: path.into(), directory }),
@@ -85,12 +85,12 @@ impl LoopDevice {
         LoopDevice::new(test, 8 * MIB, b"", &[])
     }
 
-    /// A larger one, of which no block is allocated.
+    /// Creates a device of this size on a sparse file.
     fn sparse(test: &str, size: u64) -> Option<LoopDevice> {
         LoopDevice::new(test, size, b"", &[])
     }
 
-    /// One with two partitions of 16 MiB each, from 1 MiB on.
+    /// Creates a device with two partitions of 16 MiB each, the first at 1 MiB.
     fn partitioned(test: &str) -> Option<LoopDevice> {
         let mut sector = [0u8; 512];
         for (entry, start) in [(446, 2048u32), (462, 2048 + 32_768)] {
@@ -100,7 +100,7 @@ impl LoopDevice {
         }
         sector[510..].copy_from_slice(&[0x55, 0xaa]);
         let device = LoopDevice::new(test, 34 * MIB, &sector, &[])?;
-        // A kernel that cannot read partition tables is told where they are.
+        // A kernel that cannot read partition tables needs addpart.
         for (number, start) in [("1", "2048"), ("2", "34816")] {
             let path = device.path.to_str().unwrap();
             if !device.part(number.parse().unwrap()).exists()
@@ -125,7 +125,7 @@ impl LoopDevice {
         inspect(&self.path, &Roots::real()).unwrap()
     }
 
-    /// A path in the directory that vanishes with the device.
+    /// Returns a path in the device's temporary directory.
     fn beside(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -139,7 +139,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// Something that is undone by a program, with its arguments, when it is dropped.
+/// A program with its arguments that is run on drop; the path is the last argument.
 struct Undo(&'static [&'static str], PathBuf);
 
 impl Drop for Undo {
@@ -152,7 +152,7 @@ impl Drop for Undo {
     }
 }
 
-/// A process that is ended when it is dropped.
+/// A process that is killed on drop.
 struct Running(Child);
 
 impl Drop for Running {
@@ -162,7 +162,7 @@ impl Drop for Running {
     }
 }
 
-/// Makes an ext4 on a device and mounts it.
+/// Creates an ext4 file system on a device and mounts it.
 fn mount(test: &str, device: &Path, point: &Path) -> Option<Undo> {
     let path = device.to_str().unwrap();
     let made = run("mkfs.ext4", &["-q", "-F", "-L", "precious", path]);
@@ -176,15 +176,15 @@ fn mount(test: &str, device: &Path, point: &Path) -> Option<Undo> {
     }
 }
 
-/// Held for reading by whoever arms, and for writing by a test whose state bars other devices, too:
-/// a mounted loop device over a file that cannot be followed may have any file below it.
+/// Locked for reading while a test arms, and for writing by a test whose state blocks other devices
+/// too: a mounted loop device whose backing file cannot be traced may have any file below it.
 static ARMING: RwLock<()> = RwLock::new(());
 
 thread_local! {
     static ALONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps other tests from arming until it is dropped.
+/// Prevents other tests from arming until it is dropped.
 struct Alone(#[allow(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
 
 impl Drop for Alone {
@@ -203,7 +203,7 @@ fn among_others() -> Option<RwLockReadGuard<'static, ()>> {
     (!ALONE.get()).then(|| ARMING.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Arms for overwriting with the right confirmation.
+/// Arms for overwriting with the correct confirmation.
 fn arm_confirmed(device: &Device, keep: &[PathBuf]) -> Result<Target, Refusal> {
     let confirmation = Some(device.confirmation().to_owned());
     let _others = among_others();
@@ -216,7 +216,7 @@ fn arm_with(device: &Device, typed: Option<&str>) -> Result<Target, Refusal> {
     arm(device, &consent, &[], &Roots::real())
 }
 
-/// The uses named by a refusal that no confirmation overcomes.
+/// Returns the uses in a refusal that no confirmation can override.
 fn uses(refusal: Result<Target, Refusal>) -> Vec<String> {
     match refusal {
         Err(Refusal::InUse { uses, remedy, .. }) => {
@@ -235,7 +235,7 @@ fn fill(target: &Target, byte: u8) {
     let mut offset = 0;
     while offset < target.length().0 {
         let count = (target.length().0 - offset).min(length as u64) as usize;
-        // SAFETY: the buffer holds `start + count` bytes and lives through the call.
+        // SAFETY: the buffer holds `start + count` bytes and outlives the call.
         let written = unsafe {
             libc::pwrite(
                 target.fd().as_raw_fd(),
@@ -294,8 +294,8 @@ fn a_mounted_device_is_refused_and_may_be_read() {
     arm_confirmed(&device.inspect(), &[]).unwrap();
 }
 
-/// Has the kernel take up the file system on a device without mounting it
-/// anywhere, as a mount in another namespace looks from here.
+/// Lets the kernel open the file system on a device without mounting it, which looks like a mount
+/// in another namespace.
 fn take_up_ext4(device: &Path) -> std::io::Result<OwnedFd> {
     const SET_STRING: libc::c_uint = 1;
     const CREATE: libc::c_uint = 6;
@@ -305,8 +305,8 @@ fn take_up_ext4(device: &Path) -> std::io::Result<OwnedFd> {
         -1 => Err(std::io::Error::last_os_error()),
         value => Ok(i32::try_from(value).unwrap()),
     };
-    // SAFETY: fsopen(2) takes a text that lives through the call; the descriptor
-    // that it returns is owned by nobody else.
+    // SAFETY: fsopen(2) takes a string that outlives the call; the returned descriptor has no other
+    // owner.
     let context = unsafe {
         let opened = answer(libc::syscall(libc::SYS_fsopen, c"ext4".as_ptr(), 1))?;
         OwnedFd::from_raw_fd(opened)
@@ -314,7 +314,7 @@ fn take_up_ext4(device: &Path) -> std::io::Result<OwnedFd> {
     let configure =
         |command: libc::c_uint, key: *const libc::c_char, value: *const libc::c_char| {
             let context = context.as_raw_fd();
-            // SAFETY: fsconfig(2) takes texts that live through the call, or null.
+            // SAFETY: fsconfig(2) takes strings that outlive the call, or null.
             answer(unsafe { libc::syscall(libc::SYS_fsconfig, context, command, key, value, 0) })
         };
     configure(SET_STRING, c"source".as_ptr(), path.as_ptr())?;
@@ -390,7 +390,7 @@ fn the_disk_of_the_root_file_system_is_refused() {
     let Some(root) = devices(&Roots::real()).unwrap().into_iter().find(mounted) else {
         return skip(test, "the root file system lies on no block device here");
     };
-    // With the right words, and without any right at all to write to it.
+    // Even with the correct confirmation, and without permission to write to it.
     let refusal = arm_confirmed(&root, &[]).unwrap_err();
     assert!(matches!(refusal, Refusal::InUse { .. }), "{refusal}");
     assert!(refusal.remedy().contains("test another disk"), "{}", refusal.remedy());
@@ -406,7 +406,7 @@ fn an_exclusive_handle_elsewhere_is_refused() {
     drop(arm_confirmed(&device.inspect(), &[]).unwrap());
     drop(shared);
     reading.custom_flags(libc::O_EXCL);
-    // Another test's search for a free device claims each for a moment.
+    // Another test's search for a free device claims each device briefly.
     let exclusive = loop {
         match reading.open(&device.path) {
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => std::thread::yield_now(),
@@ -498,9 +498,9 @@ fn without_permission_the_refusal_says_so() {
     let test = "without_permission_the_refusal_says_so";
     let Some(device) = LoopDevice::blank(test) else { return };
     let facts = device.inspect();
-    // The identity for file access is a thread's own, and ends with the thread.
+    // The identity for file access belongs to the thread and ends with it.
     let refusal = std::thread::spawn(move || {
-        // SAFETY: takes an integer and changes nothing but this thread's rights.
+        // SAFETY: takes an integer and changes only this thread's permissions.
         unsafe { libc::setfsuid(65_534) };
         arm_confirmed(&facts, &[]).unwrap_err()
     });
@@ -592,7 +592,7 @@ fn what_is_copied_over_a_scratch_file_needs_a_confirmation_once() {
     drop(arm_with(&look(), None).unwrap());
 }
 
-/// tmpfs does not change the last-write time of what is written by a mapping after it was read.
+/// tmpfs does not update the last-write time when a page is written through a mapping after a read.
 #[test]
 fn a_scratch_file_in_memory_is_never_taken_without_a_word() {
     let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
@@ -647,7 +647,7 @@ fn a_file_below_a_loop_device_is_refused() {
     assert_eq!(uses(arm_confirmed(&image, &[])), [format!("backs {}", device.name())]);
 }
 
-/// Stands beside a purge, and asks for an end after so many words.
+/// Observer of a purge that requests a stop after `stop_after` progress reports.
 #[derive(Default)]
 struct Beside {
     told: Vec<Option<f64>>,
@@ -726,7 +726,7 @@ fn a_purged_file_is_blank_and_its_handle_still_writes() {
     }
 }
 
-/// A compressed RAM disk of its own, removed at the end.
+/// A zram device that is removed on drop.
 struct Zram {
     number: String,
 }
@@ -760,8 +760,8 @@ impl Drop for Zram {
     }
 }
 
-/// zram says that it takes memory at multiples of 512 bytes, and overwrites what
-/// lies before memory that does not begin with a page. Nothing of ours does not.
+/// zram announces a memory alignment of 512 bytes, but overwrites the memory before a buffer that
+/// does not begin on a page. All buffers of this program do.
 #[test]
 fn a_purge_reads_into_nothing_but_its_own_memory() {
     let test = "a_purge_reads_into_nothing_but_its_own_memory";
@@ -770,7 +770,7 @@ fn a_purge_reads_into_nothing_but_its_own_memory() {
     let facts = inspect(&device.path(), &roots).unwrap();
     let mut target = arm_confirmed(&facts, &[]).unwrap();
     fill(&target, 0xa5);
-    // Neighbors of whatever the purge allocates.
+    // Neighbors of the purge's allocations.
     let neighbours: Vec<Vec<u8>> = (0..2000).map(|n| vec![0x5a; 64 + n * 7 % 5000]).collect();
     let kept: Vec<&Vec<u8>> = neighbours.iter().step_by(2).collect();
     for _ in 0..3 {
@@ -837,9 +837,9 @@ fn the_alignment_of_a_target_is_what_its_handle_takes() {
             (target.offset_alignment() as usize, target.memory_alignment() as usize);
         assert!(unit.is_power_of_two() && align.is_power_of_two());
         let memory = vec![7u8; unit + 3 * align.max(4096)];
-        // Aligned to just what was asked, and no more.
+        // Aligned to exactly the required alignment, and no more.
         let start = memory.as_ptr().align_offset(2 * align) + align;
-        // SAFETY: the buffer holds `start + unit` bytes and lives through the call.
+        // SAFETY: the buffer holds `start + unit` bytes and outlives the call.
         let written = unsafe {
             let from = memory[start..start + unit].as_ptr().cast();
             libc::pwrite(target.fd().as_raw_fd(), from, unit, unit as i64)
@@ -854,7 +854,7 @@ fn the_queue_of_a_loop_device_is_changed_and_put_back() {
     let Some(device) = LoopDevice::blank(test) else { return };
     let roots = Roots::real();
     let target = arm_confirmed(&device.inspect(), &[]).unwrap();
-    // A detached loop device keeps its queue's settings for the next user.
+    // A detached loop device keeps its queue settings for the next user.
     let attribute = format!("/sys/block/{}/queue/nomerges", device.name());
     if let Err(error) = fs::write(&attribute, "0") {
         return skip(test, &format!("{attribute}: {error}"));
@@ -892,7 +892,7 @@ fn a_loop_device_is_listed_and_found_again_with_its_size_only() {
     let facts = device.inspect();
     assert!(devices(&roots).unwrap().contains(&facts));
     assert_eq!(find_again(&facts, &roots).unwrap(), facts);
-    // Which file it is laid over is a matter of its proof, not of a path's text.
+    // The backing file is identified by the proof, not by the text of its path.
     let renamed = Device { model: Some("loop device on /another".into()), ..facts.clone() };
     assert_eq!(find_again(&renamed, &roots).unwrap(), facts);
     let larger = Device { capacity: Bytes(facts.capacity.0 * 2), ..facts };

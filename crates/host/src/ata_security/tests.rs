@@ -3,7 +3,7 @@ use crate::transcript::Transcript;
 
 pub(crate) const IDENTIFY: &str = "hdparm -I /dev/sda";
 
-/// What `hdparm -I` prints for a drive in this state.
+/// Returns the output of `hdparm -I` for a drive in this state.
 pub(crate) fn identity(features: &[&str], security: &str) -> String {
     let features: String = features.iter().map(|name| format!("\t   *\t{name}\n")).collect();
     format!(
@@ -31,7 +31,7 @@ pub(crate) fn with_password() -> String {
     identity(&[], &security("", "not", "not"))
 }
 
-/// The starred lines of a drive that has all of SANITIZE.
+/// Feature lines of a drive that supports every SANITIZE command.
 pub(crate) const SANITIZE: [&str; 4] = [
     "SANITIZE feature set",
     "CRYPTO_SCRAMBLE_EXT command",

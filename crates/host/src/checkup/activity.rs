@@ -1,5 +1,5 @@
-//! What else the machine does: I/O on the device, who has it open, load,
-//! memory, other programs, a hypervisor.
+//! Other activity on the machine: I/O on the device, open handles, load, memory, other programs, a
+//! hypervisor.
 
 use super::programs::{Program, programs};
 use super::subject::Subject;
@@ -22,26 +22,26 @@ const MEMORY: Topic = Topic("memory", "Memory");
 const MACHINE: Topic = Topic("virtual-machine", "Virtual machine");
 const PROGRAMS: Topic = Topic("programs", "Other programs");
 
-/// Foreign I/Os per second from which the numbers are no longer the load's.
+/// Rate of other programs' I/Os per second at which the numbers no longer describe the load.
 const HEAVY_IOPS: f64 = 50.0;
 
-/// Share of the processors' time, taken by others, that is worth a word.
+/// Share of the processors' time used by others that triggers a warning.
 const BUSY: f64 = 0.2;
 
-/// Memory below which the kernel begins to swap or to write back hastily.
+/// Available memory below which the kernel starts to swap or to write back early.
 const SCARCE: Bytes = Bytes(512 << 20);
 
-/// A look at the machine's counters, to be ended a while later.
+/// An observation of the machine: the counters at its beginning.
 pub(super) struct Watch {
     began: Instant,
     before: Counters,
 }
 
-/// The counters at one moment.
+/// Counters of the machine at one time.
 struct Counters {
     device: Option<KernelCounters>,
     processors: Option<ProcessorTimes>,
-    /// Ticks that this program and the tools that it ran took.
+    /// Processor time of this program and the tools that it ran, in ticks.
     own: u64,
     swapped: Option<u64>,
 }
@@ -62,7 +62,7 @@ impl Watch {
         Watch { began: Instant::now(), before: Counters::read(subject) }
     }
 
-    /// Waits until `time` has passed since the beginning, then compares.
+    /// Waits until `time` has passed since the beginning, then compares the counters.
     pub(super) fn end(self, subject: &Subject<'_>, time: Duration) -> Vec<Check> {
         std::thread::sleep(time.saturating_sub(self.began.elapsed()));
         let seconds = self.began.elapsed().as_secs_f64().max(0.001);
@@ -112,8 +112,7 @@ fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
     }
 }
 
-/// Programs that load a disk, by the first 15 characters of their names, as
-/// the kernel keeps them.
+/// Names of programs that load a disk, at most 15 characters as in `/proc/PID/comm`.
 const LOADERS: [&str; 14] = [
     "fio",
     "dd",
@@ -154,10 +153,10 @@ fn openers(subject: &Subject<'_>, programs: &[Program]) -> Check {
     }
 }
 
-/// The paths under which a program may have it open.
+/// Returns the paths through which a program may have the device open.
 fn own_paths(subject: &Subject<'_>) -> BTreeSet<PathBuf> {
     let file = subject.is_file().then(|| PathBuf::from(&subject.device.name));
-    // A file's disk is open by nobody but its file system.
+    // Only the file system has the disk of a file open.
     let whole = subject.node.as_ref().map(Node::whole);
     let parts = whole.iter().flat_map(Node::partitions);
     let nodes: Vec<Node> = whole.iter().cloned().chain(parts).collect();
@@ -171,8 +170,8 @@ fn has_open(roots: &Roots, number: &str, paths: &BTreeSet<PathBuf>) -> bool {
         .any(|open| paths.contains(&open))
 }
 
-/// Ticks of this process and of its children that have ended: fields 14 to 17
-/// (proc(5)), counted from behind the name, which may hold anything.
+/// Returns the processor time of this process and its reaped children in ticks: fields 14 to 17 of
+/// `/proc/self/stat` (proc(5)), counted after the name, which may contain any character.
 fn own_ticks(roots: &Roots) -> Option<u64> {
     let text = read_text(&roots.proc.join("self/stat"))?;
     let (_, fields) = text.rsplit_once(')')?;
@@ -181,7 +180,7 @@ fn own_ticks(roots: &Roots) -> Option<u64> {
     ticks.iter().try_fold(0u64, |sum, tick| sum.checked_add(*tick))
 }
 
-/// How busy others keep the processors: this program's own share is taken off.
+/// Checks the load of the processors by others, without this program's own share.
 fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
     let average = read_text(&roots.proc.join("loadavg"));
     let average = average.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
@@ -203,7 +202,7 @@ fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
     }
 }
 
-/// Pages swapped in and out since the host started.
+/// Returns the number of pages swapped in and out since boot.
 fn swapped_pages(roots: &Roots) -> Option<u64> {
     let text = fs::read_to_string(roots.proc.join("vmstat")).ok()?;
     let field = |name: &str| {
@@ -229,7 +228,7 @@ fn memory(roots: &Roots, swapped: Option<u64>) -> Option<Check> {
     let found = format!("{available} available, {used} swapped out{stalled}");
     let advice = "The kernel may swap or write back during the run: end programs, or swapoff -a.";
     Some(if pages > 0 {
-        MEMORY.attention(format!("{found}; {pages} pages swapped just now"), advice)
+        MEMORY.attention(format!("{found}; {pages} pages swapped during this check"), advice)
     } else if available < SCARCE || pressure.is_some_and(|share| share >= 1.0) {
         MEMORY.attention(found, advice)
     } else {
@@ -237,7 +236,7 @@ fn memory(roots: &Roots, swapped: Option<u64>) -> Option<Check> {
     })
 }
 
-/// Percent of the last ten seconds in which some program waited for memory
+/// Returns the share of the last 10 s, in percent, in which a program waited for memory
 /// (Documentation/accounting/psi.rst).
 fn pressure(roots: &Roots) -> Option<f64> {
     let text = read_text(&roots.proc.join("pressure/memory"))?;
@@ -247,8 +246,8 @@ fn pressure(roots: &Roots) -> Option<f64> {
 
 fn virtual_machine(subject: &Subject<'_>, shares: Option<&HostCpu>) -> Check {
     let roots = subject.roots;
-    let told = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
-    let flags = told.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
+    let text = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
+    let flags = text.lines().find(|line| line.starts_with("flags") || line.starts_with("Features"));
     let flagged = flags.is_some_and(|line| line.split_whitespace().any(|f| f == "hypervisor"));
     let maker = read_text(&roots.sys.join("class/dmi/id/sys_vendor")).unwrap_or_default();
     let made = ["QEMU", "VMware", "innotek", "Xen", "Amazon EC2", "Google", "Parallels"]
@@ -273,18 +272,18 @@ fn virtual_machine(subject: &Subject<'_>, shares: Option<&HostCpu>) -> Check {
     )
 }
 
-/// Services that use disks or move work about, and what each does.
+/// Services that may disturb a measurement, and what each does.
 const SERVICES: [(&str, &str); 12] = [
-    ("smartd", "asks drives for their health, and may begin self-tests"),
-    ("udisksd", "asks drives for their health every ten minutes"),
+    ("smartd", "reads the health of drives and may start self-tests"),
+    ("udisksd", "reads the health of drives every ten minutes"),
     ("tracker-miner-f", "indexes files"),
     ("baloo_file", "indexes files"),
     ("clamd", "scans for viruses"),
     ("freshclam", "updates the virus scanner"),
     ("unattended-upgr", "installs updates"),
-    ("packagekitd", "looks for updates"),
+    ("packagekitd", "checks for updates"),
     ("snapd", "installs updates"),
-    ("fwupd", "asks devices for their firmware"),
+    ("fwupd", "reads the firmware versions of devices"),
     ("zed", "starts ZFS scrubs and repairs"),
     ("dmeventd", "extends and repairs LVM volumes"),
 ];

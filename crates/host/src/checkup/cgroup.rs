@@ -1,4 +1,4 @@
-//! What the control groups of this program limit.
+//! Limits of this program's control groups.
 
 use super::subject::Subject;
 use super::topic::Topic;
@@ -10,7 +10,7 @@ use steadfast_domain::record::Check;
 
 const LIMITS: Topic = Topic("cgroup-limits", "Limits of the control group");
 
-/// Less memory below a group's limit is worth a word.
+/// Free memory below a group's limit that triggers a warning.
 const SCARCE: Bytes = Bytes(512 << 20);
 
 pub(super) fn check(subject: &Subject<'_>) -> Check {

@@ -1,4 +1,4 @@
-//! What the device says of its own state, and what may make its firmware slow.
+//! Health that the device reports, and conditions that may slow its firmware down.
 
 use super::subject::Subject;
 use super::topic::Topic;
@@ -17,10 +17,11 @@ const SELF_TEST: Topic = Topic("self-test", "Self-test");
 const PROTECTED: Topic = Topic("namespace-protect", "Namespace write protection");
 const TEMPERATURE: Topic = Topic("temperature", "Temperature");
 
-/// Percent of the rated endurance beyond which wear is worth a word.
+/// Used endurance, in percent of the rating, that triggers a warning.
 const WORN: u64 = 80;
 
-/// Degrees below the limit at which a load will soon reach it.
+/// Distance from the temperature limit, in degrees Celsius, that triggers a warning: a load will
+/// soon reach the limit.
 const CLOSE_CELSIUS: f64 = 10.0;
 
 pub(super) fn checks(
@@ -56,7 +57,7 @@ fn temperature_now(subject: &Subject<'_>, health: &Health) -> Option<Check> {
     let now = temperature(device, roots).or(health.log.temperature_celsius)?;
     let limit = degrees(device, "temp1_max", roots)
         .or(health.nvme.warning_celsius)
-        // Some drives fill in what no drive survives.
+        // Some drives report limits that no drive survives.
         .filter(|limit| (30.0..150.0).contains(limit));
     let found = format!("{now:.0} °C");
     let Some(limit) = limit else { return Some(TEMPERATURE.good(found)) };
@@ -119,7 +120,7 @@ const WARNINGS: [(u8, &str); 6] = [
     (5, "persistent memory region read-only"),
 ];
 
-/// Those under which the numbers are not those of a sound device.
+/// Bits that mean that the numbers are not those of a healthy device.
 const GRAVE: u8 = 0b1101;
 
 fn warning(log: &LogReading) -> Option<Check> {
@@ -147,8 +148,8 @@ fn throttling(log: &LogReading) -> Option<Check> {
         return Some(THROTTLING.bad("throttling now", "Let the drive cool before the run."));
     }
     let facts: Vec<String> = [
-        (log.throttle_events, "times throttled"),
-        (log.throttled_seconds, "s held back"),
+        (log.throttle_events, "throttling events"),
+        (log.throttled_seconds, "s throttled"),
         (log.over_temperature_seconds, "s above a temperature limit"),
     ]
     .into_iter()

@@ -1,5 +1,4 @@
-//! The link between processor and device: how wide and fast, and whether it
-//! sleeps.
+//! The link between processor and device: width, speed and power management.
 
 use super::subject::Subject;
 use super::topic::Topic;
@@ -29,7 +28,7 @@ pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Ch
     checks
 }
 
-/// A PCIe link: lanes, and the speed of each in GT/s.
+/// A PCIe link: number of lanes, and speed per lane in GT/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Pcie {
     speed: f64,
@@ -37,12 +36,12 @@ struct Pcie {
 }
 
 impl Pcie {
-    /// `which` is `current` or `max`.
+    /// Reads the link of a PCI function; `which` is `current` or `max`.
     fn read(function: &Path, which: &str) -> Option<Pcie> {
         let speed = read_text(&function.join(format!("{which}_link_speed")))?;
         let speed = speed.split_whitespace().next()?.parse::<f64>().ok()?;
         let width = read_number::<u32>(&function.join(format!("{which}_link_width")))?;
-        // The kernel writes 0 or 255 for a width that it does not know.
+        // The kernel reports 0 or 255 for an unknown width.
         (speed > 0.0 && (1..=64).contains(&width)).then_some(Pcie { speed, width })
     }
     fn shown(self) -> String {
@@ -73,7 +72,7 @@ fn pcie_link(subject: &Subject<'_>) -> Option<Check> {
     Some(PCIE.bad(found, advice))
 }
 
-/// The directory of the port that a SATA drive hangs on.
+/// Returns the sysfs directory of a SATA drive's port.
 fn ata_port(subject: &Subject<'_>) -> Option<PathBuf> {
     let whole = subject.whole.as_ref()?;
     let is_port = |above: &Path| {
@@ -106,7 +105,7 @@ fn sata_link(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-/// Only AHCI has native command queuing; the legacy modes have not.
+/// Checks the driver of the SATA controller: the legacy modes have no native command queuing.
 fn sata_mode(subject: &Subject<'_>) -> Option<Check> {
     ata_port(subject)?;
     let function = subject.function.as_ref()?;
@@ -138,7 +137,7 @@ fn sata_power(subject: &Subject<'_>) -> Option<Check> {
 
 fn aspm(subject: &Subject<'_>) -> Option<Check> {
     let function = subject.function.as_ref()?;
-    // A function without a link of its own, as in a virtual machine, has no states.
+    // A function without its own link, as in a virtual machine, has no link states.
     Pcie::read(function, "current")?;
     let on: Vec<String> = entries(&function.join("link"))
         .iter()
@@ -162,8 +161,8 @@ fn aspm(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-/// Documentation/admin-guide/pm: what a controller may do by itself while it is
-/// idle, and the longest exit latency that the kernel allows it.
+/// Checks autonomous power state transitions: whether the controller supports them, and the maximum
+/// exit latency that the kernel allows (Documentation/admin-guide/pm).
 fn apst(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
     if subject.device.transport != Transport::Nvme {
         return None;

@@ -1,9 +1,8 @@
-//! What can spoil a measurement, looked for before a run: the device's place
-//! and link, its queue and format, its health, the processors, and whatever
-//! else uses the machine.
+//! Checks before a run for conditions that distort a measurement: the device's kind and link, its
+//! queue and format, its health, the processors, and other users of the machine.
 //!
-//! Nothing is changed and no data is read or written. Every check says what was
-//! found; what the machine does not tell is
+//! The checks change nothing and read or write no data. Every check says what it found; a value
+//! that the machine does not report is
 //! [unknown](steadfast_domain::record::CheckState::Unknown), never good.
 
 mod activity;
@@ -28,11 +27,11 @@ use subject::Subject;
 
 pub use processors::throttle_count;
 
-/// How long the machine should be watched for what else it does.
+/// Time to observe the machine for other activity.
 pub const WATCH: Duration = Duration::from_secs(1);
 
-/// Looks a device and its host over. It takes as long as `watch` ([`WATCH`]),
-/// or as the device's tools take to answer.
+/// Runs all checks of a device and its host. Takes as long as `watch` ([`WATCH`]), or longer if the
+/// device's tools need more time.
 pub fn examine(device: &Device, roots: &Roots, watch: Duration) -> Vec<Check> {
     let subject = Subject::new(device, roots);
     let watching = activity::Watch::begin(&subject);

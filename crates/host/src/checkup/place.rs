@@ -1,4 +1,4 @@
-//! What the device is, and what else lies on it.
+//! Kind of the device, and other data stored on it.
 
 use super::subject::Subject;
 use super::topic::Topic;
@@ -15,7 +15,7 @@ const BOOT: Topic = Topic("boot-disk", "Boot disk");
 const IN_USE: Topic = Topic("in-use", "Use");
 const READ_ONLY: Topic = Topic("write-protect", "Write protection");
 
-/// Directories without which a system does not run undisturbed.
+/// Directories that the running system uses at any time.
 const SYSTEM: [&str; 6] = ["/", "/boot", "/boot/efi", "/usr", "/var", "/home"];
 
 pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
@@ -38,7 +38,7 @@ fn kind(subject: &Subject<'_>) -> Check {
         Transport::Mapped => Some("device-mapper or md and every device below"),
         Transport::Simulated | Transport::Other => Some("the layers below"),
     };
-    // Virtual disks say that they spin where nobody told them otherwise.
+    // Virtual disks report themselves as rotational by default.
     let spins = device.rotational == Some(true)
         && matches!(device.transport, Transport::Sata | Transport::Sas | Transport::Usb);
     match between {
@@ -66,8 +66,7 @@ fn kind(subject: &Subject<'_>) -> Check {
     }
 }
 
-/// The disks that carry the device's data; those below the file of a loop
-/// device too.
+/// Returns the disks that store the device's data; for a loop device, those below its file.
 fn own_disks(subject: &Subject<'_>) -> BTreeSet<Node> {
     let below_file = |file: &str| disks_of_path(Path::new(file), subject.roots);
     let Some(node) = &subject.node else { return below_file(&subject.device.name) };
@@ -97,7 +96,7 @@ fn boot_disk(subject: &Subject<'_>) -> Check {
     let advice = "The system reads and writes this disk at any time; test another disk.";
     match holds.is_empty() {
         true => BOOT.good(format!("{names} holds nothing of the running system")),
-        // Of a file on a file system nobody expects a device's own numbers.
+        // The numbers of a file are not expected to be those of a device.
         false if matches!(subject.device.transport, Transport::File | Transport::Loop) => {
             BOOT.attention(format!("{names} holds {}", holds.join(", ")), advice)
         }

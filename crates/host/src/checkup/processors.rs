@@ -1,4 +1,4 @@
-//! The processors: clock, idle states, and how far they are from the device.
+//! The processors: frequency, idle states, and distance from the device.
 
 use super::subject::Subject;
 use super::topic::{Topic, counted};
@@ -17,8 +17,8 @@ const HOT: Topic = Topic("cpu-throttle", "Processor throttling");
 const NUMA: Topic = Topic("numa", "Memory nodes (NUMA)");
 const INTERRUPTS: Topic = Topic("interrupts", "Interrupts of the device");
 
-/// Waking from an idle state that takes longer than this shows in the response
-/// times of a fast SSD, in microseconds.
+/// Exit latency of an idle state, in microseconds, above which it shows in the response times of a
+/// fast SSD.
 const SLOW_TO_WAKE: u64 = 10;
 
 pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
@@ -54,7 +54,7 @@ fn turbo(roots: &Roots) -> Option<Check> {
     }))
 }
 
-/// The directories `cpu0`, `cpu1`, ...
+/// Returns the sysfs directories `cpu0`, `cpu1`, and so on.
 fn processors(roots: &Roots) -> Vec<PathBuf> {
     let is_number = |path: &PathBuf| {
         file_name(path)
@@ -84,7 +84,8 @@ fn idle_states(roots: &Roots) -> Check {
     }
 }
 
-/// Times that the processors were slowed down by heat since the host started.
+/// Returns the number of thermal throttling events since boot, of the processor with the most;
+/// `None` if the kernel does not report it.
 pub fn throttle_count(roots: &Roots) -> Option<u64> {
     let counts: Vec<u64> = processors(roots)
         .iter()
@@ -94,7 +95,7 @@ pub fn throttle_count(roots: &Roots) -> Option<u64> {
             core.max(package)
         })
         .collect();
-    // Every processor of a package counts the same events.
+    // Every processor of a package counts the same events, so the maximum is used and not the sum.
     counts.into_iter().max()
 }
 
@@ -137,14 +138,14 @@ fn numa(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-/// The processors that this process may run on.
+/// Returns the processors that this process may run on.
 fn allowed(roots: &Roots) -> BTreeSet<u32> {
     let status = fs::read_to_string(roots.proc.join("self/status")).unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.map(processor_list).unwrap_or_default().into_iter().collect()
 }
 
-/// The firmware's distances from a node: 10 is the node itself.
+/// Returns the distances of a node from the firmware, in words; 10 is the node itself.
 fn distance(roots: &Roots, node: u32) -> String {
     read_text(&roots.sys.join(format!("devices/system/node/node{node}/distance")))
         .map(|row| format!(" (distances {})", row.split_whitespace().collect::<Vec<_>>().join(" ")))
@@ -183,8 +184,8 @@ fn interrupts(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-/// The interrupts of a function that carry I/O: not those for configuration or
-/// an NVMe controller's admin queue.
+/// Returns the interrupts of a function that serve I/O, without those for configuration and an NVMe
+/// controller's admin queue.
 fn own_interrupts(roots: &Roots, numbers: &[String]) -> Vec<String> {
     let text = fs::read_to_string(roots.proc.join("interrupts")).unwrap_or_default();
     text.lines()
@@ -207,10 +208,10 @@ fn affinity(roots: &Roots, interrupt: &str) -> Vec<u32> {
         .unwrap_or_default()
 }
 
-/// The processors in a list as the kernel writes it: `0-3,8`. Nothing that is
-/// out of the ordinary is believed.
+/// Parses a list of processors in the kernel's notation: `0-3,8`. Ranges that cannot be parsed or
+/// are implausible are ignored.
 fn processor_list(text: &str) -> Vec<u32> {
-    /// More processors than the kernel can be built for.
+    /// Maximum number of processors that the kernel supports.
     const MOST: u32 = 8192;
     text.trim()
         .split(',')

@@ -1,12 +1,12 @@
-//! The programs that run.
+//! Running programs.
 
 use crate::roots::{Roots, entries, file_name, read_text};
 
 /// A running program.
 pub(super) struct Program {
-    /// Of its process.
+    /// Process ID.
     pub number: String,
-    /// Its first 15 characters, as the kernel keeps them.
+    /// First 15 characters of the program's name (`/proc/PID/comm`).
     pub name: String,
 }
 
@@ -16,7 +16,7 @@ impl Program {
     }
 }
 
-/// Every program but this one.
+/// Returns every running program except this one.
 pub(super) fn programs(roots: &Roots) -> Vec<Program> {
     let own = std::process::id().to_string();
     entries(&roots.proc)
@@ -30,7 +30,7 @@ pub(super) fn programs(roots: &Roots) -> Vec<Program> {
         .collect()
 }
 
-/// Whether a program of one of these names runs.
+/// Returns true if a program with one of these names is running.
 pub(super) fn runs(roots: &Roots, names: &[&str]) -> bool {
     programs(roots).iter().any(|program| names.contains(&program.name.as_str()))
 }

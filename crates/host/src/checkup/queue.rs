@@ -1,4 +1,4 @@
-//! The device's queue and the shape of its sectors.
+//! The device's queue, sector format and alignment.
 
 use super::subject::Subject;
 use super::topic::{Topic, counted};
@@ -14,15 +14,14 @@ const SECTORS: Topic = Topic("sector-format", "Sector format");
 const ALIGNMENT: Topic = Topic("alignment", "Alignment");
 const DISCARD: Topic = Topic("trim", "Discard");
 
-/// What SATA's native command queuing holds, less the one that Linux keeps back
-/// for itself.
+/// Usable depth of SATA native command queuing: 32 commands less one that Linux reserves.
 const NCQ_DEPTH: u64 = 31;
 
-/// Outstanding I/Os that the enterprise class keeps in the device.
+/// Number of outstanding I/Os that an enterprise class load keeps in the device.
 const USUAL_OIO: u64 = 128;
 
-/// Flash pages of drives larger than this are taken to want twice the alignment
-/// (the Viking guide's rule).
+/// Capacity in bytes above which a drive is assumed to need twice the alignment for its flash pages
+/// (rule of the Viking guide).
 const LARGE: u64 = 256_000_000_000;
 
 pub(super) fn checks(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Vec<Check> {
@@ -59,7 +58,8 @@ fn depth(subject: &Subject<'_>) -> Option<Check> {
     })
 }
 
-/// A SCSI device has one depth for all queues; SATA's is 32 by standard.
+/// Checks the queue depth of a SCSI device, which has one depth for all queues; the standard limits
+/// SATA to 32.
 fn command_queue(subject: &Subject<'_>, depth: u64) -> Check {
     let is_sata = subject.device.transport == Transport::Sata;
     let found = if is_sata { format!("NCQ {depth}") } else { format!("{depth} commands") };
@@ -96,7 +96,7 @@ fn scheduler(subject: &Subject<'_>) -> Option<Check> {
 }
 
 fn sectors(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
-    // A file has blocks, and no sectors.
+    // A file has no sectors.
     subject.node.as_ref()?;
     let (logical, physical) = (subject.device.logical_sector, subject.device.physical_sector);
     let name = match (logical, physical) {
@@ -129,15 +129,15 @@ fn sectors(subject: &Subject<'_>, facts: Option<&NvmeFacts>) -> Option<Check> {
     })
 }
 
-/// NVMe's words for the relative performance of a format.
+/// Formats an LBA format with NVMe's term for its relative performance.
 fn shown(format: &LbaFormat) -> String {
-    let worth = ["best", "better", "good", "degraded"];
-    let worth = worth.get(usize::try_from(format.performance).unwrap_or(usize::MAX));
+    let ratings = ["best", "better", "good", "degraded"];
+    let rating = ratings.get(usize::try_from(format.performance).unwrap_or(usize::MAX));
     let metadata = match format.metadata {
         0 => String::new(),
         bytes => format!(" + {bytes} B metadata"),
     };
-    format!("{} ({} B{metadata}, {})", format.number, format.sector, worth.unwrap_or(&"?"))
+    format!("{} ({} B{metadata}, {})", format.number, format.sector, rating.unwrap_or(&"?"))
 }
 
 fn alignment(subject: &Subject<'_>) -> Option<Check> {

@@ -1,4 +1,4 @@
-//! What is looked over: a device and where it lies.
+//! Subject of the checks: a device, its disk and its controller.
 
 use crate::facts::pci_function;
 use crate::identity::controllers;
@@ -8,16 +8,16 @@ use crate::roots::Roots;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 
-/// What is looked over.
+/// Subject of the checks.
 pub(super) struct Subject<'a> {
     pub device: &'a Device,
     pub roots: &'a Roots,
-    /// The device or partition itself; none for a file.
+    /// The device or partition itself; `None` for a file.
     pub node: Option<Node>,
-    /// The disk that does the work: the whole device, or the only disk below a
-    /// file.
+    /// Disk that serves the I/Os: the whole device, or the disk below a file; `None` if a file has
+    /// several.
     pub whole: Option<Node>,
-    /// The PCI function that leads to it.
+    /// sysfs directory of the disk's PCI function.
     pub function: Option<PathBuf>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Subject<'a> {
         self.device.transport == Transport::File
     }
 
-    /// An attribute of the whole device's queue.
+    /// Returns an attribute of the whole device's queue.
     pub fn queue(&self, attribute: &str) -> Option<u64> {
         self.whole.as_ref()?.number(&format!("queue/{attribute}"))
     }

@@ -4,14 +4,14 @@ use crate::machine::Machine;
 use crate::node::Node;
 use steadfast_domain::record::CheckState::{self, Attention, Bad, Good, Unknown};
 
-/// The PCI function of the machine's NVMe controller 0.
+/// PCI function of the machine's NVMe controller 0.
 const FUNCTION: &str = "sys/devices/pci0000:00/0000:00:1d.0/0000:00:00.0";
 
 fn facts(machine: &Machine, node: &Node) -> Device {
     describe(node, &node.path(&machine.roots), &machine.roots)
 }
 
-/// Everything but the device's own logs, whose tools would be run.
+/// Runs all checks except those of the device's logs, which would run tools.
 fn look(machine: &Machine, node: &Node) -> Vec<Check> {
     let device = facts(machine, node);
     let subject = Subject::new(&device, &machine.roots);
@@ -27,7 +27,7 @@ fn look(machine: &Machine, node: &Node) -> Vec<Check> {
     checks
 }
 
-/// One check: its state, and what was found.
+/// Runs one check and returns its state and its text.
 fn found(machine: &Machine, node: &Node, id: &str) -> Option<(CheckState, String)> {
     let check = look(machine, node).into_iter().find(|check| check.id == id)?;
     let must_advise = matches!(check.state, Attention | Bad);
@@ -323,7 +323,7 @@ fn foreign_io_is_counted_and_a_busy_host_seen() {
         (state("background-io"), state("load"))
     };
     assert_eq!(states(0, 1), (Good, Good));
-    // One read within a fifth of a second, or somewhat more on a slow machine.
+    // One read within 0.2 s, or somewhat longer on a slow machine.
     assert_eq!(states(1, 900), (Attention, Attention));
     assert_eq!(states(1_000_000, 1).0, Bad);
 }
@@ -360,7 +360,7 @@ fn programs_that_hold_the_device_or_load_disks_are_named() {
     assert_eq!(state(&machine, &disk, "open-handles"), Some(Bad));
     let (state, text) = found(&machine, &disk, "programs").unwrap();
     assert_eq!(state, Attention);
-    assert!(text.contains("fio (12): puts load on a disk; smartd (11): asks"), "{text}");
+    assert!(text.contains("fio (12): puts load on a disk; smartd (11): reads"), "{text}");
 }
 
 #[test]
@@ -465,7 +465,7 @@ fn a_file_is_judged_by_the_disk_below() {
     assert_eq!((state("alignment"), state("device-logs")), (None, None));
 }
 
-/// Content that no kernel would write must not end the program.
+/// Content that no kernel would write must not cause a panic.
 #[test]
 fn odd_content_panics_nowhere() {
     let odd = [

@@ -1,5 +1,5 @@
-//! What will wake up during the run: timers, cron, scheduled self-tests, and
-//! md arrays that are being checked.
+//! Scheduled activity that may start during the run: timers, cron, self-tests, and checks of md
+//! arrays.
 
 use super::programs::runs;
 use super::subject::Subject;
@@ -20,10 +20,10 @@ const CRON: Topic = Topic("cron", "cron");
 const TESTS: Topic = Topic("self-test-schedule", "Scheduled self-tests");
 const ARRAYS: Topic = Topic("md-sync", "md arrays");
 
-/// How long systemd may take to tell.
+/// Time limit for a query of systemd.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// Beginnings of the names of timers and cron tables that load disks.
+/// Name prefixes of timers and cron tables that load disks.
 const DISK: [&str; 14] = [
     "fstrim",
     "mdcheck",
@@ -41,7 +41,7 @@ const DISK: [&str; 14] = [
     "smart",
 ];
 
-/// Beginnings of the names of those that load processors and the boot disk.
+/// Name prefixes of timers and cron tables that load the processors and the boot disk.
 const OTHER: [&str; 9] =
     ["apt-", "unattended", "man-db", "dnf-", "packagekit", "fwupd", "clamav", "aide", "backup"];
 
@@ -54,12 +54,12 @@ pub(super) fn checks(subject: &Subject<'_>) -> Vec<Check> {
     checks
 }
 
-/// Whether a unit or table is known to disturb.
+/// Returns true if a unit or cron table is known to disturb measurements.
 fn disturbs(name: &str) -> bool {
     DISK.iter().chain(&OTHER).any(|known| name.starts_with(known))
 }
 
-/// Timers enabled by an administrator or a package: the links in `*.wants`.
+/// Returns the timers enabled by an administrator or a package: the links in `*.wants`.
 fn enabled_timers(roots: &Roots) -> BTreeSet<String> {
     entries(&roots.etc.join("systemd/system"))
         .iter()
@@ -73,7 +73,7 @@ fn enabled_timers(roots: &Roots) -> BTreeSet<String> {
 fn timers(roots: &Roots) -> Check {
     // The directory that sd_booted(3) looks for.
     if !roots.run.join("systemd/system").is_dir() {
-        return TIMERS.good("systemd does not run here");
+        return TIMERS.good("systemd is not running");
     }
     let listed = tool::run(SYSTEMCTL, &["list-timers", "--all", "--output=json"], LIMIT)
         .ok()
@@ -100,7 +100,7 @@ fn timers(roots: &Roots) -> Check {
     )
 }
 
-/// When a timer is due, in words.
+/// Returns the time until a timer is due, in words.
 fn due(next: Duration, now: Duration) -> String {
     match next.checked_sub(now) {
         None => "due now".to_owned(),
@@ -111,8 +111,8 @@ fn due(next: Duration, now: Duration) -> String {
     }
 }
 
-/// The units of `systemctl list-timers --output=json`, with the time since 1970
-/// at which each is due, where it is.
+/// Parses the output of `systemctl list-timers --output=json`: the units, each with the time since
+/// 1970 (UTC) at which it is due; `None` if it is not scheduled.
 fn parse_timers(said: &str) -> Option<BTreeMap<String, Option<Duration>>> {
     let rows: Vec<Value> = serde_json::from_str(said).ok()?;
     let timer = |row: &Value| {
@@ -147,7 +147,7 @@ fn relative(path: &std::path::Path, roots: &Roots) -> String {
         .map_or_else(|_| file_name(path), |p| format!("/etc/{}", p.display()))
 }
 
-/// smartd begins self-tests where its configuration has `-s`.
+/// Checks the configuration of smartd for self-test schedules (`-s`).
 fn self_tests(roots: &Roots) -> Option<Check> {
     if !runs(roots, &["smartd"]) {
         return None;
@@ -188,7 +188,7 @@ fn arrays(subject: &Subject<'_>) -> Option<Check> {
     }
 }
 
-/// `1234 / 5678` sectors, as a percentage.
+/// Formats the progress of an array check (`1234 / 5678` sectors) in percent; empty if unknown.
 fn progress(array: &Node) -> String {
     let text = array.text("md/sync_completed").unwrap_or_default();
     let parsed = text.split_once('/').and_then(|(done, all)| {
@@ -202,7 +202,7 @@ fn progress(array: &Node) -> String {
 mod tests {
     use super::*;
 
-    /// As systemd 252 prints it, cut down.
+    /// Output of systemd 252, shortened.
     const LISTED: &str = r#"[
       {"next":1795255200000000,"left":1795255200000000,"last":0,"passed":0,
        "unit":"fstrim.timer","activates":"fstrim.service"},

@@ -1,8 +1,8 @@
-//! What a check is about, and how its answer is worded.
+//! Topic of a check, and constructors for its results.
 
 use steadfast_domain::record::{Check, CheckState};
 
-/// What a check is about: its stable short name, and what a person reads.
+/// Topic of a check: its stable ID, and its title for users.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Topic(pub &'static str, pub &'static str);
 
@@ -24,7 +24,7 @@ impl Topic {
     }
 }
 
-/// `1 thing`, `2 things`.
+/// Formats a count with its noun: `1 thing`, `2 things`.
 pub(super) fn counted(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

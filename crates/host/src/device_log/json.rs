@@ -1,15 +1,14 @@
-//! The JSON that device tools answer with: how long it is waited for, and numbers
-//! out of it, which differ from version to version: as numbers, as text, or in two
-//! halves.
+//! Reads numbers from the JSON output of device tools. Depending on the version of the tool, a
+//! counter is a number, a string, or an object with two halves.
 
 use serde_json::Value;
 use std::time::Duration;
 
-/// A drive that does not answer an admin command in this time is not waited for.
+/// Time limit for a tool that reads a log.
 pub(crate) const ANSWER: Duration = Duration::from_secs(5);
 
-/// A count that is not negative: `7`, `7.0`, `"7"`, `"0x7"`, `{"value": 7}` or
-/// `{"hi": 0, "lo": 7}`; `None` for anything else and for what is too large.
+/// Parses an unsigned count: `7`, `7.0`, `"7"`, `"0x7"`, `{"value": 7}` or `{"hi": 0, "lo": 7}`.
+/// Returns `None` for anything else and for numbers that do not fit.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
@@ -24,8 +23,7 @@ pub(crate) fn count(value: &Value) -> Option<u64> {
 }
 
 fn whole(number: f64) -> Option<u64> {
-    // Beyond 2^53 neighboring counts are one number here: a difference of
-    // two of them would be invented.
+    // Above 2^53, a float cannot distinguish adjacent counts, so their difference would be wrong.
     (number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number))
         .then_some(number as u64)
 }
@@ -37,22 +35,22 @@ fn written(text: &str) -> Option<u64> {
     }
 }
 
-/// The first of these names that an object has, as a count.
+/// Returns the count under the first of these names that yields one.
 pub(crate) fn named(object: &Value, names: &[&str]) -> Option<u64> {
     names.iter().find_map(|name| count(object.get(name)?))
 }
 
-/// The count at a path such as `/temperature/current`.
+/// Returns the count at a JSON pointer such as `/temperature/current`.
 pub(crate) fn at(object: &Value, path: &str) -> Option<u64> {
     count(object.pointer(path)?)
 }
 
-/// The members of an array at a path; none where there is no array.
+/// Returns the elements of the array at a JSON pointer; empty if there is no array.
 pub(crate) fn members<'a>(object: &'a Value, path: &str) -> &'a [Value] {
     object.pointer(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The object in a tool's output. Some versions print lines of text before it.
+/// Parses the JSON object in a tool's output. Some versions print lines of text before it.
 pub(crate) fn object(output: &str) -> Option<Value> {
     let begin = output.find('{')?;
     let mut values = serde_json::Deserializer::from_str(&output[begin..]).into_iter::<Value>();

@@ -1,9 +1,9 @@
-//! What a device counts about itself: the NVMe SMART log (02h) and the OCP log
-//! (C0h), the ATA statistics log and attributes, the SCSI error counters.
+//! Health logs of a device: NVMe SMART log (02h) and OCP log (C0h), ATA device statistics and
+//! attributes, SCSI error counters.
 //!
-//! They are read through `nvme` and `smartctl`, always as JSON. A value that a
-//! device does not tell, or whose unit is not certain, is `None`. A device that
-//! did not answer the first time is not asked again.
+//! The logs are read with `nvme` and `smartctl`, always as JSON. A value that the device does not
+//! report, or whose unit is uncertain, is `None`. After a failed first read, the device is not
+//! read again.
 
 pub(crate) mod json;
 mod nvme;
@@ -20,19 +20,19 @@ use steadfast_domain::{Device, Transport};
 pub(crate) use nvme::{LbaFormat, NvmeFacts};
 pub use reading::{LogReading, SelfTest};
 
-/// Failures in a row after which a device that had answered before is left alone.
+/// Number of consecutive failures after which a device that answered before is not read again.
 const PATIENCE: u32 = 3;
 
-/// The way to a device's logs.
+/// Tool and device node for reading the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LogAccess {
-    /// `nvme` on the controller; whether the OCP log is worth asking for.
+    /// `nvme` on the controller; `ocp` is true until the OCP log is refused.
     Nvme { path: String, ocp: bool },
     /// `smartctl` on the whole device.
     Smart { path: String, transport: Transport },
 }
 
-/// A device's logs, to be read as often as wanted.
+/// Reader of a device's logs; may be called any number of times.
 #[derive(Debug, Clone)]
 pub struct DeviceLogs {
     way: Option<LogAccess>,
@@ -42,25 +42,24 @@ pub struct DeviceLogs {
 }
 
 impl DeviceLogs {
-    /// The logs of a device; nothing is read yet. The logs are the whole
-    /// drive's, also for a partition or one namespace of several.
+    /// Creates a reader; reads nothing yet. For a partition or one of several namespaces, the logs
+    /// are those of the whole drive.
     pub fn new(device: &Device, roots: &Roots) -> Self {
         DeviceLogs { way: way(device, roots), answered: false, failures: 0, given_up: None }
     }
 
-    /// Whether reading is worth while: the device may have logs and has not
-    /// refused them.
+    /// Returns true if the device may have logs and reading has not been given up.
     pub fn are_there(&self) -> bool {
         self.way.is_some()
     }
 
-    /// Why the logs are not read any more, where they were given up.
+    /// Returns why the logs are no longer read; `None` if they were not given up.
     pub fn given_up(&self) -> Option<&str> {
         self.given_up.as_deref()
     }
 
-    /// Reads the counters. `None` where there is nothing to read; a device that
-    /// refuses at first, or keeps refusing, is not asked again.
+    /// Reads the counters. Returns `None` if the device has no logs or the read failed. Gives up
+    /// after a failed first read, or after several failures in a row.
     pub fn read(&mut self) -> Option<LogReading> {
         let read = match self.way.as_mut()? {
             LogAccess::Nvme { path, ocp } => nvme::counters(path, ocp),
@@ -91,7 +90,7 @@ fn way(device: &Device, roots: &Roots) -> Option<LogAccess> {
     let path = |name: &str| roots.dev.join(name).to_string_lossy().into_owned();
     match device.transport {
         Transport::Nvme => {
-            // The logs are the controller's, and some drives refuse them by namespace.
+            // The logs belong to the controller; some drives refuse to return them per namespace.
             let controller = controllers(&whole).first().map(|directory| file_name(directory));
             Some(LogAccess::Nvme { path: path(&controller.unwrap_or(whole.name)), ocp: true })
         }
@@ -102,16 +101,16 @@ fn way(device: &Device, roots: &Roots) -> Option<LogAccess> {
     }
 }
 
-/// What a device tells about itself when it is asked for everything.
+/// All health data of a device.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// Its counters and state.
+    /// Counters and current state.
     pub log: LogReading,
-    /// What only an NVMe controller tells.
+    /// Fields that only NVMe reports.
     pub nvme: NvmeFacts,
 }
 
-/// Asks a device for everything; `None` where it is of a kind that has no logs.
+/// Reads all health data of a device; `None` if its transport has no logs.
 pub(crate) fn health(device: &Device, roots: &Roots) -> Option<Result<Health, HostError>> {
     Some(match way(device, roots)? {
         LogAccess::Nvme { path, mut ocp } => nvme::counters(&path, &mut ocp).map(|mut log| {

@@ -1,5 +1,5 @@
-//! NVMe: the SMART log (02h), the OCP log (C0h), the self-test log (06h) and
-//! what the controller says of itself, as `nvme` prints them.
+//! NVMe: parses the SMART log (02h), OCP log (C0h), self-test log (06h) and Identify data as
+//! `nvme` prints them.
 
 use super::json::{ANSWER, count, members, named, object};
 use super::nvme_smart::{celsius, smart_log};
@@ -11,8 +11,8 @@ use serde_json::Value;
 use std::path::Path;
 use steadfast_domain::Bytes;
 
-/// The counters of a controller. `ocp` is cleared where the OCP log is refused,
-/// so that it is asked for only once.
+/// Reads the counters of a controller. Clears `ocp` if the OCP log is refused, so that it is not
+/// requested again. Uses `smartctl` if `nvme` is not installed.
 pub(super) fn counters(path: &str, ocp: &mut bool) -> Result<LogReading, HostError> {
     let said = match tool::run(NVME, &["smart-log", path, "-o", "json"], ANSWER) {
         Err(HostError::ToolMissing { .. }) => return smart::nvme_counters(path),
@@ -31,7 +31,7 @@ pub(super) fn counters(path: &str, ocp: &mut bool) -> Result<LogReading, HostErr
     Ok(reading)
 }
 
-/// The names of the OCP log before and since version 2 of its JSON.
+// Field names of the OCP log before and since version 2 of its JSON.
 const MEDIA_WRITTEN: [&str; 2] = ["Physical media units written", "physical_media_units_written"];
 const THROTTLE_EVENTS: [&str; 2] =
     ["Number of Thermal throttling events", "thermal_throttling_events"];
@@ -41,8 +41,8 @@ fn is_ocp(log: &Value) -> bool {
     named(log, &MEDIA_WRITTEN).is_some()
 }
 
-/// The OCP log counts flash writes in bytes (Datacenter NVMe SSD
-/// Specification 2.0, SMART-1) and throttle events of any cause (SMART-12).
+/// Adds the fields of the OCP log: flash writes in bytes (Datacenter NVMe SSD Specification 2.0,
+/// SMART-1) and throttling events of any cause (SMART-12).
 fn add_ocp(reading: &mut LogReading, log: &Value) {
     reading.nand_written = named(log, &MEDIA_WRITTEN).map(Bytes);
     if let Some(events) = named(log, &THROTTLE_EVENTS) {
@@ -51,7 +51,7 @@ fn add_ocp(reading: &mut LogReading, log: &Value) {
     reading.throttles_now = named(log, &THROTTLE_NOW).map(|status| status != 0);
 }
 
-/// Whether a self-test runs.
+/// Returns the state of the self-test; `None` if the log cannot be read.
 pub(super) fn self_test(path: &str) -> Option<SelfTest> {
     let said = tool::run(NVME, &["self-test-log", path, "-o", "json"], ANSWER).ok()?;
     self_test_log(&object(&said)?)
@@ -67,35 +67,36 @@ fn self_test_log(log: &Value) -> Option<SelfTest> {
     })
 }
 
-/// What only an NVMe controller and its namespace tell.
+/// Identify data of an NVMe controller and its namespace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct NvmeFacts {
-    /// Whether the controller changes power states by itself (APSTA).
+    /// True if the controller supports autonomous power state transitions (APSTA).
     pub autonomous_power_states: Option<bool>,
-    /// Warning composite temperature threshold (WCTEMP), degrees Celsius.
+    /// Warning composite temperature threshold (WCTEMP) in degrees Celsius.
     pub warning_celsius: Option<f64>,
-    /// The namespace is write protected.
+    /// True if the namespace is write protected.
     pub write_protected: Option<bool>,
-    /// The LBA formats that the namespace can be given.
+    /// LBA formats that the namespace supports.
     pub formats: Vec<LbaFormat>,
 }
 
 /// One LBA format of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LbaFormat {
-    /// Its number, as `nvme format --lbaf` takes it.
+    /// Format number, as in `nvme format --lbaf`.
     pub number: usize,
-    /// Logical sector, in bytes.
+    /// Logical block size in bytes.
     pub sector: u64,
-    /// Metadata per sector, in bytes.
+    /// Metadata per logical block in bytes.
     pub metadata: u64,
     /// Relative performance: 0 best, 1 better, 2 good, 3 degraded.
     pub performance: u64,
-    /// The one in use.
+    /// True if the namespace uses this format now.
     pub in_use: bool,
 }
 
-/// Asks a controller and its namespace what they are.
+/// Reads the Identify data of a controller and its namespace; fields that cannot be read are
+/// `None` or empty.
 pub(super) fn facts(path: &str, namespace: Option<&Path>) -> NvmeFacts {
     let ask =
         |arguments: &[&str]| tool::run(NVME, arguments, ANSWER).ok().and_then(|said| object(&said));
@@ -115,7 +116,7 @@ fn read_facts(controller: &Value, namespace: &Value) -> NvmeFacts {
 }
 
 fn formats(namespace: &Value) -> Vec<LbaFormat> {
-    // Bits 3:0 of FLBAS, with bits 6:5 above them where there are more than 16.
+    // FLBAS: bits 3:0 are the low bits, bits 6:5 the high bits of the format number.
     let in_use = namespace.get("flbas").and_then(leading_count);
     let in_use = in_use.map(|bits| (bits & 0xf) | (bits >> 1 & 0x30));
     members(namespace, "/lbafs")
@@ -133,8 +134,8 @@ fn formats(namespace: &Value) -> Vec<LbaFormat> {
         .collect()
 }
 
-/// A sector's size: a power of two, or in newer versions of nvme the bytes themselves in words
-/// (`512 bytes`).
+/// Returns a logical block size in bytes. The field holds the exponent of a power of two; newer
+/// versions of nvme-cli print the size itself (`512 bytes`).
 fn sector_size(value: &Value) -> Option<u64> {
     let number = leading_count(value)?;
     let is_in_bytes = value.as_str().is_some_and(|text| text.contains("byte"));
@@ -142,7 +143,7 @@ fn sector_size(value: &Value) -> Option<u64> {
     (size.is_power_of_two() && (1 << 9..=1 << 24).contains(&size)).then_some(size)
 }
 
-/// A count, or the one that a text in words begins with: `0x2 Good`.
+/// Returns a count, or the number at the start of a text such as `0x2 Good`.
 fn leading_count(value: &Value) -> Option<u64> {
     let word = || value.as_str()?.split_whitespace().next().map(Value::from);
     count(value).or_else(|| count(&word()?))
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// As nvme-cli 2.3 prints it.
+    /// Output of nvme-cli 2.3.
     const OCP_1: &str = r#"{
   "Physical media units written":{ "hi":0, "lo":14073931776000 },
   "Physical media units read":{ "hi":0, "lo":9073931776000 },
@@ -180,7 +181,7 @@ mod tests {
   "Log page version":3
 }"#;
 
-    /// As the second version of the OCP log's JSON has it.
+    /// Version 2 of the JSON of the OCP log.
     const OCP_2: &str = r#"{
   "physical_media_units_written":{ "hi":0, "lo":14073931776000 },
   "thermal_throttling_events":9,

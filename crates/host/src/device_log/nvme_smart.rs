@@ -1,18 +1,18 @@
-//! The SMART log of an NVMe controller (02h), as `nvme` and `smartctl` print it.
+//! Parses the SMART log of an NVMe controller (02h) as `nvme` and `smartctl` print it.
 
 use super::json::named;
 use super::reading::LogReading;
 use serde_json::Value;
 use steadfast_domain::Bytes;
 
-/// One data unit of the SMART log: a thousand sectors of 512 bytes (NVMe Base
-/// Specification 2.0, figure 207).
+/// Data unit of the SMART log in bytes: 1000 blocks of 512 bytes (NVMe Base Specification 2.0,
+/// figure 207).
 const DATA_UNIT: u64 = 512_000;
 
-/// 0 degrees Celsius in kelvin, as the standard rounds it.
+/// 0 degrees Celsius in kelvins, rounded as in the NVMe specification.
 const ZERO_CELSIUS: f64 = 273.0;
 
-/// The SMART log: `nvme` and `smartctl` name some fields otherwise.
+/// Parses the SMART log. `nvme` and `smartctl` use different names for some fields.
 pub(super) fn smart_log(log: &Value) -> LogReading {
     let light = named(log, &["thm_temp1_total_time"]);
     let heavy = named(log, &["thm_temp2_total_time"]);
@@ -34,7 +34,7 @@ pub(super) fn smart_log(log: &Value) -> LogReading {
             .and_then(|minutes| minutes.checked_mul(60)),
         critical_warning: named(log, &["critical_warning"]).and_then(|bits| bits.try_into().ok()),
         percentage_used: named(log, &["percent_used", "percentage_used"]),
-        // Nothing left of nothing needed is how some drives say nothing.
+        // Some drives report 0 spare with threshold 0 when they do not support the field.
         spare: spare.filter(|_| (spare, spare_threshold) != (Some(0), Some(0))),
         spare_threshold,
         temperature_celsius: named(log, &["temperature"]).and_then(celsius),
@@ -42,7 +42,7 @@ pub(super) fn smart_log(log: &Value) -> LogReading {
     }
 }
 
-/// `nvme` prints the log's kelvins; 0 is "not reported".
+/// Converts kelvins, which `nvme` prints, to degrees Celsius; 0 means not reported.
 pub(super) fn celsius(kelvin: u64) -> Option<f64> {
     (1..1000).contains(&kelvin).then_some(kelvin as f64 - ZERO_CELSIUS)
 }
@@ -52,7 +52,7 @@ mod tests {
     use super::super::json::object;
     use super::*;
 
-    /// As nvme-cli 2.3 prints it: counters of 128 bits as text.
+    /// Output of nvme-cli 2.3, which prints 128-bit counters as strings.
     const SMART_LOG: &str = r#"{
   "critical_warning":0,
   "temperature":311,

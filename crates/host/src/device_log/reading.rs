@@ -1,57 +1,57 @@
-//! What one look at a device's logs finds.
+//! One reading of a device's logs, and the difference between two.
 
 use steadfast_domain::Bytes;
 use steadfast_domain::measurement::LogDelta;
 
-/// One reading of a device's logs: counters since the device was made, and its
-/// state now.
+/// One reading of a device's logs: lifetime counters and the current state. `None` means that
+/// the device does not report the value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogReading {
-    /// Bytes that the host wrote.
+    /// Bytes written by the host.
     pub host_written: Option<Bytes>,
-    /// Bytes written to the flash.
+    /// Bytes written to the NAND flash.
     pub nand_written: Option<Bytes>,
-    /// Media and data integrity errors.
+    /// Number of media and data integrity errors.
     pub media_errors: Option<u64>,
-    /// Times that the device throttled because of its temperature.
+    /// Number of thermal throttling events. The OCP log counts throttling of any cause.
     pub throttle_events: Option<u64>,
-    /// Seconds during which thermal management held the device back.
+    /// Time in thermal throttling, in seconds.
     pub throttled_seconds: Option<u64>,
-    /// Seconds above a temperature limit.
+    /// Time above a temperature limit, in seconds.
     pub over_temperature_seconds: Option<u64>,
-    /// Whether the device throttles now (OCP).
+    /// True if the device is throttling now (OCP log).
     pub throttles_now: Option<bool>,
     /// NVMe critical warning bits.
     pub critical_warning: Option<u8>,
-    /// Endurance used, in percent of what the maker rates; may exceed 100.
+    /// Endurance used, in percent of the vendor's rating; may exceed 100.
     pub percentage_used: Option<u64>,
-    /// Spare blocks left, in percent.
+    /// Remaining spare blocks in percent.
     pub spare: Option<u64>,
-    /// The least that the maker calls sufficient, in percent.
+    /// Vendor's minimum for the spare blocks in percent.
     pub spare_threshold: Option<u64>,
     /// Temperature in degrees Celsius.
     pub temperature_celsius: Option<f64>,
-    /// The device's own verdict on its health (SMART status).
+    /// True if the device reports a passing SMART status.
     pub healthy: Option<bool>,
-    /// A running self-test, with its progress.
+    /// State of the device self-test.
     pub self_test: Option<SelfTest>,
 }
 
-/// Whether a self-test runs.
+/// State of the device self-test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelfTest {
-    /// None runs.
+    /// No self-test is running.
     Idle,
-    /// One runs.
+    /// A self-test is running.
     Running {
-        /// How much of it is done, in percent, where the device tells.
+        /// Progress in percent; `None` if the device does not report it.
         done_percent: Option<u64>,
     },
 }
 
 impl LogReading {
-    /// What was counted since an earlier reading. A counter that went backwards
-    /// was reset, as by a sanitize, and tells nothing.
+    /// Returns the counts since an earlier reading. A counter that decreased was reset, for example
+    /// by a sanitize, and yields `None`.
     pub fn since(&self, before: &LogReading) -> LogDelta {
         let bytes = |now: Option<Bytes>, then: Option<Bytes>| {
             now.zip(then).and_then(|(now, then)| now.0.checked_sub(then.0)).map(Bytes)
@@ -66,13 +66,13 @@ impl LogReading {
             nand_written: bytes(self.nand_written, before.nand_written),
             media_errors: count(self.media_errors, before.media_errors),
             throttle_events: count(self.throttle_events, before.throttle_events),
-            // The two clocks may run at the same time: they are not added.
+            // Both timers may run at the same time, so the larger one is used and not the sum.
             throttle_seconds: throttled.max(hot),
             critical_warning: self.critical_warning,
         }
     }
 
-    /// Whether it holds nothing that a step's delta is made of.
+    /// Returns true if no field except the temperature is known.
     pub(super) fn is_empty(&self) -> bool {
         *self == LogReading { temperature_celsius: self.temperature_celsius, ..Self::default() }
     }

@@ -1,10 +1,8 @@
-//! ATA and SCSI, and NVMe where `nvme` is not installed: what `smartctl` prints
-//! as JSON.
+//! Parses the JSON of `smartctl` for ATA and SCSI, and for NVMe if `nvme` is not installed.
 //!
-//! ATA devices are read from the device statistics log (04h) first, whose units
-//! the standard defines. The attributes come second: their meaning is each
-//! maker's own, so one counts only where `smartctl` knows the model and the
-//! unit stands in the name that it gives the attribute.
+//! For ATA, the device statistics log (04h) comes first because the standard defines its units.
+//! Attributes come second: their meaning is vendor specific, so an attribute is used only if
+//! `smartctl` knows the model and the attribute's name includes the unit.
 
 use super::json::{ANSWER, at, count, members, named, object};
 use super::nvme_smart::smart_log;
@@ -14,11 +12,11 @@ use crate::tool::{self, SMARTCTL};
 use serde_json::Value;
 use steadfast_domain::{Bytes, Transport};
 
-/// The bits of the exit status that mean that nothing was read: a wrong command
-/// line, a device that could not be opened (smartctl(8), EXIT STATUS).
+/// Bits of the exit status that mean that nothing was read: the command line is wrong, or the
+/// device could not be opened (smartctl(8), EXIT STATUS).
 const NOTHING_READ: i32 = 0b11;
 
-/// The counters of a device.
+/// Reads the counters of a device.
 pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
     let logs: &[&str] = match transport {
         Transport::Sas => &["-A", "-l", "error", "-l", "ssd"],
@@ -27,12 +25,12 @@ pub(super) fn counters(path: &str, transport: &Transport) -> Result<LogReading, 
     ask(path, logs).map(|answer| reading(&answer))
 }
 
-/// The counters of an NVMe controller.
+/// Reads the counters of an NVMe controller.
 pub(super) fn nvme_counters(path: &str) -> Result<LogReading, HostError> {
     ask(path, &["-A"]).map(|answer| reading(&answer))
 }
 
-/// Everything, self-test and verdict included.
+/// Reads the counters, the self-test state and the SMART status.
 pub(super) fn everything(path: &str, transport: &Transport) -> Result<LogReading, HostError> {
     let logs: &[&str] = match transport {
         Transport::Sas => &["-H", "-A", "-l", "error", "-l", "ssd", "-l", "selftest"],
@@ -42,12 +40,12 @@ pub(super) fn everything(path: &str, transport: &Transport) -> Result<LogReading
 }
 
 fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
-    // `-i` tells the sector size and whether the model is known.
+    // `-i` adds the sector size and whether smartctl knows the model.
     let arguments: Vec<&str> = ["--json", "-i"].into_iter().chain(logs.iter().copied()).collect();
     let arguments = [arguments.as_slice(), &[path]].concat();
     let answer = tool::ask(SMARTCTL.program, SMARTCTL.package, &arguments, ANSWER)?;
     let command = format!("smartctl {}", arguments.join(" "));
-    // The other bits tell of the device's health: what it says still counts.
+    // The other bits describe the device's health; the output is still valid.
     let refused = answer.status.code().is_none_or(|code| code & NOTHING_READ != 0);
     match object(&answer.stdout) {
         Some(log) if !refused => Ok(log),
@@ -60,7 +58,7 @@ fn ask(path: &str, logs: &[&str]) -> Result<Value, HostError> {
     }
 }
 
-/// The first thing that `smartctl` complains of.
+/// Returns the first message of `smartctl`.
 fn message(log: &Value) -> Option<String> {
     let first = members(log, "/smartctl/messages").first()?;
     Some(first.get("string")?.as_str()?.to_owned())
@@ -68,7 +66,7 @@ fn message(log: &Value) -> Option<String> {
 
 fn reading(log: &Value) -> LogReading {
     let mut reading = match log.get("nvme_smart_health_information_log") {
-        // smartctl has made degrees Celsius of the log's temperature.
+        // smartctl converts the log's temperature to degrees Celsius.
         Some(nvme) => LogReading { temperature_celsius: None, ..smart_log(nvme) },
         None if log.get("ata_smart_data").is_some() || is_ata(log) => ata(log),
         None => scsi(log),
@@ -107,7 +105,7 @@ fn ata(log: &Value) -> LogReading {
     }
 }
 
-/// A value of the device statistics log that the device calls valid.
+/// Returns a value of the device statistics log; `None` if the device flags it as invalid.
 fn statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
     let page = members(log, "/ata_device_statistics/pages")
         .iter()
@@ -119,8 +117,8 @@ fn statistic(log: &Value, page: u64, name: &str) -> Option<u64> {
     if valid { count(entry.get("value")?) } else { None }
 }
 
-/// ACS-4, 9.6: the upper half of the status byte is 15 while a test runs, the
-/// lower half tells how many tenths are left.
+/// Parses the self-test status byte (ACS-4, 9.6): the high nibble is 15 while a test runs, the
+/// low nibble is the remaining part in tenths.
 fn ata_self_test(log: &Value) -> Option<SelfTest> {
     let status = log.pointer("/ata_smart_data/self_test/status")?;
     Some(match named(status, &["value"])? >> 4 {
@@ -132,7 +130,7 @@ fn ata_self_test(log: &Value) -> Option<SelfTest> {
     })
 }
 
-/// The attributes of a model that `smartctl` knows, by name.
+/// Names and raw values of the attributes; empty if `smartctl` does not know the model.
 struct Attributes(Vec<(String, u64)>);
 
 impl Attributes {
@@ -155,7 +153,8 @@ impl Attributes {
         self.0.iter().find(|(found, _)| found == name).map(|(_, raw)| *raw)
     }
 
-    /// `Total_LBAs_Written`, `Host_Writes_32MiB`, `Lifetime_Writes_GiB`, ...
+    /// Returns the bytes written by the host, from attributes such as `Total_LBAs_Written`,
+    /// `Host_Writes_32MiB` or `Lifetime_Writes_GiB`.
     fn host_written(&self, sector: Option<u64>) -> Option<u64> {
         self.0.iter().find_map(|(name, raw)| {
             let unit = written(name).filter(|_| !is_flash(name))?.or(sector)?;
@@ -163,8 +162,8 @@ impl Attributes {
         })
     }
 
-    /// `NAND_Writes_1GiB`, `Flash_Writes_GiB`; where single- and multi-level
-    /// cells are counted apart, both together.
+    /// Returns the bytes written to the flash, from attributes such as `NAND_Writes_1GiB` or
+    /// `Flash_Writes_GiB`. If the drive counts SLC and TLC writes separately, returns the sum.
     fn nand_written(&self) -> Option<u64> {
         let found: Vec<(&str, u64)> = self
             .0
@@ -172,12 +171,12 @@ impl Attributes {
             .filter(|(name, _)| is_flash(name))
             .filter_map(|(name, raw)| Some((name.as_str(), raw.checked_mul(written(name)??)?)))
             .collect();
-        let apart = |name: &str| name.contains("SLC") || name.contains("TLC");
+        let is_part = |name: &str| name.contains("SLC") || name.contains("TLC");
         let parts: Vec<u64> =
-            found.iter().filter(|(name, _)| apart(name)).map(|(_, bytes)| *bytes).collect();
+            found.iter().filter(|(name, _)| is_part(name)).map(|(_, bytes)| *bytes).collect();
         match parts.len() {
             0 => found.first().map(|(_, bytes)| *bytes),
-            // The one without the other would be too little.
+            // One part without the other would undercount.
             1 => None,
             _ => parts.iter().try_fold(0u64, |sum, bytes| sum.checked_add(*bytes)),
         }
@@ -188,8 +187,8 @@ fn is_flash(name: &str) -> bool {
     name.contains("NAND") || name.contains("Flash")
 }
 
-/// Whether an attribute counts what was written, by its name, and the unit that
-/// stands in it: `None` inside for logical sectors.
+/// Returns the unit of an attribute that counts writes, parsed from its name: `Some(None)` for
+/// logical sectors, `Some(Some(bytes))` for a size. Returns `None` for other attributes.
 fn written(name: &str) -> Option<Option<u64>> {
     let words: Vec<&str> = name.split(['_', '-']).collect();
     if !words.iter().any(|word| matches!(*word, "Written" | "Writes" | "Write")) {
@@ -230,7 +229,7 @@ fn scsi(log: &Value) -> LogReading {
     }
 }
 
-/// `"12.699"`: 10^9 bytes, to three decimals.
+/// Parses a number of gigabytes (10^9 bytes) with decimals, such as `"12.699"`, into bytes.
 fn gigabytes(value: &Value) -> Option<u64> {
     let text =
         value.as_str().map(str::to_owned).or_else(|| value.as_f64().map(|n| n.to_string()))?;
@@ -239,7 +238,7 @@ fn gigabytes(value: &Value) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(digits.parse().ok()?)
 }
 
-/// SPC-5, 7.3.20: result 15 is a test in progress.
+/// Parses the self-test result (SPC-5, 7.3.20): 15 means that a test is in progress.
 fn scsi_self_test(log: &Value) -> Option<SelfTest> {
     let result = at(log, "/scsi_self_test_0/result/value")?;
     Some(match result {
@@ -253,7 +252,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// An ATA drive that smartctl 7.3 knows, cut down to what is read.
+    /// Output of smartctl 7.3 for a known ATA drive, reduced to the parsed fields.
     fn ata_drive() -> Value {
         json!({
             "json_format_version": [1, 0],

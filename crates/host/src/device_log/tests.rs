@@ -73,7 +73,7 @@ fn a_device_that_does_not_answer_is_not_asked_again() {
     let machine = Machine::new();
     let sata = machine.sata("sda", "8:0", 1000);
     let mut logs = logs(&machine, &sata);
-    // Whether smartctl is installed or not, a plain file is no device.
+    // A regular file has no logs, whether smartctl is installed or not.
     assert_eq!(logs.read(), None);
     assert!(!logs.are_there());
     assert!(logs.given_up().is_some());

@@ -1,11 +1,12 @@
-//! What can be done to a target.
+//! A purge method and whether a target supports it.
 
 use steadfast_domain::PurgeMethod;
 
-/// A method, and how it is done here (`W`) or why it cannot be.
+/// A purge method with the command that applies it (`W`), or the reason why the target does not
+/// support it.
 pub(super) struct Ability<W> {
     pub method: PurgeMethod,
-    /// The device does not say whether it can; `auto` leaves it then.
+    /// True if the device does not report whether it supports the method; `auto` skips it then.
     pub unsure: bool,
     pub way: Result<W, String>,
 }
@@ -15,7 +16,7 @@ impl<W> Ability<W> {
         Ability { method, unsure: false, way }
     }
 
-    /// The same in the words of a whole that this way is a part of.
+    /// Converts the command with `whole`, for example into a variant of an enum.
     pub fn map<V>(self, whole: impl FnOnce(W) -> V) -> Ability<V> {
         Ability { method: self.method, unsure: self.unsure, way: self.way.map(whole) }
     }

@@ -1,8 +1,8 @@
 //! ATA: SECURITY ERASE UNIT and SANITIZE through `hdparm`.
 //!
-//! SECURITY ERASE UNIT needs a password on the drive. It is journaled before
-//! it is set, the erase takes it away again, and where the run dies between,
-//! [`crate::ata_security::clear_password`] does.
+//! SECURITY ERASE UNIT needs a password on the drive. The password is journaled before it is set,
+//! and the erase removes it. If the run dies in between,
+//! [`crate::ata_security::clear_password`] removes it.
 
 use super::ability::Ability;
 use super::work::Work;
@@ -19,13 +19,13 @@ use steadfast_domain::record::HostChange;
 /// The minimum time to wait for an erase, even if the drive estimates less.
 const LIMIT_MIN: Duration = Duration::from_secs(12 * 3600);
 
-/// A Sanitize that takes longer is not waited for.
+/// Time limit for a sanitize.
 const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
 
-/// How often a running Sanitize is looked at.
+/// Interval between two status queries of a running sanitize.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A command to a drive.
+/// A purge command for a drive.
 #[derive(Debug)]
 pub(super) struct Command {
     device: String,
@@ -34,14 +34,14 @@ pub(super) struct Command {
 
 #[derive(Debug)]
 enum What {
-    /// The option of `hdparm`, the password's change, and the drive's own
-    /// reckoning of the time.
+    /// SECURITY ERASE UNIT: the option of `hdparm`, the journal entry for the password, and the
+    /// drive's estimate in minutes.
     SecurityErase { option: &'static str, password: HostChange, minutes: Option<u64> },
-    /// The options of `hdparm` before the device.
+    /// SANITIZE: the options of `hdparm` that precede the device.
     Sanitize(&'static [&'static str]),
 }
 
-/// What the drive says it can, the best first.
+/// Returns the methods of the drive, best first.
 pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
     let identity = Identity::ask(&device, tools).map_err(|error| error.to_string());
@@ -87,7 +87,7 @@ fn may_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
 }
 
 impl Command {
-    /// Sends it and waits for its end.
+    /// Sends the command and waits until the drive has finished.
     pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
         match &self.what {
             What::SecurityErase { option, password, minutes } => {
@@ -117,12 +117,12 @@ impl Command {
         if !Identity::ask(&self.device, work.tools)?.enabled {
             return Err(self.failed("the drive did not accept the password", ""));
         }
-        let reckoned = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
-        let doing = format!("erasing{}", reckoned.unwrap_or_default());
+        let estimate = minutes.map(|minutes| format!(" (the drive estimates {minutes} min)"));
+        let doing = format!("erasing{}", estimate.unwrap_or_default());
         let limit = Duration::from_secs(minutes.unwrap_or(0) * 60 * 3).max(LIMIT_MIN);
         let arguments = ["--user-master", "u", option, PASSWORD, &self.device];
         let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
-        // A drive that has erased itself has no password any more.
+        // A successful erase removes the password.
         match Identity::ask(&self.device, work.tools)?.enabled {
             true => {
                 Err(self.failed("the drive did not erase itself: its password is still set", &said))
@@ -143,7 +143,7 @@ impl Command {
                 return Ok(());
             }
             if !said.contains("SD2") {
-                return Err(self.failed("the drive says that the sanitize failed", &said));
+                return Err(self.failed("the drive reports that the sanitize failed", &said));
             }
             work.tell("sanitizing", percent(&said));
             if work.watch.is_stopped() {
@@ -156,7 +156,7 @@ impl Command {
     }
 }
 
-/// `    Progress: 0x7fff (49%)`.
+/// Parses the percentage in `    Progress: 0x7fff (49%)`.
 fn percent(said: &str) -> Option<f64> {
     let (_, rest) = said.split_once("Progress:")?;
     rest.split_once('(')?.1.split_once('%')?.0.trim().parse().ok()

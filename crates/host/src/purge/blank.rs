@@ -1,5 +1,4 @@
-//! The verification read: what stands at places all over a target before a
-//! purge and after it.
+//! Verification read: compares sample blocks across a target before and after a purge.
 
 use crate::error::HostError;
 use crate::target::Target;
@@ -8,15 +7,16 @@ use std::path::Path;
 use steadfast_domain::step::mix64;
 use steadfast_domain::{Bytes, DirectBuffer, ReadBack};
 
-/// How many places are read: the first and the last block, the others drawn.
-/// Where a part p of the device kept its content, all of them miss it with a
-/// chance of (1 - p)^254: 1 % of a device is missed in 8 of 100 runs.
+/// Number of places: the first and the last block, the others drawn at random. If a fraction p of
+/// the device kept its content, all places miss it with probability (1 - p)^254: a remainder of 1 %
+/// is missed in 8 of 100 runs.
 pub(super) const PLACES: usize = 256;
 
-/// What is read at each place, in bytes, where the device allows it.
+/// Bytes read at each place; more if the device's alignment is larger, less if the target is
+/// smaller.
 const UNIT: u64 = 4096;
 
-/// Places of a target, and what stood there.
+/// Sample places of a target and their content before the purge.
 pub(super) struct Places {
     unit: u64,
     before: Vec<(u64, Content)>,
@@ -24,12 +24,12 @@ pub(super) struct Places {
     seed: u64,
 }
 
-/// What stands at a place.
+/// Content of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Content {
     Unknown,
     Zero,
-    /// One byte over and over.
+    /// One byte other than 0, repeated.
     Constant,
     Something(Box<[u8]>),
 }
@@ -47,7 +47,7 @@ impl Content {
 }
 
 impl Places {
-    /// Chooses the places: the same for the same seed and size.
+    /// Chooses the places; the same seed and size give the same places.
     pub fn choose(target: &Target, seed: u64) -> Places {
         let unit = UNIT.max(u64::from(target.offset_alignment())).min(target.length().0);
         let offsets = places(target.length(), unit, seed);
@@ -55,9 +55,8 @@ impl Places {
         Places { unit, before, marked: 0, seed }
     }
 
-    /// Keeps what stands at each place, and writes something to those that are
-    /// blank: blank afterwards then means something. A place that cannot be
-    /// read or written proves nothing, which is all that is lost.
+    /// Stores the content of each place and writes data to blank ones, so that a blank place after
+    /// the purge is evidence. A place that cannot be read or written is skipped: it proves nothing.
     pub fn look_before(&mut self, target: &Target) {
         let block = &mut *DirectBuffer::new(self.unit as usize);
         for (offset, content) in &mut self.before {
@@ -74,14 +73,14 @@ impl Places {
                 self.marked += 1;
             }
         }
-        // What stays in a cache is purged there.
+        // Data left in a cache would be purged there and not on the media.
         let _ = target.file().sync_data();
     }
 
-    /// Reads each place again.
+    /// Reads each place again and compares it with its content before the purge.
     ///
     /// # Errors
-    /// Where one cannot be read.
+    /// A place cannot be read.
     pub fn look_after(&self, target: &Target) -> Result<ReadBack, HostError> {
         let block = &mut *DirectBuffer::new(self.unit as usize);
         let mut read = ReadBack {
@@ -113,7 +112,8 @@ fn mark(block: &mut [u8], seed: u64) {
     }
 }
 
-/// The offsets that are looked at, in order: all where there are few.
+/// Returns the byte offsets of the places in ascending order: every block if the target has at
+/// most [`PLACES`].
 fn places(length: Bytes, unit: u64, seed: u64) -> Vec<u64> {
     let blocks = (length.0 / unit.max(1)).max(1);
     let mut chosen: Vec<u64> = match blocks <= PLACES as u64 {

@@ -1,4 +1,4 @@
-//! Discard: the device is told, piece by piece, that no block is in use.
+//! Discard: marks all blocks of a target as unused, piece by piece.
 
 use super::work::{Done, Work};
 use crate::error::HostError;
@@ -9,20 +9,20 @@ use std::path::Path;
 /// `_IO(0x12, 119)` of linux/fs.h.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
-/// One piece, in bytes: the next is not begun once the user asked for an end.
+/// Size of one discard in bytes. Between two of them, the purge can be stopped.
 const PIECE: u64 = 1 << 30;
 
-/// What it is less than.
+/// Remark in the report: a discard guarantees less than a format or a secure erase.
 pub(super) const REMARK: &str = "every block was discarded; unlike a format or \
-                                 a secure erase it may keep what it likes";
+                                 a secure erase, this need not erase the data";
 
-/// Of a device that takes none.
+/// Returns the reason for a device without discard support.
 pub(super) fn no_discard(name: &str) -> String {
     format!("{name} does not support discard; purge it before the run with its vendor's tool")
 }
 
-/// Discards the whole target. It reaches no further than the armed handle: on a
-/// partition the kernel bounds it to the partition.
+/// Discards the whole target, and nothing outside it: through the handle of a partition, the
+/// kernel limits the discard to the partition.
 pub(super) fn discard(work: &mut Work<'_>) -> Result<Done, HostError> {
     let device = work.target.device();
     let capacity = device.capacity.0;
@@ -47,15 +47,15 @@ pub(super) fn discard(work: &mut Work<'_>) -> Result<Done, HostError> {
 fn discard_piece(work: &Work<'_>, offset: u64, length: u64) -> io::Result<()> {
     let range = [offset, length];
     let file = work.target.file().as_raw_fd();
-    // SAFETY: BLKDISCARD reads two u64 (offset, length), which live through the
-    // call; the descriptor is open for as long as the target.
+    // SAFETY: BLKDISCARD reads two u64 (offset, length), which outlive the call; the descriptor is
+    // open as long as the target exists.
     match unsafe { libc::ioctl(file, BLKDISCARD, range.as_ptr()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A device may say that it takes discards and then refuse them.
+/// Returns true for the errors of a device that announces discard support and then refuses it.
 fn is_unknown(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY))
 }

@@ -1,14 +1,13 @@
-//! Purge: bringing a device near to the state of never having been written.
+//! Purge: returns a device to a state close to never written.
 //!
-//! [`plan`] lists what can be done to a target, the best first, each with
-//! the reason where it cannot be done here; `auto` takes the first that can.
-//! What is armed is what is reached: a purge of a whole device is never run for
-//! a partition, and one that reaches the other namespaces of a controller needs
-//! each of them free and named.
+//! [`plan`] lists the purge methods of a target, best first, with the reason for each unsupported
+//! one; `auto` takes the first supported method. A purge never erases more than what is armed: a
+//! command for a whole device is refused for a partition, and a command that erases the other
+//! namespaces of a controller requires each of them to be unused and confirmed.
 //!
-//! Before the purge, places all over the target are made to hold something;
-//! after it they are read back ([`blank`]). A purge whose blocks are not blank
-//! has failed, unless the method does not promise it.
+//! Before the purge, data is written to sample places across the target; afterwards they are read
+//! back ([`blank`]). The purge has failed if they are not blank, unless the method does not
+//! guarantee that.
 
 mod ability;
 mod ata;
@@ -34,10 +33,10 @@ use std::time::Instant;
 use steadfast_domain::{Nanos, Purge, PurgeFailure, PurgeMethod};
 use work::{Done, Work};
 
-/// What a purge would do to this target, in words; nothing is written.
+/// Returns the method that [`purge`] would use for this target. Writes nothing.
 ///
 /// # Errors
-/// Where it cannot be done: why, and what can.
+/// The purge cannot be done; the message says why and which methods are available.
 pub fn foresee_purge(
     target: &Target,
     order: &PurgeOrder,
@@ -47,12 +46,12 @@ pub fn foresee_purge(
     Ok(plan.method)
 }
 
-/// Purges the whole target as ordered, and looks whether blocks read back
-/// blank. The handle stays valid.
+/// Purges the whole target and checks that sample blocks read back blank. The target's handle
+/// stays valid.
 ///
 /// # Errors
-/// Where the target was armed for reading, the purge cannot be done, was
-/// stopped, or failed and the order does not say to go on.
+/// The target was armed for reading only, or the purge is unsupported, was stopped, or failed and
+/// the order does not say to continue.
 pub fn purge(
     target: &mut Target,
     order: &PurgeOrder,
@@ -85,7 +84,7 @@ fn purge_with(
         verify(&plan, done, &places, target, (tools, took))
     });
     match done {
-        Err(error) if order.failed == PurgeFailure::Continue && goes_on(&error) => {
+        Err(error) if order.failed == PurgeFailure::Continue && may_continue(&error) => {
             let took = Nanos::from(began.elapsed());
             let read_back = places.look_after(target).ok();
             let blank = read_back.map(|read| read.is_blank());
@@ -96,8 +95,9 @@ fn purge_with(
     }
 }
 
-/// A stop is not a failure, and without a journal nothing may continue.
-fn goes_on(error: &HostError) -> bool {
+/// Returns true if the run may continue after this error: a stop is not a failure, and without a
+/// journal nothing may continue.
+fn may_continue(error: &HostError) -> bool {
     !matches!(error, HostError::PurgeStopped { .. } | HostError::Unjournalled(_))
 }
 
@@ -140,7 +140,7 @@ fn verify(
 }
 
 impl PurgePlan {
-    /// Which program gave the command, where one did.
+    /// Returns a remark that names the program that sent the command; `None` if no tool was used.
     fn commander(&self, tools: &dyn Tools) -> Option<String> {
         let tool = match &self.way {
             PurgeWay::Nothing | PurgeWay::File | PurgeWay::Discard => return None,
@@ -156,7 +156,7 @@ impl PurgePlan {
         let method = self.method.to_string();
         let done = match &self.way {
             PurgeWay::Nothing => Ok(Done::Purged),
-            PurgeWay::File => anew(work.target).map(|()| Done::Purged),
+            PurgeWay::File => reallocate(work.target).map(|()| Done::Purged),
             PurgeWay::Discard => discard::discard(work),
             PurgeWay::Nvme(command) => command.carry_out(work).map(|()| Done::Purged),
             PurgeWay::Ata(command) => command.carry_out(work).map(|()| Done::Purged),
@@ -171,9 +171,9 @@ impl PurgePlan {
     }
 }
 
-/// Gives all blocks of a file back and allocates others, through the open
-/// handle, so that the file keeps its place and its mark.
-fn anew(target: &Target) -> Result<(), HostError> {
+/// Frees all blocks of a file and allocates new ones through the open handle, so that the file
+/// keeps its inode and its mark.
+fn reallocate(target: &Target) -> Result<(), HostError> {
     let (file, size) = (target.file(), target.device().capacity);
     let path = Path::new(&target.device().name);
     let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
@@ -183,8 +183,8 @@ fn anew(target: &Target) -> Result<(), HostError> {
         }
         other => other,
     };
-    // The blocks given back must be on disk before others are taken, or some
-    // file systems hand out the same ones again without telling the drive.
+    // The freed blocks must be committed to disk before new ones are allocated; otherwise some
+    // file systems reuse the same blocks without a discard to the drive.
     emptied
         .and_then(|()| file.sync_all())
         .map_err(|error| HostError::io("free its blocks", path, error))?;

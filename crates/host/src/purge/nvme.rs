@@ -1,8 +1,8 @@
 //! NVMe: Format and Sanitize through `nvme` (nvme-cli).
 //!
-//! Format keeps the LBA format, the metadata's place and the protection of the
-//! namespace. It reaches the one namespace, or all of the controller where its
-//! FNA field says so; Sanitize always reaches the whole subsystem.
+//! Format keeps the namespace's LBA format, metadata setting and protection information. It erases
+//! one namespace, or all namespaces of the controller if its FNA field says so. Sanitize always
+//! erases the whole subsystem.
 
 use super::ability::Ability;
 use super::work::Work;
@@ -17,44 +17,44 @@ use std::fs;
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
-/// A drive that does not answer an admin command in this time is sick.
+/// Time limit for an admin command other than Format.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// A Format that takes longer than this has failed; `nvme` gives up then, too.
+/// Time limit for Format, also passed to `nvme` as the command's timeout.
 const FORMAT_LIMIT: Duration = Duration::from_secs(6 * 3600);
 
-/// A Sanitize that takes longer is not waited for.
+/// Time limit for Sanitize.
 const SANITIZE_LIMIT: Duration = Duration::from_secs(48 * 3600);
 
-/// How often a running Sanitize is looked at.
+/// Interval between two status queries of a running Sanitize.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Optional admin commands (OACS, NVMe Base 2.0, figure 276).
+// Optional Admin Command Support (OACS; NVMe Base 2.0, figure 276).
 const OACS_FORMAT: u64 = 1 << 1;
 const OACS_NAMESPACES: u64 = 1 << 3;
-/// Format NVM attributes (FNA, ibidem).
+// Format NVM Attributes (FNA; same figure).
 const FNA_FORMATS_ALL: u64 = 1 << 0;
 const FNA_ERASES_ALL: u64 = 1 << 1;
 const FNA_CRYPTO: u64 = 1 << 2;
 
-/// A command to a controller.
+/// A purge command for a controller.
 #[derive(Debug)]
 pub(super) struct Command {
     controller: String,
     what: What,
-    /// The other namespaces that it reaches.
+    /// Other namespaces that the command erases.
     pub siblings: Vec<Node>,
 }
 
 #[derive(Debug)]
 enum What {
-    /// The arguments of `nvme format` behind the device.
+    /// Format: the arguments of `nvme format` that follow the device.
     Format(Vec<String>),
-    /// The action of `nvme sanitize`.
+    /// Sanitize: the value of `nvme sanitize --sanact`.
     Sanitize(u8),
 }
 
-/// What the controller says it can, the best first.
+/// Returns the methods of the controller, best first.
 pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
     let sight = Controller::ask(whole, roots, tools);
     let format = [(PurgeMethod::NvmeFormat, 1), (PurgeMethod::NvmeFormatCrypto, 2)];
@@ -70,7 +70,7 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
     formats.chain(sanitizes).map(|(method, way)| Ability::sure(method, way)).collect()
 }
 
-/// What a controller and one of its namespaces say of themselves.
+/// Identify data of a controller and one of its namespaces, and the other namespaces.
 struct Controller {
     path: String,
     asked: Result<(Value, Value), String>,
@@ -129,8 +129,8 @@ fn answer(tools: &dyn Tools, arguments: &[&str]) -> Result<Value, HostError> {
         .ok_or_else(|| HostError::not_understood(format!("nvme {}", arguments.join(" ")), &said))
 }
 
-/// The arguments that change nothing but the content: FLBAS and DPS are those
-/// of now (NVMe NVM Command Set 1.0, figure 97).
+/// Returns arguments of `nvme format` that keep the current FLBAS and DPS values (NVMe NVM Command
+/// Set 1.0, figure 97), so that only the content changes. `None` if FLBAS is not reported.
 fn format_arguments(namespace: &Value, number: u64, erase: u64) -> Option<Vec<String>> {
     let flbas = named(namespace, &["flbas"])?;
     let dps = named(namespace, &["dps"]).unwrap_or(0);
@@ -143,13 +143,16 @@ fn format_arguments(namespace: &Value, number: u64, erase: u64) -> Option<Vec<St
         format!("--pi={}", dps & 0x7),
         format!("--pil={}", dps >> 3 & 1),
         format!("--timeout={}", FORMAT_LIMIT.as_millis()),
-        // Nobody is asked again: the user has named the device.
+        // Suppresses the prompt of nvme-cli: the user has already confirmed the device.
         "--force".to_owned(),
     ])
 }
 
-/// The other namespaces of the controller or its subsystem. One that exists and
-/// is no block device here cannot be seen to be free.
+/// Returns the other namespaces of the controller or its subsystem.
+///
+/// # Errors
+/// A namespace exists that is not a block device here, so that its use cannot be checked, or the
+/// list cannot be read.
 fn siblings(
     whole: &Node,
     path: &str,
@@ -179,14 +182,14 @@ fn siblings(
     match numbers.filter(|number| !known(*number)).collect::<Vec<_>>().as_slice() {
         [] => Ok(seen),
         hidden => Err(format!(
-            "it reaches namespaces that are no block devices here ({hidden:?}); attach them \
+            "it also erases namespaces that are not block devices here ({hidden:?}); attach them \
              (nvme attach-ns) or delete them (nvme delete-ns)"
         )),
     }
 }
 
 impl Command {
-    /// Sends it and waits for its end.
+    /// Sends the command and waits until the controller has finished.
     pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
         match &self.what {
             What::Format(options) => self.format(options, work),
@@ -203,7 +206,7 @@ impl Command {
     fn sanitize(&self, action: u8, work: &mut Work<'_>) -> Result<(), HostError> {
         let action = format!("--sanact={action}");
         let mut arguments = vec!["sanitize", self.controller.as_str(), &action];
-        // With AUSE a drive whose sanitize fails can be made usable again.
+        // AUSE makes it possible to leave the failure mode after a failed sanitize.
         arguments.push("--ause");
         if action.ends_with('3') {
             arguments.extend(["--owpass=1", "--ovrpat=0"]);
@@ -229,9 +232,9 @@ impl Command {
                 Some((_, 3)) => {
                     let said = "the drive refuses I/O until a sanitize succeeds, or until \
                                 `nvme sanitize --sanact=1` ends its failure mode";
-                    return Err(failed("the drive says that the sanitize failed", said.into()));
+                    return Err(failed("the drive reports that the sanitize failed", said.into()));
                 }
-                _ => return Err(failed("its output is not understood", log.to_string())),
+                _ => return Err(failed("its output cannot be parsed", log.to_string())),
             }
             if work.watch.is_stopped() {
                 work.tell("the drive continues sanitizing; it cannot be canceled", None);
@@ -243,9 +246,8 @@ impl Command {
     }
 }
 
-/// Progress (of 65536) and status of the Sanitize log (81h), which stands one
-/// level down under the controller's name, its status as a number or as
-/// `(2) Sanitize in Progress.`.
+/// Returns progress (in 1/65536) and status from the Sanitize log (81h). nvme-cli may nest the log
+/// under the controller's name and print the status as a number or as `(2) Sanitize in Progress.`.
 fn sanitize_state(log: &Value) -> Option<(u64, u64)> {
     let page = match log.get("sstat") {
         Some(_) => log,

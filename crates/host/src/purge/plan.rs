@@ -1,4 +1,4 @@
-//! What can be done to a target, and what is chosen of it.
+//! Purge methods of a target, and the choice among them.
 
 use super::ability::Ability;
 use super::discard::{self, no_discard};
@@ -13,7 +13,7 @@ use crate::target::Target;
 use crate::tool::Tools;
 use steadfast_domain::{PurgeChoice, PurgeMethod, Transport};
 
-/// How a purge is done.
+/// Way to carry out a purge.
 #[derive(Debug)]
 pub(super) enum PurgeWay {
     Nothing,
@@ -24,7 +24,7 @@ pub(super) enum PurgeWay {
     Scsi(scsi::Command),
 }
 
-/// What will be done, with all that it reaches held.
+/// The chosen method, with every other device it erases armed and held.
 pub(super) struct PurgePlan {
     pub method: PurgeMethod,
     pub way: PurgeWay,
@@ -36,7 +36,7 @@ const FILE_REMARK: &str = "the drive below keeps its history; blocks not written
                            answered by the file system alone";
 
 impl PurgePlan {
-    /// Chooses by the order; nothing is written.
+    /// Chooses the method by the order; writes nothing.
     pub fn make(
         target: &Target,
         order: &PurgeOrder,
@@ -57,7 +57,7 @@ impl PurgePlan {
     }
 }
 
-/// A target, and what can be done to it.
+/// A target with its purge methods.
 struct Candidates<'a> {
     target: &'a Target,
     roots: &'a Roots,
@@ -74,8 +74,8 @@ impl<'a> Candidates<'a> {
         Candidates { target, roots, abilities }
     }
 
-    /// The first that can be done, with why no better one. Overwriting wears
-    /// the device and takes hours: it is done only when it was asked for.
+    /// Chooses the first supported method; the remark says why better ones are unavailable. Skips
+    /// overwrites, which wear the device and take hours: they run only on request.
     fn best(self, order: &PurgeOrder) -> Result<PurgePlan, HostError> {
         let mut reasons: Vec<String> = Vec::new();
         let roots = self.roots;
@@ -149,7 +149,8 @@ const fn is_overwrite(method: PurgeMethod) -> bool {
     )
 }
 
-/// What is to be known of a method that is less than the standard's.
+/// Returns the remark for a method that guarantees less than the standards' purge commands, with
+/// the reasons why those are unavailable; empty for other methods.
 fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
     let what = match method {
         PurgeMethod::Discard => discard::REMARK,
@@ -162,7 +163,7 @@ fn lesser(method: PurgeMethod, reasons: &[String]) -> String {
     }
 }
 
-/// The commands of the device, the best first.
+/// Returns the purge commands of the target's device, best first.
 fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<PurgeWay>> {
     let device = target.device();
     if target.is_file() {
@@ -173,7 +174,7 @@ fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Pu
     let mut abilities = ways(&whole, &device.transport, roots, tools);
     if node.partition().is_some() {
         let why = format!(
-            "{} is a partition, and the command reaches the whole device {}",
+            "{} is a partition, and the command erases the whole device {}",
             device.path,
             whole.path(roots).display()
         );
@@ -182,7 +183,7 @@ fn commands(target: &Target, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Pu
     abilities
 }
 
-/// The commands that its transport speaks.
+/// Returns the purge commands of the transport's command set.
 fn ways(
     whole: &Node,
     transport: &Transport,
@@ -196,7 +197,7 @@ fn ways(
     match transport {
         Transport::Nvme => all(nvme::abilities(whole, roots, tools), PurgeWay::Nvme),
         Transport::Sata => all(ata::abilities(whole, roots, tools), PurgeWay::Ata),
-        // A disk that a virtual machine's controller announces takes SCSI, too.
+        // A disk behind a virtual SCSI controller (virtio-scsi) also accepts SCSI commands.
         Transport::Sas => scsi(),
         Transport::Virtio if whole.name.starts_with("sd") => scsi(),
         _ => Vec::new(),
@@ -209,7 +210,10 @@ fn discard_ability(target: &Target) -> Ability<PurgeWay> {
     Ability::sure(PurgeMethod::Discard, way)
 }
 
-/// What a command reaches beyond the target: armed like it, and held.
+/// Arms the devices that the command erases in addition to the target.
+///
+/// # Errors
+/// One of them cannot be armed, with the reason in words.
 fn reached(way: &PurgeWay, order: &PurgeOrder, roots: &Roots) -> Result<Vec<Target>, String> {
     let PurgeWay::Nvme(command) = way else { return Ok(Vec::new()) };
     command.siblings.iter().map(|sibling| arm_sibling(sibling, order, roots)).collect()
@@ -221,5 +225,5 @@ fn arm_sibling(sibling: &Node, order: &PurgeOrder, roots: &Roots) -> Result<Targ
     let named = order.also.iter().find(|name| name.trim() == expected);
     let consent = Consent::Destroy { confirmation: named.cloned() };
     arm(&device, &consent, &order.keep, roots)
-        .map_err(|why| format!("it reaches {} too: {why}; {}", device.path, why.remedy()))
+        .map_err(|why| format!("it also erases {}: {why}; {}", device.path, why.remedy()))
 }

@@ -1,8 +1,8 @@
 //! SCSI: FORMAT UNIT and SANITIZE through sg3-utils.
 //!
-//! A device that reports its commands is taken at its word. One that does not
-//! is formatted only when the user asks for it: FORMAT UNIT is mandatory for a
-//! disk (SBC-4, table 20), but some answer GOOD and erase nothing.
+//! A device's report of supported commands is trusted. A device without such a report is formatted
+//! only if the user selects the method: FORMAT UNIT is mandatory for disks (SBC-4, table 20), but
+//! some return GOOD and erase nothing.
 
 use super::ability::Ability;
 use super::work::Work;
@@ -13,25 +13,25 @@ use crate::tool::{SG_FORMAT, SG_OPCODES, SG_REQUESTS, SG_SANITIZE, SG_TURS, Tool
 use std::time::Duration;
 use steadfast_domain::PurgeMethod;
 
-/// A device that does not answer in this time is sick.
+/// Time limit for a query.
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A command that takes longer is not waited for.
+/// Time limit for a format or sanitize.
 const LIMIT: Duration = Duration::from_secs(48 * 3600);
 
-/// How often a running command is looked at.
+/// Interval between two progress queries.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// So many looks without a word of progress, on a ready device, are the end:
-/// some devices need a moment to begin.
+/// Number of consecutive queries without progress after which a ready device counts as finished.
+/// More than one, because some devices report no progress at first.
 const QUIET_LOOKS: u32 = 3;
 
-/// Operation codes (SBC-4).
+// Operation codes (SBC-4).
 const TEST_UNIT_READY: u8 = 0x00;
 const FORMAT_UNIT: u8 = 0x04;
 const SANITIZE: u8 = 0x48;
 
-/// A command to a device.
+/// A purge command for a device.
 #[derive(Debug)]
 pub(super) struct Command {
     device: String,
@@ -40,19 +40,19 @@ pub(super) struct Command {
 
 #[derive(Debug)]
 enum What {
-    /// The arguments of `sg_format` before the device.
+    /// FORMAT UNIT: the arguments of `sg_format` that precede the device.
     Format(Vec<&'static str>),
-    /// Those of `sg_sanitize`.
+    /// SANITIZE: the arguments of `sg_sanitize` that precede the device.
     Sanitize(Vec<&'static str>),
 }
 
-/// What the device says it can, the best first.
+/// Returns the methods of the device, best first.
 pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<Ability<Command>> {
     let device = whole.path(roots).to_string_lossy().into_owned();
     let reported = tools.run(SG_OPCODES, &[&device], ANSWER);
     let reported = match reported.as_deref() {
-        // Some tools end well although the device knows no such report.
-        Ok(list) if !lists_commands(list) => Err("it lists none".to_owned()),
+        // Some tools exit with 0 although the device does not support the report.
+        Ok(list) if !lists_commands(list) => Err("its list is empty".to_owned()),
         other => other.map_err(ToString::to_string),
     };
     let command = |what| Command { device: device.clone(), what };
@@ -80,7 +80,7 @@ fn may_format(reported: &Reported<'_>) -> Result<(), String> {
         Ok(list) if !is_reported(list, FORMAT_UNIT, None) => {
             Err("the device does not list this command as supported".into())
         }
-        // Without the tool nothing can be sent, either.
+        // Without sg_opcodes, sg_format is missing too: both are in sg3-utils.
         Err(why) if why.contains("not installed") => Err(why.clone()),
         _ => Ok(()),
     }
@@ -96,13 +96,13 @@ fn may_sanitize(reported: &Reported<'_>, action: u8) -> Result<(), String> {
     }
 }
 
-/// Whether it is a list at all: TEST UNIT READY is mandatory for every device.
+/// Returns true if the text is a list of commands: TEST UNIT READY is mandatory for all devices.
 fn lists_commands(list: &str) -> bool {
     is_reported(list, TEST_UNIT_READY, None)
 }
 
-/// Whether `sg_opcodes` lists a command: ` 48     2     10    Sanitize, block
-/// erase`, or ` 48,2   Sanitize, block erase` where it is asked to be compact.
+/// Returns true if `sg_opcodes` lists a command, as ` 48     2     10    Sanitize, block erase` or
+/// in compact form ` 48,2   Sanitize, block erase`.
 fn is_reported(list: &str, opcode: u8, action: Option<u8>) -> bool {
     let hex = |word: &str| u8::from_str_radix(word, 16).ok();
     list.lines().any(|line| {
@@ -113,8 +113,8 @@ fn is_reported(list: &str, opcode: u8, action: Option<u8>) -> bool {
     })
 }
 
-/// FMTPINFO and PROTECTION FIELD USAGE that keep the protection type that the
-/// kernel read (SBC-4, table 48); without them a format takes it away.
+/// Returns the options for FMTPINFO and PROTECTION FIELD USAGE that keep the protection type the
+/// kernel reports (SBC-4, table 48); without them, a format removes the protection.
 fn protection(whole: &Node) -> Vec<&'static str> {
     let disks = entries(&whole.directory.join("device/scsi_disk"));
     let kind = disks.iter().find_map(|disk| read_number::<u8>(&disk.join("protection_type")));
@@ -127,7 +127,7 @@ fn protection(whole: &Node) -> Vec<&'static str> {
 }
 
 impl Command {
-    /// What sends it.
+    /// Returns the tool that sends the command.
     pub const fn tool(&self) -> Tool {
         match self.what {
             What::Format(_) => SG_FORMAT,
@@ -135,10 +135,10 @@ impl Command {
         }
     }
 
-    /// Sends it and waits for its end.
+    /// Sends the command and waits until the device has finished.
     pub fn carry_out(&self, work: &mut Work<'_>) -> Result<(), HostError> {
         let (begin, options, doing) = match &self.what {
-            // The block size stays: nothing says --size.
+            // Without --size, the block size is kept.
             What::Format(options) => ("--format", options, "formatting"),
             What::Sanitize(options) => ("--ause", options, "sanitizing"),
         };
@@ -174,7 +174,7 @@ impl Command {
     }
 }
 
-/// `Progress indication: 12.34% done`.
+/// Parses the percentage in `Progress indication: 12.34% done`.
 fn progress(said: &str) -> Option<f64> {
     let (_, rest) = said.split_once("Progress indication:")?;
     rest.split_once('%')?.0.trim().parse().ok()

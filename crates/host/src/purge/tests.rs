@@ -8,7 +8,7 @@ use std::fs;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Device, PurgeChoice, Transport};
 
-/// Stands beside a purge: what was told, what was journaled.
+/// Observer of a purge that records the progress and the journaled changes.
 #[derive(Default)]
 pub(super) struct Beside {
     pub told: Vec<(String, Option<f64>)>,
@@ -33,10 +33,10 @@ impl PurgeWatch for Beside {
     }
 }
 
-/// The medium of every machine's device: a file of random-looking bytes.
+/// Medium of every simulated device: a file of pseudorandom bytes.
 pub(super) const MEDIUM: u64 = 8 << 20;
 
-/// A target that is this device of a machine, over a file.
+/// Returns a target that stands for this device and is backed by a file.
 pub(super) fn armed(machine: &Machine, name: &str) -> Target {
     let node = Node::named(name, &machine.roots).unwrap();
     let mut word = 1u64;
@@ -48,14 +48,14 @@ pub(super) fn armed(machine: &Machine, name: &str) -> Target {
         .collect();
     machine.write("medium", bytes);
     let device = describe(&node, &machine.path("medium"), &machine.roots);
-    // Opened as a file, which takes no exclusive open.
+    // Opened as a file, so that no exclusive open is needed.
     let file = Device { transport: Transport::File, ..device.clone() };
     let mut target = Target::open(file, Access::Write).unwrap();
     target.be(device);
     target
 }
 
-/// Makes a machine's medium blank.
+/// Fills a machine's medium with zeros.
 pub(super) fn erase(machine: &Machine) -> impl Fn() + 'static {
     let path = machine.path("medium");
     move || fs::write(&path, vec![0; MEDIUM as usize]).unwrap()
@@ -65,7 +65,7 @@ pub(super) fn order(method: PurgeMethod) -> PurgeOrder {
     PurgeOrder { choice: PurgeChoice::Method(method), ..PurgeOrder::default() }
 }
 
-/// Purges by a transcript and makes sure that all of it was used.
+/// Runs a purge against a transcript and asserts that every line of it was used.
 pub(super) fn purged(
     machine: &Machine,
     target: &Target,
@@ -86,7 +86,7 @@ fn what_takes_no_discard_keeps_its_content_and_says_so() {
     for discard in [false, true] {
         fs::write(&path, [7; 8192]).unwrap();
         let file = inspect(&path, &roots).unwrap();
-        // A device that claims to take discards may still refuse them.
+        // A device that announces discard support may still refuse discards.
         let device = Device { transport: Transport::Sata, discard, name: "sdzzz".into(), ..file };
         let mut beside = Beside::default();
         let mut reading = Target::open(device.clone(), Access::Read).unwrap();

@@ -1,5 +1,5 @@
-//! A purge while it is done: what was ordered, what it works with, and who stands
-//! beside it.
+//! Inputs of a purge: the user's order, the tools, and the observer that journals changes and
+//! shows progress.
 
 use crate::error::HostError;
 use crate::target::Target;
@@ -9,47 +9,47 @@ use std::time::{Duration, Instant};
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{PurgeChoice, PurgeFailure};
 
-/// What the user wants of a purge.
+/// The user's choices for a purge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PurgeOrder {
-    /// How.
+    /// Method, or `auto`.
     pub choice: PurgeChoice,
-    /// What becomes of a failure.
+    /// Policy if the purge fails.
     pub failed: PurgeFailure,
-    /// Chooses the places that are read back.
+    /// Seed that selects the places that are read back.
     pub seed: u64,
-    /// What else may be lost, each by what [`steadfast_domain::Device::confirmation`] says.
+    /// Other devices that the purge may erase, each by its
+    /// [`steadfast_domain::Device::confirmation`].
     pub also: Vec<String>,
-    /// Paths whose disks must live.
+    /// Paths whose disks must not be erased.
     pub keep: Vec<PathBuf>,
 }
 
-/// How far a purge has come.
+/// Progress of a purge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PurgeProgress<'a> {
-    /// What is being done.
+    /// Current activity, such as "formatting".
     pub doing: &'a str,
-    /// Percent done, where the device tells.
+    /// Progress in percent; `None` if the device does not report it.
     pub percent: Option<f64>,
-    /// Time since it began.
+    /// Time since the purge started.
     pub since: Duration,
 }
 
-/// Who stands beside a purge.
+/// Observer of a purge: journals changes, shows progress and requests a stop.
 pub trait PurgeWatch {
-    /// Keeps a change to the device before it is made. What it answers to is
-    /// why it could not be kept.
+    /// Journals a change to the device before it is made.
     ///
     /// # Errors
-    /// The reason, in words; the change is then not made.
+    /// The change could not be journaled, with the reason in words; it is not made then.
     fn journal(&mut self, change: &HostChange) -> Result<(), String>;
-    /// Is told how far it has come, often.
+    /// Receives the progress; called often.
     fn tell(&mut self, progress: &PurgeProgress<'_>);
-    /// Whether the user asked for an end.
+    /// Returns true if the user requested a stop.
     fn is_stopped(&self) -> bool;
 }
 
-/// What a purge works with.
+/// Target, tools and observer of a running purge.
 pub(super) struct Work<'a> {
     pub target: &'a Target,
     pub tools: &'a dyn Tools,
@@ -67,7 +67,8 @@ impl Work<'_> {
         HostError::PurgeStopped { device: self.target.device().path.clone() }
     }
 
-    /// Runs a command that ends when the device is done; it cannot be taken back.
+    /// Runs a command that returns when the device has finished and cannot be canceled. Returns its
+    /// standard output.
     pub fn run_to_end(
         &mut self,
         tool: Tool,
@@ -86,9 +87,9 @@ impl Work<'_> {
     }
 }
 
-/// What became of a command that was carried out.
+/// Outcome of a purge command.
 pub(super) enum Done {
     Purged,
-    /// The device did not know the command after all.
+    /// The device announced the command but does not support it.
     Unknown,
 }

@@ -1,12 +1,11 @@
-# What a host's own shell does before and after steadfast runs there: it makes a directory
-# that only this user can enter, stores the program that comes over the connection, runs it,
-# and removes everything when it has ended, however it ended. POSIX sh.
+# Script for a host's shell: creates a directory that only this user can enter, stores the
+# program received over the connection, runs it, and removes everything when it has ended,
+# even if it was killed. POSIX sh.
 #
-# Set before this text: device (the path), place (the directory to make), version (what the
-# program must print), silence (after how many seconds without a word from the other end
-# the program ends everything).
-# An answer is lines ended by a line with a dot; a line that begins with "!" says why
-# something could not be done.
+# Variables set before this text: device (path), place (directory to create), version (what the
+# program must print), silence (seconds without input after which the program ends everything).
+# An answer ends with a line that contains only a dot; a line that begins with "!" is an error
+# message.
 
 umask 077
 export LC_ALL=C
@@ -19,20 +18,20 @@ refuse() { say "!$*"; say .; exit 1; }
 
 finish() {
     trap '' HUP INT TERM PIPE
-    # The program ends its server itself, unless it was killed.
+    # The program ends its server itself unless it was killed.
     [ -z "$entered" ] || [ ! -s server ] || kill -KILL "-$(cat server)" 2>/dev/null
     cd / && rm -rf "$place" "$store"
 }
 
-# Whether programs can be run from the directory $1: it may be mounted noexec.
+# Succeeds if programs can be run from the directory $1, which may be mounted noexec.
 runs() {
     printf '#!/bin/sh\nexit 0\n' >"$1/probe" && chmod 700 "$1/probe" && "$1/probe" 2>/dev/null
 }
 
-# Whether nobody but root can change what is at the path $1.
+# Succeeds if only root can change the file at the path $1.
 is_roots() { [ -z "$(find -L "$1" -maxdepth 0 '(' ! -user 0 -o -perm /022 ')' 2>&1)" ]; }
 
-# Whether no other user can exchange an entry of root's in the directory $1.
+# Succeeds if no other user can replace an entry of root in the directory $1.
 is_sticky_or_roots() { is_roots "$1" || { [ -k "$1" ] && [ "$(stat -L -c %u "$1")" = 0 ]; }; }
 
 prints_version() {
@@ -41,7 +40,7 @@ prints_version() {
 }
 
 [ -k /tmp ] && [ "$(stat -L -c %u /tmp)" = 0 ] ||
-    refuse "/tmp is no sticky directory of root, so that others could replace files in it; set it with: chown root /tmp; chmod 1777 /tmp"
+    refuse "/tmp is not a sticky directory owned by root, so other users could replace files in it; fix it with: chown root /tmp; chmod 1777 /tmp"
 mkdir "$place" 2>/dev/null || refuse "the directory $place cannot be created"
 trap finish EXIT
 trap 'exit 1' HUP INT TERM PIPE
@@ -50,11 +49,11 @@ entered=1
 say "machine $(uname -m)"
 say .
 
-# How many bytes of the program follow; none where it is made for another machine.
+# Length of the program that follows in bytes; 0 if it was built for another architecture.
 read -r length || exit 1
-why="the program here is made for another kind of machine"
+why="the program here is built for another architecture"
 if [ "$length" -gt 0 ]; then
-    why="no directory of this host allows programs to be run"
+    why="programs cannot be run from any directory of this host"
     for directory in "$place" /run /root /var/tmp /dev/shm; do
         [ "$directory" = "$place" ] || { is_sticky_or_roots "$directory" && store=$(mktemp -d "$directory/steadfast-XXXXXXXXXX" 2>/dev/null); } || { store=; continue; }
         ! runs "$store" || break
@@ -67,7 +66,7 @@ if [ "$length" -gt 0 ]; then
         if prints_version "$store/steadfast"; then
             program=$store/steadfast
         else
-            why="the program that was sent cannot be run there: $printed"
+            why="the program that was sent cannot be run: $printed"
         fi
     fi
 fi
@@ -81,5 +80,5 @@ if [ -z "$program" ]; then
     done
 fi
 [ -n "$program" ] ||
-    refuse "$why. Install $version there: this host is checked by the same program as the one here, or not used"
+    refuse "$why. Install $version there: a host is used only if the same version checks it"
 PATH=$login "$program" attend-host --device "$device" --silence "$silence"

@@ -1,9 +1,9 @@
-//! What runs on each host of a load from several hosts: it looks the device over by the
-//! very checks of [`crate::arm`], holds it, keeps a fio server on a socket that only this
-//! user can reach, and ends all of it when the connection ends.
+//! The process that runs on each host of a load from several hosts. It checks the device with
+//! [`crate::arm`], holds it, runs a fio server on a socket that only this user can reach, and ends
+//! all of this when the connection ends.
 //!
-//! Every request is a line; its answer is lines that begin with a word, ended by a line with
-//! a dot. A line that begins with "!" says why it could not be done.
+//! A request is one line. An answer consists of lines that begin with a keyword, and ends with a
+//! line that contains only a dot. A line that begins with "!" is an error message.
 
 use super::view::{HostVerdict, HostView};
 use crate::arming::{Consent, arm, verify_still_free};
@@ -26,8 +26,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steadfast_domain::{Device, Transport};
 
-/// Every thread of a load waits for the agreed moment, then notes when it began. It runs in
-/// the server's directory.
+/// Script that every thread of a load runs in the server's directory: waits for the agreed start
+/// time, then records the actual one.
 const BEGIN: &str = "\
 now=$(date +%s%N)
 left=$(($(cat at) - now))
@@ -35,23 +35,23 @@ left=$(($(cat at) - now))
 date +%s%N >>began
 ";
 
-/// Time for a fio server to begin to listen.
+/// Time limit for a fio server to start listening.
 const START: Duration = Duration::from_secs(5);
 
-/// Time for the processes of a fio server to end after SIGTERM.
+/// Time limit for the processes of a fio server to exit after SIGTERM.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Time between two looks at a process or a file that is waited for.
+/// Polling interval while waiting for a process or a file.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Answers requests about a device until there are no more, until none has come for
-/// `silence`, or until the shell that started this process has ended.
+/// Answers requests about a device until the input ends, no request has arrived for `silence`, or
+/// the shell that started this process has exited.
 ///
-/// The current directory must be this user's alone; the server's socket and files are made
-/// there. It is removed if that shell is gone.
+/// The current directory must be accessible to this user only; the server's socket and files are
+/// created there. It is removed if that shell has exited.
 ///
 /// # Errors
-/// Where an answer cannot be written.
+/// An answer cannot be written.
 pub fn attend_host(
     device: &Path,
     silence: Duration,
@@ -106,10 +106,10 @@ pub fn attend_host(
     Ok(())
 }
 
-/// Length of the random part of the directory's name, as the other side makes it.
+/// Length of the random part of the directory's name, which the other side chooses.
 const NAME_LENGTH: usize = 20;
 
-/// Refuses any directory but one that was made for this command, which removes it at the end.
+/// Refuses any directory that was not created for this command, because it is removed at the end.
 fn require_own_place(place: &Path) -> Result<(), String> {
     let found = fs::symlink_metadata(place).map_err(|error| error.to_string())?;
     // SAFETY: geteuid has no preconditions and cannot fail.
@@ -125,18 +125,18 @@ fn require_own_place(place: &Path) -> Result<(), String> {
     }
 }
 
-/// The device that a host was asked about, and what is done with it.
+/// The device under test on this host, with its handles and the fio server.
 struct Attendant {
     roots: Roots,
-    /// The directory of the server's files.
+    /// Directory of the server's files.
     place: PathBuf,
     device: Device,
     node: Node,
     /// Device number, major and minor.
     number: (u32, u32),
-    /// The device, open for reading: fio's handle.
+    /// The device, open for reading; fio inherits this handle.
     reading: Target,
-    /// The device, held exclusively.
+    /// The device, held exclusively; `None` until requested.
     held: Option<Target>,
     server: Option<FioServer>,
 }
@@ -173,7 +173,7 @@ impl Attendant {
                 let counters = kernel_counters(&self.device, &self.roots);
                 Ok(vec![json("counters", &counters)?])
             }
-            _ => Err(format!("'{request}' is no request")),
+            _ => Err(format!("unknown request '{request}'")),
         }
     }
 
@@ -193,7 +193,7 @@ impl Attendant {
         })
     }
 
-    /// Decides whether the device may be overwritten, without opening it for that.
+    /// Decides whether the device may be overwritten, without opening it for writing.
     fn judge(&self) -> HostVerdict {
         if let Some(why) = not_root() {
             return HostVerdict::Refused(why);
@@ -206,7 +206,7 @@ impl Attendant {
         }
     }
 
-    /// Arms the device, and holds it exclusively until the end.
+    /// Arms the device and holds it exclusively until this process ends.
     fn hold(&mut self) -> Result<(), String> {
         if let Some(why) = not_root() {
             return Err(why);
@@ -222,13 +222,13 @@ impl Attendant {
         Ok(())
     }
 
-    /// Looks once more whether anything has begun to use the device that is held.
+    /// Checks again that nothing has started to use the held device.
     fn check(&mut self) -> Result<(), String> {
         let held = self.held.as_mut().ok_or("the device is not held")?;
         verify_still_free(held, &self.roots).map_err(|why| worded(&why))
     }
 
-    /// Starts a fio server; returns the number of its handle on the device.
+    /// Starts a fio server. Returns the file descriptor of its handle on the device.
     fn serve(&mut self) -> Result<i32, String> {
         let failed = |error: io::Error| format!("fio --server did not start: {error}");
         fs::write("begin", BEGIN).map_err(failed)?;
@@ -242,7 +242,7 @@ impl Attendant {
             .stdout(log)
             .stderr(errors)
             .process_group(0);
-        // SAFETY: between fork and exec only a system call is made, on plain integers.
+        // SAFETY: between fork and exec, only one system call is made, with integer arguments.
         unsafe {
             fio.pre_exec(move || match libc::fcntl(handle, libc::F_SETFD, 0) {
                 -1 => Err(io::Error::last_os_error()),
@@ -250,7 +250,7 @@ impl Attendant {
             });
         }
         let child = fio.spawn().map_err(failed)?;
-        // For the shell, if this process is killed.
+        // The shell reads this to kill the server if this process is killed.
         fs::write("server", child.id().to_string()).map_err(failed)?;
         let server = self.server.insert(FioServer { child });
         let begun = Instant::now();
@@ -268,8 +268,8 @@ impl Attendant {
         Err(format!("fio --server did not start: {}", last.join(" ")))
     }
 
-    /// Notes the moment at which the threads of the next load begin, in nanoseconds of this
-    /// host's clock.
+    /// Stores the start time of the next load's threads, in nanoseconds since 1970 by this host's
+    /// clock.
     fn note_moment(&self, moment: &str) -> Result<(), String> {
         let written = fs::write("at", moment).and_then(|()| fs::write("began", ""));
         written.map_err(|error| format!("the moment cannot be noted: {error}"))
@@ -281,7 +281,7 @@ impl Attendant {
     }
 }
 
-/// A fio server with its workers, which are ended with this.
+/// A fio server with its workers; dropping it ends them.
 struct FioServer {
     child: Child,
 }
@@ -289,12 +289,12 @@ struct FioServer {
 impl Drop for FioServer {
     fn drop(&mut self) {
         let Ok(group) = i32::try_from(self.child.id()) else { return };
-        // SAFETY: the group is that of a child that has not been waited for, so that no
-        // other process can have its number.
+        // SAFETY: the group belongs to a child that has not been waited for, so its number cannot
+        // have been reused.
         let signal = |signal: i32| unsafe { libc::kill(-group, signal) };
         signal(libc::SIGTERM);
         let begun = Instant::now();
-        // The first process of the group stays until it is waited for; its workers must end.
+        // The group leader remains as a zombie until it is waited for; the workers must exit.
         while begun.elapsed() < FAREWELL && has_running(group) {
             std::thread::sleep(LOOK);
         }
@@ -304,7 +304,7 @@ impl Drop for FioServer {
     }
 }
 
-/// Returns true while a process group has processes other than zombies.
+/// Returns true if a process group has processes other than zombies, or if this is unknown.
 fn has_running(group: i32) -> bool {
     let Ok(processes) = crate::processes::all(&Roots::real()) else { return true };
     processes.iter().any(|process| {
@@ -316,7 +316,7 @@ fn has_running(group: i32) -> bool {
     })
 }
 
-/// Why this user cannot see what others do with a device; `None` for root.
+/// Returns why this user cannot see all uses of a device; `None` for root.
 fn not_root() -> Option<String> {
     // SAFETY: geteuid has no preconditions and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
@@ -346,7 +346,7 @@ fn fio_version() -> Result<String, String> {
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// The device number behind an open device.
+/// Returns the major and minor number of an open device.
 fn number_of(target: &Target) -> io::Result<(u32, u32)> {
     let number = target.file().metadata()?.rdev();
     Ok((libc::major(number), libc::minor(number)))

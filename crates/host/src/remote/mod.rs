@@ -1,11 +1,10 @@
-//! A device that several hosts share, and fio servers on those hosts that may use it.
+//! A device that several hosts share, and the fio servers on those hosts that use it.
 //!
-//! [`arm_hosts`] is to other hosts what [`crate::arm`] is to this one. Over ssh it runs this
-//! very program on every host ([`attend_host`]), which looks the device over with
-//! [`crate::arm`] itself, and refuses the device unless all hosts see the same one, none of
-//! them uses it, and the user has given it up on each (`HOST:SERIAL`). Only then is a server
-//! started, which has a handle on the device that was looked at. Hosts without a shell
-//! ([`plain_hosts`]) can be read from only.
+//! [`arm_hosts`] does for other hosts what [`crate::arm`] does for this one. Over ssh it runs this
+//! program on every host ([`attend_host`]), which checks the device with [`crate::arm`] there. The
+//! device is refused unless all hosts see the same one, none of them uses it, and the user has
+//! confirmed its loss on each (`HOST:SERIAL`). Only then does a server start, with a handle on the
+//! checked device. Hosts without a shell ([`plain_hosts`]) can only be read from.
 
 mod attendant;
 mod program;
@@ -33,60 +32,60 @@ use view::{HostVerdict, HostView};
 pub use attendant::attend_host;
 pub use session::RemoteError;
 
-/// How far the clocks of two hosts may be read apart.
+/// Number of readings of a host's clock; the quickest one is used.
 const CLOCK_LOOKS: usize = 3;
 
-/// A server of fio on another host.
+/// A fio server on another host.
 #[derive(Debug)]
 pub struct RemoteHost {
-    /// As the user named it.
+    /// Host name as given by the user.
     pub name: String,
-    /// What `fio --client=` takes.
+    /// Argument of `fio --client=`.
     pub address: String,
-    /// What its fio calls itself; `None` where nobody can ask it.
+    /// Output of its `fio --version`; `None` for a host without a shell.
     pub fio: Option<String>,
-    /// Its kernel release; `None` where nobody can ask it.
+    /// Kernel release; `None` for a host without a shell.
     pub kernel: Option<String>,
-    /// What names the device for its server.
+    /// File name of the device for its server.
     pub filename: String,
     boot: Option<String>,
     session: Option<Session>,
-    /// True if it holds the device exclusively.
+    /// True if the host holds the device exclusively.
     holds: bool,
-    /// Its wall clock less ours.
+    /// Offset of its wall clock from ours in nanoseconds.
     clock: Option<i128>,
 }
 
-/// A device that may be used from several hosts. Dropping it ends their servers.
+/// A device that is armed on several hosts. Dropping it ends their servers.
 #[derive(Debug)]
 pub struct RemoteTarget {
     device: Device,
     writable: bool,
     /// The hosts, in the user's order.
     pub hosts: Vec<RemoteHost>,
-    /// The same device on this machine, held exclusively.
+    /// Devices of this machine that may be the same one, held exclusively.
     _here: Vec<Target>,
-    /// Holds our ends of the tunnels.
+    /// Directory with our ends of the tunnels.
     _place: Option<TunnelDirectory>,
 }
 
-/// What the user allows to be done to a device of other hosts.
+/// Consent of the user for a device of other hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostsConsent<'c> {
-    /// It is only read.
+    /// The device is only read.
     Read,
-    /// What the user gave up, each as `HOST:SERIAL`.
+    /// Confirmations that the device may be overwritten, each as `HOST:SERIAL`.
     Named(&'c [String]),
-    /// It was given up on these hosts when the run began, and is overwritten if it proves to
-    /// be this device.
+    /// The loss of this device was confirmed when the run started; it is overwritten if it proves
+    /// to be the same device.
     Same(&'c Device),
 }
 
 /// Arms a device on every host of a list.
 ///
 /// # Errors
-/// Where a host cannot be asked, sees another device, uses it, or the user has not
-/// given it up there.
+/// A host cannot be reached, sees another device or uses it, or the user has not confirmed the
+/// loss of the device there.
 pub fn arm_hosts(
     list: &HostList,
     path: &str,
@@ -121,7 +120,7 @@ pub fn arm_hosts(
     Ok(target)
 }
 
-/// What the hosts of a list see of a device. Nothing is started, held or written.
+/// Returns the device as the hosts of a list see it. Starts, holds and writes nothing.
 ///
 /// # Errors
 /// As [`arm_hosts`] for reading.
@@ -129,8 +128,8 @@ pub fn look_from_hosts(list: &HostList, path: &str) -> Result<Device, RemoteErro
     reach(list, path)?.examine(path, HostsConsent::Read)
 }
 
-/// A device as hosts without a shell see it: they can be read from, and nothing is known
-/// of them. `size` is the user's word.
+/// Returns a read-only target for hosts without a shell. Nothing is known about these hosts; `size`
+/// is the capacity stated by the user.
 pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
     let host = |name: &String| RemoteHost {
         name: name.clone(),
@@ -156,7 +155,7 @@ pub fn plain_hosts(list: &HostList, path: &str, size: Bytes) -> RemoteTarget {
     }
 }
 
-/// A device that nobody has looked at.
+/// Returns a device with only its path and size known.
 pub fn unseen(path: &str, size: Bytes) -> Device {
     Device {
         path: path.to_owned(),
@@ -178,7 +177,7 @@ pub fn unseen(path: &str, size: Bytes) -> Device {
     }
 }
 
-/// Hosts that have answered.
+/// Hosts that have answered with their view of the device.
 struct Reached {
     sessions: Vec<Session>,
     /// Each host's view of the device.
@@ -188,8 +187,8 @@ struct Reached {
     place: TunnelDirectory,
 }
 
-/// A directory of this user alone, with our ends of the tunnels. It is removed when this
-/// process ends, however it ends: a shell waits for that.
+/// A directory that only this user can enter, for our ends of the tunnels. A shell removes it when
+/// this process ends, even if it is killed.
 #[derive(Debug)]
 struct TunnelDirectory {
     path: PathBuf,
@@ -199,7 +198,7 @@ struct TunnelDirectory {
 impl TunnelDirectory {
     fn new() -> Result<TunnelDirectory, RemoteError> {
         let here = |what: String| RemoteError { host: "here".to_owned(), what };
-        // The path of a socket has at most 107 bytes, however long TMPDIR is.
+        // The path of a socket is limited to 107 bytes, which TMPDIR could exceed.
         let path = PathBuf::from(format!("/tmp/steadfast-{}", random_name()?));
         let failed = |error| here(format!("{} cannot be created: {error}", path.display()));
         Directory::check_place(&path).map_err(|error| here(error.to_string()))?;
@@ -226,7 +225,7 @@ impl Drop for TunnelDirectory {
     }
 }
 
-/// A random name.
+/// Returns a random name of 20 hexadecimal digits.
 fn random_name() -> Result<String, RemoteError> {
     let random = crate::facts::random_name(&Roots::real()).ok_or_else(|| RemoteError {
         host: "here".to_owned(),
@@ -235,7 +234,7 @@ fn random_name() -> Result<String, RemoteError> {
     Ok(random.chars().filter(char::is_ascii_alphanumeric).take(20).collect())
 }
 
-/// Logs in on every host and has it look at the device.
+/// Logs in on every host and requests its view of the device.
 fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
     let place = TunnelDirectory::new()?;
     let program = SentProgram::open().map_err(|error| RemoteError {
@@ -247,7 +246,7 @@ fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
     for host in &list.names {
         sessions.push(Session::begin(host, config, path, &place.path, &random_name()?)?);
     }
-    // All of them at the same time: each takes a moment.
+    // In parallel, because each host takes a moment.
     for session in &mut sessions {
         session.send_program(&program)?;
     }
@@ -264,7 +263,7 @@ fn reach(list: &HostList, path: &str) -> Result<Reached, RemoteError> {
 }
 
 impl Reached {
-    /// The device, once nothing stands against its use.
+    /// Checks the device on all hosts, holds it if it will be overwritten, and returns it.
     fn examine(&mut self, path: &str, consent: HostsConsent<'_>) -> Result<Device, RemoteError> {
         for (session, view) in self.sessions.iter().zip(&self.views) {
             if let Some(why) = view.unusable() {
@@ -290,7 +289,8 @@ impl Reached {
         Ok(self.views[0].device.clone())
     }
 
-    /// A device that is only read may be in use, on any of the hosts.
+    /// Returns the device for reading, with its uses on all hosts: a device that is only read may
+    /// be in use.
     fn shared(&self) -> Device {
         let mut device = self.views[0].device.clone();
         device.in_use.clear();
@@ -301,7 +301,7 @@ impl Reached {
         device
     }
 
-    /// Refuses a device that any host uses; returns what overwriting it destroys, by host.
+    /// Refuses a device that a host uses. Returns the data that overwriting would destroy, by host.
     fn require_free(&mut self, path: &str) -> Result<Vec<Vec<String>>, RemoteError> {
         for session in &mut self.sessions {
             session.request("judge")?;
@@ -318,7 +318,7 @@ impl Reached {
         Ok(losses)
     }
 
-    /// Refuses a device that is not that of the run that is resumed.
+    /// Refuses a device that is not the device of the resumed run.
     fn require_same(&self, path: &str, device: &Device) -> Result<(), RemoteError> {
         let now = &self.views[0].device;
         if device.has_identity() && now.is_same(device) {
@@ -331,7 +331,7 @@ impl Reached {
         )))
     }
 
-    /// What to type to give it up on every host.
+    /// Returns the options that confirm the loss of the device on every host.
     fn confirmations(&self) -> Vec<String> {
         let both = self.sessions.iter().zip(&self.views);
         both.map(|(session, view)| {
@@ -364,8 +364,8 @@ impl Reached {
         Ok(())
     }
 
-    /// Holds the device exclusively on every host, so that none begins to use it. Where
-    /// several of them are one kernel, one holds it for all.
+    /// Holds the device exclusively on every host, so that none starts to use it. If several hosts
+    /// run on the same kernel, one holds it for all.
     fn hold(&mut self, path: &str) -> Result<(), RemoteError> {
         for at in 0..self.sessions.len() {
             let boot = &self.views[at].boot;
@@ -381,8 +381,8 @@ impl Reached {
         Ok(())
     }
 
-    /// Arms and holds the device on this machine too, wherever it may be one of this
-    /// machine's. A device of the same kernel is held already.
+    /// Arms and holds every device of this machine that may be the same one. If a host runs on this
+    /// machine's kernel, the device is already held.
     fn hold_here(&self, path: &str) -> Result<Vec<Target>, RemoteError> {
         let refused = |what: String| RemoteError {
             host: "here".to_owned(),
@@ -414,25 +414,25 @@ impl Reached {
 }
 
 impl RemoteTarget {
-    /// The device, as the first host sees it.
+    /// Returns the device as the first host sees it.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Whether it may be overwritten.
+    /// Returns true if the device may be overwritten.
     pub fn is_writable(&self) -> bool {
         self.writable
     }
 
-    /// Looks once more whether any host has begun to use the device.
+    /// Checks again that no host has started to use the device.
     ///
     /// # Errors
-    /// Where one has, or cannot be asked.
+    /// A host uses the device or does not answer.
     pub fn look_again(&mut self) -> Result<(), RemoteError> {
         if !self.writable {
             return Ok(());
         }
-        // All of them at the same time: each takes a moment.
+        // In parallel, because each host takes a moment.
         for host in self.hosts.iter_mut().filter(|host| host.holds) {
             if let Some(session) = &mut host.session {
                 session.request("check")?;
@@ -446,7 +446,8 @@ impl RemoteTarget {
         Ok(())
     }
 
-    /// What the kernels of all hosts have counted on the device; `None` without a shell.
+    /// Returns the sum of the device's kernel counters over all hosts, counting each kernel once;
+    /// `None` if a host has no shell or no counters.
     pub fn counters(&mut self) -> Option<KernelCounters> {
         let mut kernels: Vec<String> = Vec::new();
         let mut sum = KernelCounters::default();
@@ -470,11 +471,11 @@ impl RemoteTarget {
 }
 
 impl RemoteHost {
-    /// Tells the host when its threads are to begin, by our wall clock. `false` where it
-    /// cannot be told.
+    /// Sends the host the start time of its threads, in nanoseconds since 1970 by our wall clock.
+    /// Returns false for a host without a shell.
     ///
     /// # Errors
-    /// Where it does not answer.
+    /// The host does not answer.
     pub fn begin_at(&mut self, unix: Nanos) -> Result<bool, RemoteError> {
         let (Some(session), Some(clock)) = (&mut self.session, self.clock) else {
             return Ok(false);
@@ -484,12 +485,13 @@ impl RemoteHost {
         Ok(true)
     }
 
-    /// The command, in the server's directory, that waits for that moment.
+    /// Returns the command, to be run in the server's directory, that waits for the start time.
     pub fn waits_by(&self) -> Option<&'static str> {
         self.clock.map(|_| "sh begin")
     }
 
-    /// When its first and its last thread began, by our wall clock.
+    /// Returns the start times of its first and its last thread, in nanoseconds since 1970 by our
+    /// wall clock; `None` if unknown.
     pub fn began(&mut self) -> Option<(Nanos, Nanos)> {
         let (session, clock) = (self.session.as_mut()?, self.clock?);
         let lines = session.ask("began").ok()?;
@@ -502,7 +504,7 @@ impl RemoteHost {
 
 impl Drop for RemoteTarget {
     fn drop(&mut self) {
-        // Each host takes a moment to end its server: all of them at the same time.
+        // In parallel, because each host takes a moment to end its server.
         std::thread::scope(|scope| {
             for host in self.hosts.drain(..) {
                 scope.spawn(move || drop(host));
@@ -511,7 +513,8 @@ impl Drop for RemoteTarget {
     }
 }
 
-/// The host's clock less ours, from the quickest of some answers.
+/// Returns the offset of the host's clock from ours in nanoseconds, from the quickest of
+/// [`CLOCK_LOOKS`] answers.
 fn clock(session: &mut Session) -> Result<i128, RemoteError> {
     let mut best: Option<(i128, i128)> = None;
     for _ in 0..CLOCK_LOOKS {
@@ -520,7 +523,7 @@ fn clock(session: &mut Session) -> Result<i128, RemoteError> {
         let answered = unix_nanos();
         let there: i128 = text
             .parse()
-            .map_err(|_| session.error(format!("its clock is '{text}', which is no number")))?;
+            .map_err(|_| session.error(format!("its clock '{text}' is not a number")))?;
         let took = answered - asked;
         if best.is_none_or(|(quickest, _)| took < quickest) {
             best = Some((took, there - (asked + took / 2)));

@@ -1,30 +1,31 @@
-//! This program, as it is sent to other hosts.
+//! The executable of this program, as sent to other hosts.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// The executable that runs here, without what only debuggers read.
+/// The executable of this process without symbols and line numbers.
 #[derive(Debug)]
 pub(super) struct SentProgram(File, OnceLock<Arc<Vec<u8>>>);
 
-/// Size of an ELF header, of a program header, and the type of a segment that is loaded
-/// (elf.h, 64 bits).
+// Size of the ELF header and of a program header, and the type of a loaded segment (elf.h, 64
+// bits).
 const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 const PT_LOAD: u32 = 1;
 
 impl SentProgram {
-    /// Output of `uname -m` on a host that can run it.
+    /// Output of `uname -m` on a host that can run the program.
     pub const MACHINE: &'static str = std::env::consts::ARCH;
 
-    /// Opens the executable of this process, also where it was replaced meanwhile.
+    /// Opens the executable of this process, even if the file was replaced since.
     pub fn open() -> io::Result<SentProgram> {
         Ok(SentProgram(File::open(Path::new("/proc/self/exe"))?, OnceLock::new()))
     }
 
-    /// The bytes that a kernel loads; empty where they cannot be read, so that nothing is sent.
+    /// Returns the bytes that a kernel loads; empty if they cannot be read, so that nothing is
+    /// sent.
     pub fn bytes(&self) -> Arc<Vec<u8>> {
         Arc::clone(self.1.get_or_init(|| Arc::new(read_loaded(&self.0).unwrap_or_default())))
     }
@@ -37,8 +38,8 @@ fn read_loaded(mut executable: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The end of the last segment of an executable that is loaded. Behind it lie symbols and
-/// line numbers, half of a build for development.
+/// Returns the end of the last loaded segment of an executable; `None` if it is no valid ELF file.
+/// Symbols and line numbers follow, which are half of a development build.
 fn loaded_length(bytes: &[u8]) -> Option<usize> {
     let at = |start: usize, length: usize| bytes.get(start..start.checked_add(length)?);
     let long = |start: usize| Some(u64::from_ne_bytes(at(start, 8)?.try_into().ok()?));

@@ -1,6 +1,6 @@
-//! A connection to a host over ssh: this program is sent there and answers requests
-//! ([`super::attend_host`]), and a tunnel leads to the socket of the fio server that it keeps.
-//! Nothing is installed there; when the connection ends, everything there is removed.
+//! A connection to a host over ssh. This program is sent to the host and answers requests there
+//! ([`super::attend_host`]); a tunnel leads to the socket of its fio server. Nothing is installed:
+//! when the connection ends, everything is removed from the host.
 
 use super::program::SentProgram;
 use crate::tool::command;
@@ -15,33 +15,33 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// What the host's shell does.
+/// Script for the host's shell.
 const SHELL: &str = include_str!("attend.sh");
 
-/// Bytes of the program that are written at once.
+/// Size of one write while the program is sent, in bytes.
 const CHUNK: usize = 1 << 18;
 
-/// How long a host may take to answer: logging in may wait for a name server.
+/// Time limit for an answer. Logging in may wait for a name server.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Lines of an answer: far more than any device has.
+/// Maximum number of lines in an answer; a valid answer is far shorter.
 const ANSWER_LINES_MAX: usize = 100_000;
 
-/// Time between two signs of life for a host, which ends everything after none for
-/// [`PATIENCE`].
+/// Interval between two keep-alive lines. A host that receives nothing for [`PATIENCE`] ends
+/// everything.
 const PULSE: Duration = Duration::from_secs(3);
 
-/// Time for a host to end its server.
+/// Time limit for a host to end its server.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// How much of ssh's own words is kept.
+/// Maximum length of ssh's error output that is kept, in bytes.
 const WORDS: usize = 2000;
 
-/// A host that could not do what it was asked.
+/// Failure of a request to a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteError {
-    /// The host, as the user named it.
+    /// Host name as given by the user.
     pub host: String,
-    /// What happened, and what to do.
+    /// Cause and remedy, in words.
     pub what: String,
 }
 
@@ -53,26 +53,26 @@ impl fmt::Display for RemoteError {
 
 impl std::error::Error for RemoteError {}
 
-/// Where a host reads its requests; `None` once it was closed.
+/// Input of a host for requests; `None` once it is closed.
 type Requests = Arc<Mutex<Option<ChildStdin>>>;
 
-/// A host that answers.
+/// A connection to one host.
 #[derive(Debug)]
 pub(super) struct Session {
     pub host: String,
-    /// Our end of the tunnel to its fio server.
+    /// Our end of the tunnel to the host's fio server.
     pub socket: PathBuf,
     child: Child,
     requests: Requests,
-    /// Bytes of the program that were sent.
+    /// Number of bytes of the program sent so far.
     sent: Arc<AtomicU64>,
     answers: Receiver<String>,
     words: Arc<Mutex<String>>,
 }
 
 impl Session {
-    /// Begins to log in. `name` is a random one: of the directory there and of the socket
-    /// in `directory` here.
+    /// Starts to log in. `name` is random; it names the directory on the host and the socket in
+    /// `directory` here.
     pub fn begin(
         host: &str,
         ssh_config: Option<&Path>,
@@ -111,7 +111,7 @@ impl Session {
             .spawn()
             .map_err(failed)?;
         let mut requests = child.stdin.take();
-        // Where it cannot be written, the answer to the first question says why.
+        // If this write fails, reading the first answer reports the cause.
         if let Some(pipe) = &mut requests {
             let _ = pipe.write_all(text.as_bytes()).and_then(|()| pipe.flush());
         }
@@ -122,8 +122,8 @@ impl Session {
         Ok(Session { host: host.to_owned(), socket, child, requests, sent, answers, words })
     }
 
-    /// Waits until the shell is there, and begins to send the program. Requests wait until
-    /// it was sent. From then on, the host hears from here again and again.
+    /// Waits for the shell and starts to send the program. Requests wait until it has been sent;
+    /// afterwards a thread sends keep-alive lines.
     pub fn send_program(&mut self, program: &SentProgram) -> Result<(), RemoteError> {
         let lines = self.answer()?;
         let machine = lines.iter().find_map(|line| line.strip_prefix("machine "));
@@ -145,29 +145,29 @@ impl Session {
         Ok(())
     }
 
-    /// Waits until the program runs there.
+    /// Waits until the program runs on the host.
     pub fn greet(&mut self) -> Result<(), RemoteError> {
         self.answer().map(drop)
     }
 
-    /// Asks something and returns the lines of the answer.
+    /// Sends a request and returns the lines of the answer.
     pub fn ask(&mut self, request: &str) -> Result<Vec<String>, RemoteError> {
         self.request(request)?;
         self.answer()
     }
 
-    /// Sends a request; [`Session::answer`] is to follow.
+    /// Sends a request. The caller must read the answer with [`Session::answer`].
     pub fn request(&mut self, request: &str) -> Result<(), RemoteError> {
         write_to(&self.requests, request).map_err(|_| self.lost("was lost"))
     }
 
-    /// Asks something whose answer is one value.
+    /// Sends a request and returns the value that follows `word` in the answer.
     pub fn value(&mut self, request: &str, word: &str) -> Result<String, RemoteError> {
         self.request(request)?;
         self.answered(word)
     }
 
-    /// Waits for an answer that is one value.
+    /// Waits for an answer and returns the value that follows `word`.
     pub fn answered(&mut self, word: &str) -> Result<String, RemoteError> {
         let lines = self.answer()?;
         let found = lines.iter().find_map(|line| line.strip_prefix(word));
@@ -177,30 +177,30 @@ impl Session {
         }
     }
 
-    /// Waits for an answer that is one value as JSON.
+    /// Waits for an answer and parses the JSON value that follows `word`.
     pub fn parsed<T: DeserializeOwned>(&mut self, word: &str) -> Result<T, RemoteError> {
         let text = self.answered(word)?;
         serde_json::from_str(&text).map_err(|error| {
             self.error(format!(
-                "its answer '{word}' is not understood ({error}); install the same version of \
+                "its answer '{word}' cannot be parsed ({error}); install the same version of \
                  steadfast there"
             ))
         })
     }
 
-    /// This host's trouble.
+    /// Returns an error that names this host.
     pub fn error(&self, what: impl Into<String>) -> RemoteError {
         RemoteError { host: self.host.clone(), what: what.into() }
     }
 
-    /// Waits for the lines of an answer, for as long as the program is being sent and
+    /// Waits for the lines of an answer, as long as sending the program makes progress and
     /// [`PATIENCE`] beyond that.
     pub fn answer(&mut self) -> Result<Vec<String>, RemoteError> {
         let mut begun = Instant::now();
         let mut sent = self.sent.load(Ordering::Relaxed);
         let mut lines = Vec::new();
-        // A refusal is returned with the end of its answer, so that what follows is the answer to
-        // the next question.
+        // A refusal is returned only at the end of its answer, so that the next line read belongs
+        // to the next answer.
         let mut refusal: Option<String> = None;
         loop {
             match self.answers.recv_timeout(Duration::from_secs(1)) {
@@ -231,7 +231,7 @@ impl Session {
                         begun = Instant::now();
                     }
                     if begun.elapsed() > PATIENCE {
-                        // What it answers later would be taken for the answer to another question.
+                        // A late answer would be mistaken for the answer to the next request.
                         self.hang_up();
                         let seconds = PATIENCE.as_secs();
                         return Err(self.error(format!("no answer within {seconds} s")));
@@ -241,14 +241,14 @@ impl Session {
         }
     }
 
-    /// Asks nothing more.
+    /// Closes the input of the host, so that no further requests are sent.
     fn hang_up(&mut self) {
         if let Ok(mut requests) = self.requests.try_lock() {
             requests.take();
         }
     }
 
-    /// The connection is gone: what ssh said about it.
+    /// Returns the error for a lost connection, with the error output of ssh.
     fn lost(&mut self, how: &str) -> RemoteError {
         let _ = self.wait(Duration::from_secs(1));
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -264,7 +264,7 @@ impl Session {
         ))
     }
 
-    /// Whether ssh has ended, after waiting for it that long.
+    /// Waits for ssh to exit, at most this long. Returns true if it has exited.
     fn wait(&mut self, patience: Duration) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < patience {
@@ -278,12 +278,12 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// The host ends its server when it has no more requests.
+    /// Closes the input of the host, which then ends its server.
     fn drop(&mut self) {
         match self.requests.try_lock() {
             Ok(mut requests) => drop(requests.take()),
             Err(TryLockError::Poisoned(requests)) => drop(requests.into_inner().take()),
-            // The program is being sent: writing ends with ssh.
+            // The program is being sent; killing ssh ends that write.
             Err(TryLockError::WouldBlock) => {
                 let _ = self.child.kill();
             }
@@ -296,8 +296,8 @@ impl Drop for Session {
     }
 }
 
-/// How ssh is to behave: it asks nobody, notices a dead connection within a quarter of a
-/// minute, and shares no connection of the user's, which could outlive this one.
+/// Options of ssh: no prompts, detection of a dead connection within 15 seconds, and no sharing of
+/// the user's connections, which could outlive this one.
 const OPTIONS: [&str; 10] = [
     "BatchMode=yes",
     "ConnectTimeout=20",
@@ -329,7 +329,7 @@ fn write_to(requests: &Requests, line: &str) -> io::Result<()> {
     writeln!(pipe, "{line}").and_then(|()| pipe.flush())
 }
 
-/// A text as one word of a shell.
+/// Quotes a text as one word for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

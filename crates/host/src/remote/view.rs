@@ -1,15 +1,15 @@
-//! What a host sees of a device, and whether two hosts see the same one.
+//! A host's view of a device, and the check that two hosts see the same device.
 
 use serde::{Deserialize, Serialize};
 use steadfast_domain::Device;
 
-/// A device as one host sees it.
+/// View of a device from one host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HostView {
-    /// Release of the kernel that runs there.
+    /// Kernel release of the host.
     pub kernel: String,
-    /// Identifier of the kernel's boot.
+    /// Boot ID of the kernel.
     pub boot: String,
     /// Output of the host's `fio --version`.
     pub fio: String,
@@ -23,18 +23,19 @@ pub(super) struct HostView {
     pub namespace: Option<u32>,
 }
 
-/// The answer of a host that was asked whether a device may be overwritten from there.
+/// Answer of a host to the question whether the device may be overwritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) enum HostVerdict {
-    /// Nothing uses it; overwriting it destroys these.
+    /// The device is unused; overwriting would destroy this data.
     Free(Vec<String>),
-    /// The reason why it is not overwritten.
+    /// Reason why the device must not be overwritten.
     Refused(String),
 }
 
 impl HostView {
-    /// Why this cannot be the device that another host sees; `None` where it is.
+    /// Returns why nothing shows that this is the device that another host sees; `None` if it is
+    /// the same.
     pub fn differs_from(&self, other: &HostView) -> Option<String> {
         let pair = |what: &str, a: &str, b: &str| Some(format!("{what} {a} there, {b} here"));
         let (own, others) = (&self.device, &other.device);
@@ -43,7 +44,7 @@ impl HostView {
             return pair("bytes:", &there, &here);
         }
         if self.boot == other.boot {
-            // One kernel: its number is the device.
+            // On the same kernel, the device number identifies the device.
             if self.number == other.number {
                 return None;
             }
@@ -70,7 +71,7 @@ impl HostView {
         None
     }
 
-    /// Why it can be neither read nor written from there.
+    /// Returns why the device can be neither read nor written; `None` if it is usable.
     pub fn unusable(&self) -> Option<&'static str> {
         if self.is_partition {
             return Some("it is a partition; name the whole device");
@@ -78,8 +79,8 @@ impl HostView {
         (self.device.capacity.0 == 0).then_some("it has no size")
     }
 
-    /// Whether a device of this machine may be the one that the host sees. A device of
-    /// another kernel counts as the same one unless its identifiers or its size differ.
+    /// Returns true if a device of this machine may be the one that the host sees. Without a
+    /// difference in identifiers or size, devices of different kernels count as the same one.
     pub fn may_be(&self, here: &Device) -> bool {
         let there = &self.device;
         if here.capacity != there.capacity {

@@ -1,5 +1,5 @@
-//! The control groups that this program runs in: what they limit, and how long a processor
-//! quota has stopped it. Versions 1 and 2 (Documentation/admin-guide/cgroup-v1 and -v2).
+//! The control groups that this program runs in: their limits, and how long a processor quota has
+//! throttled it. Versions 1 and 2 (Documentation/admin-guide/cgroup-v1 and -v2).
 
 use crate::roots::{Roots, read_number, read_text};
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::{Component, Path, PathBuf};
 use steadfast_domain::measurement::CpuThrottling;
 use steadfast_domain::{Bytes, Nanos};
 
-/// The weight of a group that nobody gave one: of version 2, and of version 1.
+/// Default weight of a group: of version 2, and of version 1.
 const USUAL_WEIGHTS: [u64; 2] = [100, 500];
 
-/// The control groups of this process, for each controller from its own group up to the
-/// topmost one that is visible.
+/// The control groups of this process, for each controller from its own group to the topmost
+/// visible one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnCgroups {
     cpu: Vec<PathBuf>,
@@ -19,12 +19,12 @@ pub struct OwnCgroups {
     memory: Vec<PathBuf>,
 }
 
-/// What a group's processor quota has done so far, for each group that has one.
+/// Throttling so far by the processor quota of each group that has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaCounts(Vec<CpuThrottling>);
 
 impl QuotaCounts {
-    /// The group that was stopped longest since an earlier reading.
+    /// Returns the throttling since an earlier reading, of the group that was throttled longest.
     pub fn since(&self, earlier: &QuotaCounts) -> Option<CpuThrottling> {
         let groups = self.0.iter().zip(&earlier.0);
         groups
@@ -37,7 +37,7 @@ impl QuotaCounts {
 }
 
 impl OwnCgroups {
-    /// The groups of this process; `None` if the kernel does not report them.
+    /// Reads the groups of this process; `None` if the kernel does not report them.
     pub fn of_this_process(roots: &Roots) -> Option<OwnCgroups> {
         let text = fs::read_to_string(roots.proc.join("self/cgroup")).ok()?;
         let mut groups = OwnCgroups { cpu: Vec::new(), io: Vec::new(), memory: Vec::new() };
@@ -61,7 +61,7 @@ impl OwnCgroups {
                     "memory" => &mut groups.memory,
                     _ => continue,
                 };
-                // Mounted under the names of all its controllers or of this one.
+                // The mount is named after all of its controllers or after this one.
                 let mount = [controllers, controller]
                     .into_iter()
                     .map(|name| roots.sys.join("fs/cgroup").join(name))
@@ -73,20 +73,20 @@ impl OwnCgroups {
         is_found.then_some(groups)
     }
 
-    /// The smallest processor quota, in processors.
+    /// Returns the smallest processor quota, in processors; `None` if there is no quota.
     pub fn cpu_quota(&self) -> Option<f64> {
         self.cpu.iter().filter_map(|group| quota(group)).min_by(f64::total_cmp)
     }
 
-    /// What the quotas have done so far; `None` if there is no quota.
+    /// Reads the throttling so far; `None` if there is no quota.
     pub fn quota_counts(&self) -> Option<QuotaCounts> {
         let limited = self.cpu.iter().filter(|group| quota(group).is_some());
         let counts: Vec<CpuThrottling> = limited.filter_map(|group| throttling(group)).collect();
         (!counts.is_empty()).then_some(QuotaCounts(counts))
     }
 
-    /// Limits of rates and of response times for the block device of this number, as the
-    /// kernel names them.
+    /// Returns the limits of rates and latencies for the block device with this number, in the
+    /// kernel's notation.
     pub fn io_limits(&self, (major, minor): (u32, u32)) -> Vec<String> {
         let number = format!("{major}:{minor}");
         let mut limits = Vec::new();
@@ -109,7 +109,8 @@ impl OwnCgroups {
         limits
     }
 
-    /// Weights of I/O that somebody has set, which count as soon as other groups compete.
+    /// Returns the I/O weights that differ from the default. They matter as soon as other groups
+    /// compete.
     pub fn io_weights(&self) -> Vec<String> {
         let files = ["io.weight", "io.bfq.weight", "blkio.weight", "blkio.bfq.weight"];
         let mut weights = Vec::new();
@@ -126,9 +127,9 @@ impl OwnCgroups {
         weights
     }
 
-    /// The memory that is left below the tightest limit, with the limit.
+    /// Returns the free memory below the tightest limit, and that limit; `None` without a limit.
     pub fn memory_room(&self) -> Option<(Bytes, Bytes)> {
-        // Version 1 writes the largest multiple of a page for no limit.
+        // Version 1 reports the largest multiple of the page size if there is no limit.
         const NO_LIMIT: u64 = 1 << 62;
         let files = [
             ("memory.high", "memory.current"),
@@ -150,7 +151,7 @@ impl OwnCgroups {
     }
 }
 
-/// Where version 2 is mounted: alone, or beside version 1.
+/// Returns the levels of a version 2 group, which is mounted alone or next to version 1.
 fn unified_levels(path: &str, roots: &Roots) -> Vec<PathBuf> {
     let root = roots.sys.join("fs/cgroup");
     let mounts = [root.join("unified"), root];
@@ -158,8 +159,8 @@ fn unified_levels(path: &str, roots: &Roots) -> Vec<PathBuf> {
     mount.map(|mount| levels(mount, path)).unwrap_or_default()
 }
 
-/// A group and those above it, up to the mount. In a container the mount is the group itself,
-/// whatever the kernel calls it outside.
+/// Returns a group and its ancestors up to the mount. In a container, the mount is the group
+/// itself, even if the kernel reports another path.
 fn levels(mount: &Path, path: &str) -> Vec<PathBuf> {
     let relative = Path::new(path.trim_start_matches('/'));
     let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
@@ -170,7 +171,7 @@ fn levels(mount: &Path, path: &str) -> Vec<PathBuf> {
     own.ancestors().take_while(|level| level.starts_with(mount)).map(Path::to_owned).collect()
 }
 
-/// A group's processor quota, in processors.
+/// Returns a group's processor quota, in processors; `None` if it has none.
 fn quota(group: &Path) -> Option<f64> {
     let (quota, period) = match read_text(&group.join("cpu.max")) {
         Some(text) => {
@@ -196,7 +197,7 @@ fn throttling(group: &Path) -> Option<CpuThrottling> {
     Some(CpuThrottling { periods: field("nr_throttled")?, time })
 }
 
-/// What a file says of a device: the rest of the line that begins with its number.
+/// Returns the rest of the line that begins with the device's number.
 fn line_of(file: &Path, number: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let rest = text.lines().find_map(|line| line.strip_prefix(number)?.strip_prefix(' '))?;
@@ -253,7 +254,7 @@ mod tests {
             ("cpu,cpuacct/box/cpu.cfs_quota_us", "150000\n"),
             ("cpu,cpuacct/box/cpu.cfs_period_us", "100000\n"),
             ("cpu,cpuacct/box/cpu.stat", "nr_periods 7\nnr_throttled 2\nthrottled_time 30000000\n"),
-            // The path outside of a container does not exist within.
+            // The host's path of the group does not exist in a container.
             ("blkio/blkio.throttle.read_iops_device", "7:0 997\n"),
             ("blkio/blkio.weight", "500\n"),
             ("memory/memory.limit_in_bytes", "9223372036854771712\n"),

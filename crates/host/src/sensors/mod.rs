@@ -1,4 +1,4 @@
-//! What the kernel counts and senses about a device and its host.
+//! Counters and sensors of a device and its host.
 
 mod cgroup;
 mod monitors;
@@ -16,9 +16,8 @@ pub use cgroup::{OwnCgroups, QuotaCounts};
 pub use power::{PowerMeter, PowerReport, PowerSource};
 pub use processors::{ProcessorTimes, processor_times};
 
-/// The kernel's counters of a block device or partition since it appeared;
-/// `None` for a file, whose device is shared with others, and for a device whose I/Os the
-/// kernel does not count.
+/// Returns the kernel's counters of a block device or partition since it appeared. `None` for a
+/// file, whose device is shared with others, and for a device whose I/Os the kernel does not count.
 pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters> {
     if device.transport == Transport::File {
         return None;
@@ -29,8 +28,8 @@ pub fn kernel_counters(device: &Device, roots: &Roots) -> Option<KernelCounters>
     }
 }
 
-/// The same of a whole device or partition that sysfs lists. I/Os of an NVMe namespace with
-/// several paths are counted on its paths, those of a partition of it nowhere.
+/// Returns the counters of a device or partition that sysfs lists. The I/Os of a multipath NVMe
+/// namespace are counted on its paths and summed here; those of its partitions are not counted.
 pub(crate) fn counters_of(node: &Node, roots: &Roots) -> Option<KernelCounters> {
     let whole = node.whole();
     let paths = whole.nvme_paths(roots);
@@ -54,12 +53,13 @@ pub(crate) fn counters_of(node: &Node, roots: &Roots) -> Option<KernelCounters> 
     Some(sum)
 }
 
-/// Whether the kernel counts the I/Os of a whole device (Documentation/ABI/stable/sysfs-block).
+/// Returns true if the kernel counts the I/Os of a whole device (`queue/iostats`,
+/// Documentation/ABI/stable/sysfs-block).
 fn is_counted(whole: &Node) -> bool {
     whole.number::<u8>("queue/iostats") != Some(0)
 }
 
-/// The columns of a device in `/proc/diskstats` that follow its name.
+/// Returns the columns that follow the name of a device in `/proc/diskstats`.
 fn disk_statistics(name: &str, roots: &Roots) -> Option<String> {
     let text = fs::read_to_string(roots.proc.join("diskstats")).ok()?;
     text.lines().find_map(|line| {
@@ -68,8 +68,8 @@ fn disk_statistics(name: &str, roots: &Roots) -> Option<String> {
     })
 }
 
-/// Documentation/admin-guide/iostats.rst: reads, merged, sectors, time, and the
-/// same of writes.
+/// Parses the columns reads, read merges, read sectors, read time, and the same for writes
+/// (Documentation/admin-guide/iostats.rst).
 fn parse_counters(text: &str) -> Option<KernelCounters> {
     let columns: Vec<u64> =
         text.split_whitespace().map_while(|column| column.parse().ok()).collect();
@@ -88,14 +88,13 @@ fn parse_counters(text: &str) -> Option<KernelCounters> {
     })
 }
 
-/// The device's temperature in degrees Celsius: the first (composite) sensor
-/// that the kernel's hardware monitor has for it. SATA drives have one only
-/// while the module `drivetemp` is loaded.
+/// Returns the device's temperature in degrees Celsius, from the first (composite) sensor of its
+/// hwmon device; `None` if it has none. SATA drives need the module `drivetemp`.
 pub fn temperature(device: &Device, roots: &Roots) -> Option<f64> {
     degrees(device, "temp1_input", roots)
 }
 
-/// A temperature of the device's monitor, by the name of its attribute.
+/// Returns a temperature of the device's hwmon device in degrees Celsius, by attribute name.
 pub(crate) fn degrees(device: &Device, attribute: &str, roots: &Roots) -> Option<f64> {
     own_monitors(device, roots)
         .iter()
@@ -158,7 +157,7 @@ mod tests {
             machine.set(&path, "hidden", "1\n");
             machine.set(&path, "stat", stat);
         }
-        // Of another namespace and of another subsystem.
+        // Paths of another namespace and of another subsystem.
         for (name, number) in [("nvme0c0n2", 8), ("nvme1c0n1", 9)] {
             let other = machine.block(&format!("pci/nvme/{name}"), &format!("259:{number}"), 9);
             machine.set(&other, "stat", "9 9 9 9 9 9 9 9 9 9 9");

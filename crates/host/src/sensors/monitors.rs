@@ -1,4 +1,4 @@
-//! The kernel's hardware monitors of a device.
+//! Hardware monitors (hwmon) of a device.
 
 use crate::identity::controllers;
 use crate::node::Node;
@@ -6,7 +6,7 @@ use crate::roots::{Roots, entries, file_name};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 
-/// The hardware monitors of a device itself, none elsewhere in the host.
+/// Returns the hwmon directories of the device itself, and of nothing else in the host.
 pub(super) fn own_monitors(device: &Device, roots: &Roots) -> Vec<PathBuf> {
     if device.transport == Transport::File {
         return Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn own_monitors(device: &Device, roots: &Roots) -> Vec<PathBuf> {
     places.iter().flat_map(|place| monitors(place)).collect()
 }
 
-/// The monitors at a place: beside it, or gathered in `hwmon`.
+/// Returns the hwmon directories in a sysfs directory, directly in it or in its `hwmon`.
 fn monitors(place: &Path) -> Vec<PathBuf> {
     let mut found = entries(&place.join("hwmon"));
     found.extend(entries(place).into_iter().filter(|path| {

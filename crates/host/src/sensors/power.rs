@@ -1,9 +1,8 @@
-//! Power while the load runs: read once per second by a thread of its own,
-//! from the hardware monitor of the device or by a command of the user's.
+//! Power during a load: read once per second by a separate thread, from the device's hwmon device
+//! or by a command of the user.
 //!
-//! A failed reading is counted, not fatal. The power state descriptors of an
-//! NVMe controller are what the maker allows, not what the drive takes: they
-//! are not used.
+//! A failed reading is counted and not fatal. The power state descriptors of an NVMe controller are
+//! not used: they state the vendor's limits and not the drive's consumption.
 
 use super::monitors::own_monitors;
 use crate::roots::{Roots, read_number};
@@ -15,34 +14,33 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use steadfast_domain::Device;
 
-/// The time between two readings.
+/// Interval between two readings.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// A command that has not answered by then has failed.
+/// Time limit for the command.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// More than this no single drive takes: a reading beyond it is in another unit.
+/// Maximum plausible reading in milliwatts; a larger value is in another unit.
 const MILLIWATTS_MAX: f64 = 1_000_000.0;
 
-/// Where the power is read.
+/// Source of the power readings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PowerSource {
-    /// An attribute of the hardware monitor, in microwatts.
+    /// hwmon attribute, in microwatts.
     Monitor(PathBuf),
-    /// A program with its arguments; no shell is between.
+    /// Program with its arguments; run without a shell.
     Command(Vec<String>),
 }
 
 impl PowerSource {
-    /// A command, split at blanks. `None` where there is nothing in it.
+    /// Splits a command at blanks; `None` if it is empty.
     pub fn command(text: &str) -> Option<Self> {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         (!words.is_empty()).then_some(PowerSource::Command(words))
     }
 
-    /// What the kernel exposes for the device itself: `power1_average` or
-    /// `power1_input` of its hardware monitor. A monitor elsewhere in the host
-    /// measures something else as well and is for the user to name.
+    /// Returns `power1_average` or `power1_input` of the device's own hwmon device, if it has one.
+    /// Other monitors of the host measure more than the device; the user must select those.
     pub fn of(device: &Device, roots: &Roots) -> Option<Self> {
         let monitors = own_monitors(device, roots);
         ["power1_average", "power1_input"]
@@ -52,7 +50,7 @@ impl PowerSource {
             .map(PowerSource::Monitor)
     }
 
-    /// What is read, for people.
+    /// Returns the source in words, for messages.
     pub fn describe(&self) -> String {
         match self {
             PowerSource::Monitor(path) => path.display().to_string(),
@@ -75,7 +73,7 @@ fn run(words: &[String]) -> Result<f64, String> {
         return Err("the command is empty".to_owned());
     };
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // The user's own program is in no package that could be named.
+    // No package is known for the user's own program.
     let answer = tool::ask(program, "that has it", &arguments, LIMIT).map_err(|e| e.to_string())?;
     if !answer.status.success() {
         return Err(format!("'{}' ended with {}", words.join(" "), answer.status));
@@ -86,7 +84,8 @@ fn run(words: &[String]) -> Result<f64, String> {
     })
 }
 
-/// `4200`, `4200 mW`, `4.2 W` or `4200000 uW`, on the first line, in milliwatts.
+/// Parses `4200`, `4200 mW`, `4.2 W` or `4200000 uW` on the first non-empty line; returns
+/// milliwatts.
 fn parse(text: &str) -> Option<f64> {
     let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
     let end = line.find(|c: char| c.is_alphabetic()).unwrap_or(line.len());
@@ -101,21 +100,21 @@ fn parse(text: &str) -> Option<f64> {
     (0.0..=MILLIWATTS_MAX).contains(&milliwatts).then_some(milliwatts)
 }
 
-/// What was read since the last time that it was asked.
+/// Sum in milliwatts and number of the readings since the step began.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Readings {
     sum: f64,
     count: u32,
 }
 
-/// How the readings of a whole run went.
+/// Counts of the readings of a whole run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PowerReport {
-    /// Readings that gave a power.
+    /// Number of successful readings.
     pub readings: u64,
-    /// Readings that failed.
+    /// Number of failed readings.
     pub failures: u64,
-    /// Why the last of those failed.
+    /// Cause of the last failure, if any.
     pub last_failure: Option<String>,
 }
 
@@ -135,10 +134,10 @@ pub struct PowerMeter {
 }
 
 impl PowerMeter {
-    /// Begins to read.
+    /// Starts the thread.
     ///
     /// # Errors
-    /// Where the system gives no thread.
+    /// The thread cannot be created.
     pub fn start(source: PowerSource) -> std::io::Result<Self> {
         PowerMeter::every(PERIOD, source)
     }
@@ -153,24 +152,24 @@ impl PowerMeter {
         Ok(PowerMeter { source, state, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it reads.
+    /// Returns the source of the readings.
     pub fn source(&self) -> &PowerSource {
         &self.source
     }
 
-    /// Forgets what was read so far: a step begins.
+    /// Discards the readings so far, at the beginning of a step.
     pub fn begin(&self) {
         lock(&self.state).now = Readings::default();
     }
 
-    /// Mean of the readings since [`begin`](Self::begin), in milliwatts; `None`
-    /// where none succeeded.
+    /// Returns the mean of the readings since [`begin`](Self::begin) in milliwatts; `None` if none
+    /// succeeded.
     pub fn mean_milliwatts(&self) -> Option<f64> {
         let now = lock(&self.state).now;
         (now.count > 0).then(|| now.sum / f64::from(now.count))
     }
 
-    /// How all readings so far went.
+    /// Returns the counts of all readings so far.
     pub fn report(&self) -> PowerReport {
         lock(&self.state).report.clone()
     }
@@ -179,14 +178,14 @@ impl PowerMeter {
 impl Drop for PowerMeter {
     fn drop(&mut self) {
         drop(self.stop.take());
-        // A command under way is waited for: at most its time limit.
+        // Waits for a running command, at most its time limit.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// A thread that panicked with the lock has left counts that are whole.
+/// Locks the state. A poisoned lock is accepted: the counts are consistent at any time.
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -201,7 +200,7 @@ fn keep_reading(
     loop {
         let read = source.read();
         note(&mut lock(state), read);
-        // A slow command skips beats; it does not make up for them.
+        // A slow command skips readings; they are not made up for.
         due = (due + period).max(Instant::now());
         match stopped.recv_timeout(due.saturating_duration_since(Instant::now())) {
             Err(RecvTimeoutError::Timeout) => {}

@@ -1,10 +1,10 @@
-//! What the processors of the whole host did: `/proc/stat`.
+//! Processor times of the whole host, from `/proc/stat`.
 
 use crate::roots::Roots;
 use std::fs;
 use steadfast_domain::measurement::HostCpu;
 
-/// One reading of the processors' clocks, in ticks since the host started.
+/// One reading of the processor times, in ticks since boot, summed over all processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessorTimes {
     user: u64,
@@ -14,14 +14,13 @@ pub struct ProcessorTimes {
     steal: u64,
 }
 
-/// Reads the clocks of all processors together; `None` where the kernel does
-/// not tell.
+/// Reads the processor times; `None` if `/proc/stat` cannot be read or parsed.
 pub fn processor_times(roots: &Roots) -> Option<ProcessorTimes> {
     parse(&fs::read_to_string(roots.proc.join("stat")).ok()?)
 }
 
-/// The line `cpu user nice system idle iowait irq softirq steal guest
-/// guest_nice` (proc(5)). The time of guests stands in `user` and `nice` already.
+/// Parses the line `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc(5)).
+/// Guest time is already included in `user` and `nice`.
 fn parse(text: &str) -> Option<ProcessorTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|tick| tick.parse().ok()).collect();
@@ -40,7 +39,7 @@ fn parse(text: &str) -> Option<ProcessorTimes> {
 }
 
 impl ProcessorTimes {
-    /// Ticks of all processors that passed since an earlier reading.
+    /// Returns the ticks of all processors since an earlier reading.
     pub(crate) fn ticks_since(&self, before: &ProcessorTimes) -> f64 {
         let clocks = |times: &ProcessorTimes| {
             [times.user, times.system, times.idle, times.io_wait, times.steal]
@@ -49,9 +48,9 @@ impl ProcessorTimes {
         both.map(|(now, then)| now.saturating_sub(then) as f64).sum()
     }
 
-    /// The shares of the time since an earlier reading; `None` where no tick
-    /// passed. The kernel lets some of its clocks run backwards a little
-    /// (proc(5), on `iowait`): such a share is 0.
+    /// Returns the shares (0 to 1) of the time since an earlier reading; `None` if no tick has
+    /// passed. A time that decreased, which the kernel allows (proc(5), `iowait`), gives a share
+    /// of 0.
     pub fn since(&self, before: &ProcessorTimes) -> Option<HostCpu> {
         let since = |now: u64, then: u64| now.saturating_sub(then) as f64;
         let user = since(self.user, before.user);

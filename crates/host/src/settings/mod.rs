@@ -1,17 +1,15 @@
-//! Settings of the kernel's queue and of a device's write cache: read, planned,
-//! changed, put back.
+//! Settings of the kernel's queue and of a device's write cache: reads, plans, makes and undoes
+//! changes.
 //!
-//! The write cache is set on the device itself, never in `queue/write_cache`,
-//! which only changes what the kernel believes: on SCSI and SATA through the
-//! disk's `cache_type`, which sends MODE SELECT (libata makes SET FEATURES of
-//! it) and reads the page again; on virtio through the disk's own; on NVMe by
-//! feature 06h.
+//! The write cache is set on the device itself, never in `queue/write_cache`, which only changes
+//! what the kernel assumes: on SCSI and SATA through the disk's `cache_type`, which sends MODE
+//! SELECT (libata translates it to SET FEATURES) and reads the page back; on virtio through the
+//! disk's own `cache_type`; on NVMe through feature 06h.
 //!
-//! A change names its device by identity as well as by name, because a journal
-//! may be taken up after a restart, when the name may be another device's; and by
-//! the kernel's own number of the disk, because a loop device or a zram has no
-//! identity. A change is undone only on that device, and only where the setting
-//! still has the value that it was given.
+//! A change identifies its device by name and by identity, because a journal may be used after a
+//! reboot, when another device may have the name; and by the kernel's sequence number of the disk,
+//! because loop and zram devices have no identity. A change is undone only on that device, and only
+//! if the setting still has the value that the change set.
 
 mod place;
 mod setting;
@@ -31,23 +29,23 @@ use setting::{HostSetting, NO_PASSWORD, PASSWORD_SET};
 use std::path::Path;
 use steadfast_domain::record::HostChange;
 
-/// How the undoing of a change ended.
+/// Outcome of undoing a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {
-    /// The setting has its old value again.
+    /// The old value was restored.
     PutBack,
-    /// It had it already.
+    /// The setting already had its old value.
     AlreadySo,
-    /// The device is gone, or a restart has reset it: nothing is left to undo.
+    /// Nothing is left to undo: the device is gone, or a reboot has reset it. Holds the reason.
     Gone(&'static str),
-    /// Somebody else has changed it since, and it was left as it is.
+    /// The setting was changed by something else since and was left unchanged. Holds the reason.
     Left(String),
 }
 
-/// Changes a setting and reads it back. Journal the change before.
+/// Changes a setting and reads it back. The caller must journal the change first.
 ///
 /// # Errors
-/// Where the device is not here, or the setting does not read back as written.
+/// The device is not attached, or the setting does not read back as written.
 pub fn make_change(change: &HostChange, roots: &Roots) -> Result<(), HostError> {
     let place = Place::read(change)?;
     let whole = place.find(roots)?;
@@ -57,12 +55,11 @@ pub fn make_change(change: &HostChange, roots: &Roots) -> Result<(), HostError> 
     place.give(&whole, &change.after, roots)
 }
 
-/// Puts a setting back to what it was, on the same device whatever its name is
-/// now, where it still has the value that the change gave it. What somebody else
-/// has set since is left.
+/// Restores the old value of a setting on the same device, even if its name has changed. Does so
+/// only if the setting still has the value that the change set.
 ///
 /// # Errors
-/// Where the device is not here, or the setting does not read back as written.
+/// The device is not attached, or the setting does not read back as written.
 pub fn undo_change(change: &HostChange, roots: &Roots) -> Result<Undone, HostError> {
     let place = Place::read(change)?;
     let whole = match place.look_for(change, roots)? {
@@ -81,29 +78,29 @@ pub fn undo_change(change: &HostChange, roots: &Roots) -> Result<Undone, HostErr
     Ok(Undone::PutBack)
 }
 
-/// The change that sets a password on an ATA drive without one.
+/// Returns the change that sets a password on an ATA drive without one.
 pub(crate) fn password_change(whole: &Node, roots: &Roots) -> HostChange {
     change_of(HostSetting::AtaPassword, whole, NO_PASSWORD, PASSWORD_SET, roots)
 }
 
-/// Whether a change set a password, which must not outlast a purge.
+/// Returns true if a change sets a password, which must not outlast a purge.
 pub fn is_password(change: &HostChange) -> bool {
     Place::parse(&change.setting).is_some_and(|place| place.setting == HostSetting::AtaPassword)
 }
 
-/// Takes a drive's user password away, which a locked drive is unlocked with
-/// for that. Answers whether there was one.
+/// Removes a drive's user password; unlocks the drive first if it is locked. Returns true if a
+/// password was set.
 ///
 /// # Errors
-/// Where the drive is no ATA drive, is frozen, or does not take the password.
+/// The drive is not an ATA drive, is frozen, or does not accept the password.
 pub fn unlock(device: &Path, password: &str) -> Result<bool, HostError> {
     clear_password(&device.to_string_lossy(), password, &Installed)
 }
 
-/// The password that a purge sets for as long as it lasts.
+/// Password that a purge sets for its duration.
 pub const PURGE_PASSWORD: &str = PASSWORD;
 
-/// The processor frequency governors in force, each once.
+/// Returns the active processor frequency governors without duplicates; `None` if unknown.
 pub(crate) fn governors(roots: &Roots) -> Option<String> {
     let mut names: Vec<String> = entries(&roots.sys.join("devices/system/cpu"))
         .iter()

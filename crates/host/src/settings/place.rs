@@ -1,4 +1,4 @@
-//! A setting of one device, in a journal and on the machine.
+//! A setting of one device: its notation in the journal, and the device it belongs to.
 
 use super::setting::HostSetting;
 use crate::error::HostError;
@@ -8,8 +8,8 @@ use crate::roots::{Roots, read_text};
 use std::fmt;
 use steadfast_domain::record::HostChange;
 
-/// A setting of one device, as a journal has it: `queue/nomerges of nvme0n1,
-/// eui.0025385b01234567`.
+/// A setting of one device, written in the journal as
+/// `queue/nomerges of nvme0n1, eui.0025385b01234567`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub setting: HostSetting,
@@ -24,10 +24,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// Where the device of a change is now.
+/// Result of looking for the device of a change.
 pub(super) enum Whereabouts {
     Here(Node),
-    /// It is certain that nothing is left to undo, for this reason.
+    /// Nothing is left to undo, for this reason.
     Gone(&'static str),
 }
 
@@ -62,8 +62,8 @@ impl Place {
         Some(Place { setting, name: name.to_owned(), identity })
     }
 
-    /// The device of this change. Its number in the kernel proves it in the boot of
-    /// the change, its identity beyond that.
+    /// Finds the device of a change: by the kernel's sequence number in the same boot; by name and
+    /// identity after a reboot or without a sequence number.
     pub fn look_for(&self, change: &HostChange, roots: &Roots) -> Result<Whereabouts, HostError> {
         let restarted = match (&change.boot_id, boot_id(roots)) {
             (Some(then), Some(now)) => *then != now,
@@ -90,8 +90,8 @@ impl Place {
         self.find(roots).map(Whereabouts::Here)
     }
 
-    /// The device: the one of this name if it is still the same, or the one
-    /// that has its identity now.
+    /// Finds the device: the one with this name if the identity matches, otherwise the one with
+    /// this identity.
     pub fn find(&self, roots: &Roots) -> Result<Node, HostError> {
         let fits = |node: &Node| self.identity.is_none() || identity(node, roots) == self.identity;
         Node::named(&self.name, roots)
@@ -107,7 +107,7 @@ impl Place {
     }
 }
 
-/// A change of this device's setting, in this boot.
+/// Returns the journal entry for a change made in this boot.
 pub(super) fn change_of(
     setting: HostSetting,
     whole: &Node,
@@ -124,12 +124,12 @@ pub(super) fn change_of(
     }
 }
 
-/// The kernel's identifier of this boot.
+/// Returns the kernel's boot ID.
 fn boot_id(roots: &Roots) -> Option<String> {
     read_text(&roots.proc.join("sys/kernel/random/boot_id"))
 }
 
-/// The kernel's number of the disk; kernels before 5.15 have none.
+/// Returns the kernel's sequence number of the disk; `None` on kernels before 5.15.
 fn sequence_of(whole: &Node) -> Option<u64> {
     whole.number("diskseq")
 }

@@ -1,4 +1,4 @@
-//! One setting: where it stands, how it is read and written.
+//! The settings that this program changes: where each is, how it is read and written.
 
 use crate::ata_security::{self, PASSWORD};
 use crate::error::HostError;
@@ -10,15 +10,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A drive that does not answer an admin command in this time is sick.
+/// Time limit for an NVMe admin command.
 const NVME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The password that SECURITY ERASE UNIT needs, as a setting and its values.
+// The password for SECURITY ERASE UNIT: name of the setting and its two values.
 const ATA_PASSWORD: &str = "ATA password";
 pub(super) const NO_PASSWORD: &str = "none";
 pub(super) const PASSWORD_SET: &str = "set";
 
-/// A setting that is changed here.
+/// A setting that this program changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostSetting {
     Merges,
@@ -53,13 +53,13 @@ impl HostSetting {
         }
     }
 
-    /// Whether only the kernel keeps the value, for as long as it has the disk; the
-    /// others are the device's own.
+    /// Returns true if the kernel keeps the value, which is lost with the disk; false if the device
+    /// keeps it.
     pub const fn is_kept_by_the_kernel(self) -> bool {
         matches!(self, HostSetting::Merges | HostSetting::Scheduler | HostSetting::RequestSize)
     }
 
-    /// The attribute that shows and takes the value; `None` where a tool does.
+    /// Returns the sysfs attribute of the setting; `None` if a tool reads and writes it.
     pub fn attribute(self, whole: &Node) -> Option<PathBuf> {
         match self {
             HostSetting::NvmeWriteCache | HostSetting::AtaPassword => None,
@@ -111,7 +111,7 @@ impl HostSetting {
     }
 }
 
-/// The scheduler in brackets: `[none] mq-deadline`.
+/// Returns the active scheduler, which is in brackets: `[none] mq-deadline`.
 fn in_force(text: &str) -> &str {
     let text = text.trim();
     text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text, |(name, _)| name)
@@ -119,7 +119,7 @@ fn in_force(text: &str) -> &str {
 
 /// Reads or sets the volatile write cache of an NVMe controller; returns `0` or `1`.
 fn nvme_feature(whole: &Node, roots: &Roots, set: Option<&str>) -> Result<String, HostError> {
-    // The feature is the controller's, and some drives refuse it by namespace.
+    // The feature belongs to the controller; some drives refuse it per namespace.
     let controller = controllers(whole).first().map(|directory| file_name(directory));
     let path = roots.dev.join(controller.unwrap_or_else(|| whole.name.clone()));
     let path = path.to_string_lossy().into_owned();
@@ -133,7 +133,7 @@ fn nvme_feature(whole: &Node, roots: &Roots, set: Option<&str>) -> Result<String
         .ok_or_else(|| HostError::not_understood(format!("nvme get-feature {path} -f 6"), &said))
 }
 
-/// The value in `get-feature:0x06 (Volatile Write Cache), Current value:0x00000001`.
+/// Parses the value in `get-feature:0x06 (Volatile Write Cache), Current value:0x00000001`.
 fn parse_feature(said: &str) -> Option<u32> {
     let (_, value) = said.split_once("value:")?;
     let value = value.trim_start();

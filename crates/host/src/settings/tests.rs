@@ -36,7 +36,7 @@ fn a_sata_drive_is_changed_read_back_and_put_back() {
 
     let (changes, unmet) = plan_changes(&wanted(), &target, roots);
     assert_eq!(unmet, Vec::<String>::new());
-    let told: Vec<(&str, &str, &str)> = changes
+    let planned: Vec<(&str, &str, &str)> = changes
         .iter()
         .map(|change| (change.setting.as_str(), change.before.as_str(), change.after.as_str()))
         .collect();
@@ -45,7 +45,7 @@ fn a_sata_drive_is_changed_read_back_and_put_back() {
         ("queue/nomerges of sda, naa.5001", "0", "2"),
         ("queue/max_sectors_kb of sda, naa.5001", "512", "1024"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(planned, expected);
     assert_eq!(conditions(&target, roots), before, "planning changes nothing");
 
     changes.iter().for_each(|change| make_change(change, roots).unwrap());
@@ -102,7 +102,7 @@ fn a_change_follows_its_device_to_another_name() {
     assert_eq!(other.text("queue/nomerges").as_deref(), Some("0"));
 }
 
-/// A machine whose `loop0` has merges off by a change of this program.
+/// Creates a machine with merges of `loop0` turned off by a change of this program.
 fn with_merges_off() -> (Machine, Node, HostChange) {
     let machine = Machine::new();
     machine.write("proc/sys/kernel/random/boot_id", "first\n");

@@ -1,4 +1,4 @@
-//! The settings as they are, and what must change so that they are as wanted.
+//! The current settings, and the changes that bring them to the requested conditions.
 
 use super::place::change_of;
 use super::setting::HostSetting;
@@ -9,14 +9,14 @@ use crate::target::Target;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::{Conditions, Transport, WriteCache};
 
-/// `queue/nomerges`: 0 merges, 1 merges only with the last request, 2 never.
+/// `queue/nomerges`: 0 merges, 1 merges only with the last request, 2 never merges.
 const NO_MERGES: u8 = 2;
 
-/// Where the write cache of a device is set, if anywhere.
+/// Returns the setting for the write cache of a device; `None` if it cannot be set.
 fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<HostSetting> {
     match transport {
         Transport::Nvme => Some(HostSetting::NvmeWriteCache),
-        // A virtual machine's disk is a SCSI disk (sd) or has an attribute of its own (vd).
+        // A disk of a virtual machine is a SCSI disk (sd) or has a virtio attribute (vd).
         Transport::Sata | Transport::Sas | Transport::Usb | Transport::Virtio => {
             [HostSetting::ScsiWriteCache, HostSetting::VirtioWriteCache]
                 .into_iter()
@@ -26,8 +26,7 @@ fn write_cache_setting(whole: &Node, transport: &Transport) -> Option<HostSettin
     }
 }
 
-/// The write cache as the device tells it; as the kernel takes it to be where
-/// the device cannot be asked.
+/// Returns the write cache mode as reported by the device, otherwise as assumed by the kernel.
 fn write_cache(whole: &Node, transport: &Transport, roots: &Roots) -> Option<WriteCache> {
     write_cache_setting(whole, transport)
         .and_then(|setting| setting.read(whole, roots).ok())
@@ -39,8 +38,8 @@ fn write_cache(whole: &Node, transport: &Transport, roots: &Roots) -> Option<Wri
         .or_else(|| kernel_write_cache(whole))
 }
 
-/// The whole device and, where it is built from others, all those below: a
-/// request is merged in each queue that it passes.
+/// Returns the device and all devices below it: a request can be merged in each queue that it
+/// passes through.
 fn queues(whole: &Node) -> Vec<Node> {
     let mut found = vec![whole.clone()];
     let mut next = 0;
@@ -72,8 +71,8 @@ fn node_of(target: &Target, roots: &Roots) -> Option<Node> {
     Node::named(&target.device().name, roots).map(|node| node.whole())
 }
 
-/// The settings as they are now. All are unknown for a file: the queue below a
-/// file system is not the file's.
+/// Reads the current settings. All are `None` for a file, because the queue below a file system
+/// does not belong to the file.
 pub fn conditions(target: &Target, roots: &Roots) -> Conditions {
     let Some(whole) = node_of(target, roots) else { return Conditions::default() };
     let transport = &target.device().transport;
@@ -86,9 +85,8 @@ pub fn conditions(target: &Target, roots: &Roots) -> Conditions {
     }
 }
 
-/// What must be changed so that these conditions hold, and what cannot be, one
-/// sentence each. Nothing is changed yet: journal each change first, then
-/// [`super::make_change`].
+/// Returns the changes that establish these conditions, and one sentence for each condition that
+/// cannot be met. Changes nothing: journal each change first, then call [`super::make_change`].
 pub fn plan_changes(
     wanted: &Conditions,
     target: &Target,
@@ -154,7 +152,7 @@ impl ChangePlan<'_> {
         }
     }
 
-    /// Merges anywhere below count, so all queues change together.
+    /// Plans the change in all queues, because a merge in any of them counts.
     fn merges(&mut self, on: bool, whole: &Node) {
         let level = if on { 0 } else { NO_MERGES };
         let queues: Vec<Node> = queues(whole)
@@ -166,7 +164,7 @@ impl ChangePlan<'_> {
             self.unmet.push(format!("merges {wish}: {} has no queue/nomerges", whole.name));
         }
         for node in &queues {
-            // Any level below 2 merges; only a change of kind is worth one.
+            // Levels 0 and 1 both merge: change only between merging and not merging.
             let now = node.number::<u8>("queue/nomerges").map(|now| now < NO_MERGES);
             if now != Some(on) {
                 self.change(HostSetting::Merges, node, &level.to_string());
@@ -184,7 +182,7 @@ impl ChangePlan<'_> {
         }
     }
 
-    /// Plans one change, unless the setting has the value already.
+    /// Plans one change unless the setting already has the value.
     fn change(&mut self, setting: HostSetting, whole: &Node, after: &str) {
         match setting.read(whole, self.roots) {
             Ok(before) if before == after => {}

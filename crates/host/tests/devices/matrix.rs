@@ -1,8 +1,7 @@
-//! The in-use matrix: every way to use a device or its file, seen by every name
-//! that leads to the same blocks. Each state is built for itself from files,
-//! loop devices, namespaces and processes of its own, which go again with it;
-//! none may be armed, however it is confirmed, and not one byte may change. The
-//! same names without a use are armed, so that it is the use that refuses.
+//! The in-use matrix: every use of a device or its file, combined with every name of the same
+//! blocks. Each state is built separately from its own files, loop devices, namespaces and
+//! processes, which are removed with it. No state may be armed, with any confirmation, and no byte
+//! may change. The same names without a use are armed, which shows that the use causes the refusal.
 
 mod stacks;
 
@@ -24,15 +23,15 @@ use steadfast_domain::{Bytes, Device};
 use steadfast_host::{Roots, Target, create_scratch, inspect};
 use tempfile::TempDir;
 
-/// The fewest states that must be refused.
+/// Minimum number of states that must be refused.
 const STATES_MIN: usize = 500;
 
-/// Most of a state's time is spent waiting for a holder to let go.
+/// Number of threads; a state spends most of its time waiting for a holder to release.
 const WORKERS: usize = 16;
 
 const IMAGE: u64 = 2 * MIB;
 
-/// How the blocks are used.
+/// Use of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Used {
     Mounted,
@@ -83,8 +82,8 @@ const USES: [Used; 21] = [
 ];
 
 impl Used {
-    /// Whether a loop device over the file is in use by it, too. Who made a loop
-    /// device may keep its file open, and nobody has a lease on that.
+    /// Returns true if this use of the file also blocks a loop device on it. The creator of a loop
+    /// device may keep its file open, and no lease exists for that.
     fn bars_loops(self) -> bool {
         !matches!(self, Used::FileOpenForWriting | Used::FileMappedShared | Used::FileLeased)
     }
@@ -94,7 +93,7 @@ impl Used {
     }
 }
 
-/// The name under which the blocks are to be armed.
+/// Name under which the blocks are armed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
     Node,
@@ -138,7 +137,7 @@ impl Name {
 
 type Built<T> = Result<T, String>;
 
-/// What a state is built from, taken apart in the opposite order.
+/// The parts of a state, removed in reverse order.
 struct Stage {
     undo: Vec<Box<dyn Send>>,
     directory: TempDir,
@@ -151,7 +150,7 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    /// With an image that holds a file system.
+    /// Creates a stage with an image that contains a file system.
     fn new() -> Built<Stage> {
         let stage = Stage { undo: Vec::new(), directory: tempfile::tempdir().unwrap() };
         fs::write(stage.image(), ext4()?).unwrap();
@@ -173,7 +172,8 @@ impl Stage {
         self.attached(|| run("losetup", &arguments))
     }
 
-    /// Two that ask for a free device at once may be given the same.
+    /// Attaches a loop device. Retries, because two requests for a free device at the same time may
+    /// get the same one.
     fn attached(&mut self, attach: impl Fn() -> Built<String>) -> Built<PathBuf> {
         let mut answer = attach();
         for _ in 0..40 {
@@ -196,18 +196,18 @@ impl Stage {
         Ok(node)
     }
 
-    /// The image by way of a bind mount.
+    /// Returns the image through a bind mount.
     fn bound(&mut self) -> Built<PathBuf> {
         let point = self.at("bound");
         fs::create_dir(&point).unwrap();
         let directory = self.directory.path().to_str().unwrap().to_owned();
         run("mount", &["--bind", &directory, point.to_str().unwrap()])?;
-        // A process that another test is about to begin may have a file of it open.
+        // A child process of another test may have a file of it open until exec.
         self.undo.push(Box::new(Undo(&["umount", "--lazy"], point.clone())));
         Ok(point.join("image"))
     }
 
-    /// Makes the name, and what it leads through.
+    /// Creates the name and everything that it passes through.
     fn name(&mut self, name: Name, device: Option<&Path>) -> Built<PathBuf> {
         let image = self.image();
         let node = || device.unwrap().to_owned();
@@ -246,7 +246,7 @@ impl Stage {
         self.at("link")
     }
 
-    /// As a container makes one: its path means nothing here.
+    /// Creates a loop device as a container does: its path is meaningless here.
     fn loop_of_another_namespace(&mut self) -> Built<PathBuf> {
         let directory = self.directory.path().to_str().unwrap().to_owned();
         let script = format!("mount --bind {directory} /mnt && losetup --find --show /mnt/image");
@@ -268,7 +268,7 @@ impl Stage {
         self.run_in_another_namespace(&script)
     }
 
-    /// Runs a script in a mount namespace of its own, up to its first line of output.
+    /// Runs a script in a new mount namespace, up to its first line of output.
     fn run_in_another_namespace(&mut self, script: &str) -> Built<()> {
         let mut child = Command::new("unshare")
             .args(["--mount", "sh", "-c", script])
@@ -290,7 +290,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A mounted file system whose journal is the device.
+    /// Mounts a file system whose journal is the device.
     fn journal(&mut self, device: &Path) -> Built<()> {
         let (journal, other) = (device.to_str().unwrap(), self.at("other"));
         run("mke2fs", &["-q", "-F", "-b", "1024", "-O", "journal_dev", journal])?;
@@ -348,7 +348,7 @@ impl Stage {
     }
 }
 
-/// An ext4 of the size of an image, made once.
+/// Returns an ext4 image, created once.
 fn ext4() -> Built<&'static [u8]> {
     static MADE: OnceLock<Built<Vec<u8>>> = OnceLock::new();
     let made = MADE.get_or_init(|| {
@@ -360,7 +360,7 @@ fn ext4() -> Built<&'static [u8]> {
     made.as_deref().map_err(Clone::clone)
 }
 
-/// How a process of its own holds a file or a device.
+/// Way in which a separate process holds a file or a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
     Open,
@@ -370,11 +370,11 @@ enum Hold {
     Posix,
     Ofd,
     Lease,
-    /// By another thread than the first, which has ended.
+    /// Opened by a second thread, after the first has ended.
     ThreadOpen,
-    /// The same with a mapping alone.
+    /// Mapped by a second thread, with no file open.
     ThreadMapped,
-    /// By a thread with a table of open files of its own.
+    /// Opened by a thread with its own file table.
     ThreadTable,
 }
 
@@ -384,16 +384,16 @@ impl Holder {
     fn new(path: &Path, how: Hold) -> Built<Holder> {
         let path = CString::new(path.as_os_str().as_bytes()).unwrap();
         let mut ends = [0; 2];
-        // SAFETY: pipe2(2) writes two descriptors, which are owned from then on.
+        // SAFETY: pipe2(2) writes two new descriptors, which have no other owner.
         let (mut said, saying) = unsafe {
             assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC), 0);
             (File::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
         };
-        // SAFETY: the child makes system calls only, and never returns.
+        // SAFETY: the child makes only system calls and never returns.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
         if child == 0 {
-            // SAFETY: as above; the path was made before.
+            // SAFETY: as above; the path was allocated before the fork.
             unsafe { hold_on(&path, how, saying.as_raw_fd()) }
         }
         drop(saying);
@@ -407,8 +407,7 @@ impl Holder {
 
 impl Drop for Holder {
     fn drop(&mut self) {
-        // SAFETY: takes integers and a null pointer; the child is ours and was
-        // not waited for.
+        // SAFETY: takes integers and a null pointer; the child has not been waited for.
         unsafe {
             libc::kill(self.0, libc::SIGKILL);
             libc::waitpid(self.0, std::ptr::null_mut(), 0);
@@ -416,22 +415,22 @@ impl Drop for Holder {
     }
 }
 
-/// Holds the file until the process is killed; what it inherited is closed, so
-/// that it holds nothing of the other states.
+/// Holds the file until the process is killed. Closes inherited descriptors, so that it holds
+/// nothing of the other states.
 ///
 /// # Safety
-/// For the child of a fork: system calls only.
+/// Must be called only in the child of a fork; makes only system calls.
 unsafe fn hold_on(path: &CString, how: Hold, saying: i32) -> ! {
-    // SAFETY: system calls with integers and texts that live through them.
+    // SAFETY: system calls with integers and with strings that outlive them.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // A lease that is broken is told by this signal.
+        // This signal reports a broken lease.
         libc::signal(libc::SIGIO, libc::SIG_IGN);
         libc::dup2(saying, 0);
         libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0);
         let flags = match how {
             Hold::Exclusively => libc::O_RDONLY | libc::O_EXCL,
-            // A lock must hold by itself, without an opener who may write.
+            // The lock alone must block, without an open for writing.
             Hold::Flock | Hold::Lease => libc::O_RDONLY,
             _ => libc::O_RDWR,
         };
@@ -479,12 +478,12 @@ unsafe fn hold_on(path: &CString, how: Hold, saying: i32) -> ! {
 
 extern "C" fn wait_for_ever(_: *mut libc::c_void) -> i32 {
     loop {
-        // SAFETY: takes nothing.
+        // SAFETY: takes no argument.
         unsafe { libc::pause() };
     }
 }
 
-/// A state: its name, and what is built and tried.
+/// A state: its name, and the function that builds and checks it.
 struct State {
     name: String,
     check: Box<dyn FnOnce() -> Built<()> + Send>,
@@ -496,14 +495,14 @@ impl State {
     }
 }
 
-/// Tries to arm with the right confirmation; the text of the refusal.
+/// Tries to arm with the correct confirmation. Returns the text of a refusal.
 fn tried(path: &Path) -> Result<Target, String> {
     let device = inspect(path, &Roots::real()).map_err(|error| error.to_string())?;
     arm_confirmed(&device, &[]).map_err(|refusal| format!("{refusal}; {}", refusal.remedy()))
 }
 
-/// Asserts that a path is not armed and that a file keeps its bytes. A target
-/// that is armed all the same is written to, so that the bytes tell it, too.
+/// Asserts that a path is not armed and that a file keeps its content. A target that is armed
+/// nevertheless is written to, so that the content shows it too.
 fn must_be_refused(path: &Path, kept: &Path, length: usize) {
     let read = || {
         let mut bytes = fs::read(kept).unwrap();
@@ -529,14 +528,14 @@ fn crossed(used: Used, name: Name) -> State {
         };
         let path = stage.name(name, device.as_deref())?;
         stage.used(used, device.as_deref())?;
-        // The kernel may swap, behind the first page.
+        // The kernel may swap after the first page.
         let swaps = matches!(used, Used::Swap | Used::SwapFile);
         must_be_refused(&path, &image, if swaps { 4096 } else { IMAGE as usize });
         Ok(())
     })
 }
 
-/// The names are armed where nothing uses the blocks.
+/// Asserts that a name is armed if nothing uses the blocks.
 fn free(name: Name) -> State {
     State::new(format!("free / {name:?}"), move || {
         let mut stage = Stage::new()?;
@@ -549,14 +548,14 @@ fn free(name: Name) -> State {
         let target = tried(&path).unwrap();
         fill(&target, 0x5a);
         drop(target);
-        // What lies between writes through the page cache.
+        // The layers in between write through the page cache.
         device.iter().for_each(|device| File::open(device).unwrap().sync_all().unwrap());
         assert!(fs::read(&image).unwrap().iter().all(|byte| *byte == 0x5a));
         Ok(())
     })
 }
 
-/// A stage with a loop device of two partitions, the first of which holds an ext4.
+/// Creates a loop device with two partitions; the first contains an ext4 file system.
 fn partitioned() -> Built<(Stage, PathBuf)> {
     let mut stage = Stage::new()?;
     let (start, sectors) = (2048u32, (IMAGE / 512) as u32);
@@ -588,7 +587,7 @@ fn part(device: &Path, number: &str) -> PathBuf {
     format!("{}p{number}", device.display()).into()
 }
 
-/// A used partition bars its disk by every name, and itself.
+/// A partition in use blocks itself and its disk, by every name.
 fn partition_states() -> Vec<State> {
     let uses = [
         Used::Mounted,
@@ -619,7 +618,7 @@ fn partition_states() -> Vec<State> {
     all.map(state).collect()
 }
 
-/// What is no target at all.
+/// Paths that can never be targets.
 fn special_states() -> Vec<State> {
     let fixed = [
         "/",
@@ -637,7 +636,7 @@ fn special_states() -> Vec<State> {
         .into_iter()
         .map(|path| {
             State::new(format!("special {path}"), move || {
-                // Forged: as if it had been found to be a file.
+                // Forged facts, which claim that the path is a file.
                 let file = tempfile::NamedTempFile::new().unwrap();
                 fs::write(file.path(), [0; 4096]).unwrap();
                 let genuine = inspect(file.path(), &Roots::real()).unwrap();
@@ -666,7 +665,7 @@ fn special_states() -> Vec<State> {
             let mut options = OpenOptions::new();
             options.read(true).write(true);
             let file = match kind {
-                // SAFETY: the name lives through the call; the descriptor is nobody else's.
+                // SAFETY: the name outlives the call; the descriptor has no other owner.
                 "memfd" => unsafe { File::from_raw_fd(libc::memfd_create(c"x".as_ptr(), 0)) },
                 "deleted" => {
                     let file = options.open(stage.image()).unwrap();
@@ -705,8 +704,8 @@ fn special_states() -> Vec<State> {
     states
 }
 
-/// A machine whose one disk is a loop device of ours, with another `/sys` and
-/// `/proc` around it: what this kernel does not have can be laid out there.
+/// A machine whose only disk is a loop device, with a simulated `/sys` and `/proc` that can show
+/// features that this kernel lacks.
 struct Laid {
     stage: Stage,
     device: PathBuf,
@@ -747,7 +746,7 @@ impl Laid {
         symlink(to, path).unwrap();
     }
 
-    /// The loop device's own node, under its kernel name there.
+    /// Adds a block device; `disk` gets the kernel name of the loop device.
     fn block(&self, name: &str, number: &str, sectors: u64) {
         let kernel_name = match name {
             "disk" => file_name(&self.device),
@@ -766,7 +765,7 @@ impl Laid {
         }
     }
 
-    /// Makes the device a partition of a disk of its own, with another one beside it.
+    /// Turns the device into a partition of a new disk that has another partition.
     fn cut(&self, number: u32, [start, sectors]: [u64; 2], other: [u64; 3]) {
         self.write("sys/devices/disk/dev", "8:90");
         self.write("sys/devices/disk/ro", "0");
@@ -814,8 +813,8 @@ impl Laid {
     }
 }
 
-/// A state of a laid out machine, refused with words that contain `expected`;
-/// before it is laid out, the machine's disk is armed.
+/// A state of a simulated machine, refused with a text that contains `expected`. Without the state,
+/// the machine's disk is armed.
 fn laid_out(name: &str, expected: &'static str, lay: fn(&Laid)) -> State {
     State::new(format!("laid out: {name}"), move || {
         let laid = Laid::new()?;
@@ -829,7 +828,7 @@ fn laid_out(name: &str, expected: &'static str, lay: fn(&Laid)) -> State {
     })
 }
 
-/// Uses that need another kernel.
+/// Uses that need features of another kernel.
 fn foreign_states() -> Vec<State> {
     vec![
         laid_out("LVM", "LVM vault", |l| l.hold("dm-0", "LVM-1")),
@@ -885,7 +884,7 @@ fn foreign_states() -> Vec<State> {
     ]
 }
 
-/// A machine that does not tell, or tells by other names.
+/// Machines that do not report a fact, or report it under another name.
 fn silent_states() -> Vec<State> {
     vec![
         laid_out("no mountinfo", "mountinfo", |l| {
@@ -934,11 +933,11 @@ fn silent_states() -> Vec<State> {
     ]
 }
 
-/// Conducts states on many threads; those that fail, with what they said, and
-/// those that could not be built.
+/// Runs states on many threads. Returns the number of states that passed, the states that failed
+/// and those that could not be built, each with its message.
 fn conduct(states: Vec<State>) -> (usize, Vec<String>, Vec<String>) {
-    // A loop device that is in use and whose file cannot be followed bars others: states that must
-    // be armed and states that must be refused take turns.
+    // A loop device in use whose backing file cannot be traced blocks other files: states that must
+    // be armed and states that must be refused run alternately.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let queue = Mutex::new(states);
@@ -976,7 +975,7 @@ fn can_attach(test: &str) -> bool {
     }
 }
 
-/// Needs about two minutes.
+/// Takes about two minutes.
 #[test]
 fn nothing_in_use_is_armed_by_any_name() {
     let test = "nothing_in_use_is_armed_by_any_name";
@@ -1015,7 +1014,7 @@ fn what_nothing_uses_is_armed_by_every_name() {
     assert_eq!(armed + skipped.len(), NAMES.len());
 }
 
-/// A partition is armed beside a mounted one with which it shares no sector.
+/// A partition is armed if it shares no sector with a mounted one next to it.
 #[test]
 fn a_partition_that_touches_a_mounted_one_is_armed() {
     let test = "a_partition_that_touches_a_mounted_one_is_armed";
@@ -1030,8 +1029,8 @@ fn a_partition_that_touches_a_mounted_one_is_armed() {
     }
 }
 
-/// A link that is turned 1,000 times between a scratch file and a precious one:
-/// whatever is armed is the scratch file.
+/// Switches a link 1,000 times between a scratch file and a precious one: only the scratch file is
+/// ever armed.
 #[test]
 fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
     let directory = tempfile::tempdir().unwrap();
@@ -1053,7 +1052,7 @@ fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
         });
         while !ended.load(Ordering::Relaxed) {
             let Ok(device) = inspect(&at("link"), &Roots::real()) else { continue };
-            // Named by the scratch file's name only.
+            // Confirmed by the scratch file's name only.
             let Ok(target) = super::arm_with(&device, Some("scratch")) else { continue };
             assert_eq!(
                 File::from(target.fd().try_clone_to_owned().unwrap()).metadata().unwrap().ino(),
@@ -1065,8 +1064,8 @@ fn a_link_that_is_turned_over_and_over_leads_to_nothing_precious() {
     assert!(fs::read(at("precious")).unwrap().iter().all(|byte| *byte == b'x'));
 }
 
-/// What is armed holds what else leads to its blocks, and the file against
-/// others who ask for locks.
+/// An armed target also holds other devices on the same blocks, and locks the file against
+/// programs that use locks.
 #[test]
 fn what_is_armed_stays_free_of_others() {
     let test = "what_is_armed_stays_free_of_others";
@@ -1093,7 +1092,7 @@ fn what_is_armed_stays_free_of_others() {
         assert!(stage.hold(&stage.image(), how).is_err(), "{how:?}");
     }
     drop(target);
-    // A process that another test is about to begin has the handle for a moment.
+    // A child process of another test has the handle until exec.
     let mut is_free = |_: u32| {
         std::thread::sleep(Duration::from_millis(50));
         stage.hold(&stage.image(), Hold::Ofd).is_ok()

@@ -1,25 +1,25 @@
-//! One file under several inodes, and disks below what is stacked: overlayfs, FUSE, swap files that
-//! no path here leads to, and roots that hide their disk. What is used by one name is refused by
-//! every other; what only lies beside is armed.
+//! Files with several inodes, and disks below stacked file systems: overlayfs, FUSE, swap files
+//! that no path here refers to, and roots that hide their disk. A file in use under one name is
+//! refused under every other name; an unrelated file next to it is armed.
 
 use super::*;
 use crate::devices_alone;
 use std::os::unix::fs::PermissionsExt;
 use steadfast_host::Refusal;
 
-/// Mount options of an overlay, and how its layers are laid out.
+/// Mount options and layout of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
-    /// The layers lie on file systems of their own.
+    /// Each layer is on a separate file system.
     Apart,
-    /// As above, with inode numbers that tell the layer.
+    /// As above, with inode numbers that encode the layer (xino).
     Xino,
     Metacopy,
     Index,
-    /// Several layers below, with names that the options escape.
+    /// Several lower layers, with names that need escapes in the options.
     Several,
-    /// The layer below is an overlay itself.
+    /// The lower layer is itself an overlay.
     Nested,
 }
 
@@ -33,31 +33,31 @@ const KINDS: [Kind; 7] = [
     Kind::Nested,
 ];
 
-/// Which layers have the file.
+/// Layers that contain the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layer {
     Upper,
     Lower,
-    /// Both: it was copied up.
+    /// Both layers: the file was copied up.
     Both,
-    /// Renamed in the overlay after that.
+    /// Both layers: the file was copied up and then renamed in the overlay.
     Renamed,
 }
 
 const LAYERS: [Layer; 4] = [Layer::Upper, Layer::Lower, Layer::Both, Layer::Renamed];
 
-/// A mounted overlay with a file that holds a file system.
+/// A mounted overlay with a file that contains a file system.
 struct Overlay {
     stage: Stage,
     merged: PathBuf,
-    /// The file in the layers.
+    /// Paths of the file in the layers.
     real: Vec<PathBuf>,
 }
 
 fn mount_with(stage: &mut Stage, kind: &str, options: &str, point: &Path) -> Built<()> {
     fs::create_dir_all(point).unwrap();
     run("mount", &["-t", kind, "-o", options, kind, point.to_str().unwrap()])?;
-    // What was open below a moment ago may still be on its way out.
+    // A file that was just closed may still be busy.
     stage.undo.push(Box::new(Undo(&["umount", "--lazy"], point.to_owned())));
     Ok(())
 }
@@ -65,7 +65,7 @@ fn mount_with(stage: &mut Stage, kind: &str, options: &str, point: &Path) -> Bui
 impl Overlay {
     fn new(kind: Kind, layer: Layer) -> Built<Overlay> {
         let mut stage = Stage::new()?;
-        // Not on the file system of the other states, whose paths may be unknown.
+        // Separate from the file system of the other states, whose paths may be unknown.
         let disk = stage.at("disk");
         mount_with(&mut stage, "tmpfs", "size=64m", &disk)?;
         let lower = match kind {
@@ -112,7 +112,7 @@ impl Overlay {
         mount_with(&mut stage, "overlay", &options, &merged)?;
         let mut image = merged.join("image");
         if matches!(layer, Layer::Both | Layer::Renamed) {
-            // With metacopy=on, the upper layer has no data then.
+            // With metacopy=on, this creates an upper file without data.
             fs::set_permissions(&image, fs::Permissions::from_mode(0o640)).unwrap();
             if layer == Layer::Renamed {
                 image = merged.join("renamed");
@@ -124,13 +124,13 @@ impl Overlay {
     }
 }
 
-/// As a path of a layer stands in options.
+/// Escapes the path of a layer for the mount options.
 fn escaped(path: &Path) -> String {
     let text = path.to_str().unwrap();
     text.replace('\\', "\\\\").replace(':', "\\:").replace(',', "\\,")
 }
 
-/// How a file is used by one of its names.
+/// Use of a file under one of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     MountedLoop,
@@ -144,13 +144,14 @@ const OVERLAY_USES: [Use; 5] =
     [Use::MountedLoop, Use::AttachedLoop, Use::Locked, Use::Open, Use::Mapped];
 
 impl Use {
-    /// Whoever made a loop device may have its file open, and a loop device that nobody uses bars
-    /// no other.
+    /// Returns true if this use blocks loop devices. The creator of a loop device may have its file
+    /// open, and an unused loop device blocks no other.
     fn bars_loops(self) -> bool {
         matches!(self, Use::MountedLoop | Use::Locked)
     }
 
-    /// What is seen at the file in the layer needs fewer kinds.
+    /// Returns true if the use is tested on this kind of overlay. Uses that are visible on the file
+    /// in the layer need fewer kinds.
     fn is_tried_on(self, kind: Kind) -> bool {
         self.bars_loops() || matches!(kind, Kind::Plain | Kind::Apart | Kind::Metacopy)
     }
@@ -169,7 +170,7 @@ impl Use {
     }
 }
 
-/// A file is named, then a loop device over it.
+/// Asserts that a file is refused, and then a loop device on it.
 fn refuse_file_and_loop(stage: &mut Stage, used: Use, named: &Path, kept: &[PathBuf]) -> Built<()> {
     for kept in kept {
         must_be_refused(named, kept, usize::MAX);
@@ -183,7 +184,7 @@ fn refuse_file_and_loop(stage: &mut Stage, used: Use, named: &Path, kept: &[Path
     Ok(())
 }
 
-/// Each layer of a used file, and the file above each used layer.
+/// States for each layer below a file in use, and for the file above each layer in use.
 fn overlay_states() -> Vec<State> {
     let mut states = Vec::new();
     for kind in KINDS {
@@ -198,12 +199,12 @@ fn overlay_states() -> Vec<State> {
                     Ok(())
                 }));
                 states.push(State::new(format!("{kind:?} {layer:?} {used:?} below"), move || {
-                    // Where the overlay shows a file of the lower layer is unknown then, and a
-                    // mounted loop device over it bars every other file.
+                    // The path of the lower file in the overlay is unknown then, and a mounted
+                    // loop device on it blocks every other file.
                     let is_lost = layer == Layer::Renamed && used == Use::MountedLoop;
                     let _alone = is_lost.then(devices_alone);
                     let Overlay { mut stage, merged, real } = Overlay::new(kind, layer)?;
-                    // The upper layer has no data to mount with metacopy=on.
+                    // With metacopy=on, the upper layer has no data to mount.
                     let used_layers = if kind == Kind::Metacopy { 1 } else { real.len() };
                     for below in &real[..used_layers] {
                         used.begin(&mut stage, below)?;
@@ -216,7 +217,7 @@ fn overlay_states() -> Vec<State> {
     states
 }
 
-/// Further ways to have a file in two places.
+/// Other ways in which a file appears in two places.
 fn other_overlay_states() -> Vec<State> {
     vec![
         State::new("overlay in another mount namespace", || {
@@ -332,15 +333,15 @@ fn other_overlay_states() -> Vec<State> {
 
 fn set_attribute(path: &Path, name: &std::ffi::CStr, value: &[u8]) -> Built<()> {
     let path = CString::new(path.as_os_str().as_bytes()).unwrap();
-    // SAFETY: the texts end with a zero byte, the length of the value is named, and all live
-    // through the call.
+    // SAFETY: the strings end with a zero byte, the length is that of the value, and all outlive
+    // the call.
     let result = unsafe {
         libc::setxattr(path.as_ptr(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0)
     };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().to_string()) }
 }
 
-/// A directory, seen through bindfs.
+/// Mounts a directory through bindfs.
 fn bound_by_fuse() -> Built<(Stage, PathBuf, PathBuf)> {
     let mut stage = Stage::new()?;
     let (source, point) = (stage.at("source"), stage.at("fuse"));
@@ -352,7 +353,7 @@ fn bound_by_fuse() -> Built<(Stage, PathBuf, PathBuf)> {
     Ok((stage, source.join("image"), point.join("image")))
 }
 
-/// An image that a program serves as a file system.
+/// Mounts an image through a FUSE server.
 fn served_image(options: &str) -> Built<(Stage, PathBuf)> {
     let mut stage = Stage::new()?;
     let (image, point) = (stage.image(), stage.at("fuse"));
@@ -381,7 +382,7 @@ fn fuse_states() -> Vec<State> {
     for options in ["ro", "rw"] {
         states.push(State::new(format!("image served by fuse2fs {options}"), move || {
             let (mut stage, image) = served_image(options)?;
-            // The server may write behind the boot block.
+            // The server may write after the boot block.
             must_be_refused(&image, &image, 1024);
             let device = stage.attach(&image, &[])?;
             must_be_refused(&device, &image, 1024);
@@ -396,7 +397,7 @@ fn fuse_states() -> Vec<State> {
     states
 }
 
-/// Swap files that the path in /proc/swaps does not lead to.
+/// Swap files that the path in /proc/swaps does not refer to.
 fn swap_states() -> Vec<State> {
     vec![
         State::new("swap file below another mount, with a decoy", || {
@@ -415,11 +416,11 @@ fn swap_states() -> Vec<State> {
             must_be_refused(&bound.join("swap"), &bound.join("swap"), 4096);
             let beside = stage.attach(&bound.join("swap"), &[])?;
             must_be_refused(&beside, &bound.join("swap"), 4096);
-            // The decoy is no swap file, and neither is a loop device over it in use.
+            // The decoy is not a swap file, and a loop device on it is not in use.
             drop(tried(&swap).unwrap());
             let decoy = stage.attach(&swap, &[])?;
             drop(tried(&decoy).unwrap());
-            // `swapoff` goes by the name.
+            // `swapoff` finds the file by its name.
             uncover(&mut stage)
         }),
         State::new("swap file of another mount namespace, with a decoy", || {
@@ -446,7 +447,7 @@ fn swap_states() -> Vec<State> {
     ]
 }
 
-/// A stage with `directory/swap`.
+/// Creates a stage with `directory/swap`.
 fn with_directory() -> Built<(Stage, PathBuf)> {
     let stage = Stage::new()?;
     fs::create_dir(stage.at("directory")).unwrap();
@@ -455,7 +456,7 @@ fn with_directory() -> Built<(Stage, PathBuf)> {
     Ok((stage, swap))
 }
 
-/// Takes away all that was laid over a swap file.
+/// Unmounts everything that covers a swap file.
 fn uncover(stage: &mut Stage) -> Built<()> {
     while stage.undo.len() > 1 {
         stage.undo.pop();
@@ -463,7 +464,7 @@ fn uncover(stage: &mut Stage) -> Built<()> {
     Ok(())
 }
 
-/// A disk with a file system of 48 MiB on its first partition, mounted, and a free second one.
+/// A disk with a mounted file system of 48 MiB on its first partition and a free second partition.
 struct Disk {
     stage: Stage,
     device: PathBuf,
@@ -478,7 +479,7 @@ impl Disk {
         let device = stage.attach(&image, &["--partscan"])?;
         for (number, start, sectors) in [("1", "2048", "98304"), ("2", "100352", "4096")] {
             let add = || run("addpart", &[device.to_str().unwrap(), number, start, sectors]);
-            // Another program may look at the new device for a moment.
+            // Another program may open the new device briefly.
             let mut added = add();
             for _ in 0..40 {
                 if added.is_ok() {
@@ -501,13 +502,13 @@ impl Disk {
         part(&self.device, "2")
     }
 
-    /// Tries to arm the free partition while something is to be kept.
+    /// Tries to arm the free partition while a path must be kept.
     fn tried(&self, keep: &Path) -> Result<Target, Refusal> {
         let device = inspect(&self.free(), &Roots::real()).unwrap();
         arm_confirmed(&device, &[keep.to_owned()])
     }
 
-    /// What a program whose root is a directory is told when it arms the free partition.
+    /// Returns the result of arming the free partition in a program with another root directory.
     fn tried_in(&mut self, root: &Path) -> Built<String> {
         let program = root.join("armer");
         fs::write(&program, "").unwrap();
@@ -550,10 +551,10 @@ impl Disk {
     }
 }
 
-/// The device to arm in another root.
+/// Environment variable with the device to arm in another root.
 const FREE: &str = "STEADFAST_TEST_FREE_DEVICE";
 
-/// The part of a state that another root directory is needed for; nothing where it is not asked.
+/// Part of a state that runs in another root directory; does nothing without the variable.
 #[test]
 fn a_partition_is_tried_in_another_root() {
     let Some(path) = std::env::var_os(FREE) else { return };
@@ -563,7 +564,7 @@ fn a_partition_is_tried_in_another_root() {
     }
 }
 
-/// Roots and run directories whose disk is hidden by what is stacked upon it.
+/// Roots and run directories whose disk is hidden by the file systems stacked on it.
 fn root_states() -> Vec<State> {
     vec![
         State::new("root: overlay with its upper layer on the disk", || {
@@ -648,7 +649,7 @@ fn must_be_armed(path: &Path) {
     fill(&target, 0x5a);
 }
 
-/// What lies beside an overlay or a FUSE file system, or is the only name of a file there.
+/// Files next to an overlay or a FUSE file system, or with only one name there.
 fn free_states() -> Vec<State> {
     let mut states = Vec::new();
     for kind in KINDS {
@@ -656,7 +657,7 @@ fn free_states() -> Vec<State> {
             states.push(State::new(format!("free {kind:?} {layer:?}"), move || {
                 let Overlay { mut stage, merged, .. } = Overlay::new(kind, layer)?;
                 let disk = stage.at("disk");
-                // Beside the layers, on their file system and on another one.
+                // Next to the layers, on their file system and on another one.
                 for path in [disk.join("beside"), stage.at("beside")] {
                     fs::write(&path, ext4()?).unwrap();
                     must_be_armed(&path);
@@ -677,7 +678,7 @@ fn free_states() -> Vec<State> {
         let scratch = above.with_file_name("scratch");
         create_scratch(&scratch, Bytes(MIB)).unwrap();
         must_be_armed(&scratch);
-        // Beside it, and the source of a file that nobody has open.
+        // Next to it, and the source of a file that is not open.
         must_be_armed(&source);
         must_be_armed(&stage.image());
         Ok(())

@@ -10,7 +10,7 @@ const LOOK_AT: &str = "sg_requests --progress /dev/sdb";
 const FORMAT: &str = "sg_format --format --quick --early /dev/sdb";
 const READY: &str = "sg_turs /dev/sdb";
 
-/// A device that reports FORMAT UNIT and SANITIZE by block erase and overwrite.
+/// Output of `sg_opcodes` for a device with FORMAT UNIT and SANITIZE by block erase and overwrite.
 const REPORTED: &str = "  SEAGATE   XS800LE70084      0004
   Peripheral device type: disk
 
