@@ -1,5 +1,6 @@
 //! Findings for a terminal: headline, verdict, caveats, summary tables.
 
+use crate::layout::is_prose;
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
 use crate::summary;
@@ -70,6 +71,9 @@ fn caveat_lines(caveat: &Disclosure<'_>, width: usize) -> Vec<String> {
 
 fn exhibit_lines(exhibit: &Exhibit, width: usize) -> Vec<String> {
     match exhibit {
+        Exhibit::Table(table) if table.columns.len() == 1 && is_prose(table, 0) => {
+            sentence_lines(table, width)
+        }
         Exhibit::Table(table) => table_lines(table, width),
         Exhibit::Facts(facts) => facts_lines(facts),
         Exhibit::Text(text) => wrapped(text, width, ""),
@@ -85,6 +89,22 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
         let text = text.as_deref().unwrap_or(number::DASH);
         printable(&format!("  {}: {text}", row.label)).into_owned()
     }));
+    lines
+}
+
+/// A table of sentences, each under the name of its row.
+fn sentence_lines(table: &Table, width: usize) -> Vec<String> {
+    let mut lines = vec![table.title.clone()];
+    for (row, cells) in table.rows.iter().zip(number::printed(table)) {
+        if !row.head.is_empty() {
+            lines.push(printable(&format!("  {}", row.head)).into_owned());
+        }
+        for text in &cells {
+            let mut wrapped = wrapped(&printable(text), width.saturating_sub(4), "      ");
+            wrapped.first_mut().into_iter().for_each(|line| line.insert_str(0, "    "));
+            lines.extend(wrapped);
+        }
+    }
     lines
 }
 
