@@ -120,13 +120,35 @@ pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Ta
 /// What the kernel noted of the I/Os of streams.
 pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
-    groups(names, &by(singles, Facet::Stream), study, Show::Kinds)
+    without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds))
 }
 
 /// What the kernel noted of the I/Os of processes.
 pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
-    groups(names, &by(singles, Facet::Process), study, Show::Kinds)
+    without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds))
+}
+
+/// Without the columns that hold nothing but zeros; the title names them.
+fn without_zeros(mut table: Table) -> Table {
+    let is_zero = |cell: &Cell| matches!(cell, Cell::Number { value, .. } if *value == 0.0);
+    let holds_zeros =
+        |at: usize| table.rows.iter().all(|row| row.cells.get(at).is_some_and(is_zero));
+    let zeros: Vec<bool> = (0..table.columns.len()).map(holds_zeros).collect();
+    if table.rows.is_empty() || !zeros.contains(&true) {
+        return table;
+    }
+    let kept = || zeros.iter().map(|is_zero| !is_zero);
+    let gone = table.columns.iter().zip(&zeros).filter(|(_, is_zero)| **is_zero);
+    let gone: Vec<&str> = gone.map(|(column, _)| column.name.trim_end_matches(" %")).collect();
+    table.title = format!("{}; none: {}", table.title, gone.join(", "));
+    table.columns =
+        table.columns.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+    for row in &mut table.rows {
+        let cells = std::mem::take(&mut row.cells);
+        row.cells = cells.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+    }
+    table
 }
 
 /// Which process did which streams, by one of both alone.
@@ -180,7 +202,7 @@ pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
 fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: Show) -> Table {
     let listing = groups.listing(study.totals.options.by, &study.totals.conditions);
     let rows = listing.into_iter().take(GROUPS_SHOWN).map(|group| (group.name(), group));
-    table(names, &GroupFigures::beside_names(show), rows)
+    table(names, GroupFigures::of_report(show), rows)
 }
 
 /// The processes with the most I/Os.
