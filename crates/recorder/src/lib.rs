@@ -4,7 +4,7 @@
 //!
 //! A [`Recording`] says what to record and into which files; [`record`] does it
 //! and tells a [`RecordingProgress`] how far it is; [`Recorded`] is what came of it.
-//! [`mark`] names a moment in every capture that runs.
+//! [`mark`] names a moment in captures that run.
 #![warn(missing_docs)]
 
 mod disk_watch;
@@ -18,7 +18,7 @@ mod session;
 mod sink;
 
 pub use error::{MarkError, RecordError};
-pub use marks::{Marked, mark};
+pub use marks::{Marked, mark, mark_name};
 pub use progress::{RecordingEvent, RecordingProgress, UnderWay};
 pub use recorded::{CostPerIo, Recorded, Written};
 pub use recording::{Output, Recording};
