@@ -124,7 +124,8 @@ impl Filter {
         Ok(self)
     }
 
-    /// Keeps a file, by its path or its inode.
+    /// Keeps a file, by its path or its inode; of a directory every file below it whose path is
+    /// known.
     ///
     /// # Errors
     /// Where the trace has no such path; the error lists some that there are.
@@ -137,7 +138,9 @@ impl Filter {
             self.files.push((name.to_owned(), vec![(None, inode)]));
             return Ok(self);
         }
-        let files = conditions.files.iter().filter(|file| file.path == name);
+        let directory = format!("{}/", name.trim_end_matches('/'));
+        let is_wanted = |path: &str| path == name || path.starts_with(&directory);
+        let files = conditions.files.iter().filter(|file| is_wanted(&file.path));
         let keys: Vec<_> = files.map(|file| (Some(file.device), file.inode)).collect();
         if keys.is_empty() {
             let names = conditions.files.iter().map(|file| file.path.clone()).collect();
@@ -183,7 +186,8 @@ impl Filter {
         self
     }
 
-    /// Keeps what was issued from each mark of this name to the next mark.
+    /// Keeps what was issued from each mark of this name to the next mark, next to what is kept
+    /// of other marks.
     ///
     /// # Errors
     /// Where there is no such mark; the error lists those that there are.
@@ -196,8 +200,11 @@ impl Filter {
         marks.sort_by_key(|mark| mark.at_ns);
         let ends = marks.iter().skip(1).map(|mark| mark.at_ns).chain([u64::MAX]);
         let spans = marks.iter().zip(ends).filter(|(mark, _)| mark.name == name);
-        self.spans_ns = spans.map(|(mark, end)| (mark.at_ns, end)).collect();
-        if self.spans_ns.is_empty() {
+        let spans: Vec<(u64, u64)> = spans.map(|(mark, end)| (mark.at_ns, end)).collect();
+        self.spans_ns.extend_from_slice(&spans);
+        self.spans_ns.sort_unstable();
+        self.spans_ns.dedup();
+        if spans.is_empty() {
             let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let what = format!(
