@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(marked.traces, traces(&["/b/other.parquet"]));
         }
         let (begins, ends) = ((7, "backup begins".to_owned()), (9, "backup ends".to_owned()));
-        assert_eq!(one.read(), [begins.clone()]);
+        assert_eq!(one.read(), std::slice::from_ref(&begins));
         assert_eq!(other.read(), [begins, ends.clone(), ends]);
         assert_eq!((one.read(), other.read()), (Vec::new(), Vec::new()));
         let error = mark_in(&here, "x", Some(Path::new("third.parquet")), 11).unwrap_err();
