@@ -13,6 +13,7 @@ use crate::streams::{By, StreamFigures};
 use crate::study::{SingleIos, Study};
 use crate::totals::Totals;
 use crate::workload::WorkloadStream;
+use steadfast_domain::Layer;
 use steadfast_domain::findings::{Cell, Row, Table};
 
 /// Ranges of a report's table.
@@ -120,17 +121,19 @@ pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Ta
 /// What the kernel noted of the I/Os of streams.
 pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
-    without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds))
+    without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds), study)
 }
 
 /// What the kernel noted of the I/Os of processes.
 pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
-    without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds))
+    without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds), study)
 }
 
-/// Without the columns that hold nothing but zeros; the title names them.
-fn without_zeros(mut table: Table) -> Table {
+/// Without the columns that hold nothing but zeros; the title names them. Whether an I/O bypassed
+/// the page cache is known of the file-system layer alone.
+fn without_zeros(mut table: Table, study: &Study) -> Table {
+    let has_files = study.totals.sides_seen.iter().any(|side| side.layer == Layer::FileSystem);
     let is_zero = |cell: &Cell| matches!(cell, Cell::Number { value, .. } if *value == 0.0);
     let holds_zeros =
         |at: usize| table.rows.iter().all(|row| row.cells.get(at).is_some_and(is_zero));
@@ -140,8 +143,11 @@ fn without_zeros(mut table: Table) -> Table {
     }
     let kept = || zeros.iter().map(|is_zero| !is_zero);
     let gone = table.columns.iter().zip(&zeros).filter(|(_, is_zero)| **is_zero);
-    let gone: Vec<&str> = gone.map(|(column, _)| column.name.trim_end_matches(" %")).collect();
-    table.title = format!("{}; none: {}", table.title, gone.join(", "));
+    let gone = gone.map(|(column, _)| column.name.trim_end_matches(" %"));
+    let gone: Vec<&str> = gone.filter(|name| has_files || *name != "direct").collect();
+    if !gone.is_empty() {
+        table.title = format!("{}; none: {}", table.title, gone.join(", "));
+    }
     table.columns =
         table.columns.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
     for row in &mut table.rows {
