@@ -28,8 +28,9 @@ const TRIES: u8 = 3;
 /// How often it is seen which file systems are mounted where.
 const MOUNTS: Duration = Duration::from_secs(2);
 /// Uncertainty of the comparison between the clock of birth times and that of I/Os, in nanoseconds.
-/// A birth time is that of the kernel's tick before it.
 const CLOCKS_DIFFER_NS: u64 = 100_000;
+/// Processes of a file that are remembered.
+const USERS_MAX: usize = 16;
 
 /// A file: the device's index, and the inode.
 type Key = (u16, u64);
@@ -63,8 +64,12 @@ struct InodeState {
     /// The present file, where it was found.
     identity: Option<FileHandle>,
     path: PathBuf,
-    /// When the present file was made; 0 where that is not known.
+    /// When the present file was made; 0 where that is not known. File systems take the time of
+    /// the kernel's last tick, so it may have been made up to a tick later.
     born_ns: u64,
+    /// Processes that used the present file, and those that used the file before it.
+    users: Vec<u32>,
+    earlier_users: Vec<u32>,
     /// Issue time of the first I/O of the present file; `None` before it.
     first_ns: Option<u64>,
     /// The process that used it last, and how often it was looked for.
@@ -72,9 +77,30 @@ struct InodeState {
     tries: u8,
 }
 
+impl InodeState {
+    /// Whether an I/O was issued before the present file was made.
+    fn is_earlier(&self, event: &IoEvent) -> bool {
+        event.issued_ns.saturating_add(CLOCKS_DIFFER_NS) < self.born_ns
+    }
+
+    /// Whether an I/O may be one of the file before, although it is not older than the birth time
+    /// of the present one: it comes from a process that used that file, within a tick.
+    fn may_be_earlier(&self, event: &IoEvent, tick_ns: u64) -> bool {
+        let is_recent = event.issued_ns < self.born_ns.saturating_add(tick_ns + CLOCKS_DIFFER_NS);
+        self.file > 0 && self.born_ns > 0 && is_recent && self.earlier_users.contains(&event.pid)
+    }
+}
+
+/// Remembers a process, where there is room.
+fn remember(users: &mut Vec<u32>, pid: u32) {
+    if users.len() < USERS_MAX && !users.contains(&pid) {
+        users.push(pid);
+    }
+}
+
 /// The paths of a capture's files. A deleted file's inode is given to the next file, so a path
 /// belongs to a file by its identity and its time of birth: an I/O that was issued before a file
-/// was made is one of an earlier file, and an I/O of an unknown file has no path.
+/// was made is one of an earlier file, and an I/O that may be of either has no path.
 pub(crate) struct Paths {
     systems: Vec<System>,
     inodes: HashMap<Key, InodeState>,
@@ -85,6 +111,8 @@ pub(crate) struct Paths {
     mounts_read: Option<Instant>,
     /// The beginning of the capture, on the clock of birth times.
     began_unix_ns: u64,
+    /// The kernel's tick, in nanoseconds.
+    tick_ns: u64,
 }
 
 impl Paths {
@@ -105,6 +133,7 @@ impl Paths {
             bytes: 0,
             mounts_read: None,
             began_unix_ns: unix_ns(SystemTime::now()).saturating_sub(lasted_ns),
+            tick_ns: tick_ns(),
         }
     }
 
@@ -155,17 +184,24 @@ impl Paths {
             let first_ns = seen.get(&key).map(|(first_ns, _)| *first_ns);
             self.take(key, found, first_ns);
         }
+        for event in events.iter().filter(|event| is_of_file(event)) {
+            if let Some(state) = self.inodes.get_mut(&(event.device, event.inode))
+                && state.is_earlier(event)
+            {
+                remember(&mut state.earlier_users, event.pid);
+            }
+        }
         for event in events.iter_mut().filter(|event| is_of_file(event)) {
             let key = (event.device, event.inode);
             let Some(state) = self.inodes.get_mut(&key) else { continue };
-            let is_earlier = event.issued_ns.saturating_add(CLOCKS_DIFFER_NS) < state.born_ns;
-            if !is_earlier {
+            let file = if state.is_earlier(event) {
+                if state.file == 0 { UNKNOWN_FILE } else { state.file - 1 }
+            } else if state.may_be_earlier(event, self.tick_ns) {
+                UNKNOWN_FILE
+            } else {
                 state.first_ns.get_or_insert(event.issued_ns);
-            }
-            let file = match (is_earlier, state.file) {
-                (false, file) => file,
-                (true, 0) => UNKNOWN_FILE,
-                (true, file) => file - 1,
+                remember(&mut state.users, event.pid);
+                state.file
             };
             event.inode = numbered_inode(event.inode, file);
         }
@@ -198,8 +234,9 @@ impl Paths {
     /// The next I/Os of an inode are those of another file.
     fn leave(&mut self, key: Key) {
         if let Some(state) = self.inodes.get_mut(&key) {
+            let earlier_users = std::mem::take(&mut state.users);
             let (file, pid) = (state.file + 1, state.pid);
-            *state = InodeState { file, pid, ..InodeState::default() };
+            *state = InodeState { file, pid, earlier_users, ..InodeState::default() };
             self.files += 1;
         }
     }
@@ -214,6 +251,8 @@ impl Paths {
             // What came before this file was made is of one that nobody found.
             state.file += 1;
             self.files += 1;
+            let users = std::mem::take(&mut state.users);
+            users.into_iter().for_each(|pid| remember(&mut state.earlier_users, pid));
         }
         state.born_ns = found.born_ns;
         state.identity = Some(found.identity);
@@ -322,6 +361,15 @@ const DELETED: &[u8] = b" (deleted)";
 
 fn is_of_file(event: &IoEvent) -> bool {
     event.layer == Layer::FileSystem && event.inode != 0
+}
+
+/// The kernel's tick: the resolution of the clock that file systems read.
+fn tick_ns() -> u64 {
+    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `tick` is valid to write to.
+    let failed = unsafe { libc::clock_getres(libc::CLOCK_REALTIME_COARSE, &raw mut tick) };
+    // The longest tick that Linux has, at 100 Hz.
+    if failed == 0 { tick.tv_nsec as u64 } else { 10_000_000 }
 }
 
 fn unix_ns(time: SystemTime) -> u64 {

@@ -92,6 +92,30 @@ pub mod flags {
     pub const REQUEUED: u16 = 1 << 7;
     /// File-system layer: the I/O bypasses the page cache (`O_DIRECT`).
     pub const DIRECT: u16 = 1 << 8;
+
+    /// Every flag with its name, as tables have it.
+    pub const NAMES: [(u16, &str); 9] = [
+        (SYNC, "sync"),
+        (FUA, "FUA"),
+        (PREFLUSH, "preflush"),
+        (META, "metadata"),
+        (READ_AHEAD, "read-ahead"),
+        (WRITEBACK, "writeback"),
+        (DIRECT, "direct"),
+        (REQUEUED, "requeued"),
+        (FAILED, "failed"),
+    ];
+
+    /// The names of the flags that are set.
+    ///
+    /// ```
+    /// use steadfast_domain::io_event::flags;
+    /// assert_eq!(flags::names(flags::SYNC | flags::META), ["sync", "metadata"]);
+    /// assert!(flags::names(0).is_empty());
+    /// ```
+    pub fn names(set: u16) -> Vec<&'static str> {
+        NAMES.iter().filter(|(bit, _)| set & bit != 0).map(|(_, name)| *name).collect()
+    }
 }
 
 /// Layer of the storage stack at which I/Os were captured.

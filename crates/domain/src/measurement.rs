@@ -402,6 +402,11 @@ impl Measurement {
     pub fn total(&self) -> Tally {
         self.sum_where(|stream| stream.op != Op::Flush)
     }
+    /// The tally of all operations, flushes included: what a replay is compared by, as a capture
+    /// counts flushes among its I/Os.
+    pub fn with_flushes(&self) -> Tally {
+        self.sum_where(|_| true)
+    }
     fn sum_where(&self, wanted: impl Fn(&StreamTally) -> bool) -> Tally {
         let mut sum = Tally::default();
         self.streams.iter().filter(|s| wanted(s)).for_each(|s| sum.merge(&s.tally));

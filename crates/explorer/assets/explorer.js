@@ -1,4 +1,4 @@
-// Made of ui/explorer 4c1f35e653dc6a04 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 292efae450b84044 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -161,9 +161,9 @@
     const from = answer.from + best * answer.width_ns;
     return { from, to: from + width * answer.width_ns };
   }
-  const FACETS = ["op", "device", "layer", "process", "pid", "stream", "event"];
+  const FACETS = ["op", "device", "layer", "process", "pid", "stream", "event", "file", "cgroup", "tid"];
   function noFilters() {
-    return { op: [], device: [], layer: [], process: [], pid: [], stream: [], event: [] };
+    return { op: [], device: [], layer: [], process: [], pid: [], stream: [], event: [], file: [], cgroup: [], tid: [] };
   }
   function initial() {
     return {
@@ -245,6 +245,7 @@
     const changed = { ...filters, [facet2]: alone ? [] : [value] };
     if (facet2 === "pid") changed.process = [];
     if (facet2 === "process") changed.pid = [];
+    if (facet2 === "file") changed.layer = alone ? [] : ["filesystem"];
     return changed;
   }
   function without(filters, facet2, value) {
@@ -5817,7 +5818,7 @@ ${new XMLSerializer().serializeToString(svg)}
     const cells = columns.map((column, at) => {
       const value = column.value(row);
       const text2 = column.text ? column.text(row) : value === null || value === void 0 || value === "" ? NONE : String(value);
-      if (at > 0 || !choice2) return h(at === 0 ? "th" : "td", { class: numeric[at] ? "number" : void 0, scope: at === 0 ? "row" : void 0 }, text2);
+      if (at > 0 || !choice2 || choice2.can?.(row) === false) return h(at === 0 ? "th" : "td", { class: numeric[at] ? "number" : void 0, scope: at === 0 ? "row" : void 0 }, text2);
       const pick = button(text2, (event) => choice2.pick(row, event.shiftKey), { title: choice2.title, "aria-pressed": String(choice2.chosen(row)) });
       return h("th", { scope: "row" }, pick);
     });
@@ -5885,7 +5886,7 @@ ${new XMLSerializer().serializeToString(svg)}
       if (id === "marks") return this.marks(shown);
       if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
       if (id === "hot") return this.hot(await ask(url("hot", shown.device === void 0 ? params : { ...params, device: [shown.device] })), shown.device);
-      if (GROUPS.includes(id)) return groups(id, rowsOf(await ask(url("groups", { ...params, by: id })), "groups"));
+      if (GROUPS.includes(id)) return this.groups(id, shown, rowsOf(await ask(url("groups", { ...params, by: id })), "groups"));
       if (id === "ios") return this.ios(shown, params);
       const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
       const answer = await ask(url(id, { ...params, ...byName }));
@@ -5939,6 +5940,31 @@ ${new XMLSerializer().serializeToString(svg)}
         }
       };
       return rows.length === 0 ? nothing() : listed("Processes of what is shown, with response times", columns, rows, choose);
+    }
+    /** I/Os by what they belong to. */
+    groups(by, shown, rows) {
+      const head2 = GROUP_HEADS[by] ?? by;
+      const columns = [
+        { head: head2, value: (row) => groupName(by, row) },
+        counted("I/Os", "count"),
+        shared("I/Os %", "share_of_count"),
+        amounted("Amount", "amount"),
+        timed$1("Mean", nested("response", "mean_ns")),
+        timed$1("99 %", nested("response", "p99_ns")),
+        timed$1("Maximum", nested("response", "max_ns")),
+        summed(nested("response", "mean_ns"))
+      ];
+      const value = (row) => groupFilter(by, row);
+      const facet2 = by === "thread" ? "tid" : by;
+      const choose = {
+        pick: (row, shift) => this.hands.pick(facet2, value(row) ?? "", shift, shown.side),
+        title: HINT,
+        chosen: (row) => shown.side.filters[facet2].includes(value(row) ?? ""),
+        can: (row) => value(row) !== null
+      };
+      if (rows.length === 0) return nothing();
+      const note = by === "file" ? { note: "I/Os of the file-system layer." } : {};
+      return { ...listed(`${head2}s of what is shown, with response times`, columns, rows, choose), ...note };
     }
     steps({ side, item, part }, rows) {
       const clock = clockOf(this.app, item);
@@ -6060,31 +6086,30 @@ ${new XMLSerializer().serializeToString(svg)}
     const pid = row["pid"];
     return typeof pid === "number" && pid > 0 ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
   }
+  function inodeName(number2) {
+    const file = Math.floor(number2 / 2 ** 48);
+    const inode = `inode ${number2 % 2 ** 48}`;
+    if (file === 0) return inode;
+    return file === 65535 ? `one of several files of ${inode}` : `file ${file + 1} of ${inode}`;
+  }
   function groupName(by, row) {
     if (by === "file") {
       const inode = num("inode")(row);
-      return text("path")(row) ?? (inode === null ? "no file" : `inode ${inode} on ${text("device")(row) ?? NONE}`);
+      const device = text("device")(row) ?? NONE;
+      return text("path")(row) ?? (inode === null ? "no file" : `${inodeName(inode)} on ${device}`);
     }
     if (by === "cgroup") return text("cgroup")(row) ?? "no cgroup";
     const [tid, thread] = [num("tid")(row), text("thread")(row)];
     const own = thread === null ? String(tid ?? NONE) : `${thread} (${tid ?? NONE})`;
     return `${text("process")(row) ?? NONE}, ${own}`;
   }
-  const GROUP_HEADS = { file: "File", cgroup: "Cgroup", thread: "Thread" };
-  function groups(by, rows) {
-    const head2 = GROUP_HEADS[by] ?? by;
-    const columns = [
-      { head: head2, value: (row) => groupName(by, row) },
-      counted("I/Os", "count"),
-      shared("I/Os %", "share_of_count"),
-      amounted("Amount", "amount"),
-      timed$1("Mean", nested("response", "mean_ns")),
-      timed$1("99 %", nested("response", "p99_ns")),
-      timed$1("Maximum", nested("response", "max_ns")),
-      summed(nested("response", "mean_ns"))
-    ];
-    return rows.length === 0 ? nothing() : listed(`${head2}s of what is shown, with response times`, columns, rows);
+  function groupFilter(by, row) {
+    if (by === "cgroup") return text("cgroup")(row);
+    if (by === "thread") return text("tid")(row);
+    const inode = num("inode")(row);
+    return row["path"] === null || row["path"] === void 0 ? inode !== null && Number.isSafeInteger(inode) ? String(inode) : null : String(row["path"]).split(" or ")[0] ?? null;
   }
+  const GROUP_HEADS = { file: "File", cgroup: "Cgroup", thread: "Thread" };
   function cumulative(rows) {
     const columns = [
       { head: "Stream", value: text("stream") },
@@ -6393,7 +6418,10 @@ ${new XMLSerializer().serializeToString(svg)}
     process: "Process",
     pid: "Process",
     stream: "Stream",
-    event: "Mark"
+    event: "Mark",
+    file: "File",
+    cgroup: "Cgroup",
+    tid: "Thread"
   };
   const OUTSIDE = "This capture has no time in this part. Press Esc to go back.";
   class CapturePage {
@@ -7103,6 +7131,7 @@ ${new XMLSerializer().serializeToString(svg)}
       const left = first.state === "live" && first.time_left_s !== null && first.time_left_s !== void 0 ? `about ${lasting(first.time_left_s)} left` : "";
       const words = [first.procedure, deviceText(first.device), first.state_text ?? first.state, left, `${count(first.steps.length)} steps`].filter(Boolean);
       this.facts.replaceChildren(h("p", { class: "headline" }, words.join(" · ")));
+      if (first.counts_flushes) this.facts.append(h("p", { class: "quiet" }, "Flushes count as I/Os, as in the report of a replay."));
       if (first.state === "live") this.facts.append(h("p", { class: "quiet" }, "This run goes on. The page refreshes by itself."));
       if (exported()) this.facts.append(h("p", { class: "notice" }, "Exported page: its numbers are inside. Steps without stored details, and a run that goes on, need steadfast explore."));
     }

@@ -127,8 +127,8 @@ pub fn window(query: &Query, end_ns: u64) -> Result<(u64, u64), Refusal> {
 /// A value that means nothing, or names what the capture does not have.
 pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, Refusal> {
     let mut filter = Filter { layer: usual_layer(conditions), ..Filter::default() };
-    if let Some(event) = query.one("event")? {
-        filter.spans_ns = Filter::default().during(event, conditions)?.spans_ns;
+    for event in query.all("event") {
+        filter = filter.during(event, conditions)?;
     }
     for op in query.all("op") {
         filter.ops.push(op_named(op).ok_or_else(|| {
@@ -142,6 +142,17 @@ pub fn filter(query: &Query, conditions: &CaptureConditions) -> Result<Filter, R
     for stream in query.all("stream") {
         filter.streams.push(stream.parse::<StreamKey>()?);
     }
+    for cgroup in query.all("cgroup") {
+        filter = filter.of_cgroup(cgroup, conditions)?;
+    }
+    for file in query.all("file") {
+        // Of a trace of two layers only the file-system layer has files.
+        filter.layer = filter.layer.map(|_| Layer::FileSystem);
+        filter = filter.on_file(file, conditions)?;
+    }
+    let too_large = |tid| Refusal::bad(format!("no thread has the number {tid}"));
+    let thread = query.number("tid")?;
+    filter.thread = thread.map(|tid| u32::try_from(tid).map_err(|_| too_large(tid))).transpose()?;
     match query.one("layer")? {
         None => {}
         Some("both") => filter.layer = None,
@@ -198,10 +209,21 @@ mod tests {
         let found = of("op=trim&stream=RND%204K%20W&pid=7&layer=block").unwrap();
         assert_eq!(found.streams[0].to_string(), "RND 4K W");
         assert_eq!((found.process, found.layer), (Some(Process::Pid(7)), Some(Layer::Block)));
+        let found = of("file=11&tid=9").unwrap();
+        assert_eq!((found.thread, found.files.len()), (Some(9), 1));
         assert_eq!(of("process=7").unwrap().process, Some(Process::Command("7".into())));
-        for bad in
-            ["op=x", "stream=x", "layer=x", "pid=x", "pid=1&process=y", "device=sda", "event=e"]
-        {
+        for bad in [
+            "op=x",
+            "stream=x",
+            "layer=x",
+            "pid=x",
+            "pid=1&process=y",
+            "device=sda",
+            "event=e",
+            "file=/x",
+            "cgroup=x",
+            "tid=x",
+        ] {
             assert!(of(bad).is_err(), "{bad}");
         }
         let window = |text: &str| window(&Query::parse(text).unwrap(), 100);

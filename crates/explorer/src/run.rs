@@ -8,7 +8,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::{Caveat, Device, Entry, Measurement, Note, Outcome, Record, Step, Verdict};
+use steadfast_domain::{
+    Caveat, Device, Entry, Measurement, Note, Outcome, Record, Step, Tally, Verdict,
+};
 
 /// Shares that the page has percentiles of.
 const PERCENTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
@@ -43,6 +45,8 @@ pub struct RunState {
     pub time_left_s: Option<f64>,
     /// What must be said of its numbers.
     pub caveats: Vec<Caveat>,
+    /// Whether flushes are I/Os as well, as in the report of a replay.
+    pub counts_flushes: bool,
 }
 
 /// What the list of everything shown says of a run.
@@ -70,6 +74,7 @@ pub struct RunView {
     steps: Vec<StepView>,
     tracks: Vec<TrackView>,
     caveats: Vec<CaveatView>,
+    counts_flushes: bool,
     sensors: Sensors,
 }
 
@@ -238,6 +243,7 @@ pub fn view(source: &dyn RunSource) -> Result<RunView, Refusal> {
         time_left_s: state.time_left_s,
         tracks: tracks(record),
         sensors: sensors(record),
+        counts_flushes: state.counts_flushes,
         steps,
         caveats,
     })
@@ -255,7 +261,7 @@ fn steps(state: &RunState) -> (Vec<StepView>, Vec<CaveatView>) {
     for (at, entry) in record.entries.iter().enumerate() {
         match entry {
             Entry::Applied { step, outcome } => {
-                steps.push(step_view(record, steps.len(), step, outcome));
+                steps.push(step_view(state, steps.len(), step, outcome));
             }
             Entry::Noted(note) => {
                 if let Note::Caveat(caveat) = &**note {
@@ -295,9 +301,15 @@ fn place(step: &Step) -> String {
     }
 }
 
-fn step_view(record: &Record, i: usize, step: &Step, outcome: &Outcome) -> StepView {
+/// The tally of a step, of the operations that its report counts.
+fn counted(state: &RunState, measurement: &Measurement) -> Tally {
+    if state.counts_flushes { measurement.with_flushes() } else { measurement.total() }
+}
+
+fn step_view(state: &RunState, i: usize, step: &Step, outcome: &Outcome) -> StepView {
     let measurement = &outcome.measurement;
-    let total = measurement.total();
+    let total = counted(state, measurement);
+    let seconds = measurement.elapsed.as_secs_f64();
     let percentile = |share| total.percentile(share).map(|time| time.0);
     StepView {
         i,
@@ -305,11 +317,11 @@ fn step_view(record: &Record, i: usize, step: &Step, outcome: &Outcome) -> StepV
         phase: step.place.phase.clone(),
         round: step.place.round,
         name: step.place.label.clone(),
-        start_s: since(record, measurement.began_unix_ms),
-        seconds: measurement.elapsed.as_secs_f64(),
+        start_s: since(&state.record, measurement.began_unix_ms),
+        seconds,
         ios: total.ios,
         bytes: measurement.bytes().0,
-        iops: measurement.iops(),
+        iops: (seconds > 0.0).then(|| total.ios as f64 / seconds),
         mb_s: measurement.mb_per_second(),
         rt_mean_ns: total.response_mean().map(|time| time.0),
         rt_p50_ns: percentile(0.5),
@@ -444,7 +456,7 @@ pub fn step(source: &dyn RunSource, query: &Query) -> Result<StepDetail, Refusal
     let what = || Refusal::missing(format!("the run has no step {i}"));
     let (step, outcome) = found.ok_or_else(what)?;
     let measurement = &outcome.measurement;
-    let total = measurement.total();
+    let total = counted(&state, measurement);
     let buckets: Vec<_> = total.histogram.buckets().collect();
     let kernel = measurement.kernel.as_ref().map(|kernel| Diskstats {
         reads: kernel.reads,

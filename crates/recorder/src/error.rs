@@ -63,7 +63,21 @@ pub enum MarkError {
     /// No capture is running.
     #[error("no capture is running; start one with steadfast capture")]
     NoCapture,
-    /// The directory of the marks cannot be used.
+    /// No running capture writes such a trace, or several do.
+    #[error(
+        "no single running capture writes {}; running: {} (give one of these)",
+        wanted.display(), running.join(", ")
+    )]
+    NoSuchCapture {
+        /// The trace that was named.
+        wanted: PathBuf,
+        /// The traces of the captures that run.
+        running: Vec<String>,
+    },
+    /// The name is none.
+    #[error("the name of the mark {0}; give a short one, such as \"backup begins\"")]
+    Name(String),
+    /// The directory of the marks is not what it should be.
     #[error(transparent)]
     Place(#[from] FileError),
     /// A file for marks cannot be created.

@@ -17,7 +17,7 @@ mod session;
 mod sink;
 
 pub use error::{MarkError, RecordError};
-pub use marks::{Marked, mark};
+pub use marks::{Marked, mark, mark_name};
 pub use progress::{RecordingEvent, RecordingProgress, UnderWay};
 pub use recorded::{CostPerIo, Recorded, Written};
 pub use recording::{Output, Recording};

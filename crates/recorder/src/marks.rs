@@ -7,8 +7,10 @@ use crate::error::MarkError;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use steadfast_domain::text::printable;
 use steadfast_host::{Directory, Readers, wall_clock_unix_ms};
 
 /// Parent of the directory in which running captures look for marks, `steadfast/captures`. Only
@@ -16,7 +18,32 @@ use steadfast_host::{Directory, Readers, wall_clock_unix_ms};
 const PLACE: &str = "/run";
 const DIRECTORIES: [&str; 2] = ["steadfast", "captures"];
 
-/// The file that [`mark`] appends to, removed when the capture ends.
+/// Letters of a mark's name.
+const NAME_MAX: usize = 200;
+/// Bytes of a trace's path.
+const PATH_MAX: usize = 4096;
+
+/// Returns the name of a mark in one line.
+///
+/// # Errors
+/// Returns [`MarkError::Name`] if it is empty or longer than 200 letters.
+///
+/// ```
+/// assert_eq!(steadfast_recorder::mark_name("backup\nbegins").unwrap(), "backup begins");
+/// assert!(steadfast_recorder::mark_name(" ").is_err());
+/// ```
+pub fn mark_name(name: &str) -> Result<String, MarkError> {
+    let name = name.replace(['\n', '\r'], " ").trim().to_owned();
+    match name.chars().count() {
+        0 => Err(MarkError::Name("is empty".to_owned())),
+        letters if letters > NAME_MAX => {
+            Err(MarkError::Name(format!("has {letters} letters, {NAME_MAX} at most")))
+        }
+        _ => Ok(name),
+    }
+}
+
+/// A file that [`mark`] appends to; taken away when the capture ends.
 pub(crate) struct MarkFile {
     directory: Directory,
     name: OsString,
@@ -25,18 +52,26 @@ pub(crate) struct MarkFile {
 }
 
 impl MarkFile {
-    pub(crate) fn new() -> Result<MarkFile, MarkError> {
-        MarkFile::in_directory(Directory::private(Path::new(PLACE), &DIRECTORIES)?)
+    /// Creates the file of the capture that writes `trace`.
+    pub(crate) fn new(trace: &Path) -> Result<MarkFile, MarkError> {
+        MarkFile::in_directory(Directory::private(Path::new(PLACE), &DIRECTORIES)?, trace)
     }
 
-    fn in_directory(directory: Directory) -> Result<MarkFile, MarkError> {
-        // A process in another PID namespace may have the same number.
+    fn in_directory(directory: Directory, trace: &Path) -> Result<MarkFile, MarkError> {
+        let trace = std::path::absolute(trace).unwrap_or_else(|_| trace.to_owned());
+        let line = format!("{}\n", trace.to_string_lossy().replace(['\n', '\r'], " "));
+        // Another PID namespace may have the same number.
         let mut number = 0u64;
         loop {
             let name: OsString = format!("{}-{number}", std::process::id()).into();
-            match directory.create(&name, Readers::Usual).and_then(held) {
-                Ok(Some(file)) => return Ok(MarkFile { directory, name, file, seen: 0 }),
-                // Another process removed the file as left over before it was locked.
+            let seen = line.len() as u64;
+            let made = directory.create(&name, Readers::Usual).and_then(|mut file| {
+                file.write_all(line.as_bytes())?;
+                held(file)
+            });
+            match made {
+                Ok(Some(file)) => return Ok(MarkFile { directory, name, file, seen }),
+                // Somebody took it for a dead capture's before it was locked.
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => {
@@ -88,49 +123,92 @@ fn held(file: File) -> io::Result<Option<File>> {
 pub struct Marked {
     /// The name, without line breaks.
     pub name: String,
-    /// Number of captures that received the mark.
-    pub captures: u32,
+    /// The traces that have the mark, by the paths that their captures write.
+    pub traces: Vec<PathBuf>,
 }
 
 /// Marks the current time with a name in every running capture.
 ///
 /// # Errors
-/// No capture is running, or the user may not write to the files of the captures.
-pub fn mark(name: &str) -> Result<Marked, MarkError> {
+/// Where no such capture runs, the name is none, or this user may not write marks.
+pub fn mark(name: &str, trace: Option<&Path>) -> Result<Marked, MarkError> {
     let directory = Directory::private_if_there(Path::new(PLACE), &DIRECTORIES)?;
     let directory = directory.ok_or(MarkError::NoCapture)?;
-    mark_in(&directory, name, wall_clock_unix_ms() * 1_000_000)
+    mark_in(&directory, name, trace, wall_clock_unix_ms() * 1_000_000)
 }
 
-fn mark_in(directory: &Directory, name: &str, unix_ns: u64) -> Result<Marked, MarkError> {
-    let name = name.replace(['\n', '\r'], " ");
+fn mark_in(
+    directory: &Directory,
+    name: &str,
+    trace: Option<&Path>,
+    unix_ns: u64,
+) -> Result<Marked, MarkError> {
+    let name = mark_name(name)?;
     let line = format!("{unix_ns} {name}\n");
-    let mut captures = 0;
+    let mut running = Vec::new();
     for file in directory.names()? {
-        let path = || directory.path().join(&file);
-        let left = leave(directory, &file, &line);
-        captures += u32::from(left.map_err(|source| MarkError::Leave { path: path(), source })?);
+        let failed = |source| MarkError::Leave { path: directory.path().join(&file), source };
+        running.extend(
+            running_capture(directory, &file).map_err(failed)?.map(|found| (file.clone(), found)),
+        );
     }
-    match captures {
-        0 => Err(MarkError::NoCapture),
-        captures => Ok(Marked { name, captures }),
+    if running.is_empty() {
+        return Err(MarkError::NoCapture);
+    }
+    if let Some(wanted) = trace {
+        let all: Vec<PathBuf> = running.iter().map(|(_, (trace, _))| trace.clone()).collect();
+        let chosen = chosen(&all, wanted)?;
+        running.retain(|(_, (trace, _))| *trace == chosen);
+    }
+    let mut traces = Vec::new();
+    for (file, (trace, mut marks)) in running {
+        let failed = |source| MarkError::Leave { path: directory.path().join(&file), source };
+        marks.write_all(line.as_bytes()).map_err(failed)?;
+        traces.push(trace);
+    }
+    Ok(Marked { name, traces })
+}
+
+/// The running capture's trace that somebody means.
+fn chosen(running: &[PathBuf], wanted: &Path) -> Result<PathBuf, MarkError> {
+    let absolute = std::path::absolute(wanted).unwrap_or_else(|_| wanted.to_owned());
+    if let Some(exact) = running.iter().find(|trace| **trace == absolute) {
+        return Ok(exact.clone());
+    }
+    let of_name: Vec<&PathBuf> =
+        running.iter().filter(|trace| trace.file_name() == Some(wanted.as_os_str())).collect();
+    match of_name[..] {
+        [only] => Ok(only.clone()),
+        _ => {
+            let running = running.iter().map(|trace| trace.display().to_string());
+            Err(MarkError::NoSuchCapture {
+                wanted: wanted.to_owned(),
+                running: running.map(|path| printable(&path).into_owned()).collect(),
+            })
+        }
     }
 }
 
-/// Appends a mark to the file of a capture; returns false if that capture has ended.
-fn leave(directory: &Directory, name: &OsStr, line: &str) -> io::Result<bool> {
-    let mut file = match directory.open_to_append(name) {
-        // The capture ended at this moment.
-        Err(error) if error.is_missing() => return Ok(false),
+/// The trace of the capture that holds a file of marks, and the file; `None` where the capture
+/// has ended.
+fn running_capture(directory: &Directory, name: &OsStr) -> io::Result<Option<(PathBuf, File)>> {
+    let file = match directory.open_to_append(name) {
+        // It ended this moment.
+        Err(error) if error.is_missing() => return Ok(None),
         opened => opened.map_err(io::Error::other)?,
     };
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => file.write_all(line.as_bytes()).map(|()| true),
+        Err(TryLockError::WouldBlock) => {
+            let mut head = vec![0; PATH_MAX];
+            let length = file.read_at(&mut head, 0)?;
+            let line = head[..length].split(|byte| *byte == b'\n').next().unwrap_or_default();
+            Ok(Some((PathBuf::from(OsStr::from_bytes(line)), file)))
+        }
         Err(TryLockError::Error(error)) => Err(error),
         // Left by a killed capture.
         Ok(()) => {
             directory.remove_own(name, &file);
-            Ok(false)
+            Ok(None)
         }
     }
 }
@@ -143,21 +221,49 @@ mod tests {
         Directory::private(scratch, &DIRECTORIES).unwrap()
     }
 
+    fn traces(paths: &[&str]) -> Vec<PathBuf> {
+        paths.iter().map(PathBuf::from).collect()
+    }
+
     #[test]
-    fn a_mark_reaches_every_capture_once() {
+    fn a_mark_reaches_every_capture_or_the_one_that_is_named() {
         let scratch = tempfile::tempdir().unwrap();
         let here = directory(scratch.path());
-        let mut one = MarkFile::in_directory(directory(scratch.path())).unwrap();
-        let mut other = MarkFile::in_directory(directory(scratch.path())).unwrap();
-        let marked = mark_in(&here, "backup\nbegins", 7).unwrap();
-        assert_eq!(marked, Marked { name: "backup begins".into(), captures: 2 });
-        mark_in(&here, "backup ends", 9).unwrap();
-        let heard = [(7, "backup begins".to_owned()), (9, "backup ends".to_owned())];
-        assert_eq!((one.read(), other.read()), (heard.to_vec(), heard.to_vec()));
+        let capture = |trace: &str| {
+            MarkFile::in_directory(directory(scratch.path()), Path::new(trace)).unwrap()
+        };
+        let (mut one, mut other) = (capture("/a/one.parquet"), capture("/b/other.parquet"));
+        let marked = mark_in(&here, "backup\nbegins", None, 7).unwrap();
+        assert_eq!(marked.name, "backup begins");
+        assert_eq!(marked.traces.len(), 2);
+        for wanted in ["/b/other.parquet", "other.parquet"] {
+            let marked = mark_in(&here, "backup ends", Some(Path::new(wanted)), 9).unwrap();
+            assert_eq!(marked.traces, traces(&["/b/other.parquet"]));
+        }
+        let (begins, ends) = ((7, "backup begins".to_owned()), (9, "backup ends".to_owned()));
+        assert_eq!(one.read(), std::slice::from_ref(&begins));
+        assert_eq!(other.read(), [begins, ends.clone(), ends]);
         assert_eq!((one.read(), other.read()), (Vec::new(), Vec::new()));
+        let error = mark_in(&here, "x", Some(Path::new("third.parquet")), 11).unwrap_err();
+        assert!(error.to_string().contains("/a/one.parquet"), "{error}");
         drop((one, other));
         assert_eq!(here.names().unwrap().len(), 0);
-        assert!(matches!(mark_in(&here, "too late", 11), Err(MarkError::NoCapture)));
+        assert!(matches!(mark_in(&here, "too late", None, 11), Err(MarkError::NoCapture)));
+    }
+
+    #[test]
+    fn two_traces_of_one_name_need_their_paths() {
+        let running = traces(&["/a/t.parquet", "/b/t.parquet"]);
+        assert!(chosen(&running, Path::new("t.parquet")).is_err());
+        assert_eq!(chosen(&running, Path::new("/a/t.parquet")).unwrap(), running[0]);
+    }
+
+    #[test]
+    fn an_empty_and_an_endless_name_are_refused() {
+        assert_eq!(mark_name(&"x".repeat(200)).unwrap().len(), 200);
+        for name in ["", " \n", &"x".repeat(201)] {
+            assert!(matches!(mark_name(name), Err(MarkError::Name(_))), "{name}");
+        }
     }
 
     /// The file of a killed capture has no lock: no capture receives the mark, and the file is
@@ -167,7 +273,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let here = directory(scratch.path());
         drop(here.create(OsStr::new("4711-0"), Readers::Usual).unwrap());
-        assert!(matches!(mark_in(&here, "too late", 7), Err(MarkError::NoCapture)));
+        assert!(matches!(mark_in(&here, "too late", None, 7), Err(MarkError::NoCapture)));
         assert_eq!(here.names().unwrap().len(), 0);
     }
 }

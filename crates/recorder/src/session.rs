@@ -110,7 +110,7 @@ impl<'a> Session<'a> {
             capture,
             sampler,
             watch,
-            marks: MarkFile::new().map_err(RecordError::Marks)?,
+            marks: MarkFile::new(&recording.output.path).map_err(RecordError::Marks)?,
             progress,
             part: 1,
             reported: Instant::now(),

@@ -2,8 +2,8 @@
 //! it, typeset by typst with fonts that the program carries.
 
 use crate::layout::{
-    Once, Shown, as_is, borrows, chapter_number, is_left, is_narrow, is_slight, known, measured,
-    on_page_one, suits_half,
+    Once, Shown, as_is, borrows, chapter_number, is_left, is_narrow, is_prose, is_slight, known,
+    measured, on_page_one, suits_half,
 };
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
@@ -486,6 +486,9 @@ const LINE: usize = 104;
 /// Letters of each column as it is drawn: names are not broken where the page is wide enough.
 fn shares(table: &Table, printed: &[Vec<String>]) -> Vec<usize> {
     let whole = widths(table, printed, &Room::WHOLE);
+    if table.columns.len() == 1 && is_prose(table, 0) {
+        return widths(table, printed, &Room::ALONE);
+    }
     match line_letters(&whole) <= LINE {
         true => whole,
         false => widths(table, printed, &Room::HALVED),
@@ -505,7 +508,9 @@ impl Room {
     const TIGHT: Room = Room { sentence: 0, name: 0 };
     /// Two lines for each.
     const HALVED: Room = Room { sentence: 40, name: 0 };
-    /// The same, and one line for a name.
+    /// Sentences that are all that stands behind their rows' names.
+    const ALONE: Room = Room { sentence: 80, name: 0 };
+    /// Two lines for each, and one line for a name.
     const WHOLE: Room = Room { sentence: 40, name: 18 };
 }
 

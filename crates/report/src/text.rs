@@ -1,5 +1,6 @@
 //! Renders findings for a terminal: headline, verdict, caveats, summary tables.
 
+use crate::layout::is_prose;
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
 use crate::summary;
@@ -70,6 +71,9 @@ fn caveat_lines(caveat: &Disclosure<'_>, width: usize) -> Vec<String> {
 
 fn exhibit_lines(exhibit: &Exhibit, width: usize) -> Vec<String> {
     match exhibit {
+        Exhibit::Table(table) if table.columns.len() == 1 && is_prose(table, 0) => {
+            sentence_lines(table, width)
+        }
         Exhibit::Table(table) => table_lines(table, width),
         Exhibit::Facts(facts) => facts_lines(facts),
         Exhibit::Text(text) => wrapped(text, width, ""),
@@ -88,7 +92,23 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
     lines
 }
 
-/// Returns the lines of a table; the columns of a table that is too wide are continued below.
+/// A table of sentences, each under the name of its row.
+fn sentence_lines(table: &Table, width: usize) -> Vec<String> {
+    let mut lines = vec![table.title.clone()];
+    for (row, cells) in table.rows.iter().zip(number::printed(table)) {
+        if !row.head.is_empty() {
+            lines.push(printable(&format!("  {}", row.head)).into_owned());
+        }
+        for text in &cells {
+            let mut wrapped = wrapped(&printable(text), width.saturating_sub(4), "      ");
+            wrapped.first_mut().into_iter().for_each(|line| line.insert_str(0, "    "));
+            lines.extend(wrapped);
+        }
+    }
+    lines
+}
+
+/// A table; one that is too wide continues below with its other columns.
 pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let columns = table.columns.iter().map(|column| column.name.clone());
     let mut rows: Vec<Vec<String>> =

@@ -185,8 +185,9 @@ pub enum Command {
         steadfast capture --device /dev/sda --layer block,filesystem -o both.parquet\n  \
         steadfast capture --device /dev/sda --steps 1s --duration 24h -o day.parquet")]
     Capture(CaptureArguments),
-    /// Put a named mark into every running capture
-    #[command(after_help = "Example:\n  steadfast mark \"backup begins\"")]
+    /// Put a named mark into running captures
+    #[command(after_help = "Examples:\n  steadfast mark \"backup begins\"\n  \
+        steadfast mark \"backup begins\" --capture monday.parquet")]
     Mark(MarkArguments),
     /// Analyze a trace: I/O streams, capture steps, maps, processes, a report
     Trace(trace::TraceArguments),
@@ -832,7 +833,7 @@ pub struct CaptureArguments {
     #[arg(long, value_parser = process_number)]
     pub pid: Option<u32>,
     /// Put a mark with this name at the start
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = mark_name)]
     pub mark: Option<String>,
     /// What the captured workload is called, kept in the file
     #[arg(long, value_name = "NAME")]
@@ -905,7 +906,15 @@ pub enum CaptureFiles {
 #[derive(Debug, Args)]
 pub struct MarkArguments {
     /// The name of the mark
+    #[arg(value_parser = mark_name)]
     pub name: String,
+    /// Only the running capture that writes this file; without it, every running capture
+    #[arg(long, value_name = "TRACE")]
+    pub capture: Option<PathBuf>,
+}
+
+fn mark_name(text: &str) -> Result<String, String> {
+    steadfast_recorder::mark_name(text).map_err(|error| error.to_string())
 }
 
 /// `schema`.

@@ -266,7 +266,7 @@ fn filter(
     {
         return Err(misuse(format!("--from {from} is not before --to {to}; swap them")));
     }
-    if let Some(event) = &arguments.event {
+    for event in &arguments.event {
         filter = filter.during(event, conditions)?;
     }
     if arguments.from.is_some() || arguments.to.is_some() {

@@ -132,7 +132,10 @@ impl Clock {
     /// A moment as a table of such steps has it: `06:16:17`, with the date where the
     /// table is longer than a day or passes midnight, and with the zone where that changes.
     pub fn in_table(&self, at_ns: u64, step_ns: u64, span_ns: (u64, u64)) -> String {
-        let time = time_of_day(self.time_of_day_ns(at_ns), decimals(step_ns));
+        // A capture rarely begins with a full second: what is finer than a step tells nothing.
+        let unit = 10u64.pow(9 - decimals(step_ns).min(9) as u32);
+        let shown_ns = self.time_of_day_ns(at_ns) / unit * unit;
+        let time = time_of_day(shown_ns, decimals(step_ns));
         let zone = match self.spell_at(span_ns.0) == self.spell_at(span_ns.1) {
             true => String::new(),
             false => format!(" {}", self.zone(at_ns).offset()),
@@ -529,6 +532,9 @@ mod tests {
         assert_eq!(clock.date_time(HOUR + 1_500_000_000), "2026-11-21 00:00:01.5");
         assert_eq!(clock.in_table(0, 60 * SECOND_NS, (0, HOUR / 2)), "23:00:00");
         assert_eq!(clock.in_table(0, SECOND_NS / 100, (0, HOUR)), "2026-11-20 23:00:00.00");
+        let odd = 159_742_811;
+        let texts = [10 * SECOND_NS, SECOND_NS / 10].map(|step| clock.in_table(odd, step, (0, 1)));
+        assert_eq!(texts, ["23:00:00", "23:00:00.1"]);
         let utc = Zone::fixed(0, None);
         assert_eq!(
             Clock::of(&conditions(), Some(&utc)).unwrap().date_time(0),

@@ -47,7 +47,8 @@ impl SideKey {
 /// A device's name in the conditions; its number where they do not tell.
 pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
     let named = conditions.devices.get(usize::from(device));
-    named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
+    let name = named.map(|device| device.name.clone()).filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("device {device}"))
 }
 
 /// What a host is called whose name its capture does not tell.

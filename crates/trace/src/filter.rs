@@ -124,7 +124,8 @@ impl Filter {
         Ok(self)
     }
 
-    /// Keeps a file, by its path or its inode.
+    /// Keeps a file, by its path or its inode; of a directory every file below it whose path is
+    /// known.
     ///
     /// # Errors
     /// Where the trace has no such path; the error lists some that there are.
@@ -137,7 +138,9 @@ impl Filter {
             self.files.push((name.to_owned(), vec![(None, inode)]));
             return Ok(self);
         }
-        let files = conditions.files.iter().filter(|file| file.path == name);
+        let directory = format!("{}/", name.trim_end_matches('/'));
+        let is_wanted = |path: &str| path == name || path.starts_with(&directory);
+        let files = conditions.files.iter().filter(|file| is_wanted(&file.path));
         let keys: Vec<_> = files.map(|file| (Some(file.device), file.inode)).collect();
         if keys.is_empty() {
             let names = conditions.files.iter().map(|file| file.path.clone()).collect();
@@ -183,7 +186,8 @@ impl Filter {
         self
     }
 
-    /// Keeps what was issued from each mark of this name to the next mark.
+    /// Keeps what was issued from each mark of this name to the next mark, next to what is kept
+    /// of other marks.
     ///
     /// # Errors
     /// Where there is no such mark; the error lists those that there are.
@@ -196,8 +200,11 @@ impl Filter {
         marks.sort_by_key(|mark| mark.at_ns);
         let ends = marks.iter().skip(1).map(|mark| mark.at_ns).chain([u64::MAX]);
         let spans = marks.iter().zip(ends).filter(|(mark, _)| mark.name == name);
-        self.spans_ns = spans.map(|(mark, end)| (mark.at_ns, end)).collect();
-        if self.spans_ns.is_empty() {
+        let spans: Vec<(u64, u64)> = spans.map(|(mark, end)| (mark.at_ns, end)).collect();
+        self.spans_ns.extend_from_slice(&spans);
+        self.spans_ns.sort_unstable();
+        self.spans_ns.dedup();
+        if spans.is_empty() {
             let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let what = format!(
@@ -490,6 +497,7 @@ fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::io_event::{FileName, Mark};
 
     #[test]
     fn a_filter_is_told_in_words() {
@@ -512,5 +520,35 @@ mod tests {
         );
         let until = Filter::default().between(None, Some(2_000_000_000));
         assert_eq!(until.told(&conditions).as_deref(), Some("issued before 2 s"));
+    }
+
+    #[test]
+    fn a_directory_is_every_file_below_it_that_has_a_path() {
+        let files = [(7, "/db/a"), (9, "/db/base/b"), (1 << 48 | 7, "/db/c"), (8, "/dbs/d")];
+        let file = |(inode, path): (u64, &str)| FileName { device: 2, inode, path: path.into() };
+        let files = std::sync::Arc::new(files.map(file).to_vec());
+        let conditions = CaptureConditions { files, ..CaptureConditions::default() };
+        let inodes = |name: &str| -> Vec<u64> {
+            let filter = Filter::default().on_file(name, &conditions).unwrap();
+            filter.files[0].1.iter().map(|(_, inode)| *inode).collect()
+        };
+        assert_eq!(inodes("/db/a"), [7]);
+        assert_eq!(inodes("/db"), [7, 9, 1 << 48 | 7]);
+        assert_eq!(inodes("/db/base/"), [9]);
+        assert!(Filter::default().on_file("/d", &conditions).is_err());
+    }
+
+    #[test]
+    fn several_marks_keep_what_was_issued_from_each_to_the_next() {
+        let mark = |at_ns, name: &str| Mark { at_ns, name: name.into() };
+        let marks = vec![mark(5, "a"), mark(9, "b"), mark(20, "c"), mark(30, "a")];
+        let conditions = CaptureConditions { marks, ..CaptureConditions::default() };
+        let of = |names: &[&str]| {
+            let during = |filter: Filter, name: &&str| filter.during(name, &conditions);
+            names.iter().try_fold(Filter::default(), during).unwrap().spans_ns
+        };
+        assert_eq!(of(&["c", "a"]), [(5, 9), (20, 30), (30, u64::MAX)]);
+        assert_eq!(of(&["b", "b"]), [(9, 20)]);
+        assert!(Filter::default().during("d", &conditions).is_err());
     }
 }

@@ -198,7 +198,7 @@ impl GroupFigures {
         let device = self.file_device.as_deref().unwrap_or_default();
         Some(self.path.clone().unwrap_or_else(|| match inode_and_file(inode) {
             (inode, 0) => format!("inode {inode} on {device}"),
-            (inode, UNKNOWN_FILE) => format!("inode {inode} on {device}, an earlier file"),
+            (inode, UNKNOWN_FILE) => format!("inode {inode} on {device}, one of several files"),
             (inode, file) => format!("inode {inode} on {device}, file {} of it", file + 1),
         }))
     }
@@ -479,9 +479,44 @@ impl GroupFigures {
         facets.chain(told.iter().copied()).collect()
     }
 
-    /// The columns of a table beside the groups' names.
-    pub fn beside_names(show: Show) -> Vec<Of> {
-        Self::table(&[], show)
+    /// The columns of a report's table, next to the groups' names: no more than a page has room
+    /// for.
+    pub fn of_report(show: Show) -> &'static [Of] {
+        match show {
+            Show::Counts => &[
+                Self::COUNT,
+                Self::SHARE,
+                Self::READ_BYTES,
+                Self::WRITTEN_BYTES,
+                Self::QD_MEAN,
+                Self::ART,
+                Self::MRT,
+            ],
+            Show::Times => &[
+                Self::COUNT,
+                Self::QUEUE_MEAN,
+                Self::QUEUE_P99,
+                Self::QUEUE_MAX,
+                Self::ART,
+                Self::P99,
+                Self::MRT,
+                Self::QUEUE_SHARE,
+            ],
+            Show::Kinds => &[
+                Self::COUNT,
+                Self::SYNC,
+                Self::FUA,
+                Self::PREFLUSH,
+                Self::META,
+                Self::READ_AHEAD,
+                Self::WRITEBACK,
+                Self::DIRECT,
+                Self::MERGED,
+                Self::REQUEUED,
+                Self::FAILED,
+            ],
+            Show::Content => &Self::OF_CONTENT,
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub mod delta;
 pub mod delta_findings;
 pub mod drives;
 pub mod error;
+pub mod extremes;
 pub mod fidelity;
 pub mod file;
 pub mod filter;

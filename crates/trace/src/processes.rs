@@ -33,6 +33,8 @@ impl fmt::Display for ProcessKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.pid, self.command.is_empty()) {
             (0, true) => f.write_str("unknown"),
+            // A program of this name is not one that nobody knows.
+            (0, false) if self.command.to_string() == "unknown" => f.write_str("'unknown'"),
             (0, false) => write!(f, "{}", self.command),
             (pid, true) => write!(f, "PID {pid}"),
             (pid, false) => write!(f, "{} ({pid})", self.command),

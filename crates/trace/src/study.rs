@@ -2,13 +2,14 @@
 //! the streams, the processes and the span, one the pictures over time. Where steps
 //! alone were kept there is less, and [`Study::single_ios`] is absent.
 
-use crate::captured::{Captured, until};
+use crate::captured::{Captured, steps_over, until};
 use crate::compare::{Side, Sides};
 use crate::content::{ContentFigures, ContentTold, Contents};
 use crate::content_steps::ContentSteps;
 use crate::day_profile::{DayProfile, ProfileFigures};
 use crate::drives::Drives;
 use crate::error::TraceError;
+use crate::extremes::{self, Extremes, MINUTE_NS};
 use crate::filter::Filter;
 use crate::fold::Fold;
 use crate::groups::{Facet, Groups};
@@ -70,6 +71,8 @@ pub struct Study {
     /// Whether the steps have response-time percentiles although no single I/O was kept: a
     /// fold file's have.
     pub is_of_fold: bool,
+    /// Its busiest and its slowest minute, where it is long enough to have them.
+    pub extremes: Option<Extremes>,
     /// Parts of the capture in the narrow steps that were asked for, where a picture of
     /// all has wider ones.
     pub windows: Vec<Window>,
@@ -118,6 +121,8 @@ pub struct SingleIos {
     pub who: Vec<Groups>,
     /// How I/Os follow one another.
     pub shape: Shape,
+    /// The processes of the slowest minute.
+    pub slowest: Option<ProcessTable>,
 }
 
 impl Study {
@@ -163,6 +168,8 @@ impl Study {
         let filter = pass.filter.of_every_layer(captured.conditions());
         let mut steps = (filter.is_some() || singles.is_none()).then(|| totals.steps());
         folds.extend(steps.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let mut minutes = minutes(captured, &totals);
+        folds.extend(minutes.iter_mut().map(|fold| fold as &mut dyn Fold));
         match filter {
             Some(filter) => {
                 captured.run(&Pass { filter, ..pass.clone() }, &mut [&mut sides])?;
@@ -173,9 +180,23 @@ impl Study {
         let (sides, all) = sides.finish_with_all()?;
         let steps = steps.map_or(Ok(all), Steps::finish)?;
         let windows = windows(captured, &totals, &steps)?;
+        let extremes = match minutes {
+            Some(minutes) => Extremes::find(&minutes.finish()?, MINUTE_NS, &totals.observed),
+            None => Extremes::find(&steps, totals.step_ns, &totals.observed),
+        };
+        let slowest = match (&singles, extremes.and_then(|found| found.slowest)) {
+            (Some(_), Some(slowest)) => {
+                let mut processes = ProcessTable::default();
+                let filter = pass.filter.clone().within(&[(slowest.from_ns, slowest.to_ns)]);
+                captured.run(&Pass { filter, ..pass.clone() }, &mut [&mut processes])?;
+                Some(processes)
+            }
+            _ => None,
+        };
         let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
             let mut found = singles.told(pictures);
             found.who.extend(files);
+            found.slowest = slowest;
             found
         });
         Ok(Study {
@@ -185,6 +206,7 @@ impl Study {
             tells_busy_time: captured.tells_busy_time(pass, steps.values()),
             contents: contents.map(|found| found.steps).unwrap_or_default(),
             steps,
+            extremes,
             windows,
             sides: sides.sides,
             day: day.map(|day| day.listing(&totals.observed)),
@@ -321,6 +343,7 @@ impl Singles {
             processes_shown: pictures.processes_shown,
             processes_over_time: pictures.processes,
             shape: pictures.shape,
+            slowest: None,
         }
     }
 }
@@ -334,6 +357,18 @@ impl Pictures {
         folds.extend(self.who.iter_mut().map(|groups| groups as &mut dyn Fold));
         folds
     }
+}
+
+/// Steps of a minute, where those of the pictures are wider and the capture has narrower ones.
+fn minutes<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    totals: &Totals,
+) -> Option<Steps> {
+    if MINUTE_NS.is_multiple_of(totals.step_ns) {
+        return None;
+    }
+    captured.width(Some(MINUTE_NS), totals.span_ns, extremes::STEPS_MAX).ok()?;
+    Some(steps_over(&totals.options.pass, totals.span_ns, MINUTE_NS))
 }
 
 /// Narrow steps around the busiest moment and around the longest response time.

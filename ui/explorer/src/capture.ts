@@ -25,6 +25,7 @@ const KINDS: readonly Kind[] = ["map", "rt", "qd", "lba", "subsecond"];
 /** Names of facets as people read them. */
 const FACET_NAMES: Record<Facet, string> = {
   op: "Operation", device: "Device", layer: "Layer", process: "Process", pid: "Process", stream: "Stream", event: "Mark",
+  file: "File", cgroup: "Cgroup", tid: "Thread",
 };
 
 const OUTSIDE = "This capture has no time in this part. Press Esc to go back.";

@@ -132,6 +132,7 @@ export class RunPage implements Page {
     const left = first.state === "live" && first.time_left_s !== null && first.time_left_s !== undefined ? `about ${lasting(first.time_left_s)} left` : "";
     const words = [first.procedure, deviceText(first.device), first.state_text ?? first.state, left, `${count(first.steps.length)} steps`].filter(Boolean);
     this.facts.replaceChildren(h("p", { class: "headline" }, words.join(" · ")));
+    if (first.counts_flushes) this.facts.append(h("p", { class: "quiet" }, "Flushes count as I/Os, as in the report of a replay."));
     if (first.state === "live") this.facts.append(h("p", { class: "quiet" }, "This run goes on. The page refreshes by itself."));
     if (exported()) this.facts.append(h("p", { class: "notice" }, "Exported page: its numbers are inside. Steps without stored details, and a run that goes on, need steadfast explore."));
   }

@@ -8,11 +8,14 @@ export interface Filters {
   pid: string[];
   stream: string[];
   event: string[];
+  file: string[];
+  cgroup: string[];
+  tid: string[];
 }
 
 export type Facet = keyof Filters;
 
-export const FACETS: readonly Facet[] = ["op", "device", "layer", "process", "pid", "stream", "event"];
+export const FACETS: readonly Facet[] = ["op", "device", "layer", "process", "pid", "stream", "event", "file", "cgroup", "tid"];
 
 export interface Side {
   n: number;
@@ -42,7 +45,7 @@ export interface State {
 }
 
 export function noFilters(): Filters {
-  return { op: [], device: [], layer: [], process: [], pid: [], stream: [], event: [] };
+  return { op: [], device: [], layer: [], process: [], pid: [], stream: [], event: [], file: [], cgroup: [], tid: [] };
 }
 
 export function initial(): State {
@@ -124,6 +127,8 @@ export function toggled(filters: Filters, facet: Facet, value: string): Filters 
   // A process is chosen by its number or by its name, never by both.
   if (facet === "pid") changed.process = [];
   if (facet === "process") changed.pid = [];
+  // Only the file-system layer has files.
+  if (facet === "file") changed.layer = alone ? [] : ["filesystem"];
   return changed;
 }
 

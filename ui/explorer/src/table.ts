@@ -15,6 +15,8 @@ export interface Choice<R> {
   pick: (row: R, shift: boolean) => void;
   title: string;
   chosen: (row: R) => boolean;
+  /** Which rows can be chosen; all where it is not said. */
+  can?: (row: R) => boolean;
 }
 
 /** Rows that are printed; a file has all. */
@@ -62,7 +64,7 @@ function line<R>(columns: readonly Column<R>[], row: R, numeric: readonly boolea
   const cells = columns.map((column, at) => {
     const value = column.value(row);
     const text = column.text ? column.text(row) : value === null || value === undefined || value === "" ? NONE : String(value);
-    if (at > 0 || !choice) return h(at === 0 ? "th" : "td", { class: numeric[at] ? "number" : undefined, scope: at === 0 ? "row" : undefined }, text);
+    if (at > 0 || !choice || choice.can?.(row) === false) return h(at === 0 ? "th" : "td", { class: numeric[at] ? "number" : undefined, scope: at === 0 ? "row" : undefined }, text);
     const pick = button(text, (event) => choice.pick(row, event.shiftKey), { title: choice.title, "aria-pressed": String(choice.chosen(row)) });
     return h("th", { scope: "row" }, pick);
   });

@@ -91,7 +91,7 @@ export class Tables {
     if (id === "marks") return this.marks(shown);
     if (shown.outside) return "This capture has no time in this part. Press Esc to go back.";
     if (id === "hot") return this.hot(await ask<unknown>(url("hot", shown.device === undefined ? params : { ...params, device: [shown.device] })), shown.device);
-    if (GROUPS.includes(id)) return groups(id, rowsOf(await ask<Row>(url("groups", { ...params, by: id })), "groups"));
+    if (GROUPS.includes(id)) return this.groups(id, shown, rowsOf(await ask<Row>(url("groups", { ...params, by: id })), "groups"));
     if (id === "ios") return this.ios(shown, params);
     const byName = id === "processes" && this.app.state.group === "name" ? { by_command: "true" } : {};
     const answer = await ask<Row>(url(id, { ...params, ...byName }));
@@ -148,6 +148,32 @@ export class Tables {
       },
     };
     return rows.length === 0 ? nothing() : listed("Processes of what is shown, with response times", columns, rows, choose);
+  }
+
+  /** I/Os by what they belong to. */
+  private groups(by: string, shown: Shown, rows: Row[]): Listed | string {
+    const head = GROUP_HEADS[by] ?? by;
+    const columns: Column<Row>[] = [
+      { head, value: (row) => groupName(by, row) },
+      counted("I/Os", "count"),
+      shared("I/Os %", "share_of_count"),
+      amounted("Amount", "amount"),
+      timed("Mean", nested("response", "mean_ns")),
+      timed("99 %", nested("response", "p99_ns")),
+      timed("Maximum", nested("response", "max_ns")),
+      summed(nested("response", "mean_ns")),
+    ];
+    const value = (row: Row): string | null => groupFilter(by, row);
+    const facet = by === "thread" ? "tid" : (by as Facet);
+    const choose: Choice<Row> = {
+      pick: (row, shift) => this.hands.pick(facet, value(row) ?? "", shift, shown.side),
+      title: HINT,
+      chosen: (row) => shown.side.filters[facet].includes(value(row) ?? ""),
+      can: (row) => value(row) !== null,
+    };
+    if (rows.length === 0) return nothing();
+    const note = by === "file" ? { note: "I/Os of the file-system layer." } : {};
+    return { ...listed(`${head}s of what is shown, with response times`, columns, rows, choose), ...note };
   }
 
   private steps({ side, item, part }: Shown, rows: Row[]): Listed | string {
@@ -273,11 +299,20 @@ function processOf(row: Row): [Facet, string] {
   return typeof pid === "number" && pid > 0 ? ["pid", String(pid)] : ["process", String(row["command"] ?? row["process"])];
 }
 
+/** Files that had one inode after the other have their number in its upper bits. */
+function inodeName(number: number): string {
+  const file = Math.floor(number / 2 ** 48);
+  const inode = `inode ${number % 2 ** 48}`;
+  if (file === 0) return inode;
+  return file === 0xffff ? `one of several files of ${inode}` : `file ${file + 1} of ${inode}`;
+}
+
 /** A file by its path, else by its inode; a thread with its process. */
 function groupName(by: string, row: Row): string | null {
   if (by === "file") {
     const inode = num("inode")(row);
-    return text("path")(row) ?? (inode === null ? "no file" : `inode ${inode} on ${text("device")(row) ?? NONE}`);
+    const device = text("device")(row) ?? NONE;
+    return text("path")(row) ?? (inode === null ? "no file" : `${inodeName(inode)} on ${device}`);
   }
   if (by === "cgroup") return text("cgroup")(row) ?? "no cgroup";
   const [tid, thread] = [num("tid")(row), text("thread")(row)];
@@ -285,23 +320,18 @@ function groupName(by: string, row: Row): string | null {
   return `${text("process")(row) ?? NONE}, ${own}`;
 }
 
-const GROUP_HEADS: Record<string, string> = { file: "File", cgroup: "Cgroup", thread: "Thread" };
-
-/** I/Os by what they belong to. */
-function groups(by: string, rows: Row[]): Listed | string {
-  const head = GROUP_HEADS[by] ?? by;
-  const columns: Column<Row>[] = [
-    { head, value: (row) => groupName(by, row) },
-    counted("I/Os", "count"),
-    shared("I/Os %", "share_of_count"),
-    amounted("Amount", "amount"),
-    timed("Mean", nested("response", "mean_ns")),
-    timed("99 %", nested("response", "p99_ns")),
-    timed("Maximum", nested("response", "max_ns")),
-    summed(nested("response", "mean_ns")),
-  ];
-  return rows.length === 0 ? nothing() : listed(`${head}s of what is shown, with response times`, columns, rows);
+/** What filters a group; null where the program has no name for it. */
+function groupFilter(by: string, row: Row): string | null {
+  if (by === "cgroup") return text("cgroup")(row);
+  if (by === "thread") return text("tid")(row);
+  const inode = num("inode")(row);
+  // A path of a renamed file is two; an inode that several files had does not fit into a number.
+  return row["path"] === null || row["path"] === undefined
+    ? (inode !== null && Number.isSafeInteger(inode) ? String(inode) : null)
+    : String(row["path"]).split(" or ")[0] ?? null;
 }
+
+const GROUP_HEADS: Record<string, string> = { file: "File", cgroup: "Cgroup", thread: "Thread" };
 
 function cumulative(rows: Row[]): Listed | string {
   const columns: Column<Row>[] = [

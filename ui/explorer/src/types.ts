@@ -136,6 +136,8 @@ export interface RunAnswer {
   steps: RunStep[];
   tracks: Track[];
   caveats: Caveat[];
+  /** Flushes are I/Os as well, as in the report of a replay. */
+  counts_flushes?: boolean;
   sensors?: { t: number[]; temperature: Values; load: Values } | null;
 }
 

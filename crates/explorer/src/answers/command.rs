@@ -37,11 +37,9 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<CommandLine, R
     let mut line: Vec<String> = vec!["steadfast".into()];
     line.extend(words.iter().map(|word| (*word).to_owned()));
     line.extend(selection.capture.paths().map(path_quoted));
-    line.extend(filters(selection));
+    line.extend(filters(selection, view == "file"));
     line.extend(more);
-    if query.one("event")?.is_some() {
-        line.extend(query.all("event").map(|event| format!("--event {}", shell_quoted(event))));
-    }
+    line.extend(query.all("event").map(|event| format!("--event {}", shell_quoted(event))));
     Ok(CommandLine { command: line.join(" ") })
 }
 
@@ -51,7 +49,7 @@ fn step(selection: &Selection<'_>, query: &Query) -> Result<u64, Refusal> {
     Ok(axis(selection.window_ns, cells, selection.index.cells.width_ns, false).width_ns)
 }
 
-fn filters(selection: &Selection<'_>) -> Vec<String> {
+fn filters(selection: &Selection<'_>, of_files: bool) -> Vec<String> {
     let (filter, (from, to)) = (&selection.filter, selection.window_ns);
     let mut found = Vec::new();
     if from > 0 {
@@ -64,12 +62,17 @@ fn filters(selection: &Selection<'_>) -> Vec<String> {
         Process::Pid(pid) => format!("--pid {pid}"),
         Process::Command(name) => format!("--pid {}", shell_quoted(name)),
     }));
+    found.extend(filter.thread.map(|tid| format!("--tid {tid}")));
+    let named = |option: &str, name: &str| format!("{option} {}", shell_quoted(name));
+    found.extend(filter.cgroups.iter().map(|(name, _)| named("--cgroup", name)));
+    found.extend(filter.files.iter().map(|(name, _)| named("--file", name)));
     found.extend(filter.ops.iter().map(|op| format!("--op {op}")));
     let conditions = selection.capture.conditions();
     let device = |number: &u16| steadfast_trace::compare::device_name(conditions, *number);
     found.extend(filter.devices.iter().map(|n| format!("--device {}", shell_quoted(&device(n)))));
     if conditions.layers.len() > 1 {
         match filter.layer {
+            _ if of_files => found.push("--layer filesystem".into()),
             Some(Layer::Block) => {}
             Some(Layer::FileSystem) => found.push("--layer filesystem".into()),
             None => found.push("--layer both".into()),

@@ -4,10 +4,11 @@ use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::selection::Selection;
 use serde::Serialize;
+use std::sync::Arc;
 use steadfast_domain::Layer;
-use steadfast_trace::By;
 use steadfast_trace::group_figures::GroupFigures;
 use steadfast_trace::groups::{Facet, Groups};
+use steadfast_trace::{By, Filter};
 
 /// Groups that are given, at most.
 const LIMIT: u64 = 200;
@@ -27,6 +28,19 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, 
     let facet = facet(query)?;
     let limit = query.within("limit", LIMIT, LIMIT_MAX)? as usize;
     let conditions = selection.capture.conditions();
+    // Files are told at the file-system layer alone, whatever layer is counted elsewhere.
+    let of_files;
+    let selection = if facet == Facet::File {
+        of_files = Selection {
+            capture: selection.capture,
+            index: Arc::clone(&selection.index),
+            window_ns: selection.window_ns,
+            filter: Filter { layer: Some(Layer::FileSystem), ..selection.filter.clone() },
+        };
+        &of_files
+    } else {
+        selection
+    };
     let mut groups = Groups::by(&[facet]).with_hosts(conditions);
     selection.fold(selection.window_ns, &mut groups)?;
     let mut listed = groups.listing(By::Count, conditions);

@@ -5,6 +5,7 @@ use crate::refusal::Refusal;
 use crate::selection::Selection;
 use serde::Serialize;
 use serde_json::{Value, json};
+use steadfast_domain::io_event::flags;
 use steadfast_trace::compare::device_name;
 use steadfast_trace::{Field, Fields, Rows};
 
@@ -79,6 +80,6 @@ fn values(selection: &Selection<'_>, rows: &Rows<'_>, row: usize) -> [Value; 12]
         json!(rows.depth(row)),
         json!((pid > 0).then_some(pid)),
         json!((!command.is_empty()).then(|| command.to_string())),
-        json!(batch.flags(row)),
+        json!((batch.flags(row) != 0).then(|| flags::names(batch.flags(row)).join(", "))),
     ]
 }

@@ -454,6 +454,7 @@ fn name_length(name: &str) -> usize {
 fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
     let (left, y) = at;
     let look = &entry.look;
+    drawing.begin_key(&entry.name);
     if let Some(opacity) = look.fill {
         let corners = [(0.0, -5.5), (26.0, -5.5), (26.0, 5.5), (0.0, 5.5)];
         let corners = corners.map(|(dx, dy)| (left + dx, y + dy));
@@ -467,6 +468,7 @@ fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
     }
     let name = shown(&entry.name, NAME_MAX);
     drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, Anchor::Start, &name);
+    drawing.end();
 }
 
 /// Returns the height of rows of labels above the plot. Above a right axis they start higher,

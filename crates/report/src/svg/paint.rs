@@ -147,6 +147,12 @@ impl Drawing {
         self.add(format_args!(r#"<g data-value="{series},{x}">"#));
     }
 
+    /// What is drawn until [`Drawing::end`] is the legend's entry of a series: in a page a click on
+    /// it hides the series.
+    pub fn begin_key(&mut self, name: &str) {
+        self.add(format_args!(r#"<g data-key="{}">"#, escape(name)));
+    }
+
     pub fn end(&mut self) {
         self.add(format_args!("</g>"));
     }

@@ -28,10 +28,11 @@ addEventListener("load", () => {
   const cursors = figures.filter((one) => [...one.querySelectorAll("svg > line")].some(
     (line) => line.getAttribute("stroke-dasharray") === "3 3" && line.style.display === "")).length;
   const group = figure.querySelector('g[data-series="0"]');
-  const key = figure.querySelector(".keys button");
-  key.click();
-  const hidden = group.style.display;
-  key.click();
+  const name = figure.querySelector("svg [data-key][role]");
+  const press = () => name.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  press();
+  const hidden = [...figure.querySelectorAll("g[data-series]")].map((one) => one.style.display).join("");
+  press();
   fire("pointerdown", 0.1);
   fire("pointermove", 0.6);
   fire("pointerup", 0.6);

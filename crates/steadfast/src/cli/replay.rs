@@ -140,7 +140,7 @@ impl Words {
         self.some("--from", filter.from.as_ref().map(Moment::written));
         self.some("--to", filter.to.as_ref().map(Moment::written));
         self.some("--zone", filter.zone.as_ref().map(offset));
-        self.some("--event", filter.event.as_ref());
+        self.each("--event", filter.event.iter().cloned());
         self.some("--pid", filter.pid.as_ref());
         self.some("--tid", filter.tid);
         self.each("--cgroup", filter.cgroup.iter().cloned());
@@ -192,7 +192,8 @@ pub struct VerifyArguments {
     /// Of the replay, I/Os of this process only
     #[arg(long, value_name = "PID|COMMAND")]
     pub replayed_pid: Option<String>,
-    /// Of the replay, I/Os issued at or after this time from its capture's beginning
+    /// Of the replay, I/Os issued at or after this time from its capture's beginning; default:
+    /// from the mark 'replay begins', if the capture has it
     #[arg(long, value_name = "TIME")]
     pub replayed_from: Option<Nanos>,
     /// Of the replay, I/Os issued before this time from its capture's beginning

@@ -151,9 +151,9 @@ pub struct FilterArguments {
     /// The zone of clock times, such as UTC or +01:00; default: the captured host's
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub zone: Option<Zone>,
-    /// I/Os from this event mark to the next
+    /// I/Os from this event mark to the next (repeatable)
     #[arg(long, value_name = "MARK")]
-    pub event: Option<String>,
+    pub event: Vec<String>,
     /// I/Os of this process number or command name
     #[arg(long, value_name = "PID|COMMAND")]
     pub pid: Option<String>,

@@ -1,6 +1,7 @@
 //! A procedure on its way to a report, in a run that is new or taken up again.
 
 use crate::cli::Format;
+use crate::commands::replay;
 use crate::exit::ExitState;
 use crate::panel::Panel;
 use crate::prometheus::{Both, Exporter};
@@ -8,12 +9,12 @@ use crate::writing::Shelf;
 use crate::{asked::SOFTWARE, output, terminal};
 use anyhow::bail;
 use std::path::Path;
-use steadfast_domain::{Findings, Procedure, Settings};
+use steadfast_domain::{Findings, Load, Procedure, Settings, Step};
 use steadfast_engine::Stop;
 use steadfast_host::Directory;
 use steadfast_runner::ledger::Line;
 use steadfast_runner::run::{self, Ending};
-use steadfast_runner::{HostWishes, Ledger, Rig};
+use steadfast_runner::{Event, HostWishes, Ledger, Progress, Rig};
 
 /// Where a run directory keeps fio's job files and answers.
 pub const FIO_DIRECTORY: &str = "fio";
@@ -55,7 +56,7 @@ impl Conduct<'_> {
             Panel::new(self.procedure, rig.device(), stop.clone()).verbose(self.verbose);
         let about = (self.name, self.directory);
         let gauge = self.metrics.map(|metrics| metrics.gauge(rig, self.procedure, about));
-        let mut both = Both(&mut panel, gauge);
+        let mut both = ReplayMarks(Both(&mut panel, gauge));
         let directory = ledger.directory().clone();
         let ending = run::conduct(self.procedure, rig, ledger, lines, SOFTWARE, &mut both);
         drop(both);
@@ -75,6 +76,20 @@ impl Conduct<'_> {
             ))?;
         }
         Ok(state(&findings))
+    }
+}
+
+/// Marks the beginning of a replay of single I/Os in captures that run at the same time, so that
+/// `replay verify` tells its I/Os from what the run did on its target before.
+struct ReplayMarks<'p, 'e>(Both<'p, 'e>);
+
+impl Progress for ReplayMarks<'_, '_> {
+    fn tell(&mut self, event: &Event<'_>) {
+        if let Event::Begins(Step { load: Load::Script(_), continues: false, .. }) = event {
+            // Mostly there is no capture; a user who is not root may not mark one.
+            let _ = steadfast_recorder::mark(replay::BEGINS, None);
+        }
+        self.0.tell(event);
     }
 }
 

@@ -1,14 +1,16 @@
-//! `steadfast mark`: names this moment in every capture that runs.
+//! `steadfast mark`: names this moment in captures that run.
 
 use crate::cli::MarkArguments;
 use crate::exit::ExitState;
 use crate::terminal;
 use steadfast_domain::text::printable;
 
-/// Leaves the mark and says how many captures heard of it.
+/// Leaves the mark and says which captures have it.
 pub fn run(arguments: &MarkArguments) -> anyhow::Result<ExitState> {
-    let marked = steadfast_recorder::mark(&arguments.name)?;
-    let name = printable(&marked.name);
-    terminal::print(&format!("Put the mark '{name}' into {} running captures.", marked.captures))?;
+    let marked = steadfast_recorder::mark(&arguments.name, arguments.capture.as_deref())?;
+    for trace in &marked.traces {
+        let (name, trace) = (printable(&marked.name), trace.display().to_string());
+        terminal::print(&format!("marked '{name}' in {}", printable(&trace)))?;
+    }
     Ok(ExitState::Done)
 }

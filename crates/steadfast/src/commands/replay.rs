@@ -4,7 +4,7 @@ use crate::asked::SOFTWARE;
 use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments};
 use crate::cli::trace::FilterArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::Selected;
+use crate::selected::{self, Selected};
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use anyhow::Context;
@@ -16,6 +16,9 @@ use steadfast_trace::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceSc
 
 /// The logical sector of a device whose capture does not tell it.
 const SECTOR: u32 = 512;
+
+/// The mark that a replay of single I/Os leaves in running captures when its first I/O is due.
+pub const BEGINS: &str = "replay begins";
 
 /// Runs one of the commands.
 pub fn run(arguments: &ReplayCommandArguments) -> anyhow::Result<ExitState> {
@@ -33,7 +36,7 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let original = Selected::files(slice::from_ref(&arguments.original), &arguments.filter)?;
-    let replayed = Selected::files(slice::from_ref(&arguments.replayed), &of_replayed(arguments))?;
+    let replayed = Selected::files(slice::from_ref(&arguments.replayed), &of_replayed(arguments)?)?;
     let map = arguments.map.map(|rule| map(&original, &replayed, rule)).transpose()?;
     let options = FidelityOptions {
         passes: [original.pass.clone(), replayed.pass.clone()],
@@ -81,14 +84,24 @@ fn is_same(found: &Fidelity) -> bool {
     counts[0] == counts[1]
 }
 
-/// The filter of the replay: what belongs to the captured host is not asked of it.
-fn of_replayed(arguments: &VerifyArguments) -> FilterArguments {
+/// The filter of the replay: what belongs to the captured host is not asked of it. Unless a time
+/// is given it begins with the replay's mark: the run read from its target before.
+fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
     let filter = &arguments.filter;
-    FilterArguments {
-        from: arguments.replayed_from.map(Moment::After),
+    let begins = || -> anyhow::Result<Option<Moment>> {
+        let replayed = selected::open(&arguments.replayed)?;
+        let is_marked = replayed.conditions().marks.iter().any(|mark| mark.name == BEGINS);
+        Ok(is_marked.then(|| Moment::Mark(BEGINS.to_owned())))
+    };
+    let from = match arguments.replayed_from {
+        Some(time) => Some(Moment::After(time)),
+        None => begins()?,
+    };
+    Ok(FilterArguments {
+        from,
         to: arguments.replayed_to.map(Moment::After),
         zone: None,
-        event: None,
+        event: Vec::new(),
         pid: arguments.replayed_pid.clone(),
         tid: None,
         cgroup: Vec::new(),
@@ -102,7 +115,7 @@ fn of_replayed(arguments: &VerifyArguments) -> FilterArguments {
         stream: filter.stream.clone(),
         window: filter.window,
         accept_damage: filter.accept_damage,
-    }
+    })
 }
 
 /// Where the replay put the original's I/Os: onto the device of its capture.

@@ -6,7 +6,7 @@ use super::scratch::{
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -273,6 +273,96 @@ fn both_layers_of_a_file_system_stand_side_by_side() {
     succeed(scratch.path(), &derive);
     let of_one = succeed(scratch.path(), &[&derive[..], &["--layer", "filesystem"]].concat());
     assert!(of_one.contains("212 of 212 I/Os"), "{of_one}");
+}
+
+/// A deleted file's inode goes to the next file: no I/O stands under the path of the other one.
+#[test]
+fn files_that_have_one_inode_after_the_other_keep_their_paths_apart() {
+    let test = "files_that_have_one_inode_after_the_other_keep_their_paths_apart";
+    let Some(device) = with_ext4(test) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let mount = mounted(&device, scratch.path());
+    let more = ["--layer", "filesystem", "--paths"];
+    let capture = Running::new(test, scratch.path(), &device, &more);
+    let Some(capture) = capture else {
+        assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+        return;
+    };
+    let (wal, dd) = (mount.join("db-wal"), mount.join("dd"));
+    let file = File::create(&wal).unwrap();
+    let inode = file.metadata().unwrap().ino();
+    for block in 0..40 {
+        file.write_all_at(&[1; 4096], block * 4096).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    // Its last writes, and the next file within a tick or a few.
+    for block in 0..10 {
+        file.write_all_at(&[2; 4096], block * 4096).unwrap();
+    }
+    drop(file);
+    std::fs::remove_file(&wal).unwrap();
+    let of = format!("of={}", dd.display());
+    let copied = Command::new("dd").args(["if=/dev/zero", &of, "bs=8k", "count=50"]).output();
+    assert!(copied.unwrap().status.success());
+    let reused = std::fs::metadata(&dd).unwrap().ino() == inode;
+    std::thread::sleep(Duration::from_millis(500));
+    let (conditions, _) = capture.end();
+    assert!(Command::new("umount").arg(&mount).status().unwrap().success());
+    assert!(reused, "ext4 gave the inode to no other file");
+    assert_eq!(conditions.lost, 0);
+    let words = ["trace", "groups", "trace.parquet", "--by", "file,process", "--json"];
+    let json: Value = serde_json::from_str(&succeed(scratch.path(), &words)).unwrap();
+    let writes = |path: Option<&Path>, is_ours: bool| -> u64 {
+        let path = path.map(|path| path.to_str().unwrap());
+        let of_path = |row: &&Value| row["path"].as_str() == path;
+        let ours = u64::from(std::process::id());
+        let rows = json["groups"].as_array().unwrap().iter().filter(of_path);
+        let rows = rows.filter(|row| (row["pid"] == ours) == is_ours);
+        rows.map(|row| row["writes"].as_u64().unwrap()).sum()
+    };
+    assert_eq!((writes(Some(&dd), false), writes(Some(&wal), false)), (50, 0), "{json}");
+    assert_eq!(writes(Some(&dd), true), 0, "{json}");
+    // The last writes have the path, or none where they may be of either file.
+    let (known, unknown) = (writes(Some(&wal), true), writes(None, true));
+    assert!((40..=50).contains(&known) && known + unknown == 50, "{json}");
+}
+
+/// Another disk that gets the number of one that went away has a name of its own.
+#[test]
+fn a_loop_device_with_another_file_is_another_device() {
+    let test = "a_loop_device_with_another_file_is_another_device";
+    let Some(device) = LoopDevice::new(test, 64) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let other = tempfile::NamedTempFile::new().unwrap();
+    other.as_file().set_len(64 << 20).unwrap();
+    let Some(capture) = Running::new(test, scratch.path(), &device, &[]) else { return };
+    let write = |count: &str| {
+        let of = format!("of={}", device.path);
+        let words = ["if=/dev/zero", &of, "bs=4k", "oflag=direct", count];
+        assert!(Command::new("dd").args(words).output().unwrap().status.success());
+    };
+    write("count=30");
+    std::thread::sleep(Duration::from_millis(500));
+    let losetup = |words: &[&str]| {
+        assert!(Command::new("losetup").args(words).status().unwrap().success());
+    };
+    losetup(&["--detach", &device.path]);
+    losetup(&[&device.path, other.path().to_str().unwrap()]);
+    write("count=50");
+    std::thread::sleep(Duration::from_millis(500));
+    let (conditions, events) = capture.end();
+    let writes = |device: usize| {
+        let of_device = |event: &&IoEvent| usize::from(event.device) == device;
+        events.iter().filter(of_device).filter(|event| event.op == IoOp::Write).count()
+    };
+    let names: Vec<&str> = conditions.devices.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names[0], device.name());
+    assert!(names[1..].iter().all(|name| name.starts_with(&format!("{} (", device.name()))));
+    let last = names.len() - 1;
+    assert!(last >= 1 && writes(last) == 50 && writes(0) == 30, "{names:?}: {}", writes(0));
+    assert!(conditions.remarks.iter().any(|remark| remark.contains("went away")));
+    let doctor = succeed(scratch.path(), &["trace", "doctor", "trace.parquet"]);
+    assert!(doctor.contains("went away during the capture"), "{doctor}");
 }
 
 /// The streams of a file, without what two captures measure differently: name,

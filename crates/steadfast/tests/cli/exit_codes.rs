@@ -1,6 +1,6 @@
 //! Exit codes as docs/exit-codes.md has them, and what is said beside them.
 
-use super::scratch::{code, run_in, stderr, steadfast, succeed};
+use super::scratch::{code, refuse, run_in, stderr, steadfast, succeed};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -86,6 +86,30 @@ fn what_fails_or_is_refused_ends_with_1() {
         assert!(text.matches("os error").count() <= 1, "{arguments:?}: {text}");
         assert!(text.matches("No such file").count() <= 1, "{arguments:?}: {text}");
     }
+}
+
+#[test]
+fn an_import_says_what_must_be_unpacked_first() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let tar = [vec![b'x'; 257], b"ustar".to_vec()].concat();
+    let kinds: [(&[u8], &str); 5] = [
+        (b"nothing known", "--format (blktrace"),
+        (b"\xfd7zXZ\0", "xz -d"),
+        (b"BZh91AY", "bunzip2"),
+        (b"\x04\x22\x4d\x18", "lz4 -d"),
+        (&tar, "tar -xf"),
+    ];
+    for (start, remedy) in kinds {
+        std::fs::write(here.join("packed"), start).unwrap();
+        refuse(here, &["trace", "import", "packed", "-o", "u.parquet"], &[remedy]);
+    }
+    let as_fio = ["trace", "import", "packed", "--format", "fio-iolog", "-o", "u.parquet"];
+    refuse(here, &as_fio, &["a tar archive"]);
+    let seconds = "time=1,op=2,offset=3,bytes=4";
+    std::fs::write(here.join("t.csv"), "1281000000000000000,R,0,4096\n").unwrap();
+    let import = ["trace", "import", "t.csv", "--csv", seconds, "-o", "u.parquet"];
+    refuse(here, &import, &["too large for seconds", "time=1:ns"]);
 }
 
 #[test]

@@ -368,7 +368,9 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
         unshare --pid --fork --mount-proc \"$S\" mark inside\n\
         \"$S\" mark outside\n\
         touch /run/steadfast/captures/1-0\n\
-        \"$S\" mark third\n\
+        \"$S\" mark third --capture t.parquet\n\
+        \"$S\" mark fourth --capture other.parquet; echo $?\n\
+        \"$S\" mark ''; echo $?\n\
         sleep 0.3; finish INT || exit 1\n\
         ls -A /run/steadfast/captures\n\
         begin killed.parquet; finish KILL\n\
@@ -378,7 +380,8 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
         return;
     }
     let said = stdout(&output);
-    let marked = |name: &str| format!("Put the mark '{name}' into 1 running captures.");
+    let trace = here.join("t.parquet");
+    let marked = |name: &str| format!("marked '{name}' in {}", trace.display());
     let lines = [
         "700".to_owned(),
         "700".into(),
@@ -388,9 +391,13 @@ fn marks_reach_those_that_live_and_nobody_else_reads_them() {
         marked("outside"),
         marked("third"),
         "1".into(),
+        "2".into(),
+        "1".into(),
     ];
     assert_eq!(said.lines().collect::<Vec<_>>(), lines, "{}", stderr(&output));
-    assert!(stderr(&output).contains("no capture is running"), "{}", stderr(&output));
+    for said in ["no capture is running", "writes other.parquet", "mark is empty"] {
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
     let trace = Trace::open(File::open(here.join("t.parquet")).unwrap()).unwrap();
     let marks: Vec<_> = trace.conditions().marks.iter().map(|mark| mark.name.as_str()).collect();
     assert_eq!(marks, ["inside", "outside", "third"]);

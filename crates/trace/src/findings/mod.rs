@@ -1,6 +1,7 @@
 //! A study as `Findings`: the reports of the Target Server Self-Test first,
 //! then the chapters of the analysis.
 
+mod answers;
 mod caveats;
 mod day;
 mod locality;
@@ -25,12 +26,31 @@ use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
 /// Devices named at the head of a page.
 const DEVICES_NAMED: usize = 8;
 
+/// What the report of a capture is called.
+const TITLE: &str = "Captured Workload";
+
 /// The method, in one line.
 const METHOD: &str = "Capture and analysis of RWSW PTS 1.0.7 as described in the SNIA tutorial \
     and in docs/trace.md";
 
-/// A study as findings. `software` is the name and version of this program.
+/// The report of a capture. `software` is the name and version of this program.
 pub fn findings(study: &Study, software: &str) -> Findings {
+    let mut header = header(study);
+    header.test = TITLE.into();
+    let found = Findings {
+        title: TITLE.into(),
+        ending: answers::sentence(study),
+        header,
+        ..self_test(study, software)
+    };
+    let mut found = Findings { id: "captured-workload".into(), chapters: chapters(study), ..found };
+    found.front.tables.push(answers::ID.into());
+    found.summary.insert(0, Exhibit::Table(answers::table(study)));
+    found
+}
+
+/// The four reports of the Target Server Self-Test, without the chapters of the analysis.
+pub fn self_test(study: &Study, software: &str) -> Findings {
     let lasted = study.totals.conditions.lasted_ns.max(study.totals.span_ns.1);
     let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
     Findings {
@@ -43,8 +63,8 @@ pub fn findings(study: &Study, software: &str) -> Findings {
         caveats: caveats::of(study),
         summary: summary(study),
         form_pages: form_pages(study),
-        chapters: chapters(study),
         long_tables: long_tables(study),
+        id: "self-test".into(),
         ..Findings::new("Target Server Self-Test", header(study)).fronted(figures(study), plots())
     }
 }

@@ -13,6 +13,7 @@ use crate::streams::{By, StreamFigures};
 use crate::study::{SingleIos, Study};
 use crate::totals::Totals;
 use crate::workload::WorkloadStream;
+use steadfast_domain::Layer;
 use steadfast_domain::findings::{Cell, Row, Table};
 
 /// Ranges of a report's table.
@@ -120,13 +121,40 @@ pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Ta
 /// What the kernel noted of the I/Os of streams.
 pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
-    groups(names, &by(singles, Facet::Stream), study, Show::Kinds)
+    without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds), study)
 }
 
 /// What the kernel noted of the I/Os of processes.
 pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
     let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
-    groups(names, &by(singles, Facet::Process), study, Show::Kinds)
+    without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds), study)
+}
+
+/// Without the columns that hold nothing but zeros; the title names them. Whether an I/O bypassed
+/// the page cache is known of the file-system layer alone.
+fn without_zeros(mut table: Table, study: &Study) -> Table {
+    let has_files = study.totals.sides_seen.iter().any(|side| side.layer == Layer::FileSystem);
+    let is_zero = |cell: &Cell| matches!(cell, Cell::Number { value, .. } if *value == 0.0);
+    let holds_zeros =
+        |at: usize| table.rows.iter().all(|row| row.cells.get(at).is_some_and(is_zero));
+    let zeros: Vec<bool> = (0..table.columns.len()).map(holds_zeros).collect();
+    if table.rows.is_empty() || !zeros.contains(&true) {
+        return table;
+    }
+    let kept = || zeros.iter().map(|is_zero| !is_zero);
+    let gone = table.columns.iter().zip(&zeros).filter(|(_, is_zero)| **is_zero);
+    let gone = gone.map(|(column, _)| column.name.trim_end_matches(" %"));
+    let gone: Vec<&str> = gone.filter(|name| has_files || *name != "direct").collect();
+    if !gone.is_empty() {
+        table.title = format!("{}; none: {}", table.title, gone.join(", "));
+    }
+    table.columns =
+        table.columns.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+    for row in &mut table.rows {
+        let cells = std::mem::take(&mut row.cells);
+        row.cells = cells.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+    }
+    table
 }
 
 /// Which process did which streams, by one of both alone.
@@ -180,7 +208,7 @@ pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
 fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: Show) -> Table {
     let listing = groups.listing(study.totals.options.by, &study.totals.conditions);
     let rows = listing.into_iter().take(GROUPS_SHOWN).map(|group| (group.name(), group));
-    table(names, &GroupFigures::beside_names(show), rows)
+    table(names, GroupFigures::of_report(show), rows)
 }
 
 /// The processes with the most I/Os.

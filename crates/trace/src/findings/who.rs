@@ -36,8 +36,8 @@ fn table(study: &Study, groups: &Groups) -> Option<Table> {
     let keys: Vec<GroupKey> = listing.iter().map(|group| group.key).collect();
     let rest = rest(study, groups, (&keys, others.len()));
     let rows = listing.into_iter().map(|group| (group.name(), group));
-    let columns = GroupFigures::beside_names(Show::Counts);
-    Some(tables::table([id, title, corner], &columns, rows).rows(rest))
+    let columns = GroupFigures::of_report(Show::Counts);
+    Some(tables::table([id, title, corner], columns, rows).rows(rest))
 }
 
 /// All groups that are not listed.
@@ -55,6 +55,6 @@ fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) 
         share_of_bytes: share(beyond.amount, all.amount()),
         ..beyond
     };
-    let row = table_row(head, &GroupFigures::beside_names(Show::Counts), &beyond);
+    let row = table_row(head, GroupFigures::of_report(Show::Counts), &beyond);
     Some(row.named("others").strong(true))
 }

@@ -550,7 +550,15 @@ impl Reading<'_> {
         let value = |column: Column, what: &str| {
             let text = field(column.number, what)?;
             scaled(text, column.unit).ok_or_else(|| {
-                format!("expected {what} in column {}, found '{}'", column.number, excerpt(text))
+                let found = excerpt(text);
+                let said = format!("expected {what} in column {}, found '{found}'", column.number);
+                if column.unit == Unit::Seconds && text.trim().parse::<u64>().is_ok() {
+                    return format!(
+                        "{said}, too large for seconds; give the unit, as in time={}:ns",
+                        column.number
+                    );
+                }
+                said
             })
         };
         let plan = self.plan;

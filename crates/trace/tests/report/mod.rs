@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 use steadfast_domain::findings::{Cell, Exhibit, Page, Plot, Table};
 use steadfast_domain::io_event::{CapturedCgroup, Command, FileName, ZoneChange};
-use steadfast_domain::{CaptureConditions, Findings, IoEvent, Layer, Zone};
+use steadfast_domain::{CaptureConditions, Findings, IoEvent, IoOp, Layer, Zone};
 use steadfast_trace::clock::Clock;
 use steadfast_trace::day_profile::DayProfile;
 use steadfast_trace::group_figures::GroupFigures;
@@ -220,4 +220,121 @@ fn miss_ratio_curves_are_those_of_trace_locality_and_words_where_there_are_none(
     assert!(plot(&found, "miss-ratios").is_none() && table(&found, "reuse-times").is_none());
     let text = serde_json::to_string(&found.chapters).unwrap();
     assert!(text.contains("nvme0n1 has no miss-ratio curve: some blocks"), "{text}");
+}
+
+/// Ten minutes: a database that appends 4 KiB and flushes it once a second, and reads 8 KiB at
+/// random, ten times as often in the fifth minute; in the eighth a backup waits 50 ms for each
+/// of its 20 reads a second.
+fn database() -> Vec<IoEvent> {
+    let io = |issued_ns: u64, op: IoOp, offset: u64, bytes: u32, response_ms: u64| IoEvent {
+        issued_ns,
+        op,
+        offset,
+        bytes,
+        response_ns: response_ms * 1_000_000,
+        queued_ns: 1_000_000,
+        pid: 7,
+        command: Command::new("db"),
+        ..IoEvent::default()
+    };
+    let mut events = Vec::new();
+    for second in 0..600 {
+        let at = second * SECOND;
+        events.push(io(at, IoOp::Write, second * 4096, 4096, 1));
+        events.push(io(at + 2_000_000, IoOp::Flush, 0, 0, 1));
+        let reads = if second / 60 == 4 { 40 } else { 4 };
+        for read in 0..reads {
+            let offset = (steadfast_domain::step::mix64(second * 64 + read) % 100_000) << 13;
+            events.push(io(at + (5 + read) * 3_000_000, IoOp::Read, offset, 8192, 1));
+        }
+        if second / 60 == 7 {
+            events.extend((0..20).map(|read| IoEvent {
+                pid: 9,
+                command: Command::new("backup"),
+                ..io(
+                    at + (300 + read) * 1_000_000,
+                    IoOp::Read,
+                    (read + 20 * second) << 18,
+                    1 << 18,
+                    50,
+                )
+            }));
+        }
+    }
+    events
+}
+
+#[test]
+fn page_one_says_who_did_what_when_and_how_it_felt() {
+    let captured = captured(&database(), conditions(600));
+    let found = findings(&Study::of(&captured, &options(None)).unwrap(), "test");
+    assert_eq!(
+        (found.title.as_str(), &found.front.tables[..]),
+        ("Captured Workload", &["answers".to_owned()][..])
+    );
+    let Some(Exhibit::Table(answers)) = found.summary.first() else { panic!("no answers") };
+    let text = |id: &str| {
+        let row = answers.rows.iter().find(|row| row.id == id);
+        match row.map(|row| &row.cells[0]) {
+            Some(Cell::Text(text)) => text.clone(),
+            other => panic!("{id}: {other:?}"),
+        }
+    };
+    // Bytes: 37.4 MB of 2.5 + 37.4 + 314.6. I/Os: 600 writes, 600 flushes, 540 x 4 + 60 x 40 = 4,560 reads, 1,200 reads of the backup: 6,960.
+    assert_eq!(text("who"), "db (7) 83 %, backup (9) 17 % of the I/Os");
+    assert_eq!(text("what"), "random reads: 66 % of the I/Os, 11 % of the bytes, of 8 KiB");
+    let named = ["what-2", "what-3", "what-4", "what-5"].map(text);
+    assert!(
+        named.contains(&"flushes: 8.6 % of the I/Os, one per 1.0 writes".to_owned()),
+        "{named:?}"
+    );
+    let log = "a log: db (7) made 599 sequential writes of up to 64 KiB and 600 flushes";
+    assert!(named.contains(&log.to_owned()), "{named:?}");
+    // The fifth minute: 60 x 42 I/Os, 42 a second; 6,960 in 600 s are 11.6.
+    assert_eq!(
+        text("when"),
+        "busiest minute from 240 s: 42 IOPS, 0.332 MB/s, 3.6 times the mean rate"
+    );
+    // 5,760 of 1 ms and 1,200 of 50 ms.
+    assert!(text("felt").starts_with("response time on average 9.45 ms"), "{}", text("felt"));
+    assert!(
+        text("felt-2").contains("1.00 ms on average: 9.6 % of the whole time, 90 % in the device")
+    );
+    // (360 x 1 + 1,200 x 50) / 1,560 = 38.7 ms; 1,560 I/Os in 60 s.
+    let waited = 100.0 * 1200.0 * 51.0 / (1200.0 * 51.0 + 360.0 * 2.0);
+    let slowest = format!(
+        "slowest minute from 420 s: 38.7 ms on average at 26 IOPS; of the time waited backup (9) \
+         {waited:.0} %, db (7) 1.2 %"
+    );
+    assert_eq!(text("felt-3"), slowest);
+    // 600 x 4 KiB in 600 s: 353.9 MB a day.
+    assert!(
+        text("drive-3").starts_with("2.46 MB written in 10 min: 354 MB a day"),
+        "{}",
+        text("drive-3")
+    );
+    assert!(
+        found.ending.starts_with("db (7) 83 %, backup (9) 17 % of the I/Os: random reads 66 %")
+    );
+    assert!(
+        found.ending.ends_with("slowest minute from 420 s, waited for by backup (9) 99 %."),
+        "{}",
+        found.ending
+    );
+}
+
+#[test]
+fn page_one_has_no_line_for_what_the_capture_does_not_tell() {
+    let mut events = database();
+    for event in &mut events {
+        (event.pid, event.command, event.queued_ns) = (0, Command::default(), 0);
+        event.response_ns = steadfast_domain::io_event::RESPONSE_UNKNOWN;
+    }
+    let captured = captured(&events, CaptureConditions::default());
+    let found = findings(&Study::of(&captured, &options(None)).unwrap(), "test");
+    let Some(Exhibit::Table(answers)) = found.summary.first() else { panic!("no answers") };
+    let heads: Vec<&str> =
+        answers.rows.iter().map(|row| row.head.as_str()).filter(|head| !head.is_empty()).collect();
+    assert_eq!(heads, ["What", "When", "What a drive must do"]);
+    assert!(found.ending.starts_with("Random reads 66 %"), "{}", found.ending);
 }

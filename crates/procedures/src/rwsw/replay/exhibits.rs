@@ -423,7 +423,7 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
 fn played_whole(results: &Results<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
     let mut tally = Tally::default();
     // Flushes too, as in the capture.
-    results.measurements().flat_map(|m| &m.streams).for_each(|s| tally.merge(&s.tally));
+    results.measurements().for_each(|m| tally.merge(&m.with_flushes()));
     let seconds: f64 = results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
     (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
 }
@@ -498,7 +498,7 @@ fn response_chapter(replay: &Replay, results: &Results<'_>) -> Page {
     let of = |op: Option<Op>| {
         let mut tally = Tally::default();
         results.measurements().for_each(|m| {
-            tally.merge(&op.map_or_else(|| m.total(), |op| m.direction(op)));
+            tally.merge(&op.map_or_else(|| m.with_flushes(), |op| m.direction(op)));
         });
         tally
     };
@@ -521,7 +521,7 @@ fn response_chapter(replay: &Replay, results: &Results<'_>) -> Page {
     let submitted = percentile_table(
         "replay-served",
         "Response times of the replay from submission, ms",
-        &[("All I/Os", &all), ("Reads", &reads), ("Writes", &writes)],
+        &[("Reads and writes", &all), ("Reads", &reads), ("Writes", &writes)],
     );
     let text = "From the due time: how long a program would have waited that wanted the I/O then, a \
                 late submission included. From submission: what the target took. Every other \

@@ -92,10 +92,12 @@ fn of_steps(replay: &Replay, planned: &[Planned], steps: &[(&Step, &Outcome)]) -
     let moment = |(planned, (_, outcome)): (&Planned, &(&Step, &Outcome))| {
         let at = middle(&captured[planned.index], began);
         let m = &outcome.measurement;
-        let total = m.total();
+        // Flushes too, as in the capture.
+        let total = m.with_flushes();
+        let seconds = m.elapsed.as_secs_f64();
         Moment {
             at,
-            iops: m.iops(),
+            iops: (seconds > 0.0).then(|| total.ios as f64 / seconds),
             mb_per_second: m.mb_per_second(),
             art: total.response_mean_ms(),
             mrt: total.response_longest().map(Nanos::as_millis_f64),

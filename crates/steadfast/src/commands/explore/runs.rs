@@ -85,6 +85,7 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
     let (state, state_text) = told(&record, findings.as_ref(), is_live);
     let caveats = findings.map(|findings| findings.caveats).unwrap_or_default();
     Ok(RunState {
+        counts_flushes: record.settings.procedure == "replay-native",
         record,
         written_unix_ms,
         device,

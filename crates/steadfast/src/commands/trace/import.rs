@@ -6,6 +6,7 @@ use crate::exit::{ExitState, misuse};
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Chain, Cursor, Read, Write};
@@ -27,15 +28,24 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let mut found = None;
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
+        if let Some(what) = packed(&beginning) {
+            bail!("{}: {what}", path.display());
+        }
         found = found.or_else(|| import::recognise(&beginning));
         inputs.push(input);
     }
     let format = match (format(arguments)?, found) {
         (Some(format), _) | (None, Some(format)) => format,
-        (None, None) => bail!(
-            "{}: unknown format; give --format, or the columns with --csv",
-            arguments.files[0].display()
-        ),
+        (None, None) => {
+            let formats = ImportFormat::value_variants().iter();
+            let names = formats.filter_map(ValueEnum::to_possible_value);
+            let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
+            bail!(
+                "{}: unknown format; give --format ({}), or the columns of a text file with --csv",
+                arguments.files[0].display(),
+                names.join(", ")
+            )
+        }
     };
     // A part is never left behind as if it were the whole.
     let imported = write(&output, &format, inputs, began(arguments)?)?;
@@ -69,6 +79,23 @@ fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
             "--began takes a date and a time in UTC, such as '2026-11-21 06:16:17', not '{other}'"
         ))),
     }
+}
+
+/// What to do with a file whose first bytes are those of an archive, or of a compression that is
+/// not unpacked here.
+fn packed(beginning: &[u8]) -> Option<&'static str> {
+    let kinds: [(&[u8], &str); 6] = [
+        (b"\xfd7zXZ\0", "an xz file; unpack it first: xz -d"),
+        (b"BZh", "a bzip2 file; unpack it first: bunzip2"),
+        (b"\x04\x22\x4d\x18", "an lz4 file; unpack it first: lz4 -d"),
+        (b"PK\x03\x04", "a zip archive; unpack it first: unzip"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first: 7z x"),
+        (b"PAR1", "a Parquet file; trace commands read those of steadfast without an import"),
+    ];
+    if beginning.get(257..262) == Some(b"ustar") {
+        return Some("a tar archive; unpack it first: tar -xf");
+    }
+    kinds.into_iter().find(|(start, _)| beginning.starts_with(start)).map(|(_, what)| what)
 }
 
 type Content = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;

@@ -8,8 +8,8 @@ use crate::exit::ExitState;
 use crate::selected::Selected;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
-use steadfast_domain::Findings;
-use steadfast_trace::{Study, StudyOptions, findings};
+use steadfast_trace::findings::self_test;
+use steadfast_trace::{Study, StudyOptions};
 
 /// Prints the four reports, or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
@@ -23,7 +23,7 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
         ..selected.options(arguments.by, arguments.threshold, arguments.step)
     };
     let study = selected.ask(|captured, _| Study::of(captured, &options))?;
-    let findings = only_reports(findings(&study, SOFTWARE));
+    let findings = self_test(&study, SOFTWARE);
     if arguments.json {
         terminal::print_findings(&findings)?;
     } else {
@@ -35,9 +35,4 @@ pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
         }
     }
     Ok(selected.ending())
-}
-
-/// The four reports of the self-test without the chapters of the analysis.
-fn only_reports(findings: Findings) -> Findings {
-    Findings { id: "self-test".into(), chapters: Vec::new(), ..findings }
 }
