@@ -129,6 +129,22 @@ export class Chart {
       bar.append(this.back);
     }
     if (bar.childElementCount > 0) this.figure.querySelector("figcaption")?.before(bar);
+    if (this.buttons.length > 0) this.withoutLegend();
+  }
+
+  /** The buttons are the legend: the drawing's own is shown on paper only. */
+  private withoutLegend(): void {
+    const legend = this.svg.querySelector<SVGGElement>("g.legend");
+    if (!legend) return;
+    const [sheet, whole] = [this.svg.viewBox.baseVal, this.svg.viewBox.baseVal.height];
+    const under = Number(legend.dataset["under"]);
+    const show = (paper: boolean): void => {
+      legend.style.display = paper ? "" : "none";
+      sheet.height = paper ? whole : whole - under;
+    };
+    show(false);
+    addEventListener("beforeprint", () => show(true));
+    addEventListener("afterprint", () => show(false));
   }
 
   private toggle(index: number): void {

@@ -22,9 +22,9 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// `; did you mean 'iops'?`, or nothing where no name is near.
+/// ` (did you mean 'iops'?)`, or nothing where no name is near.
 pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(given, names).map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+    nearest(given, names).map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
 }
 
 /// A name that is none of those on offer.
@@ -88,7 +88,7 @@ mod tests {
         let long = "iops".repeat(1 << 20);
         assert_eq!(nearest(&long, names), None);
         assert_eq!(nearest(&long[..64], [&long[..64], &long]), Some(&long[..64]));
-        assert_eq!(suggestion("iosp", names), "; did you mean 'iops'?");
+        assert_eq!(suggestion("iosp", names), " (did you mean 'iops'?)");
         assert_eq!(suggestion("tea", names), "");
     }
 }

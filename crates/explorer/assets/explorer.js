@@ -1,4 +1,4 @@
-// Made of ui/explorer 4c1f35e653dc6a04 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer eee4997d13016c75 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {

@@ -1,4 +1,4 @@
-// Made of ui/src 89f9e88138729f65 by make ui.
+// Made of ui/src ec258a34ee21ab6c by make ui.
 (function() {
   "use strict";
   function part(reach, value) {
@@ -259,6 +259,21 @@
         bar.append(this.back);
       }
       if (bar.childElementCount > 0) this.figure.querySelector("figcaption")?.before(bar);
+      if (this.buttons.length > 0) this.withoutLegend();
+    }
+    /** The buttons are the legend: the drawing's own is shown on paper only. */
+    withoutLegend() {
+      const legend = this.svg.querySelector("g.legend");
+      if (!legend) return;
+      const [sheet, whole] = [this.svg.viewBox.baseVal, this.svg.viewBox.baseVal.height];
+      const under = Number(legend.dataset["under"]);
+      const show = (paper) => {
+        legend.style.display = paper ? "" : "none";
+        sheet.height = paper ? whole : whole - under;
+      };
+      show(false);
+      addEventListener("beforeprint", () => show(true));
+      addEventListener("afterprint", () => show(false));
     }
     toggle(index) {
       if (!this.hidden.delete(index)) this.hidden.add(index);

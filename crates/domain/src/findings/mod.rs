@@ -28,9 +28,9 @@ pub const FINDINGS_VERSION: u32 = 2;
 /// findings fills it in: nothing that prints one knows a form by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormHeader {
-    /// Whose form it is: `SNIA SSS TWG`.
+    /// Who issued it: `Issued by steadfast 0.1.0`.
     pub issuer: String,
-    /// The document that is followed, or what was done where none is.
+    /// The document whose layout it has, or what was done where there is none.
     pub specification: String,
     /// Where less than that was done, every page says so: in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]

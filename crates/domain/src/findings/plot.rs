@@ -188,6 +188,8 @@ impl TimeUnit {
 pub enum Scale {
     /// Evenly, from zero.
     Linear,
+    /// Percent, evenly from zero; the axis never reaches beyond 100.
+    Percent,
     /// Evenly, over the range of the values only.
     LinearFitted,
     /// Whole numbers, evenly (rounds).

@@ -117,6 +117,9 @@ pub struct Row {
     /// Set off from the other rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
+    /// Cells set off from the others, counted from 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marked: Vec<usize>,
     /// Cells that print gray, counted from 0: their value says less than it seems to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gray: Vec<usize>,
@@ -131,6 +134,7 @@ impl Row {
             head,
             cells: cells.into_iter().collect(),
             strong: false,
+            marked: Vec::new(),
             gray: Vec::new(),
         }
     }
@@ -141,6 +145,10 @@ impl Row {
     /// Set off from the other rows, or not.
     pub fn strong(self, strong: bool) -> Self {
         Row { strong, ..self }
+    }
+    /// With these cells set off from the others.
+    pub fn marked(self, cells: impl IntoIterator<Item = usize>) -> Self {
+        Row { marked: cells.into_iter().collect(), ..self }
     }
     /// With these cells in gray.
     pub fn gray(self, cells: impl IntoIterator<Item = usize>) -> Self {

@@ -13,8 +13,8 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 const PIECE: u64 = 1 << 30;
 
 /// What it is less than.
-pub(super) const REMARK: &str = "every block was discarded; unlike a format or \
-                                 a secure erase it may keep what it likes";
+pub(super) const REMARK: &str = "every block was discarded; unlike a format or a \
+                                 secure erase, a discard may leave data in the flash";
 
 /// Of a device that takes none.
 pub(super) fn no_discard(name: &str) -> String {

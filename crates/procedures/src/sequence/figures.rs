@@ -4,7 +4,7 @@ use super::results::{Attempt, Figures, Measured, Results};
 use super::{atto, crystaldiskmark, iometer, viking};
 use crate::presets::viking::TOOL;
 use steadfast_domain::Sequence;
-use steadfast_domain::findings::{Exhibit, KeyFigure};
+use steadfast_domain::findings::{Exhibit, KeyFigure, Plot, PlotKind};
 use steadfast_domain::load_words::pace_text;
 
 /// What a tool's users look for first; nothing where the tool has no form of its own. The
@@ -44,13 +44,18 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
     (1..).zip(results.measured.iter().take(STEPS)).map(figure).collect()
 }
 
-/// The ids of the plots of page one: the tool's first two.
+/// The ids of the plots of page one: the tool's first two, or its first one in perspective,
+/// which can be read only as wide as the page.
 pub(super) fn plots(figures: Option<&Figures>) -> Vec<String> {
     const PLOTS: usize = 2;
     let exhibits = figures.iter().flat_map(|(_, exhibits)| exhibits);
-    let plots = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Plot(plot) => Some(plot.id.clone()),
-        _ => None,
-    });
-    plots.take(PLOTS).collect()
+    let plots: Vec<&Plot> = exhibits
+        .filter_map(|exhibit| match exhibit {
+            Exhibit::Plot(plot) => Some(plot),
+            _ => None,
+        })
+        .collect();
+    let in_perspective = plots.first().is_some_and(|plot| plot.kind == PlotKind::Columns3d);
+    let count = if in_perspective { 1 } else { PLOTS };
+    plots.into_iter().take(count).map(|plot| plot.id.clone()).collect()
 }

@@ -260,11 +260,19 @@ impl Frame {
 
     /// An empty sheet with the grid, of the height that everything needs.
     pub fn sheet(&self) -> Drawing {
-        let under = match self.legend_below && !self.legend.is_empty() {
+        let under = self.legend_height();
+        let height = self.area.top + self.size.height + self.below + under;
+        let mut drawing = Drawing::new(self.size.width, height);
+        drawing.plot_top = self.area.top;
+        drawing
+    }
+
+    /// The height of a legend below the plot, where there is one.
+    fn legend_height(&self) -> f64 {
+        match self.legend_below && !self.legend.is_empty() {
             true => self.legend_rows().len() as f64 * LEGEND_STEP + 4.0,
             false => 0.0,
-        };
-        Drawing::new(self.size.width, self.area.top + self.size.height + self.below + under)
+        }
     }
 
     /// The entries of a legend below the plot, row by row, each with where it begins: in columns,
@@ -397,14 +405,21 @@ impl Frame {
 
     /// The legend, beside the plot or, where it is long, below it.
     pub fn legend(&self, drawing: &mut Drawing) {
+        if self.legend.is_empty() {
+            return;
+        }
         if self.legend_below {
-            return self.legend_below(drawing);
+            drawing.begin_legend(self.legend_height());
+            self.legend_below(drawing);
+        } else {
+            drawing.begin_legend(0.0);
+            let left = self.size.width - beside(&self.legend) + 16.0;
+            let step = (self.size.height / self.legend.len() as f64).min(22.0);
+            for (index, entry) in self.legend.iter().enumerate() {
+                draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
+            }
         }
-        let left = self.size.width - beside(&self.legend) + 16.0;
-        let step = (self.size.height / self.legend.len().max(1) as f64).min(22.0);
-        for (index, entry) in self.legend.iter().enumerate() {
-            draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
-        }
+        drawing.end();
     }
 
     fn legend_below(&self, drawing: &mut Drawing) {
