@@ -74,9 +74,9 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("NAND", "the kind of flash memory that SSDs use"),
     word("NTFS", "the usual file system of Windows"),
     word("NUMA", "non-uniform memory access: processors with memory of their own"),
-    word("NVMe", "the command set of SSDs on PCI Express"),
+    word("NVMe", "the command set of SSDs on PCIe"),
     word("OIO", "outstanding I/Os of all threads together (TC × QD)"),
-    word("PCIe", "PCI Express"),
+    word("PCIe", "the bus of NVMe drives: Peripheral Component Interconnect Express"),
     word(
         "PTS",
         "SNIA's Performance Test Specification for solid-state drives (E: enterprise, C: client)",
@@ -86,6 +86,8 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     like(Form::Mix, "R, W, RW65", "reads, writes, and a mix of 65 % reads and 35 % writes"),
     like(Form::Numbered("RND"), "RND", "random offsets"),
     word("RWSW", "SNIA's Real World Storage Workload specification"),
+    word("SAS", "Serial Attached SCSI: an interface of drives"),
+    word("SATA", "Serial ATA: an interface of drives"),
     word("SCSI", "the command set of SAS drives"),
     like(Form::Numbered("SEQ"), "SEQ", "sequential offsets"),
     like(

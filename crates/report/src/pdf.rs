@@ -521,6 +521,8 @@ const NAME_LETTERS_OF_MANY: usize = 24;
 const FEW_COLUMNS: usize = 6;
 /// Letters of a word in a cell that is not broken.
 const WORD_LETTERS: usize = 16;
+/// Letters of a text that is not broken where the page is wide enough.
+const SHORT_TEXT: usize = 13;
 /// Letters of a line as wide as the page.
 const LINE: usize = 116;
 
@@ -582,6 +584,15 @@ fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnRoom> {
 /// Letters of each column as it is drawn. Where not every text has room in one line, all columns
 /// have the same limit: short texts stay whole, and long ones share what is left.
 fn shares(rooms: &[ColumnRoom]) -> Vec<usize> {
+    let with_short_texts: Vec<ColumnRoom> = rooms
+        .iter()
+        .map(|room| match room.whole <= SHORT_TEXT {
+            true => ColumnRoom { least: room.whole, ..*room },
+            false => *room,
+        })
+        .collect();
+    let least: Vec<usize> = with_short_texts.iter().map(|room| room.least).collect();
+    let rooms = if line_letters(&least) <= LINE { &with_short_texts } else { rooms };
     let limited = |most: usize| -> Vec<usize> {
         rooms.iter().map(|room| room.whole.min(most).max(room.least)).collect()
     };
