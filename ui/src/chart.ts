@@ -57,8 +57,7 @@ export class Chart {
   private readonly overlay: SVGGElement;
   private readonly hidden = new Set<number>();
   private readonly groups: (SVGGElement | undefined)[];
-  /** Entries of the legend by series. */
-  private readonly entries = new Map<number, SVGGElement>();
+  private buttons: HTMLButtonElement[] = [];
   private back: HTMLButtonElement | undefined;
   private x: Reach;
   private dragFrom: number | undefined;
@@ -101,12 +100,26 @@ export class Chart {
     return sameClock && a.label === b.label && a.log === b.log && a.low < b.high && b.low < a.high && !a.names?.length && !b.names?.length;
   }
 
-  /** The legend's entries, and the way back from a closer look. */
+  /** The buttons of the series, and the way back from a closer look. */
   private keys(): void {
     const bar = document.createElement("div");
     bar.className = "keys";
     const drawn = this.groups.filter(Boolean).length;
-    if (drawn > 1) this.legend();
+    if (drawn > 1) {
+      this.buttons = this.data.series.map((series, index) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.setAttribute("aria-pressed", "true");
+        button.title = "Click to hide or show; double-click to show alone";
+        const mark = document.createElement("i");
+        mark.style.background = series.colour;
+        button.append(mark, series.name);
+        button.addEventListener("click", () => this.toggle(index));
+        button.addEventListener("dblclick", () => this.isolate(index));
+        bar.append(button);
+        return button;
+      });
+    }
     if (this.data.zoom) {
       this.back = document.createElement("button");
       this.back.type = "button";
@@ -116,29 +129,22 @@ export class Chart {
       bar.append(this.back);
     }
     if (bar.childElementCount > 0) this.figure.querySelector("figcaption")?.before(bar);
+    if (this.buttons.length > 0) this.withoutLegend();
   }
 
-  /** The drawn legend: a click on an entry hides its series. */
-  private legend(): void {
-    const entries = [...this.svg.querySelectorAll<SVGGElement>("g[data-key]")];
-    this.data.series.forEach((series, index) => {
-      const named = (entry: SVGGElement): boolean => (entry.dataset["key"] ?? "").replace(/ \(right\)|: no value$/g, "") === series.name;
-      const entry = entries.find(named);
-      if (!entry || !this.groups[index]) return;
-      entry.setAttribute("role", "button");
-      entry.setAttribute("tabindex", "0");
-      entry.setAttribute("aria-label", series.name);
-      entry.append(Object.assign(element("title", {}), { textContent: "Click to hide or show; double-click to show alone" }));
-      entry.addEventListener("click", () => this.toggle(index));
-      entry.addEventListener("dblclick", () => this.isolate(index));
-      entry.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        this.toggle(index);
-      });
-      this.entries.set(index, entry);
-    });
-    this.shown();
+  /** The buttons are the legend: the drawing's own is shown on paper only. */
+  private withoutLegend(): void {
+    const legend = this.svg.querySelector<SVGGElement>("g.legend");
+    if (!legend) return;
+    const [sheet, whole] = [this.svg.viewBox.baseVal, this.svg.viewBox.baseVal.height];
+    const under = Number(legend.dataset["under"]);
+    const show = (paper: boolean): void => {
+      legend.style.display = paper ? "" : "none";
+      sheet.height = paper ? whole : whole - under;
+    };
+    show(false);
+    addEventListener("beforeprint", () => show(true));
+    addEventListener("afterprint", () => show(false));
   }
 
   private toggle(index: number): void {
@@ -157,7 +163,7 @@ export class Chart {
     this.groups.forEach((group, index) => {
       if (group) group.style.display = this.hidden.has(index) ? "none" : "";
     });
-    this.entries.forEach((entry, index) => entry.setAttribute("aria-pressed", String(!this.hidden.has(index))));
+    this.buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(!this.hidden.has(index))));
     if (this.isZoomed()) this.draw();
   }
 

@@ -18,6 +18,7 @@ pub mod direct_buffer;
 pub mod findings;
 pub mod foreign;
 pub mod foreign_io;
+pub mod glossary;
 pub mod histogram;
 pub mod io_event;
 pub mod kernel_counts;

@@ -24,7 +24,7 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
 
 /// Returns `; did you mean 'iops'?`, or an empty text if no name is close.
 pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(given, names).map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+    nearest(given, names).map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
 }
 
 /// Error for a name that is not among the valid ones.
@@ -89,7 +89,7 @@ mod tests {
         let long = "iops".repeat(1 << 20);
         assert_eq!(nearest(&long, names), None);
         assert_eq!(nearest(&long[..64], [&long[..64], &long]), Some(&long[..64]));
-        assert_eq!(suggestion("iosp", names), "; did you mean 'iops'?");
+        assert_eq!(suggestion("iosp", names), " (did you mean 'iops'?)");
         assert_eq!(suggestion("tea", names), "");
     }
 }

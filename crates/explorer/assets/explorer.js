@@ -1,4 +1,4 @@
-// Made of ui/explorer 292efae450b84044 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 0b60e050c24b1e16 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {

@@ -6,10 +6,12 @@ use crate::layout::{
 };
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
-use crate::svg::{escape, svg_of_page, svg_small};
+use crate::svg::{escape, svg_of_page, svgs_beside, visible};
 use crate::{Printed, date, number};
+use std::borrow::Cow;
 use std::fmt::Write;
 use steadfast_domain::findings::{Cell, FormHeader, Page, Plot, Setting, Table};
+use steadfast_domain::glossary::{self, Abbreviation};
 use steadfast_domain::{CaveatKind, Findings};
 
 const STYLE: &str = include_str!("report.css");
@@ -34,19 +36,37 @@ pub fn html(findings: &Findings, printed: &Printed) -> String {
     );
     let parts = parts(findings);
     let mut once = Once::default();
+    let head = out.len();
     cover(&mut out, findings, printed);
     let bodies = bodies(findings, &parts, &mut once);
     contents(&mut out, &bodies);
     summaries(&mut out, findings, &parts);
     let with_summary = !borrows(findings);
     bodies.iter().for_each(|body| body.draw(&mut out, with_summary, printed));
-    disclosed(&mut out, findings);
-    footer(&mut out, findings);
+    let mut end = String::new();
+    disclosed(&mut end, findings);
+    footer(&mut end, findings);
+    let used = glossary::abbreviations(visible(&out[head..]).chain(visible(&end)));
+    abbreviations(&mut out, &used);
+    out.push_str(&end);
+    out.push_str("<a class=\"up\" href=\"#contents\">Contents</a>\n");
     let _ = write!(out, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
     out
 }
 
-/// A procedure of the report, or the pages of the report as a whole.
+/// The abbreviations that the page uses.
+fn abbreviations(out: &mut String, used: &[&Abbreviation]) {
+    out.push_str(
+        "<section class=\"chapter\" id=\"abbreviations\">\n<h2>Abbreviations</h2>\n<dl>\n",
+    );
+    for one in used {
+        let (short, meaning) = (escape(one.short), escape(one.meaning));
+        let _ = writeln!(out, "<div><dt>{short}</dt><dd>{meaning}</dd></div>");
+    }
+    out.push_str("</dl>\n</section>\n");
+}
+
+/// A procedure of the report, or what the whole of it has of its own.
 struct Body<'a> {
     /// Number of the part; 0 for the whole of a report of several parts.
     number: usize,
@@ -211,20 +231,17 @@ fn front(out: &mut String, findings: &Findings) {
     }
 }
 
-/// Writes one plot in the width of the page, several side by side.
-fn small_plots(out: &mut String, plots: &[&Plot]) {
+/// One plot is as wide as the page, several stand side by side.
+fn small_plots(out: &mut String, plots: &[Cow<'_, Plot>]) {
     match plots {
         [] => {}
         [only] => draw_plot(out, only),
         several => {
             out.push_str("<div class=\"sides plots\">\n");
-            for plot in several {
-                let _ = writeln!(
-                    out,
-                    "<figure>\n{}<figcaption>{}</figcaption>\n</figure>",
-                    svg_small(plot),
-                    escape(&plot.title)
-                );
+            for (plot, drawing) in several.iter().zip(svgs_beside(several)) {
+                let title = escape(&plot.title);
+                let _ =
+                    writeln!(out, "<figure>\n{drawing}<figcaption>{title}</figcaption>\n</figure>");
             }
             out.push_str("</div>\n");
         }
@@ -262,7 +279,7 @@ fn contents(out: &mut String, bodies: &[Body<'_>]) {
         }
         let _ = writeln!(out, "<ul>{}</ul>\n</details>", links.concat());
     }
-    out.push_str("<p><a href=\"#disclosures\">Disclosures</a></p>\n</nav>\n");
+    out.push_str("<p><a href=\"#abbreviations\">Abbreviations</a></p>\n<p><a href=\"#disclosures\">Disclosures</a></p>\n</nav>\n");
 }
 
 /// Writes the summary tables: the report's own, or else those of its parts.
@@ -309,7 +326,9 @@ fn conclusion(out: &mut String, findings: &Findings) {
     let _ = writeln!(out, "<p class=\"verdict {class}\">{}</p>", escape(&findings.ending));
     let _ = writeln!(out, "<p>{}</p>", escape(&findings.method));
     if !findings.headline.is_empty() {
-        let _ = writeln!(out, "<p class=\"headline\">{}</p>", escape(&findings.headline));
+        let headline = escape(&findings.headline);
+        let _ =
+            writeln!(out, "<p class=\"headline\"><a href=\"#abbreviations\">{headline}</a></p>");
     }
 }
 
@@ -453,9 +472,10 @@ fn draw_table(out: &mut String, table: &Table) {
         let _ = write!(out, "<tr{class}><th scope=\"row\"{long}>{}</th>", escape(&row.head));
         for (at, (cell, text)) in row.cells.iter().zip(printed).enumerate() {
             let sides = texts.get(at).copied().unwrap_or_default();
-            let class = match row.gray.contains(&at) {
-                true => " class=\"gray\"",
-                false => side(matches!(cell, Cell::Text(_)), sides),
+            let class = match (row.gray.contains(&at), row.marked.contains(&at)) {
+                (true, _) => " class=\"gray\"",
+                (_, true) => " class=\"strong\"",
+                _ => side(matches!(cell, Cell::Text(_)), sides),
             };
             let _ = write!(out, "<td{class}>{}</td>", escape(&text));
         }

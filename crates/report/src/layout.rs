@@ -60,6 +60,7 @@ pub(crate) struct Once<'a> {
     tables: Vec<&'a [Row]>,
     plots: Vec<(&'a str, PlotKind)>,
     facts: Vec<&'a Facts>,
+    texts: Vec<&'a str>,
 }
 
 impl<'a> Once<'a> {
@@ -81,7 +82,20 @@ impl<'a> Once<'a> {
 
     /// Returns the pages that have something not printed before, with their indices.
     pub fn of_pages(&mut self, pages: &'a [Page]) -> Vec<(usize, &'a Page, Vec<Shown<'a>>)> {
-        let all = pages.iter().enumerate().map(|(at, page)| (at, page, self.of(&page.exhibits)));
+        let all = pages.iter().enumerate().map(|(at, page)| {
+            let mut shown = self.of(&page.exhibits);
+            let is_remark = |one: &Shown<'_>| matches!(one, Shown::Text(_) | Shown::Nothing(_));
+            // Sentences about a table that stands somewhere else say which one it is.
+            if !shown.is_empty() && shown.iter().all(is_remark) {
+                let tables = page.exhibits.iter().filter_map(|exhibit| match exhibit {
+                    Exhibit::Table(table) if !is_void(table) => Some(&table.title),
+                    _ => None,
+                });
+                let named = tables.map(|title| Shown::Nothing(format!("{title}: see above.")));
+                shown.splice(0..0, named);
+            }
+            (at, page, shown)
+        });
         all.filter(|(.., shown)| !shown.is_empty()).collect()
     }
 
@@ -93,7 +107,8 @@ impl<'a> Once<'a> {
             Exhibit::Table(table) => is_new(&mut self.tables, table.rows.as_slice()),
             Exhibit::Plot(plot) => is_new(&mut self.plots, (plot.id.as_str(), plot.kind)),
             Exhibit::Facts(facts) => is_new(&mut self.facts, facts),
-            Exhibit::Text(_) | Exhibit::Listing(_) => true,
+            Exhibit::Text(text) => is_new(&mut self.texts, text.as_str()),
+            Exhibit::Listing(_) => true,
         };
         is_new.then(|| as_is(exhibit))
     }
@@ -123,7 +138,7 @@ pub(crate) fn known(facts: &Facts) -> (Vec<&Setting>, Option<String>) {
     let (known, unknown): (Vec<&Setting>, Vec<&Setting>) =
         facts.rows.iter().partition(|row| row.value.is_some());
     let labels: Vec<&str> = unknown.iter().map(|row| row.label.as_str()).collect();
-    let line = (!labels.is_empty()).then(|| format!("Not known: {}.", labels.join(", ")));
+    let line = (!labels.is_empty()).then(|| format!("Unknown: {}.", labels.join(", ")));
     (known, line)
 }
 

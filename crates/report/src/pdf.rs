@@ -2,12 +2,12 @@
 //! it, typeset by typst with fonts that the program carries.
 
 use crate::layout::{
-    Once, Shown, as_is, borrows, chapter_number, is_left, is_narrow, is_prose, is_slight, known,
-    measured, on_page_one, suits_half,
+    Once, Shown, as_is, borrows, chapter_number, is_left, is_narrow, is_slight, known, measured,
+    on_page_one, suits_half,
 };
 use crate::parts::{KINDS, disclosures, name, parts, simulated};
 use crate::summary::{self, anchor};
-use crate::svg::{svg, svg_low, svg_small, svg_tall};
+use crate::svg::{svg, svg_low, svg_small, svg_tall, svgs_beside, visible};
 use crate::{Printed, ReportError, date, number};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 use steadfast_domain::findings::{
     Cell, Column, FormBlock, KeyFigure, Page, Plot, PlotKind, Setting, Table,
 };
+use steadfast_domain::glossary;
 use steadfast_domain::text::printable_lines;
 use steadfast_domain::{CaveatKind, Findings};
 use typst::diag::{FileError, FileResult};
@@ -63,6 +64,13 @@ fn typeset(
     findings: &Findings,
 ) -> Result<Vec<u8>, ReportError> {
     spell_out(&mut content);
+    let mut texts = Vec::new();
+    collect_texts(&content, &mut texts);
+    let drawings = desk.files.values().filter_map(|file| std::str::from_utf8(file).ok());
+    texts.extend(drawings.flat_map(visible));
+    let used = glossary::abbreviations(texts);
+    let used: Vec<_> = used.into_iter().map(|one| (one.short, one.meaning)).collect();
+    content["abbreviations"] = json!(used);
     let text =
         serde_json::to_vec(&content).map_err(|error| ReportError::Encode(error.to_string()))?;
     desk.put("findings.json", text)?;
@@ -74,7 +82,20 @@ fn typeset(
     let plain = PdfOptions { ident: ident(), ..PdfOptions::default() };
     let strict = PdfOptions { ident: ident(), standards: accessible()?, ..PdfOptions::default() };
     // A report without the last of its tags is worth more than none.
-    typst_pdf::pdf(&document, &strict).or_else(|_| typst_pdf::pdf(&document, &plain)).map_err(said)
+    let written = typst_pdf::pdf(&document, &strict).or_else(|_| typst_pdf::pdf(&document, &plain));
+    written.map(without_suspects).map_err(said)
+}
+
+/// Blanks the entry `/Suspects false` of the catalog, whose default is false: poppler before 24
+/// complains about it on standard error. The file's length and offsets stay.
+fn without_suspects(mut pdf: Vec<u8>) -> Vec<u8> {
+    const WRITTEN: &[u8] = b"/MarkInfo<</Marked true/Suspects false>>";
+    const WANTED: &[u8] = b"/MarkInfo<</Marked true               >>";
+    // The catalog is among the last objects.
+    if let Some(at) = pdf.windows(WRITTEN.len()).rposition(|window| window == WRITTEN) {
+        pdf[at..at + WRITTEN.len()].copy_from_slice(WANTED);
+    }
+    pdf
 }
 
 /// The standard that the documents keep: PDF/UA-1, which readers for the blind rely on.
@@ -93,6 +114,16 @@ fn spell_out(value: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(spell_out),
         Value::Object(fields) => fields.values_mut().for_each(spell_out),
+        _ => {}
+    }
+}
+
+/// Collects every text of the content, the names of its fields left out.
+fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(fields) => fields.values().for_each(|field| collect_texts(field, texts)),
         _ => {}
     }
 }
@@ -184,9 +215,12 @@ fn front(findings: &Findings) -> Value {
 }
 
 /// One plot is as wide as the page, of several each has half of it.
-fn small_plots(plots: &[&Plot], desk: &mut Desk) -> Vec<Value> {
-    let drawn: fn(&Plot) -> String = if plots.len() == 1 { svg_low } else { svg_small };
-    plots.iter().map(|plot| plot_content(plot, drawn, desk)).collect()
+fn small_plots(plots: &[Cow<'_, Plot>], desk: &mut Desk) -> Vec<Value> {
+    let drawings = match plots {
+        [only] => vec![svg_low(only)],
+        several => svgs_beside(several),
+    };
+    plots.iter().zip(drawings).map(|(plot, drawing)| plot_content(plot, drawing, desk)).collect()
 }
 
 /// The whole, where it has pages of its own, and every part.
@@ -258,7 +292,7 @@ fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut Desk) 
         let shown: Vec<Shown<'_>> = page.exhibits.iter().map(as_is).collect();
         let drawn: fn(&Plot) -> String = if shares_width(&shown) { svg_tall } else { svg };
         let content = |one: &Shown<'_>| match one {
-            Shown::Plot(plot) => plot_content(plot, drawn, desk),
+            Shown::Plot(plot) => plot_content(plot, drawn(plot), desk),
             other => exhibit_content(other, desk),
         };
         json!({ "title": page.title, "exhibits": shown.iter().map(content).collect::<Vec<_>>() })
@@ -288,7 +322,11 @@ const BESIDE_A_PLOT: usize = 60;
 fn shares_width(shown: &[Shown<'_>]) -> bool {
     let plots = shown.iter().filter(|one| matches!(one, Shown::Plot(_))).count();
     let is_wide = |one: &Shown<'_>| match one {
-        Shown::Table(table) => line_letters(&needs(table)) > BESIDE_A_PLOT,
+        Shown::Table(table) => {
+            let rooms = rooms(table, &number::printed(table));
+            let needs: Vec<usize> = rooms.iter().map(|room| room.least).collect();
+            line_letters(&needs) > BESIDE_A_PLOT
+        }
         _ => false,
     };
     match plots {
@@ -345,8 +383,12 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value
             Shown::Plot(plot)
                 if suits_half(plot) && (is_slight(plot) || !keys.contains(&plot.id.as_str())) =>
             {
-                let mut content = plot_content(plot, svg_small, desk);
+                let mut content = plot_content(plot, svg_small(plot), desk);
                 content["kind"] = "half".into();
+                // Where nothing stands beside it, it is as wide as the page.
+                if !is_slight(plot) {
+                    content["whole"] = desk.put_plot(svg_low(plot)).into();
+                }
                 content
             }
             Shown::Facts(facts) => {
@@ -378,14 +420,14 @@ fn exhibit_content(exhibit: &Shown<'_>, desk: &mut Desk) -> Value {
         Shown::Text(text) => json!({ "kind": "text", "text": text }),
         Shown::Nothing(text) => json!({ "kind": "nothing", "text": text }),
         Shown::Listing(text) => json!({ "kind": "listing", "text": text }),
-        Shown::Plot(plot) => plot_content(plot, svg_low, desk),
+        Shown::Plot(plot) => plot_content(plot, svg_low(plot), desk),
     }
 }
 
-fn plot_content(plot: &Plot, drawn: fn(&Plot) -> String, desk: &mut Desk) -> Value {
+fn plot_content(plot: &Plot, drawing: String, desk: &mut Desk) -> Value {
     json!({
         "kind": "plot",
-        "file": desk.put_plot(drawn(plot)),
+        "file": desk.put_plot(drawing),
         "title": plot.title,
         "caption": plot.caption,
         // It has one size, that of a page.
@@ -397,21 +439,22 @@ fn plot_content(plot: &Plot, drawn: fn(&Plot) -> String, desk: &mut Desk) -> Val
 fn table_content(table: &Table) -> Value {
     let (table, unmeasured) = measured(table);
     let table = table.as_ref();
-    let narrow = if table.columns.len() > 6 { 10 } else { 16 };
     let printed = number::printed(table);
     let heads = heads(table);
     let longest = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0);
     let rows = table.rows.iter().zip(&printed).zip(&heads).map(|((row, texts), head)| {
         let cell = |(cell, text): (&Cell, &String)| {
             let word = matches!(cell, Cell::Text(_));
-            json!({ "text": if word { breakable(text, narrow) } else { text.clone() }, "word": word })
+            json!({ "text": if word { breakable(text, WORD_LETTERS) } else { text.clone() }, "word": word })
         };
         let cells: Vec<Value> = row.cells.iter().zip(texts).map(cell).collect();
         let head = breakable_name(head);
-        json!({ "head": head, "cells": cells, "strong": row.strong, "gray": row.gray })
+        json!({ "head": head, "cells": cells, "strong": row.strong, "gray": row.gray, "marked": row.marked })
     });
-    let needs = needs(table);
+    let rooms = rooms(table, &printed);
+    let needs: Vec<usize> = rooms.iter().map(|room| room.least).collect();
     let of_line = line_letters(&needs);
+    let whole: Vec<usize> = rooms.iter().map(|room| room.whole).collect();
     json!({
         "kind": "table",
         "title": table.title,
@@ -419,11 +462,11 @@ fn table_content(table: &Table) -> Value {
         "corner": table.corner,
         "spanner": table.spanner,
         "columns": table.columns.iter().map(|column| &column.name).collect::<Vec<_>>(),
-        "widths": shares(table, &printed),
+        "widths": shares(&rooms),
         "needs": needs,
         "longest": longest,
         "letters": of_line,
-        "narrow": is_narrow(table, line_letters(&widths(table, &printed, &Room::WHOLE))),
+        "narrow": is_narrow(table, line_letters(&whole)),
         "words": (0..table.columns.len()).map(|at| of_words(table, at)).collect::<Vec<_>>(),
         "left": (0..table.columns.len()).map(|at| is_left(table, at)).collect::<Vec<_>>(),
         "rows": rows.collect::<Vec<_>>(),
@@ -471,47 +514,91 @@ fn breakable_name(name: &str) -> String {
     pieces.collect()
 }
 
-/// Letters that each column needs where sentences have as little room as they can do with.
-fn needs(table: &Table) -> Vec<usize> {
-    widths(table, &number::printed(table), &Room::TIGHT)
-}
-
-/// Letters of the first column that it has in every table with longer names. It has more where
-/// the other columns leave room.
+/// Letters of a row's name that is not broken in a table of few columns.
 const NAME_LETTERS: usize = 30;
-
+/// The same in a table of more than [`FEW_COLUMNS`].
+const NAME_LETTERS_OF_MANY: usize = 24;
+const FEW_COLUMNS: usize = 6;
+/// Letters of a word in a cell that is not broken.
+const WORD_LETTERS: usize = 16;
+/// Letters of a text that is not broken where the page is wide enough.
+const SHORT_TEXT: usize = 13;
 /// Letters of a line as wide as the page.
-const LINE: usize = 104;
+const LINE: usize = 116;
 
-/// Letters of each column as it is drawn: names are not broken where the page is wide enough.
-fn shares(table: &Table, printed: &[Vec<String>]) -> Vec<usize> {
-    let whole = widths(table, printed, &Room::WHOLE);
-    if table.columns.len() == 1 && is_prose(table, 0) {
-        return widths(table, printed, &Room::ALONE);
-    }
-    match line_letters(&whole) <= LINE {
-        true => whole,
-        false => widths(table, printed, &Room::HALVED),
+/// Letters that a column takes.
+#[derive(Clone, Copy)]
+struct ColumnRoom {
+    /// With every text broken between its words.
+    least: usize,
+    /// With every text in one line.
+    whole: usize,
+}
+
+impl ColumnRoom {
+    fn max(self, other: ColumnRoom) -> ColumnRoom {
+        ColumnRoom { least: self.least.max(other.least), whole: self.whole.max(other.whole) }
     }
 }
 
-/// How much room texts have in their columns.
-struct Room {
-    /// Letters of a line of a sentence, at most.
-    sentence: usize,
-    /// Letters of a text that is not broken.
-    name: usize,
+/// The width of a text in letters: capitals are wider than the others.
+fn letters_of(text: &str) -> usize {
+    let capitals = text.chars().filter(|c| c.is_uppercase()).count();
+    text.chars().count() + capitals.div_ceil(4)
 }
 
-impl Room {
-    /// As little as they can do with.
-    const TIGHT: Room = Room { sentence: 0, name: 0 };
-    /// Two lines for each.
-    const HALVED: Room = Room { sentence: 40, name: 0 };
-    /// Sentences that are all that stands behind their rows' names.
-    const ALONE: Room = Room { sentence: 80, name: 0 };
-    /// Two lines for each, and one line for a name.
-    const WHOLE: Room = Room { sentence: 40, name: 18 };
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(letters_of).max().unwrap_or(0)
+}
+
+/// The room of every column, the first column's first. Numbers are never broken.
+fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnRoom> {
+    let of_head = |text: &str| ColumnRoom { least: longest_word(text), whole: letters_of(text) };
+    let of_name = |text: &str| {
+        let whole = letters_of(text);
+        let many = table.columns.len() > FEW_COLUMNS;
+        let least = whole.min(if many { NAME_LETTERS_OF_MANY } else { NAME_LETTERS });
+        ColumnRoom { least, whole }
+    };
+    let of_cell = |(cell, text): (&Cell, &String)| match cell {
+        Cell::Text(_) => {
+            let least = longest_word(text).clamp(4, WORD_LETTERS);
+            ColumnRoom { least, whole: letters_of(text).max(least) }
+        }
+        _ => {
+            let letters = text.chars().count() + 1;
+            ColumnRoom { least: letters, whole: letters }
+        }
+    };
+    let least = ColumnRoom { least: 3, whole: 3 };
+    let names = table.rows.iter().map(|row| of_name(&row.head));
+    let first = names.fold(of_head(&table.corner).max(least), ColumnRoom::max);
+    let column = |(at, column): (usize, &Column)| {
+        let rows = table.rows.iter().zip(printed);
+        let cells = rows.filter_map(|(row, texts)| row.cells.get(at).zip(texts.get(at)));
+        cells.map(of_cell).fold(of_head(&column.name).max(least), ColumnRoom::max)
+    };
+    std::iter::once(first).chain(table.columns.iter().enumerate().map(column)).collect()
+}
+
+/// Letters of each column as it is drawn. Where not every text has room in one line, all columns
+/// have the same limit: short texts stay whole, and long ones share what is left.
+fn shares(rooms: &[ColumnRoom]) -> Vec<usize> {
+    let with_short_texts: Vec<ColumnRoom> = rooms
+        .iter()
+        .map(|room| match room.whole <= SHORT_TEXT {
+            true => ColumnRoom { least: room.whole, ..*room },
+            false => *room,
+        })
+        .collect();
+    let least: Vec<usize> = with_short_texts.iter().map(|room| room.least).collect();
+    let rooms = if line_letters(&least) <= LINE { &with_short_texts } else { rooms };
+    let limited = |most: usize| -> Vec<usize> {
+        rooms.iter().map(|room| room.whole.min(most).max(room.least)).collect()
+    };
+    let longest = rooms.iter().map(|room| room.whole).max().unwrap_or(0);
+    let fits = |most: &usize| line_letters(&limited(*most)) <= LINE;
+    limited((0..=longest).rev().find(fits).unwrap_or(0))
 }
 
 /// Letters of a line, with the gaps between its columns.
@@ -524,33 +611,6 @@ fn of_words(table: &Table, column: usize) -> bool {
     let mut cells = table.rows.iter().filter_map(|row| row.cells.get(column));
     cells.clone().any(|cell| matches!(cell, Cell::Text(_)))
         && !cells.any(|cell| matches!(cell, Cell::Number { .. }))
-}
-
-/// Letters that each column needs, the first column's first: numbers are never
-/// broken, long words are.
-fn widths(table: &Table, printed: &[Vec<String>], room: &Room) -> Vec<usize> {
-    let word_max = if table.columns.len() > 6 { 10 } else { 16 };
-    let longest_word =
-        |text: &str| text.split_whitespace().map(|w| w.chars().count()).max().unwrap_or(0);
-    let of_text = |text: &str| match text.chars().count() {
-        letters if letters <= room.name => letters,
-        letters => letters.div_ceil(2).min(room.sentence),
-    };
-    let of_cell = |(cell, text): (&Cell, &String)| match cell {
-        Cell::Text(_) => longest_word(text).clamp(4, word_max).max(of_text(text)),
-        _ => text.chars().count() + 1,
-    };
-    let heads = table.rows.iter().map(|row| row.head.chars().count().min(NAME_LETTERS));
-    let corner = longest_word(&table.corner).max(table.corner.chars().count().div_ceil(2));
-    let first = heads.chain([corner]).max().unwrap_or(1);
-    let column = |(at, column): (usize, &Column)| {
-        let name = &column.name;
-        let rows = table.rows.iter().zip(printed);
-        let cells =
-            rows.filter_map(|(row, texts)| row.cells.get(at).zip(texts.get(at))).map(of_cell);
-        cells.chain([longest_word(name), name.chars().count().min(7)]).max().unwrap_or(1).max(3)
-    };
-    std::iter::once(first).chain(table.columns.iter().enumerate().map(column)).collect()
 }
 
 /// What the typesetter sees of the world: its template, our files, the fonts.

@@ -1,4 +1,4 @@
-// Made of ui/src 33732f99285cdc76 by make ui.
+// Made of ui/src ec258a34ee21ab6c by make ui.
 (function() {
   "use strict";
   function part(reach, value) {
@@ -196,7 +196,7 @@
   class Chart {
     constructor(figure, svg, data) {
       this.hidden = /* @__PURE__ */ new Set();
-      this.entries = /* @__PURE__ */ new Map();
+      this.buttons = [];
       this.onPoint = () => void 0;
       this.onZoom = () => void 0;
       this.figure = figure;
@@ -230,12 +230,26 @@
       const sameClock = JSON.stringify(a.clock) === JSON.stringify(b.clock);
       return sameClock && a.label === b.label && a.log === b.log && a.low < b.high && b.low < a.high && !a.names?.length && !b.names?.length;
     }
-    /** The legend's entries, and the way back from a closer look. */
+    /** The buttons of the series, and the way back from a closer look. */
     keys() {
       const bar = document.createElement("div");
       bar.className = "keys";
       const drawn = this.groups.filter(Boolean).length;
-      if (drawn > 1) this.legend();
+      if (drawn > 1) {
+        this.buttons = this.data.series.map((series, index) => {
+          const button = document.createElement("button");
+          button.type = "button";
+          button.setAttribute("aria-pressed", "true");
+          button.title = "Click to hide or show; double-click to show alone";
+          const mark = document.createElement("i");
+          mark.style.background = series.colour;
+          button.append(mark, series.name);
+          button.addEventListener("click", () => this.toggle(index));
+          button.addEventListener("dblclick", () => this.isolate(index));
+          bar.append(button);
+          return button;
+        });
+      }
       if (this.data.zoom) {
         this.back = document.createElement("button");
         this.back.type = "button";
@@ -245,28 +259,21 @@
         bar.append(this.back);
       }
       if (bar.childElementCount > 0) this.figure.querySelector("figcaption")?.before(bar);
+      if (this.buttons.length > 0) this.withoutLegend();
     }
-    /** The drawn legend: a click on an entry hides its series. */
-    legend() {
-      const entries = [...this.svg.querySelectorAll("g[data-key]")];
-      this.data.series.forEach((series, index) => {
-        const named2 = (entry2) => (entry2.dataset["key"] ?? "").replace(/ \(right\)|: no value$/g, "") === series.name;
-        const entry = entries.find(named2);
-        if (!entry || !this.groups[index]) return;
-        entry.setAttribute("role", "button");
-        entry.setAttribute("tabindex", "0");
-        entry.setAttribute("aria-label", series.name);
-        entry.append(Object.assign(element("title", {}), { textContent: "Click to hide or show; double-click to show alone" }));
-        entry.addEventListener("click", () => this.toggle(index));
-        entry.addEventListener("dblclick", () => this.isolate(index));
-        entry.addEventListener("keydown", (event) => {
-          if (event.key !== "Enter" && event.key !== " ") return;
-          event.preventDefault();
-          this.toggle(index);
-        });
-        this.entries.set(index, entry);
-      });
-      this.shown();
+    /** The buttons are the legend: the drawing's own is shown on paper only. */
+    withoutLegend() {
+      const legend = this.svg.querySelector("g.legend");
+      if (!legend) return;
+      const [sheet, whole] = [this.svg.viewBox.baseVal, this.svg.viewBox.baseVal.height];
+      const under = Number(legend.dataset["under"]);
+      const show = (paper) => {
+        legend.style.display = paper ? "" : "none";
+        sheet.height = paper ? whole : whole - under;
+      };
+      show(false);
+      addEventListener("beforeprint", () => show(true));
+      addEventListener("afterprint", () => show(false));
     }
     toggle(index) {
       if (!this.hidden.delete(index)) this.hidden.add(index);
@@ -282,7 +289,7 @@
       this.groups.forEach((group, index) => {
         if (group) group.style.display = this.hidden.has(index) ? "none" : "";
       });
-      this.entries.forEach((entry, index) => entry.setAttribute("aria-pressed", String(!this.hidden.has(index))));
+      this.buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(!this.hidden.has(index))));
       if (this.isZoomed()) this.draw();
     }
     isZoomed() {

@@ -4,6 +4,7 @@
 use crate::layout::is_empty;
 use crate::number;
 use crate::parts::{Disclosure, disclosures, parts, simulated};
+use std::borrow::Cow;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, KeyFigure, Plot, Row, Table};
 use steadfast_domain::{CaveatKind, EndState, Findings, Verdict};
@@ -198,16 +199,25 @@ fn test_rows(part: &Findings) -> Vec<Row> {
     rows
 }
 
-/// Returns the plots of page one as chosen by the procedure. A report of parts that has no choice
-/// of its own gets the first plot of each part.
-pub(crate) fn plots(findings: &Findings) -> Vec<&Plot> {
+/// The plots of page one, as its makers chose them; where it is made of parts and has none,
+/// the first of each part.
+pub(crate) fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
     let own = own_plots(findings);
     if !own.is_empty() {
-        return own;
+        return own.into_iter().map(Cow::Borrowed).collect();
     }
     let of_parts = parts(findings);
-    let firsts = of_parts.into_iter().filter_map(|part| own_plots(part).into_iter().next());
-    firsts.take(PLOTS_OF_PARTS).collect()
+    let firsts = of_parts.into_iter().filter_map(|part| Some((part, *own_plots(part).first()?)));
+    let firsts: Vec<(&Findings, &Plot)> = firsts.take(PLOTS_OF_PARTS).collect();
+    let same_title = |plot: &Plot| firsts.iter().filter(|(_, p)| p.title == plot.title).count() > 1;
+    let named = firsts.iter().map(|(part, plot)| match same_title(plot) {
+        true => {
+            let title = format!("{}: {}", part.title, plot.title);
+            Cow::Owned(Plot { title, ..(*plot).clone() })
+        }
+        false => Cow::Borrowed(*plot),
+    });
+    named.collect()
 }
 
 /// Returns the most important plots of one procedure, without those that have no value.
@@ -294,7 +304,8 @@ mod tests {
         assert_eq!(table.rows.len(), 2);
         assert_eq!(table.rows[1].head, "Two");
         assert_eq!(table.rows[1].cells[2], Cell::text("12,350"));
-        assert_eq!(plots(&whole).len(), 2);
+        let titles: Vec<String> = plots(&whole).iter().map(|plot| plot.title.clone()).collect();
+        assert_eq!(titles, ["One: P", "Two: P"], "plots of one title are told apart");
         assert!(tests(&findings("One")).is_none());
     }
 }

@@ -20,6 +20,7 @@ use chart::Chart;
 use frame::Size;
 use paint::Drawing;
 pub(crate) use paint::escape;
+use std::borrow::Cow;
 use steadfast_domain::findings::{Plot, PlotKind};
 
 /// Returns a plot as a complete SVG document, as wide as a page.
@@ -37,7 +38,23 @@ pub(crate) fn svg_small(plot: &Plot) -> String {
     drawn(plot, frame::SMALL).0.finish(&plot.title)
 }
 
-/// Like [`svg`], for one of two plots that share the width of a page.
+/// Drawings in half the width, two in a row. Those of a row have the same height, and their
+/// plots begin and end at the same height.
+pub(crate) fn svgs_beside(plots: &[Cow<'_, Plot>]) -> Vec<String> {
+    let mut out = Vec::with_capacity(plots.len());
+    for row in plots.chunks(2) {
+        let drawings: Vec<Drawing> = row.iter().map(|plot| drawn(plot, frame::SMALL).0).collect();
+        let top = drawings.iter().map(|drawing| drawing.plot_top).fold(0.0, f64::max);
+        let bottom = drawings.iter().map(Drawing::below_top).fold(0.0, f64::max);
+        for (plot, drawing) in row.iter().zip(drawings) {
+            let above = top - drawing.plot_top;
+            out.push(drawing.within(above, top + bottom).finish(&plot.title));
+        }
+    }
+    out
+}
+
+/// The same for one of two that fill a page across.
 pub(crate) fn svg_tall(plot: &Plot) -> String {
     drawn(plot, frame::TALL).0.finish(&plot.title)
 }
@@ -46,6 +63,11 @@ pub(crate) fn svg_tall(plot: &Plot) -> String {
 pub(crate) fn svg_of_page(plot: &Plot) -> (String, Option<Chart>) {
     let (drawing, chart) = drawn(plot, frame::FULL);
     (drawing.finish(&plot.title), chart)
+}
+
+/// The texts between the tags of a drawing or a page.
+pub(crate) fn visible(markup: &str) -> impl Iterator<Item = &str> {
+    markup.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text))
 }
 
 fn drawn(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {

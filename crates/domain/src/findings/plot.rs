@@ -187,7 +187,9 @@ impl TimeUnit {
 pub enum Scale {
     /// Linear from zero.
     Linear,
-    /// Linear over the range of the values only.
+    /// Percent, evenly from zero; the axis never reaches beyond 100.
+    Percent,
+    /// Evenly, over the range of the values only.
     LinearFitted,
     /// Linear over whole numbers, such as rounds.
     Integers,

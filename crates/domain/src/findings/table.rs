@@ -116,7 +116,10 @@ pub struct Row {
     /// True if the row is emphasized.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
-    /// Indices of cells printed in gray, starting at 0: their values say less than they seem to.
+    /// Cells set off from the others, counted from 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marked: Vec<usize>,
+    /// Cells that print gray, counted from 0: their value says less than it seems to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gray: Vec<usize>,
 }
@@ -130,6 +133,7 @@ impl Row {
             head,
             cells: cells.into_iter().collect(),
             strong: false,
+            marked: Vec::new(),
             gray: Vec::new(),
         }
     }
@@ -141,7 +145,11 @@ impl Row {
     pub fn strong(self, strong: bool) -> Self {
         Row { strong, ..self }
     }
-    /// Prints these cells in gray.
+    /// With these cells set off from the others.
+    pub fn marked(self, cells: impl IntoIterator<Item = usize>) -> Self {
+        Row { marked: cells.into_iter().collect(), ..self }
+    }
+    /// With these cells in gray.
     pub fn gray(self, cells: impl IntoIterator<Item = usize>) -> Self {
         Row { gray: cells.into_iter().collect(), ..self }
     }

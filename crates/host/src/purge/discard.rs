@@ -13,8 +13,8 @@ const BLKDISCARD: libc::Ioctl = 0x1277;
 const PIECE: u64 = 1 << 30;
 
 /// Remark in the report: a discard guarantees less than a format or a secure erase.
-pub(super) const REMARK: &str = "every block was discarded; unlike a format or \
-                                 a secure erase, this need not erase the data";
+pub(super) const REMARK: &str = "every block was discarded; unlike a format or a \
+                                 secure erase, a discard may leave data in the flash";
 
 /// Returns the reason for a device without discard support.
 pub(super) fn no_discard(name: &str) -> String {

@@ -44,7 +44,7 @@ pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
         Caveat::new(
             CaveatKind::Invalidates,
             &ids::check(&check.id),
-            format!("{}: {}", check.subject, check.found),
+            format!("{}: {}.", check.subject, check.found.trim_end_matches('.')),
             check.advice.clone(),
         )
     })

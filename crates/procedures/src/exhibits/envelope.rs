@@ -18,8 +18,7 @@ pub(super) fn thinned(mut plot: Plot) -> Plot {
     }
     if widest > 1 {
         plot.caption = format!(
-            "{} For every {widest} points, the plot shows the first, the lowest, the highest and \
-             the last.",
+            "{} Of every {widest} points, only the first, lowest, highest and last are drawn.",
             plot.caption
         );
     }
@@ -123,7 +122,7 @@ mod tests {
             assert!(kept.contains(&points[at]), "{at}");
         }
         assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert!(drawn.caption.starts_with("Every step. For every 41 points"), "{}", drawn.caption);
+        assert!(drawn.caption.starts_with("Every step. Of every 41 points"), "{}", drawn.caption);
         let mut short = plot;
         short.series[0].points.truncate(DRAWN_POINTS);
         assert_eq!(thinned(short.clone()), short);

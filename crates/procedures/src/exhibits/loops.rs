@@ -9,8 +9,8 @@ use crate::ground::rounds::{MixedLoop, RoundValues};
 use crate::words::{decimals, number, rounds_text, slug};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table,
+    Axis, Cell as TableCell, Column, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale,
+    Series, Setting, Stroke, Table,
 };
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::steady_state::TrackVerdict;
@@ -264,6 +264,8 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) 
     let inside = |round: u32| {
         results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
     };
+    // Set off from what? Not where all rounds are the window.
+    let some_outside = results.rounds.iter().any(|round| !inside(round.round));
     let rows = results.rounds.iter().map(|round| {
         Row::new(
             round.round.to_string(),
@@ -281,10 +283,15 @@ pub(crate) fn rounds_table(id: &str, mixed_loop: &MixedLoop, results: &Results) 
                     ""
                 })]),
         )
-        .strong(inside(round.round))
+        .strong(inside(round.round) && some_outside)
     });
     Table::new(id, format!("Tracking variables, round by round ({})", mixed_loop.unit), "Round")
-        .columns(tracked.iter().map(|p| p.to_string()).chain([String::new()]))
+        .columns(
+            tracked
+                .iter()
+                .map(|p| Column::from(p.to_string()))
+                .chain([("window", "Window").into()]),
+        )
         .rows(rows)
 }
 
@@ -306,7 +313,7 @@ pub(crate) fn steady_facts(mixed_loop: &MixedLoop, results: &Results) -> Facts {
 /// Words of the field and the rule of steady state.
 pub(crate) fn general_chapter(choices: &Choices<'_>) -> Page {
     let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
-    let definitions = Facts::new("Words").rows([
+    let definitions = Facts::new("Terms").rows([
         word("R/W mix", "percent of the I/Os that are reads / writes; 65/35 is also written RW65"),
         word("Block size", "transfer size in KiB (1,024 bytes)"),
         word("Tracking variable", "a value of each round that is checked for steady state"),

@@ -89,7 +89,7 @@ pub(crate) fn confidence_plot(id: &str, title: &str, tally: &Tally) -> Plot {
         Series::new("Confidence level", Stroke::Measured, confidence(&binned, width, total))
             .on_right(),
     );
-    plot.y_right = Some(Axis::new("Confidence level (%)", Scale::Linear));
+    plot.y_right = Some(Axis::new("Confidence level (%)", Scale::Percent));
     plot.markers = markers(tally, cut);
     plot
 }
@@ -161,8 +161,8 @@ pub(crate) fn tail_plot(id: &str, title: &str, columns: &[(&str, &Tally)]) -> Pl
         Axis::new("I/Os that took longer (%)", Scale::Log10),
     )
     .caption(
-        "1 % is the 99 % percentile, 0.001 % that of five nines. A curve ends where fewer than \
-         ten I/Os took longer.",
+        "1 % is the 99 % percentile, 0.001 % that of five nines. A curve begins at the median and \
+         ends where fewer than ten I/Os took longer.",
     )
     .series(columns.iter().map(|(name, tally)| Series::new(*name, Stroke::Measured, tail(tally))))
 }
@@ -174,6 +174,11 @@ fn tail(tally: &Tally) -> Vec<(f64, Option<f64>)> {
     let share = |beyond: u64| Some(beyond as f64 / total as f64 * 100.0);
     let mut steps: Vec<(f64, Option<f64>)> = Vec::new();
     for (_, high, count) in tally.histogram.buckets().filter(|bucket| bucket.2 > 0) {
+        // Above the median the curve is flat, and would take half of the axis.
+        if 2 * (beyond - count) > total {
+            beyond -= count;
+            continue;
+        }
         let x = high.as_millis_f64();
         steps.push((x, share(beyond)));
         beyond -= count;
@@ -196,9 +201,15 @@ fn markers(tally: &Tally, cut: Nanos) -> Vec<Marker> {
         .filter(|(time, _)| *time <= cut)
         .map(|(time, name)| Marker {
             x: time.as_millis_f64(),
-            label: format!("{name} {:.3} ms", time.as_millis_f64()),
+            label: format!("{name} {} ms", three_digits(time.as_millis_f64())),
         })
         .collect()
+}
+
+/// With three significant digits: buckets are 0.78 % wide and say no more.
+fn three_digits(value: f64) -> String {
+    let before_point = value.abs().max(1e-9).log10().floor() as i32 + 1;
+    number(value, usize::try_from(3 - before_point).unwrap_or(0))
 }
 
 fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
@@ -279,7 +290,7 @@ mod tests {
         assert!(last <= five_nines * 1.1 && last > five_nines, "{last} {five_nines}");
         assert!(plot.caption.contains("; 1 I/Os lie beyond"), "{}", plot.caption);
         let labels: Vec<_> = plot.markers.iter().map(|m| m.label.as_str()).collect();
-        assert!(labels[0].starts_with("ART 0.150"), "{labels:?}");
+        assert_eq!(labels[0], "ART 0.175 ms", "{labels:?}");
         assert_eq!(labels.len(), 4, "{labels:?}");
     }
 

@@ -29,8 +29,8 @@ impl Applied for AccessPattern {
 pub const ALIGNMENT: Parameter = Parameter {
     name: "alignment",
     default: "auto",
-    meaning: "bytes of which the offset of every random I/O is a multiple: auto (the block size; \
-              4096 for the composite), 4K or 512",
+    meaning: "alignment of random offsets: auto (the block size; 4096 for the composite), 4K or \
+              512 bytes",
     source: "composite: fio's jesd219.fio (blockalign=4k); else our choice: a sample report of \
              the tutorial has Aln=4K",
     unverified: true,

@@ -65,8 +65,8 @@ impl Atto {
             ),
             steps: steps.collect(),
             remarks: vec![SequenceRemark::whole(
-                "The length is moved once with every transfer size; the range is on the target \
-                 itself, which ATTO reaches through a file.",
+                "Every transfer size moves the length once. ATTO tests a file, this run the target \
+                 itself.",
             )],
             ..Sequence::default()
         }

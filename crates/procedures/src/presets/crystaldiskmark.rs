@@ -79,8 +79,8 @@ impl CrystalDiskMark {
             ),
             steps,
             remarks: vec![SequenceRemark::whole(
-                "The range is on the target itself, which CrystalDiskMark reaches through a file \
-                 of NTFS: numbers of a file system are a little lower.",
+                "CrystalDiskMark tests a file on NTFS, this run the target itself: without a file \
+                 system, rates are slightly higher.",
             )],
             ..Sequence::default()
         }

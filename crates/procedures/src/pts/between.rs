@@ -35,7 +35,7 @@ pub const BETWEEN_TIME: Parameter = Parameter {
     name: "between-time",
     default: "30min",
     quick: Some("4s"),
-    meaning: "length of the writes between two measured minutes; one more step is measured",
+    meaning: "length of the writes between two rounds; one more step is measured",
     source: "SNIA tutorial (30 min between 1-min rounds: a cycle of 31 minutes); some public \
              implementations have cycles of 30",
     unverified: true,
@@ -385,11 +385,11 @@ pub fn convergence_plot(
         PlotKind::Lines,
         id,
         title,
-        Axis::new("Round (measured minute)", Scale::Integers),
+        Axis::new("Round (measured step)", Scale::Integers),
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(format!(
-        "IOPS of the measured minutes. Between two of them the load continues for {}.",
+        "IOPS of every round: of its measured step. Between two of them the load continues for {}.",
         Nanos(between.minute.0 * u64::from(between.between))
     ))
     .with(Series::new(between.label.clone(), Stroke::Measured, points))
@@ -414,9 +414,9 @@ pub fn minutes_plot(
         }
     }
     Plot::new(PlotKind::Lines, id, title, time, Axis::new("IOPS", Scale::Linear))
-        .caption("Every minute of the load, and the measured ones.")
-        .with(Series::new("every minute", Stroke::Average, all))
-        .with(Series::new("measured", Stroke::Measured, measured))
+        .caption("Every step of the load, and the rounds: its measured steps.")
+        .with(Series::new("every step", Stroke::Average, all).named("every minute"))
+        .with(Series::new("round", Stroke::Measured, measured).named("measured"))
 }
 
 /// Converts a time to minutes.
@@ -462,7 +462,7 @@ pub fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
             exhibits
         }
         None => vec![Exhibit::Text(
-            "There is no measurement window: fewer than five measured minutes without a gap \
+            "There is no measurement window: fewer than five rounds without a gap \
              between them."
                 .into(),
         )],
@@ -511,6 +511,7 @@ fn measured_table(
             .map(|(_, outcome)| &outcome.measurement)
     };
     let track = between.track(steps);
+    let some_outside = track.points.iter().any(|point| !inside(point.round));
     let rows = track.points.iter().map(|point| {
         let response = measured(point.round).and_then(|m| m.total().response_mean());
         let remark = match (point.value, point.after_gap, inside(point.round)) {
@@ -527,10 +528,10 @@ fn measured_table(
                 TableCell::text(remark),
             ],
         )
-        .strong(inside(point.round))
+        .strong(inside(point.round) && some_outside)
     });
-    Table::new(&format!("{id}-minutes"), "Measured minutes", "Round")
-        .columns(["IOPS", "ART ms", ""])
+    Table::new(&format!("{id}-minutes"), "Rounds, each a measured step", "Round")
+        .columns([("IOPS", "IOPS"), ("ART ms", "ART ms"), ("window", "Window")])
         .rows(rows)
 }
 

@@ -175,7 +175,7 @@ pub fn distribution(
         "streams-distribution",
         title,
         Axis::new(x, Scale::Integers),
-        Axis::new("% of the I/Os", Scale::Linear),
+        Axis::new("% of the I/Os", Scale::Percent),
     )
     .caption(format!("{caption}{grouped}"))
     .series(series.collect::<Vec<_>>())
@@ -236,10 +236,8 @@ pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     let watts = |s: &Segment| s.sensed.power_milliwatts.map(|power| power / 1000.0);
     let is_known = segments.iter().any(|segment| watts(segment).is_some());
     let caption = match is_known {
-        true => "Columns: MB (10^6 bytes) per second, left. Line: mean power, right.",
-        false => {
-            "MB (10^6 bytes) per second. Power is not known: give --power-command to measure it."
-        }
+        true => "Columns: MB/s, left. Line: mean power, right.",
+        false => "MB/s. Power is not known: give --power-command to measure it.",
     };
     let plot = Plot::new(
         PlotKind::Stacked,
@@ -296,7 +294,7 @@ pub fn iops_over_time(title: &str, minute: Nanos, runs: &[Course<'_>]) -> Plot {
             }
             points.push((x, outcome.measurement.iops()));
         }
-        series.push(Series::new(name.clone(), Stroke::Average, points));
+        series.push(Series::new(name.clone(), Stroke::Measured, points));
     }
     Plot::new(PlotKind::Lines, "iops-time", title, time, Axis::new("IOPS", Scale::Linear))
         .caption(format!("I/Os per second of every step of {minute}. A gap breaks the line."))

@@ -59,7 +59,7 @@ fn table(results: &Results<'_>) -> Table {
         };
         Row::new(size.clone(), cells.map(cell))
     });
-    Table::new("atto", "MB/s (10^6 bytes) and IOPS by transfer size", "Transfer size")
+    Table::new("atto", "MB/s and IOPS by transfer size", "Transfer size")
         .columns([
             ("write-mb", "Write MB/s"),
             ("read-mb", "Read MB/s"),

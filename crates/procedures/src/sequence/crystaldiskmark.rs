@@ -13,11 +13,9 @@ const DIRECTION: &str = "Direction";
 pub(super) fn figures(results: &Results<'_>) -> Figures {
     let of = |id, title, value: Value| Exhibit::Table(table(results, (id, title), value));
     let exhibits = vec![
-        of("crystaldiskmark", "MB/s (10^6 bytes), best attempt", |a| {
-            Cell::number(a.mb_per_second(), 2)
-        }),
+        of("crystaldiskmark", "MB/s, best attempt", |a| Cell::number(a.mb_per_second(), 2)),
         of("crystaldiskmark-iops", "IOPS of the best attempt", |a| Cell::number(a.iops(), 2)),
-        of("crystaldiskmark-latency", "Mean response time in us of the best attempt", |a| {
+        of("crystaldiskmark-latency", "Mean response time in µs of the best attempt", |a| {
             Cell::number(a.mean_ms().map(|ms| ms * 1000.0), 2)
         }),
     ];

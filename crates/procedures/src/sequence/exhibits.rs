@@ -52,7 +52,7 @@ fn ending(record: &Record, results: &Results<'_>) -> String {
     let all = results.measured.len();
     let done = results.measured.iter().filter(|m| !m.attempts.is_empty()).count();
     match record.has_ended() {
-        true => format!("Complete: {done} of {all} measured steps were applied."),
+        true => format!("Complete: all {all} measured steps ran."),
         false => format!("The run is not finished: {done} of {all} measured steps were begun."),
     }
 }
@@ -75,19 +75,26 @@ fn details(results: &Results<'_>) -> Page {
 fn what_was_asked(sequenced: &Sequenced) -> Page {
     let sequence = &sequenced.sequence;
     let source = sequence.source.as_ref();
-    let facts = Facts::new("Source").rows([
-        Setting::new("tool", "Tool", tool_name(&sequence.tool), Origin::Chosen),
-        Setting::new("tool-version", "Version", &sequence.version, Origin::Chosen),
-        Setting::new("sequence", "Sequence", &sequence.title, Origin::Chosen),
-        Setting::new("sequence-file", "File", source.map(|s| s.name.clone()), Origin::Chosen),
-        Setting::identity("SHA-256 of the file", source.map(|s| s.sha256.clone())),
-    ]);
+    // A built-in preset has no file.
+    let file = source.map(|source| {
+        [
+            Setting::new("sequence-file", "File", &source.name, Origin::Chosen),
+            Setting::identity("SHA-256 of the file", &source.sha256),
+        ]
+    });
+    let facts = Facts::new("Source")
+        .rows([
+            Setting::new("tool", "Tool", tool_name(&sequence.tool), Origin::Chosen),
+            Setting::new("tool-version", "Version", &sequence.version, Origin::Chosen),
+            Setting::new("sequence", "Sequence", &sequence.title, Origin::Chosen),
+        ])
+        .rows(file.into_iter().flatten());
     let mut exhibits = vec![Exhibit::Facts(facts), Exhibit::Table(loads(sequenced))];
     let remarks: Vec<String> = sequence.remarks.iter().map(ToString::to_string).collect();
     if !remarks.is_empty() {
         exhibits.push(Exhibit::Listing(remarks.join("\n")));
     }
-    page("What Was Asked", exhibits)
+    page("Requested Loads", exhibits)
 }
 
 fn header(sequenced: &Sequenced, record: &Record) -> FormHeader {
@@ -100,7 +107,7 @@ fn header(sequenced: &Sequenced, record: &Record) -> FormHeader {
         Setting::new(
             "sequence-file",
             "File",
-            sequence.source.as_ref().map(|s| s.name.clone()),
+            sequence.source.as_ref().map_or("none: a built-in preset", |s| s.name.as_str()),
             Origin::Chosen,
         ),
         choices.pattern_row("Data Pattern", pattern),

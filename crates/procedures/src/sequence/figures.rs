@@ -4,7 +4,7 @@ use super::results::{Attempt, Figures, Measured, Results};
 use super::{atto, crystaldiskmark, iometer, viking};
 use crate::presets::viking::TOOL;
 use steadfast_domain::Sequence;
-use steadfast_domain::findings::{Exhibit, KeyFigure};
+use steadfast_domain::findings::{Exhibit, KeyFigure, Plot, PlotKind};
 use steadfast_domain::load_words::pace_text;
 
 /// Returns the exhibits for the users of a tool; `None` if it has none of its own. The first
@@ -48,9 +48,13 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
 pub(super) fn plots(figures: Option<&Figures>) -> Vec<String> {
     const PLOTS: usize = 2;
     let exhibits = figures.iter().flat_map(|(_, exhibits)| exhibits);
-    let plots = exhibits.filter_map(|exhibit| match exhibit {
-        Exhibit::Plot(plot) => Some(plot.id.clone()),
-        _ => None,
-    });
-    plots.take(PLOTS).collect()
+    let plots: Vec<&Plot> = exhibits
+        .filter_map(|exhibit| match exhibit {
+            Exhibit::Plot(plot) => Some(plot),
+            _ => None,
+        })
+        .collect();
+    let in_perspective = plots.first().is_some_and(|plot| plot.kind == PlotKind::Columns3d);
+    let count = if in_perspective { 1 } else { PLOTS };
+    plots.into_iter().take(count).map(|plot| plot.id.clone()).collect()
 }

@@ -83,11 +83,11 @@ pub(super) fn direction(
         [("ios", "I/Os"), ("iops", "IOPS"), ("mb", "MB/s"), ("mean-ms", "Mean ms")]
             .map(Column::from)
             .into();
-    columns.extend(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))));
+    columns.extend(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} % ms"))));
     columns.push(Column::from(("max-ms", "Max ms")));
     let rows: Vec<Row> =
         results.measured.iter().filter_map(|measured| direction_row(measured, of)).collect();
-    let table = Table::new(id, title, "Step").spanner("Response times in ms").columns(columns);
+    let table = Table::new(id, title, "Step").columns(columns);
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
@@ -133,7 +133,7 @@ pub(super) fn preparation(results: &Results<'_>) -> Option<Table> {
         let cells = [Cell::number(bytes, 0), Cell::number(seconds, 1), Cell::number(rate, 1)];
         Row::new(prepared.step.label.clone(), cells)
     };
-    let table = Table::new("sequence-preparation", "What prepared the device", "Step");
+    let table = Table::new("sequence-preparation", "Preparation of the device", "Step");
     let rows: Vec<Row> = results.prepared.iter().map(row).collect();
     let columns = [("bytes", "Bytes"), ("seconds", "Seconds"), ("mb", "MB/s")];
     (!rows.is_empty()).then(|| table.columns(columns).rows(rows))
@@ -191,7 +191,7 @@ pub(super) fn loads(sequenced: &Sequenced) -> Table {
             Row::new(label, load_cells(planned, stimulus))
         })
     });
-    Table::new("sequence-loads", "What was applied", "Step")
+    Table::new("sequence-loads", "Applied loads", "Step")
         .columns([
             "I/O streams",
             "Demand",

@@ -213,7 +213,7 @@ fn settings_are_those_of_the_file() {
         .iter()
         .flat_map(|page| &page.exhibits)
         .filter_map(|exhibit| match exhibit {
-            Exhibit::Facts(facts) if facts.title == "Every setting" => Some(&facts.rows),
+            Exhibit::Facts(facts) if facts.title == "Settings" => Some(&facts.rows),
             _ => None,
         })
         .flatten()

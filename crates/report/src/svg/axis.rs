@@ -9,6 +9,8 @@ use steadfast_domain::findings::{Axis, ClockTime, Scale, TimeUnit};
 const LARGEST: f64 = 1e18;
 /// Maximum number of labeled powers of two.
 const OCTAVES: i32 = 12;
+/// Measured values that have a tick of their own, at most.
+const MEASURED: usize = 14;
 
 /// Labeled positions, and faint grid lines between them.
 pub struct Ticks {
@@ -36,10 +38,11 @@ impl Ruler {
         let (min, max) = range(values, logarithmic).unwrap_or((1.0, 10.0));
         match scale {
             Scale::Linear => linear(min.min(0.0), max.max(0.0), 0.0),
+            Scale::Percent => percent(max),
             Scale::LinearFitted => linear(min, max, 0.08),
             Scale::Integers => integers(min, max),
             Scale::Log10 => decades(min, max),
-            Scale::Log2 => octaves(min, max),
+            Scale::Log2 => octaves(min, max, values),
             Scale::Categories(names) => categories(names),
         }
     }
@@ -171,7 +174,14 @@ fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     Ruler::stepped((low, high), step)
 }
 
-/// Returns the multiples of `step` in a range, at most 50.
+/// From zero to 100 at most: no part is larger than the whole.
+fn percent(max: f64) -> Ruler {
+    let max = max.clamp(0.0, 100.0);
+    let ruler = linear(0.0, max, 0.0);
+    if ruler.high > 100.0 { Ruler::stepped((0.0, 100.0), nice_step(100.0)) } else { ruler }
+}
+
+/// The multiples of `step` in a range, at most 50.
 fn multiples_of(step: f64, low: f64, high: f64) -> Vec<f64> {
     let first = (low / step - 1e-9).ceil();
     (0..50)
@@ -181,11 +191,12 @@ fn multiples_of(step: f64, low: f64, high: f64) -> Vec<f64> {
 }
 
 fn integers(min: f64, max: f64) -> Ruler {
-    let (min, max) = (min.floor(), max.ceil());
-    let step = if max - min > 20.0 { ((max - min) / 10.0).ceil() } else { 1.0 };
+    // Columns reach half a step beyond the first and the last number.
+    let (first, last) = (min.ceil(), max.floor().max(min.ceil()));
+    let step = if last - first > 20.0 { ((last - first) / 10.0).ceil() } else { 1.0 };
     let labels: Vec<f64> =
-        (0..1000).map(|n| min + f64::from(n) * step).take_while(|v| *v <= max).collect();
-    Ruler::build(false, (min - 0.4, max + 0.4), &labels, &[])
+        (0..1000).map(|n| first + f64::from(n) * step).take_while(|v| *v <= last).collect();
+    Ruler::build(false, (min.min(first - 0.4), max.max(last + 0.4)), &labels, &[])
 }
 
 /// Tick steps of an axis of time, in seconds.
@@ -289,13 +300,22 @@ fn decades(min: f64, max: f64) -> Ruler {
     Ruler::build(true, (low, high), &log_labels(low, high), &faint)
 }
 
-fn octaves(min: f64, max: f64) -> Ruler {
+/// Ticks at the values, such as block sizes, where they are few; otherwise at powers of two.
+/// Labels have no thousands separator, like `RND 1024K`.
+fn octaves(min: f64, max: f64, values: &[f64]) -> Ruler {
+    let mut measured: Vec<f64> = values.iter().copied().filter(|v| is_shown(*v, true)).collect();
+    measured.sort_by(f64::total_cmp);
+    measured.dedup();
     let (first, last) = (min.log2().floor() as i32, max.log2().ceil() as i32);
     let last = last.max(first + 1);
     let step = ((last - first) / OCTAVES + 1).max(1) as usize;
-    let labels: Vec<f64> = (first..=last).step_by(step).map(|n| 2f64.powi(n)).collect();
+    let labels = match measured.len() {
+        2..=MEASURED => measured,
+        _ => (first..=last).step_by(step).map(|n| 2f64.powi(n)).collect(),
+    };
+    let named = labels.into_iter().map(|v| (v, number::short(v).replace(',', ""))).collect();
     let range = (min / 1.3, max.max(min * 2.0) * 1.3);
-    Ruler::build(true, range, &labels, &[])
+    Ruler::named(true, range, named, &[])
 }
 
 fn categories(names: &[String]) -> Ruler {
@@ -353,8 +373,12 @@ mod tests {
 
     #[test]
     fn labels_are_round() {
-        assert_eq!(labels(&Scale::Log2, &[0.5, 8.0]), ["0.5", "1", "2", "4", "8"]);
-        assert_eq!(labels(&Scale::Log2, &[1.0, 32.0]), ["1", "2", "4", "8", "16", "32"]);
+        assert_eq!(labels(&Scale::Log2, &[0.5, 8.0, 1024.0, 8.0]), ["0.5", "8", "1024"]);
+        let many: Vec<f64> = (1..=32).map(f64::from).collect();
+        assert_eq!(labels(&Scale::Log2, &many), ["1", "2", "4", "8", "16", "32"]);
+        assert_eq!(labels(&Scale::Percent, &[0.0, 98.5, 100.000_001])[5..], ["100"]);
+        assert_eq!(labels(&Scale::Percent, &[2.9]).last().unwrap(), "3");
+        assert_eq!(labels(&Scale::Integers, &[0.5, 5.5]), ["1", "2", "3", "4", "5"]);
         assert_eq!(labels(&Scale::Integers, &[1.0, 5.0]), ["1", "2", "3", "4", "5"]);
         assert_eq!(labels(&Scale::Linear, &[0.0, 93.0]), ["0", "20", "40", "60", "80", "100"]);
         assert_eq!(labels(&Scale::Log10, &[13.1, 16.0]), ["10", "12", "15", "20"]);

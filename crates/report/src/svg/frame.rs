@@ -261,11 +261,19 @@ impl Frame {
 
     /// Returns an empty drawing of the height that everything needs.
     pub fn sheet(&self) -> Drawing {
-        let under = match self.legend_below && !self.legend.is_empty() {
+        let under = self.legend_height();
+        let height = self.area.top + self.size.height + self.below + under;
+        let mut drawing = Drawing::new(self.size.width, height);
+        drawing.plot_top = self.area.top;
+        drawing
+    }
+
+    /// The height of a legend below the plot, where there is one.
+    fn legend_height(&self) -> f64 {
+        match self.legend_below && !self.legend.is_empty() {
             true => self.legend_rows().len() as f64 * LEGEND_STEP + 4.0,
             false => 0.0,
-        };
-        Drawing::new(self.size.width, self.area.top + self.size.height + self.below + under)
+        }
     }
 
     /// Returns the rows of a legend below the plot, every entry with its left edge: in columns, or
@@ -399,14 +407,21 @@ impl Frame {
 
     /// Draws the legend, next to the plot or, if it is long, below it.
     pub fn legend(&self, drawing: &mut Drawing) {
+        if self.legend.is_empty() {
+            return;
+        }
         if self.legend_below {
-            return self.legend_below(drawing);
+            drawing.begin_legend(self.legend_height());
+            self.legend_below(drawing);
+        } else {
+            drawing.begin_legend(0.0);
+            let left = self.size.width - legend_width(&self.legend) + 16.0;
+            let step = (self.size.height / self.legend.len() as f64).min(22.0);
+            for (index, entry) in self.legend.iter().enumerate() {
+                draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
+            }
         }
-        let left = self.size.width - legend_width(&self.legend) + 16.0;
-        let step = (self.size.height / self.legend.len().max(1) as f64).min(22.0);
-        for (index, entry) in self.legend.iter().enumerate() {
-            draw_entry(drawing, (left, self.area.top + 10.0 + index as f64 * step), entry);
-        }
+        drawing.end();
     }
 
     fn legend_below(&self, drawing: &mut Drawing) {
@@ -454,7 +469,6 @@ fn name_length(name: &str) -> usize {
 fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
     let (left, y) = at;
     let look = &entry.look;
-    drawing.begin_key(&entry.name);
     if let Some(opacity) = look.fill {
         let corners = [(0.0, -5.5), (26.0, -5.5), (26.0, 5.5), (0.0, 5.5)];
         let corners = corners.map(|(dx, dy)| (left + dx, y + dy));
@@ -468,7 +482,6 @@ fn draw_entry(drawing: &mut Drawing, at: (f64, f64), entry: &Entry) {
     }
     let name = shown(&entry.name, NAME_MAX);
     drawing.text((left + LEGEND_MARK, y + 4.5), LEGEND_SIZE, Anchor::Start, &name);
-    drawing.end();
 }
 
 /// Returns the height of rows of labels above the plot. Above a right axis they start higher,

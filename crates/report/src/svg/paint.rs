@@ -122,11 +122,25 @@ pub struct Drawing {
     body: String,
     width: f64,
     height: f64,
+    /// Where the rectangle of the values begins, below the labels of marks.
+    pub plot_top: f64,
+    /// Empty room above everything.
+    above: f64,
 }
 
 impl Drawing {
     pub fn new(width: f64, height: f64) -> Self {
-        Drawing { body: String::new(), width, height }
+        Drawing { body: String::new(), width, height, plot_top: 0.0, above: 0.0 }
+    }
+
+    /// The height below the upper edge of the plot.
+    pub fn below_top(&self) -> f64 {
+        self.height - self.plot_top
+    }
+
+    /// In a sheet of this height, with room above everything.
+    pub fn within(self, above: f64, height: f64) -> Self {
+        Drawing { above, height, ..self }
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
@@ -147,10 +161,10 @@ impl Drawing {
         self.add(format_args!(r#"<g data-value="{series},{x}">"#));
     }
 
-    /// What is drawn until [`Drawing::end`] is the legend's entry of a series: in a page a click on
-    /// it hides the series.
-    pub fn begin_key(&mut self, name: &str) {
-        self.add(format_args!(r#"<g data-key="{}">"#, escape(name)));
+    /// Begins the legend, which lasts until [`Drawing::end`]; `under` is its height below the plot.
+    /// A page's script replaces it with buttons.
+    pub fn begin_legend(&mut self, under: f64) {
+        self.add(format_args!(r#"<g class="legend" data-under="{under}">"#));
     }
 
     pub fn end(&mut self) {
@@ -269,12 +283,13 @@ impl Drawing {
     /// Returns the SVG document with its accessible name.
     pub fn finish(self, title: &str) -> String {
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 {4} {0} {1}\" width=\"{0}\" \
              height=\"{1}\" font-family=\"{FONT}\" role=\"img\" aria-label=\"{3}\">\n{2}</svg>\n",
             self.width,
             self.height,
             self.body,
-            escape(title)
+            escape(title),
+            0.0 - self.above
         )
     }
 }

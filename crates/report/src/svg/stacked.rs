@@ -31,7 +31,8 @@ pub fn draw(plot: &Plot, size: Size) -> (Drawing, Option<Chart>) {
     let edges = columns.iter().flat_map(|c| [c.0 - step / 2.0, c.0 + step / 2.0]);
     let on_lines = plot.series.iter().filter(|s| is_line(plot, s)).flat_map(|s| &s.points);
     let xs: Vec<f64> = edges.chain(on_lines.map(|(x, _)| *x)).collect();
-    let y = Axis::new(&plot.y.label, Scale::Linear);
+    let scale = if plot.y.scale == Scale::Percent { Scale::Percent } else { Scale::Linear };
+    let y = Axis::new(&plot.y.label, scale);
     let plain = Plot { y, ..plot.clone() };
     let frame = Frame::new(plot, size, Rulers::new(&plain, &xs, &tops), legend(plot, &layers));
     let frame = match per_column {

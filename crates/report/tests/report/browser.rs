@@ -1,5 +1,5 @@
-//! The web page in a browser: its script runs from a file without a network and adds the
-//! interaction. Uses Debian's Chromium, headless.
+//! The page in a browser: its script runs from a file without a network, and does what it is
+//! for. Debian's Chromium, without a window.
 
 use super::pictures::heat;
 use super::{PRINTED, findings};
@@ -8,7 +8,7 @@ use std::process::Command;
 use steadfast_domain::findings::{Exhibit, Page};
 use steadfast_report::html;
 
-/// Actions on the page, with their results as JSON in the root's `data-probe`.
+/// What is done in the page, and what came of it, as JSON in the root's `data-probe`.
 const PROBE: &str = r#"<script>
 const errors = [];
 addEventListener("error", (event) => errors.push(String(event.message)));
@@ -28,11 +28,10 @@ addEventListener("load", () => {
   const cursors = figures.filter((one) => [...one.querySelectorAll("svg > line")].some(
     (line) => line.getAttribute("stroke-dasharray") === "3 3" && line.style.display === "")).length;
   const group = figure.querySelector('g[data-series="0"]');
-  const name = figure.querySelector("svg [data-key][role]");
-  const press = () => name.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-  press();
-  const hidden = [...figure.querySelectorAll("g[data-series]")].map((one) => one.style.display).join("");
-  press();
+  const key = figure.querySelector(".keys button");
+  key.click();
+  const hidden = group.style.display;
+  key.click();
   fire("pointerdown", 0.1);
   fire("pointermove", 0.6);
   fire("pointerup", 0.6);
@@ -68,7 +67,7 @@ addEventListener("load", () => {
 });
 </script></head>"#;
 
-/// Returns the page after its script ran, in a window of this width; `None` without a browser.
+/// The page after its script ran, in a window of this width; `None` without a browser.
 fn probed(page: &str, width: u32) -> Option<serde_json::Value> {
     let room = tempfile::tempdir().unwrap();
     let path = room.path().join("report.html");
@@ -104,7 +103,7 @@ fn the_page_answers_to_a_pointer_and_fits_a_telephone() {
     let page = html(&one, &PRINTED);
     let Some(found) = probed(&page, 1200) else { return };
     assert_eq!(found["errors"], serde_json::json!([]), "{found}");
-    // The first drawing is the convergence plot: seven rounds, the fourth without a value.
+    // The first drawing is the convergence: seven rounds, the fourth without a value.
     let told = found["told"].as_str().unwrap();
     assert!(told.starts_with("Round: ") && told.contains("RND 0.5K W: "), "{told}");
     assert!(found["cursors"].as_u64() >= Some(1), "{found}");
@@ -130,7 +129,7 @@ fn the_page_answers_to_a_pointer_and_fits_a_telephone() {
     }
 }
 
-/// FNV-1a, as in ui/vite.config.js.
+/// FNV-1a, as ui/vite.config.js has it.
 fn digest(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory).unwrap();
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

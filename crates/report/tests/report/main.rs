@@ -313,8 +313,8 @@ fn the_form_of_a_suite_has_bookmarks_and_its_pages_run_on() {
     let last = words.trim_end_matches('\x0c').rsplit('\x0c').next().unwrap();
     let pages = words.matches('\x0c').count();
     assert!(last.contains(&format!("{pages} / {pages}")), "{last}");
-    assert!(words.contains("Plot 3.2 - LBA Hits") && words.contains("page 3 of 3"));
-    // The stamp is rotated: its letters are extracted one or two at a time.
+    assert!(words.contains("Plot 3.2") && words.contains("page 3 of 3"));
+    // The stamp is aslant: its letters are read one or two at a time.
     let scrap = |word: &&str| word.len() < 4 && word.chars().all(|c| "SIMULATED".contains(c));
     let stamped = |page: &str| page.split_whitespace().filter(scrap).count() >= 4;
     assert!(words.split('\x0c').take(pages).all(stamped));

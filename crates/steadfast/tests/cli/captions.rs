@@ -20,9 +20,9 @@ const CLAIMS: [(&str, Holds); 9] = [
     ("the right one", |plot| plot.y_right.is_some() && plot.series.iter().any(|s| s.right)),
     ("I/Os in bins of", |plot| plot.kind == PlotKind::Histogram && plot.series[0].points.len() > 1),
     ("one series per", |plot| plot.series.len() > 1),
-    ("and the measured minutes", |plot| {
+    ("and the rounds", |plot| {
         let named = |name: &str| plot.series.iter().find(|series| series.name == name);
-        let (all, measured) = (named("every minute").unwrap(), named("measured").unwrap());
+        let (all, measured) = (named("every step").unwrap(), named("round").unwrap());
         measured.points.iter().all(|point| all.points.contains(point))
     }),
 ];

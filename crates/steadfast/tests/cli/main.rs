@@ -33,6 +33,7 @@ mod made_up;
 mod observed;
 mod oracles;
 mod outputs;
+mod pages;
 mod procedures;
 mod questions;
 mod ranked_hosts;

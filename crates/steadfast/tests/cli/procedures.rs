@@ -1,6 +1,7 @@
 //! Every procedure from beginning to end on simulated drives: what is found must
 //! be what was accepted before. `BLESS=1` accepts what is found; read the diff.
 
+use super::pages;
 use super::scratch::{code, run_in, stderr, stdout, succeed};
 use serde_json::Value;
 use std::fmt::Write;
@@ -13,6 +14,7 @@ fn accepted(name: &str, arguments: &[&str], ends_with: i32) {
     let here = scratch.path();
     let output = run_in(here, &[&["run"], arguments, &["--out", "run"]].concat());
     assert_eq!(code(&output), ends_with, "{}", stderr(&output));
+    pages::are_readable(here, "run");
     let mut found = succeed(here, &["report", "run", "--format", "text"]);
     let text = std::fs::read_to_string(here.join("run/findings.json")).unwrap();
     outline(&serde_json::from_str(&text).unwrap(), &mut found);

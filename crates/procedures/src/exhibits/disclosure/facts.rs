@@ -21,7 +21,7 @@ use steadfast_domain::{
 /// Everything chosen, in full, for the chapter of settings.
 pub fn settings_facts(choices: &Choices<'_>) -> Facts {
     let s = choices.settings;
-    let facts = Facts::new("Every setting")
+    let facts = Facts::new("Settings")
         .with(Setting::identity("Command line", &s.command).by(Origin::Chosen))
         .with(Setting::new("procedure", "Procedure", &s.procedure, Origin::Chosen))
         .rows(method_rows(choices))

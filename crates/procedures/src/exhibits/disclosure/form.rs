@@ -15,9 +15,6 @@ use steadfast_domain::purge::PurgeChoice;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Demand, Device, Host, Purge, Record, WriteCache};
 
-/// Who issues the PTS.
-const SSS_TWG: &str = "SNIA SSS TWG";
-
 /// `PTS-E  WCD  T4/Q32  DP=RND  AR100  Aln=4K`: the settings string of the
 /// standard's secondary tables.
 pub fn headline(choices: &Choices<'_>, record: &Record) -> String {
@@ -92,11 +89,12 @@ pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> Fo
         FormBlock::new("Test Parameters", form.test_parameters),
     ];
     let lesser = choices.method.lesser;
-    let (issuer, specification) = match lesser {
-        None => (SSS_TWG, choices.method.specification.to_owned()),
-        Some(_) => {
-            ("Steadfast", format!("Profile {}: no report by the PTS", choices.settings.profile))
-        }
+    // Whose layout it has is not who issued it.
+    let software = record.opening().map_or("steadfast", |(.., software)| software);
+    let issuer = format!("Issued by {software}");
+    let specification = match lesser {
+        None => format!("in the layout of {}", choices.method.specification),
+        Some(_) => format!("Profile {}: no report by the PTS", choices.settings.profile),
     };
     // What the PTS requires, it requires by its own method.
     let test = match lesser {
@@ -104,7 +102,7 @@ pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> Fo
         Some(_) => form.test.trim_end_matches(" (REQUIRED)"),
     };
     FormHeader {
-        issuer: issuer.to_owned(),
+        issuer,
         specification,
         lesser: lesser.map(str::to_owned),
         test: test.to_owned(),

@@ -22,14 +22,19 @@ fn device_rows(device: &Device) -> Vec<Setting> {
     let capacity = format!("{} ({} bytes)", device.capacity, number(device.capacity.0 as f64, 0));
     let sectors =
         format!("{} B logical, {} B physical", device.logical_sector, device.physical_sector);
-    let link = device.link.as_ref().map(|link| format!(", {link}")).unwrap_or_default();
+    let transport = device.transport.to_string();
+    let interface = match &device.link {
+        Some(link) if link.starts_with(&transport) => link.clone(),
+        Some(link) => format!("{transport}, {link}"),
+        None => transport,
+    };
     vec![
         Setting::identity("Model", &device.model),
         Setting::identity("Serial number", &device.serial),
         Setting::identity("Firmware", &device.firmware),
         Setting::identity("Capacity", capacity),
         Setting::identity("Sector format", sectors),
-        Setting::identity("Interface", format!("{}{link}", device.transport)),
+        Setting::identity("Interface", interface),
     ]
 }
 

@@ -157,8 +157,8 @@ fn caveats(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Caveat>
             CaveatKind::Invalidates,
             ids::PRECONDITIONING_NOT_STEADY,
             format!(
-                "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} measured minutes \
-                 never met the criteria.",
+                "STEADY STATE NOT ACHIEVED in the preconditioning ({}): its {} rounds never met \
+                 the criteria.",
                 dirth.preconditioning.label, dirth.preconditioning.cycles_max
             ),
             "Repeat the run with more rounds (--max-rounds).",
@@ -487,7 +487,7 @@ fn cpu_exhibits(dirth: &Dirth, results: &Results<'_>) -> Vec<Exhibit> {
         "cpu-system",
         "System CPU Utilization - TC x QD",
         Axis::new("QD", Scale::Categories(names)),
-        Axis::new("CPU system (%)", Scale::Linear),
+        Axis::new("CPU system (%)", Scale::Percent),
     )
     .caption(format!(
         "Share of all processors' time spent in the kernel in {}; one row per thread count.",
@@ -618,7 +618,7 @@ fn chapters(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Vec<Page> 
 fn matrix_chapter(dirth: &Dirth, results: &Results<'_>) -> Page {
     let round = reported_text(results);
     let table = |id: &str, what: &str, decimals: u8, value: fn(&Cell) -> Option<f64>| {
-        let title = format!("{what}, {round}: rows TC, columns QD");
+        let title = format!("{what}, {round}: rows TC, columns QD; the chosen points are set off");
         Exhibit::Table(matrix_table(dirth, results, (id, &title), decimals, value))
     };
     let mut exhibits = vec![
@@ -626,7 +626,7 @@ fn matrix_chapter(dirth: &Dirth, results: &Results<'_>) -> Page {
         Exhibit::Table(points_table(results, "dirth-points")),
         Exhibit::Table(tracking_table("dv-steady-state", &results.verdict)),
         table("matrix-iops", "IOPS", 1, |c| c.iops),
-        table("matrix-mbps", "MB/s (10^6 bytes)", 1, |c| c.mb_per_second),
+        table("matrix-mbps", "MB/s", 1, |c| c.mb_per_second),
         table("matrix-art", "Average response time, ms", 3, |c| c.art.map(Nanos::as_millis_f64)),
         Exhibit::Table(rounds_table(dirth, results)),
     ];
@@ -657,7 +657,7 @@ fn matrix_table(
                 TableCell::number(cell.and_then(value), decimals)
             }),
         )
-        .strong(loops.iter().any(|depth| is_chosen(Demand::new(*threads, *depth))))
+        .marked((0..loops.len()).filter(|at| is_chosen(Demand::new(*threads, loops[*at]))))
     });
     Table::new(id, title, "Threads")
         .spanner("Queue depth (QD)")
@@ -670,6 +670,7 @@ fn rounds_table(dirth: &Dirth, results: &Results<'_>) -> Table {
     let inside = |round: u32| {
         results.verdict.window.is_some_and(|(first, last)| (first..=last).contains(&round))
     };
+    let some_outside = results.rounds.iter().any(|round| !inside(round.round));
     let rows = results.rounds.iter().map(|round| {
         let remark = match (round.is_void, inside(round.round)) {
             (true, _) => "void: a gap inside",
@@ -683,10 +684,11 @@ fn rounds_table(dirth: &Dirth, results: &Results<'_>) -> Table {
                 TableCell::text(remark),
             ],
         )
-        .strong(inside(round.round))
+        .strong(inside(round.round) && some_outside)
     });
     Table::new("dv-rounds-table", "Tracking variable, round by round (IOPS)", "Round")
-        .columns(vec![format!("{} {}", dirth.workload, dirth.matrix.highest()), String::new()])
+        .column(format!("{} {}", dirth.workload, dirth.matrix.highest()))
+        .column(("window", "Window"))
         .rows(rows)
 }
 

@@ -163,8 +163,10 @@ fn effort(demand: &Demand) -> (u64, u32) {
     (demand.outstanding(), demand.threads)
 }
 
-/// Nearest to the middle of the candidates' IOPS; of those that are as near within
-/// [`EQUAL_WITHIN`] of that middle the one with the fewest outstanding I/Os, then threads.
+/// Nearest to the middle of the candidates' IOPS. Of those that are as near within
+/// [`EQUAL_WITHIN`] of that middle it is the median by outstanding I/Os (threads x depth), then
+/// by threads; of an even number the lower one. Where a drive is saturated by any demand, all
+/// are as near, and the lowest would be MinIOPS again.
 fn middle(candidates: &[Candidate]) -> Option<Candidate> {
     let most = candidates.iter().map(|c| c.iops).fold(f64::NEG_INFINITY, f64::max);
     let fewest = candidates.iter().map(|c| c.iops).fold(f64::INFINITY, f64::min);
@@ -172,8 +174,10 @@ fn middle(candidates: &[Candidate]) -> Option<Candidate> {
     let distance = |c: &Candidate| (c.iops - wanted).abs();
     let nearest = candidates.iter().map(distance).min_by(f64::total_cmp)?;
     let equal = nearest + wanted * EQUAL_WITHIN;
-    let near = candidates.iter().copied().filter(|c| distance(c) <= equal);
-    near.min_by_key(|c| effort(&c.demand))
+    let mut near: Vec<Candidate> =
+        candidates.iter().copied().filter(|c| distance(c) <= equal).collect();
+    near.sort_by_key(|c| effort(&c.demand));
+    near.get(near.len().saturating_sub(1) / 2).copied()
 }
 
 #[cfg(test)]
@@ -190,7 +194,8 @@ mod tests {
         };
         let one = flat([0.01, -0.004, 0.0, 0.003, 0.0, -0.01, 0.002, 0.006, -0.008]);
         let other = flat([-0.01, 0.004, 0.01, 0.0, -0.002, 0.005, 0.0, -0.006, 0.008]);
-        assert_eq!((&one[0], &one), (&"T1Q1".to_owned(), &other));
+        assert_eq!(one, ["T1Q1", "T2Q2", "T1Q1"]);
+        assert_eq!(one, other);
         let demand = |threads, depth| Demand::new(threads, depth);
         let rated = [(demand(4, 2), 990.0), (demand(2, 4), 985.0), (demand(4, 4), 1000.0)];
         assert_eq!(most(rated.into_iter()), Some(demand(2, 4)), "of equal ones fewer threads");

@@ -51,13 +51,13 @@ fn ending(hir: &Hir, record: &Record, results: &Results<'_>) -> String {
     }
     match (results.verdict.steady, results.verdict.window) {
         (true, Some((first, last))) => format!(
-            "Steady state in measured minutes {first} to {last} of the preconditioning{}; {done} \
-             wait states ran without interruption.",
+            "Steady state in rounds {first} to {last} of the preconditioning{}; {done} wait states \
+             ran without interruption.",
             reservation_text(&results.verdict)
         ),
         _ => format!(
-            "Steady state NOT achieved in the {} measured minutes of the preconditioning{}; \
-             {done} wait states ran without interruption.",
+            "Steady state NOT achieved in {} rounds of the preconditioning{}; {done} wait states \
+             ran without interruption.",
             hir.preconditioning.cycles_max,
             reservation_text(&results.verdict)
         ),
@@ -288,7 +288,7 @@ fn chapters(hir: &Hir, record: &Record, results: &Results<'_>) -> Vec<Page> {
     let mut preconditioning = vec![Exhibit::Plot(between::convergence_plot(
         &hir.preconditioning,
         &results.preconditioning,
-        ("pc-convergence", "Measured minutes of the preconditioning"),
+        ("pc-convergence", "Rounds of the preconditioning"),
     ))];
     preconditioning.extend(evidence(&hir.preconditioning, &results.preconditioning, "pc"));
     chapters.push(page("Preconditioning", preconditioning));

@@ -175,7 +175,7 @@ fn check(settings: &Settings) -> Result<(), Unsuitable> {
     match settings.steady_state {
         SteadyStateMethod::Rounds | SteadyStateMethod::Btw => Ok(()),
         other => Err(Unsuitable(format!(
-            "hir cannot end by --steady-state {other}: its wait states begin when measured minutes \
+            "hir cannot end by --steady-state {other}: its wait states begin when rounds \
              with writes between them are steady; choose btw"
         ))),
     }

@@ -222,10 +222,16 @@ fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
     let title = format!("IOPS - All RW Mix & BS - {title}");
     let mut plot =
         Plot::new(kind, id, &title, Axis::new("Block size (KiB)", x), Axis::new("IOPS", y))
-            .caption(
-                "Mean IOPS in the measurement window, reads and writes added; one series per \
-             read/write mix.",
-            );
+            .caption(match kind {
+                PlotKind::HeatMap => {
+                    "Mean IOPS in the measurement window, reads and writes added; one row per \
+                     read/write mix."
+                }
+                _ => {
+                    "Mean IOPS in the measurement window, reads and writes added; one series per \
+                     read/write mix."
+                }
+            });
     plot.series = series.collect();
     if kind == PlotKind::HeatMap {
         plot.y_right = Some(Axis::new("Read/write mix (%)", Scale::Linear));
@@ -268,7 +274,7 @@ fn iops_chapter(iops: &Iops, results: &Results) -> Page {
     let throughput = matrix_table(
         iops,
         "throughput",
-        "Average throughput in the measurement window, MB/s (10^6 bytes)",
+        "Average throughput in the measurement window, MB/s",
         Orientation::Standard,
         |mix, size| {
             let cell = results.cell(&AccessPattern::random(size, mix));

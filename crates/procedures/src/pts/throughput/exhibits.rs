@@ -202,7 +202,7 @@ fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
                 .chain([TableCell::text(disclosure::window_text(&results.verdict))]),
         )
     });
-    Table::new(id, "Throughput in the measurement window, MB/s (10^6 bytes)", "Block size")
+    Table::new(id, "Throughput in the measurement window, MB/s", "Block size")
         .columns(["Read", "Write", "Window"])
         .rows(rows)
 }
@@ -275,7 +275,7 @@ fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
         Axis::new("Direction", Scale::Categories(directions)),
         Axis::new("MB/s", Scale::Linear),
     )
-    .caption("Mean MB/s (10^6 bytes) in the measurement window.")
+    .caption("Mean MB/s in the measurement window.")
     .with(Series::new(format!("SEQ {name}"), Stroke::Measured, points))
 }
 
@@ -289,7 +289,7 @@ fn rates_plot(id: &str, title: &str, sizes: &[Measured<'_>]) -> Plot {
         Axis::new("Block size", Scale::Categories(names)),
         Axis::new("MB/s", Scale::Linear),
     )
-    .caption("Mean MB/s (10^6 bytes) in the measurement window.");
+    .caption("Mean MB/s in the measurement window.");
     for (direction, mix) in [("Read", 100), ("Write", 0)] {
         let points = (0u32..)
             .zip(sizes)
@@ -387,7 +387,7 @@ fn listing(test: &Throughput) -> String {
     };
     format!(
         "For block size {}\n  Purge\n{wipc}  While not steady state, at most {} rounds\n    For R/W \
-         mix 100/0, 0/100\n      Sequential I/O for {}, {}; record MB/s (10^6 bytes)",
+         mix 100/0, 0/100\n      Sequential I/O for {}, {}; record MB/s",
         sizes.join(", "),
         test.choices().rounds_max.unwrap_or_default(),
         test.ground.minute,

@@ -84,7 +84,7 @@ fn ending(wsat: &Wsat, results: &Results<'_>) -> String {
         End::Steady => {
             let (first, last) = results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
             let reservation = results.verdict.as_ref().map(reservation_text).unwrap_or_default();
-            format!("Steady state in measured minutes {first} to {last}{reservation}: {so_far}.")
+            format!("Steady state in rounds {first} to {last}{reservation}: {so_far}.")
         }
     }
 }
@@ -232,7 +232,7 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
         false => Caveat::new(
             CaveatKind::Remark,
             ids::ENDED_BEFORE_STEADY_STATE,
-            "The time or byte limit ended the saturation before five measured minutes met 20/10. \
+            "The time or byte limit ended the saturation before five rounds met 20/10. \
              The method allows this.",
             "Choose --steady-state btw to run until they do.",
         ),
@@ -352,7 +352,7 @@ fn summary_table(results: &Results<'_>) -> Table {
     if let Some((verdict, track)) = track {
         let name = match verdict.steady {
             true => "Measurement window (steady)",
-            false => "Last five measured minutes (NOT steady)",
+            false => "Last five rounds (NOT steady)",
         };
         rows.push(mean(name, Some(track.average)));
     }
@@ -500,8 +500,8 @@ fn seconds_plot(wsat: &Wsat, results: &Results<'_>, seconds: &[Second]) -> Plot 
     let title = format!("WSAT IOPS, second by second - {}", wsat.workload);
     Plot::new(PlotKind::Lines, "seconds", title, time, Axis::new("IOPS", Scale::Linear))
         .caption(format!(
-            "IOPS of every second, and the mean of every step of {}; reads and writes added. \
-             Marked: once, twice, ... the user capacity written.",
+            "IOPS of every second, and the mean of every step of {} at the step's middle; reads \
+             and writes added. Marked: once, twice, ... the user capacity written.",
             wsat.ground.minute
         ))
         .with(Series::new(
@@ -509,12 +509,25 @@ fn seconds_plot(wsat: &Wsat, results: &Results<'_>, seconds: &[Second]) -> Plot 
             Stroke::Context,
             seconds::curve(seconds, unit, |s| s.iops),
         ))
-        .with(Series::new(
-            "step mean",
-            Stroke::Measured,
-            curve(wsat, results, Against::Time, |m| m.iops),
-        ))
+        .with(Series::new("step mean", Stroke::Measured, step_means(wsat, results)))
         .markers(fills(results, unit))
+}
+
+/// The mean of every step, at the middle of its step: at its end the line would lie beside the
+/// curve of the seconds.
+fn step_means(wsat: &Wsat, results: &Results<'_>) -> Vec<(f64, Option<f64>)> {
+    let (_, unit) = between::time_axis("Time", wsat.ground.minute);
+    let mut points = Vec::new();
+    let mut begin = 0.0;
+    for minute in &results.minutes {
+        let middle = f64::midpoint(begin, minute.time) * unit;
+        if minute.gap && !points.is_empty() {
+            points.push((middle, None));
+        }
+        points.push((middle, minute.iops));
+        begin = minute.time;
+    }
+    points
 }
 
 /// Marks on the axis of time, at most.
@@ -655,9 +668,9 @@ fn tkperf_minutes(results: &Results<'_>) -> Vec<tkperf::SaturatedMinute> {
 
 fn measured_chapter(between: &BetweenRounds, results: &Results<'_>) -> Page {
     let mut exhibits = evidence(between, &results.steps, "wsat");
-    let names = ("measured-minutes", "Measured minutes");
+    let names = ("measured-minutes", "Rounds of the saturation");
     exhibits.push(Exhibit::Plot(between::convergence_plot(between, &results.steps, names)));
-    page("Steady State of the Measured Minutes", exhibits)
+    page("Steady State of the Rounds", exhibits)
 }
 
 fn mean_iops(results: &Results<'_>) -> Option<f64> {
@@ -692,7 +705,7 @@ fn throughput_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
         Against::Time.axis(wsat),
         Axis::new("MB/s", Scale::Linear),
     )
-    .caption("MB (10^6 bytes) per second of every step, reads and writes added.")
+    .caption("MB/s of every step, reads and writes added.")
     .with(Series::new(
         wsat.workload.to_string(),
         Stroke::Average,

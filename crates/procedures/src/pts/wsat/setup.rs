@@ -234,21 +234,24 @@ impl Wsat {
         let until = self.stimulus().until;
         let mut limits = Vec::new();
         if let Some(bytes) = until.bytes {
-            limits.push(format!("{bytes} moved ({})", self.fills_text()));
+            limits.push(format!("{} ({bytes} moved)", self.fills_text()));
         }
         if let Some(time) = self.time_limit {
-            limits.push(format!("{time} passed"));
+            limits.push(format!("{time}"));
         }
         match &self.saturation {
             Saturation::Judged(between) if between.stops => {
-                limits.push("five measured minutes meet 20/10 with writes between them".into());
+                limits.push("five rounds meet 20/10 with writes between them".into());
             }
             Saturation::Judged(between) => {
-                limits.push(format!("{} measured minutes done", between.cycles_max));
+                limits.push(format!("{} rounds", between.cycles_max));
             }
             Saturation::Plain(_) => {}
         }
-        format!("at the first of: {}", limits.join("; "))
+        match limits.as_slice() {
+            [only] => format!("after {only}"),
+            several => format!("at the first of: {}", several.join("; ")),
+        }
     }
 
     /// Returns the text for the byte limit. A mix ends by the sum of read and written bytes, so

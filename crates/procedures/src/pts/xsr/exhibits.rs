@@ -141,7 +141,8 @@ fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
 fn figures(xsr: &Xsr, results: &Results<'_>) -> Vec<KeyFigure> {
     let rate = |(number, segment): (usize, &SegmentResult<'_>)| {
         let id = format!("segment-{}-rate", number + 1);
-        KeyFigure::new(&id, name(segment), segment.average(), "MB/s")
+        let label = format!("Segment {}, {}", number + 1, name(segment));
+        KeyFigure::new(&id, label, segment.average(), "MB/s")
     };
     let mut figures: Vec<KeyFigure> = results.segments.iter().enumerate().map(rate).collect();
     let step = xsr.ground.minute;
@@ -296,7 +297,7 @@ fn throughput_plot(
         Axis { scale: if window.is_some() { Scale::LinearFitted } else { Scale::Linear }, ..time },
         Axis::new("Throughput (MB/s)", Scale::Linear),
     )
-    .caption("MB (10^6 bytes) per second, minute by minute since the purge.");
+    .caption("MB/s, minute by minute since the purge.");
     plot.series = curves(xsr, results, window, |m| m.mb_per_second);
     plot.markers = switches(xsr, results);
     if let Some((from, to)) = window {
@@ -336,8 +337,14 @@ fn recovery_plot(xsr: &Xsr, results: &Results<'_>) -> Option<Plot> {
     let (time, unit) = time_axis("Time since the switch", xsr.ground.minute);
     let seconds = seconds::curve(&seconds::seconds(&last.steps), unit, |s| s.mb_per_second);
     let seconds = seconds.into_iter().filter(|(x, _)| *x <= end * unit).collect();
-    let steps = last.minutes.iter().map(|m| ((m.time - begin) * unit, m.mb_per_second));
-    let steps = steps.filter(|(x, _)| *x <= end * unit * 1.000_001).collect();
+    // A step's mean stands at its middle, as the seconds around it do.
+    let mut before = begin;
+    let mut steps = Vec::new();
+    for minute in last.minutes.iter().filter(|m| m.time - begin <= end * 1.000_001) {
+        let middle = (f64::midpoint(before, minute.time) - begin) * unit;
+        steps.push((middle, minute.mb_per_second));
+        before = minute.time;
+    }
     let rates = || first.minutes.iter().filter_map(|minute| minute.mb_per_second);
     let (low, high) = (rates().min_by(f64::total_cmp), rates().max_by(f64::total_cmp));
     let band = Series::band("first segment's steps", &[(0.0, low, high), (end * unit, low, high)]);
@@ -354,8 +361,9 @@ fn recovery_plot(xsr: &Xsr, results: &Results<'_>) -> Option<Plot> {
     let y = Axis::new("Throughput (MB/s)", Scale::Linear);
     let plot = Plot::new(PlotKind::Lines, "recovery", "XSR Recovery after the switch", time, y)
         .caption(
-            "Throughput of the last segment, every second and every step. Band: from the lowest \
-             to the highest step of the first segment. Dashed: what counts as recovered.",
+            "Throughput of the last segment: every second, and the mean of every step at the \
+             step's middle. Band: from the lowest to the highest step of the first segment. \
+             Dashed: what counts as recovered.",
         )
         .with(band)
         .with(Series::new("every second", Stroke::Context, seconds))

@@ -131,7 +131,7 @@ fn ending(dirth: &Dirth, record: &Record, results: &Results<'_>) -> String {
     let chosen = results.chosen.map(|demand| format!("; MaxIOPS at {demand}")).unwrap_or_default();
     match (results.verdict.steady, results.verdict.window) {
         (true, Some((first, last))) => {
-            format!("Steady state in measured steps {first} to {last}; {demands}{chosen}.")
+            format!("Steady state in rounds {first} to {last}; {demands}{chosen}.")
         }
         _ => format!("Steady state NOT achieved; {demands}{chosen}."),
     }
@@ -289,7 +289,7 @@ fn outstanding_page(results: &Results<'_>) -> Page {
     )
     .caption(
         "Average and 99.999 % response time, left (99.999 % only where ten or more I/Os lie \
-         beyond it); MB (10^6 bytes) per second, right.",
+         beyond it); MB/s, right.",
     )
     .right(Axis::new("MB/s", Scale::Linear))
     .with(Series::new("ART", Stroke::Measured, points(&|m| m.total().response_mean_ms())))

@@ -310,16 +310,16 @@ fn rates_plot(results: &Results<'_>) -> Plot {
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(
-        "I/Os per second, left, and MB (10^6 bytes) per second, right: the replay, the applied \
+        "I/Os per second, left, and MB/s, right: the replay, the applied \
          streams in the capture, and all I/Os of the capture.",
     )
     .right(Axis::new("MB/s", Scale::Linear))
-    .series(line("IOPS, replay", Stroke::Average, &results.replayed, iops))
-    .series(line("IOPS, capture (applied)", Stroke::Fit, &results.applied, iops))
+    .series(line("IOPS, replay", Stroke::Measured, &results.replayed, iops))
+    .series(line("IOPS, capture (applied)", Stroke::Measured, &results.applied, iops))
     .series(line("IOPS, capture (all)", Stroke::Context, &results.captured, iops))
-    .series(line("MB/s, replay", Stroke::Limit, &results.replayed, mb).map(Series::on_right))
+    .series(line("MB/s, replay", Stroke::Measured, &results.replayed, mb).map(Series::on_right))
     .series(
-        line("MB/s, capture (applied)", Stroke::Context, &results.applied, mb)
+        line("MB/s, capture (applied)", Stroke::Measured, &results.applied, mb)
             .map(Series::on_right),
     )
 }

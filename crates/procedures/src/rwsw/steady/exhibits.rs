@@ -108,7 +108,7 @@ fn stream_tracks(run: &Judged<'_>, same_window: bool) -> Vec<TrackVerdict> {
     let verdict = &run.verdict;
     let window = verdict.window.filter(|_| !same_window);
     let name = match window {
-        Some((first, last)) => format!("{}, steps {first} to {last}", run.run.label),
+        Some((first, last)) => format!("{}, rounds {first} to {last}", run.run.label),
         None => run.run.label.clone(),
     };
     let judge = |track: &TrackVerdict| TrackVerdict {
@@ -137,7 +137,7 @@ fn figures(test: &SteadyStreams, judged: &[Judged<'_>], segments: &[Segment]) ->
 fn corner(test: &SteadyStreams) -> &'static str {
     match test.kind {
         Kind::Individual => "Segment (I/O stream, mean of its measurement window)",
-        Kind::Multi => "Segment (measured step)",
+        Kind::Multi => "Round (measured step)",
     }
 }
 
@@ -167,11 +167,11 @@ fn ending(test: &SteadyStreams, record: &Record, judged: &[Judged<'_>]) -> Strin
         (Kind::Multi, Some((first, last))) if steady == 1 => {
             let reservation = judged.first().map(|r| reservation_text(&r.verdict));
             let reservation = reservation.unwrap_or_default();
-            format!("Steady state in measured steps {first} to {last}{reservation}.")
+            format!("Steady state in rounds {first} to {last}{reservation}.")
         }
         (Kind::Multi, _) => "Steady state NOT achieved in the maximum number of rounds.".to_owned(),
         (Kind::Individual, _) if steady == judged.len() => {
-            format!("Every one of {steady} I/O streams reached steady state.")
+            format!("All {steady} I/O streams reached steady state.")
         }
         (Kind::Individual, _) => format!(
             "Steady state NOT achieved in {} of {} I/O streams.",

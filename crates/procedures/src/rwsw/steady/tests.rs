@@ -18,7 +18,7 @@ fn the_composite_has_the_counts_of_the_capture_in_every_step() {
     let all = steps(&bench.entries);
     assert_eq!(all[0].place.phase, "wipc");
     let runs: Vec<_> = all.iter().filter(|s| s.place.phase == "steady-state").collect();
-    assert_eq!(runs.len(), 5 * 31, "five measured minutes, 30 between");
+    assert_eq!(runs.len(), 5 * 31, "five rounds, 30 steps between");
     for step in &runs {
         let stimulus = step.load.stimulus().unwrap();
         let weights: Vec<u32> = stimulus.streams.iter().map(|s| s.weight).collect();

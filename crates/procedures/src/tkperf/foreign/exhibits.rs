@@ -173,7 +173,7 @@ fn rates(studied: &Studied<'_>) -> Table {
             [Cell::number(reads.mean, 1), Cell::number(writes, 1)],
         )
     });
-    let title = "Throughput in the measurement window, MB/s (10^6 bytes)";
+    let title = "Throughput in the measurement window, MB/s";
     Table::new("throughput-summary", title, "Block size").columns(["Read", "Write"]).rows(rows)
 }
 

@@ -294,7 +294,7 @@ fn of_all<N: ToString>(run: &ForeignRun, of: impl Fn(&ForeignTest) -> Option<N>)
 /// Returns the section on TKperf's terms and its steady-state rule.
 fn general_information() -> Page {
     let word = |word: &str, means: &str| Setting::method(word, word, means, Origin::Default);
-    let words = Facts::new("Words").rows([
+    let words = Facts::new("Terms").rows([
         word("Workloads", "percent of the I/Os that are reads / writes; 95/5 is 95 % reads"),
         word("Block size", "transfer size of fio's I/Os in KiB (1,024 bytes)"),
         word("Measurement window", "the rounds in which the dependent variable became stable"),

@@ -1,0 +1,223 @@
+//! The abbreviations of the field, so that every report explains those that it uses.
+//! `docs/vocabulary.md` has the same table.
+
+/// An abbreviation and what it stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abbreviation {
+    /// As a report explains it: `WCD`, or an example such as `T4Q32`.
+    pub short: &'static str,
+    /// What it stands for, in one line.
+    pub meaning: &'static str,
+    form: Form,
+}
+
+/// Which words of a text use an abbreviation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The abbreviation itself, also of several (`SSDs`) and behind a number (`64MiB`).
+    Word,
+    /// The letters alone or with digits behind them: `AR` of `AR100`, `RND` of `RND4K`.
+    Numbered(&'static str),
+    /// Threads and queue depth: `T4Q32`, `Q8T1`, `T4`, `Q32`.
+    Demand,
+    /// Reads, writes and mixes of them: `R`, `W`, `RW65`.
+    Mix,
+    /// Transfer sizes: `4K`, `1024K`.
+    Size,
+}
+
+const fn word(short: &'static str, meaning: &'static str) -> Abbreviation {
+    Abbreviation { short, meaning, form: Form::Word }
+}
+
+const fn like(form: Form, short: &'static str, meaning: &'static str) -> Abbreviation {
+    Abbreviation { short, meaning, form }
+}
+
+/// Every abbreviation that a report may use, in alphabetical order.
+pub const ABBREVIATIONS: &[Abbreviation] = &[
+    like(Form::Size, "4K", "transfer size in KiB: here 4 KiB (4,096 bytes)"),
+    word("Aln", "alignment: the multiple at which random I/Os start (BS: the block size)"),
+    like(
+        Form::Numbered("AR"),
+        "AR",
+        "active range: the part of the capacity that is tested, in percent",
+    ),
+    word("ART", "average response time"),
+    word("ATA", "the command set of SATA drives"),
+    word("BS", "block size: the transfer size of an I/O"),
+    word("CLP", "Confidence Level Plot: a histogram of response times with its running sum"),
+    word("CPU", "processor"),
+    word("DIRTH", "Demand Intensity / Response Time Histogram test"),
+    word("DP", "data pattern (RND: random data)"),
+    word("DUT", "device under test"),
+    word("FUA", "force unit access: a write that completes only when it is on stable media"),
+    word("GB", "10^9 bytes"),
+    word("GiB", "2^30 bytes"),
+    word("HBA", "host bus adapter"),
+    word("HDD", "hard disk drive"),
+    word("HIR", "Host Idle Recovery test"),
+    word("IO", "input or output: a read or a write, also written I/O"),
+    word("IOPS", "I/Os per second"),
+    word("JEDEC", "the standards body of the semiconductor industry"),
+    like(Form::Numbered("JESD"), "JESD219", "JEDEC's standard of endurance workloads"),
+    word("KiB", "1,024 bytes"),
+    word("LAT", "latency test"),
+    word("LBA", "logical block address"),
+    word("LRU", "least recently used: the order in which a cache evicts"),
+    word("MaxIOPS", "the demand with the highest IOPS below the response-time ceiling"),
+    word("MB", "10^6 bytes"),
+    word("MiB", "2^20 bytes"),
+    word("MidIOPS", "the demand half way between the highest and the lowest IOPS"),
+    word("MinIOPS", "the lowest demand: one thread, one outstanding I/O (T1Q1)"),
+    word("MRT", "maximum response time"),
+    word("NAND", "the kind of flash memory that SSDs use"),
+    word("NTFS", "the usual file system of Windows"),
+    word("NUMA", "non-uniform memory access: processors with memory of their own"),
+    word("NVMe", "the command set of SSDs on PCIe"),
+    word("OIO", "outstanding I/Os of all threads together (TC × QD)"),
+    word("PCIe", "the bus of NVMe drives: Peripheral Component Interconnect Express"),
+    word(
+        "PTS",
+        "SNIA's Performance Test Specification for solid-state drives (E: enterprise, C: client)",
+    ),
+    word("QD", "queue depth: outstanding I/Os of each thread"),
+    word("QoS", "quality of service: the response times that the slowest I/Os had"),
+    like(Form::Mix, "R, W, RW65", "reads, writes, and a mix of 65 % reads and 35 % writes"),
+    like(Form::Numbered("RND"), "RND", "random offsets"),
+    word("RWSW", "SNIA's Real World Storage Workload specification"),
+    word("SAS", "Serial Attached SCSI: an interface of drives"),
+    word("SATA", "Serial ATA: an interface of drives"),
+    word("SCSI", "the command set of SAS drives"),
+    like(Form::Numbered("SEQ"), "SEQ", "sequential offsets"),
+    like(
+        Form::Numbered("SHA"),
+        "SHA-256",
+        "a checksum that changes with every change of what it is of",
+    ),
+    word("SNIA", "Storage Networking Industry Association"),
+    word("SS", "steady state"),
+    word("SSD", "solid-state drive"),
+    word("SSS", "solid state storage"),
+    word("SSSI", "SNIA's Solid State Storage Initiative"),
+    word("SW", "software"),
+    like(
+        Form::Demand,
+        "T4Q32",
+        "4 threads with 32 outstanding I/Os each (T: threads, Q: queue depth)",
+    ),
+    word("TB", "10^12 bytes"),
+    word("TC", "thread count"),
+    word("TGBW", "total gigabytes written"),
+    word("TOIO", "total outstanding I/Os"),
+    word("TP", "throughput in MB/s"),
+    word("TSC", "time stamp counter: a processor's clock"),
+    word("TWG", "technical work group"),
+    word("UTC", "coordinated universal time"),
+    word("WC", "write cache"),
+    word("WCD", "write cache disabled"),
+    word("WCE", "write cache enabled"),
+    word("WDPC", "workload-dependent preconditioning: the test's own load until it is steady"),
+    word("WIPC", "workload-independent preconditioning: sequential writes of twice the capacity"),
+    word("WSAT", "Write Saturation test"),
+    word("XSR", "Cross Stimulus Recovery test"),
+];
+
+impl Abbreviation {
+    fn is_used_by(&self, word: &str) -> bool {
+        match self.form {
+            Form::Word => {
+                let word = word.trim_start_matches(|c: char| c.is_ascii_digit());
+                word == self.short || word.strip_suffix('s') == Some(self.short)
+            }
+            Form::Numbered(letters) => word.strip_prefix(letters).is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit())
+            }),
+            Form::Demand => is_demand(word),
+            Form::Mix => {
+                matches!(word, "R" | "W" | "RW") || word.strip_prefix("RW").is_some_and(is_number)
+            }
+            Form::Size => word.strip_suffix('K').is_some_and(is_number),
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// `T` and `Q`, each with digits behind it, in either order or alone.
+fn is_demand(word: &str) -> bool {
+    let pieces: Vec<&str> = word.split_inclusive(|c: char| c.is_ascii_digit()).collect();
+    let letters: String = word.chars().filter(|c| !c.is_ascii_digit()).collect();
+    matches!(letters.as_str(), "T" | "Q" | "TQ" | "QT")
+        && word.ends_with(|c: char| c.is_ascii_digit())
+        && pieces
+            .iter()
+            .all(|piece| piece.ends_with(|c: char| c.is_ascii_digit()) && piece.len() <= 2)
+}
+
+/// Returns the abbreviations that these texts use, and those that their meanings use, in
+/// alphabetical order.
+pub fn abbreviations<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<&'static Abbreviation> {
+    let mut used = vec![false; ABBREVIATIONS.len()];
+    texts.into_iter().for_each(|text| mark(text, &mut used));
+    loop {
+        let mut more = used.clone();
+        for (one, _) in ABBREVIATIONS.iter().zip(&used).filter(|(_, used)| **used) {
+            mark(one.meaning, &mut more);
+        }
+        if more == used {
+            break;
+        }
+        used = more;
+    }
+    ABBREVIATIONS.iter().zip(used).filter(|(_, used)| *used).map(|(one, _)| one).collect()
+}
+
+fn mark(text: &str, used: &mut [bool]) {
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        for (abbreviation, used) in ABBREVIATIONS.iter().zip(used.iter_mut()) {
+            *used = *used || abbreviation.is_used_by(word);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shorts(text: &str) -> Vec<&'static str> {
+        abbreviations([text]).into_iter().map(|one| one.short).collect()
+    }
+
+    #[test]
+    fn the_settings_string_is_explained_word_by_word() {
+        let used = shorts("PTS-E 2.0  WCD  T4/Q32  DP=RND  AR100  Aln=BS");
+        assert_eq!(used, ["Aln", "AR", "BS", "DP", "PTS", "RND", "SNIA", "T4Q32", "WCD"]);
+    }
+
+    #[test]
+    fn only_whole_words_count() {
+        assert_eq!(shorts("PARTS QUEUE SEQUENCE ARTS WSATS T Q T4x TQ4 4T 4KB R2"), [""; 0]);
+        assert_eq!(shorts("SEQ1M Q8T1"), ["SEQ", "T4Q32"]);
+        assert_eq!(shorts("64MiB of SSDs"), ["MiB", "SSD"]);
+        assert_eq!(shorts("RND 4K RW65"), ["4K", "KiB", "R, W, RW65", "RND"]);
+        assert_eq!(shorts("OIO"), ["OIO", "QD", "TC"], "what a meaning uses is explained too");
+    }
+
+    #[test]
+    fn the_list_is_in_alphabetical_order_and_has_each_once() {
+        let names: Vec<String> = ABBREVIATIONS.iter().map(|a| a.short.to_lowercase()).collect();
+        assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
+    }
+
+    #[test]
+    fn the_vocabulary_has_the_same() {
+        let page = include_str!("../../../docs/vocabulary.md");
+        for one in ABBREVIATIONS {
+            let row = format!("| {} | {} |", one.short, one.meaning);
+            assert!(page.contains(&row), "docs/vocabulary.md lacks: {row}");
+        }
+    }
+}
