@@ -210,8 +210,13 @@ pub fn width() -> usize {
 
 /// Columns of the terminal that shows how a run goes; 100 where there is none.
 pub fn error_width() -> usize {
-    let columns = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
-    usize::from(columns).max(20)
+    error_size().1
+}
+
+/// Lines and columns of the terminal that shows how a run goes; 24 and 100 where there is none.
+pub fn error_size() -> (usize, usize) {
+    let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 100));
+    (usize::from(rows), usize::from(columns).max(20))
 }
 
 #[cfg(test)]

@@ -247,10 +247,19 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
             let gap = outcome.gap_before.as_ref()?;
             let effect = (choices.gap_effect)(step);
             // The step that the interruption broke off is not in the record.
-            let lost = if step.load.streams().any(|stream| stream.op == Op::Write) {
-                " Bytes written after the last finished step are in no count."
-            } else {
-                ""
+            let writes = step.load.streams().any(|stream| stream.op == Op::Write);
+            let lost = match gap.written {
+                Some(Bytes(0)) => String::new(),
+                Some(written) => format!(
+                    " The kernel counted {written} written to the device in it; total bytes \
+                     written include them."
+                ),
+                None if writes => format!(
+                    " Bytes written between the last finished step and the interruption are in no \
+                     count: at most one step's, about {}.",
+                    outcome.measurement.written()
+                ),
+                None => String::new(),
             };
             let (length, place, cause) = (gap.length(), &step.place, &gap.cause);
             Some(Caveat::new(
