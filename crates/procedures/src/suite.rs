@@ -155,13 +155,13 @@ impl Procedure for Suite {
         let table = parts::parts_table(heads, &studied);
         let findings = Findings {
             ending: parts::ending("procedures", record, &studied),
-            caveats: caveats(record, &studied),
+            caveats: caveats(record, &studied, self.parts.last()),
             summary: vec![Exhibit::Table(table.clone())],
             form_pages: vec![page("Suite - Procedures", vec![Exhibit::Table(table)])],
             chapters: self.chapters(record),
             ..frame("Suite", &self.choices(), record, self.header(record, &studied))
         };
-        parts::with_parts(findings, studied)
+        parts::with_parts(findings, studied, self.parts.last())
     }
 }
 
@@ -216,8 +216,9 @@ impl Suite {
     }
 }
 
-fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
-    let mut caveats = parts::caveats(record, studied);
+fn caveats(record: &Record, studied: &[Studied<'_>], last: Option<&Part>) -> Vec<Caveat> {
+    let options = |names: &[&str]| format!("`--procedures {} --max-rounds N`", names.join(","));
+    let mut caveats = parts::caveats(record, studied, last, options);
     if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
         caveats.push(Caveat::new(
             CaveatKind::Remark,

@@ -29,7 +29,8 @@ pub fn gap(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Gap> {
 
 /// Whether the kernel has counted on without a break: it begins at 0 when a disk is attached.
 fn stayed_attached(then: &Proof, now: &Proof) -> bool {
-    let attached = |proof: &Proof| Some((proof.boot.clone()?, proof.number.clone()?, proof.sequence?));
+    let attached =
+        |proof: &Proof| Some((proof.boot.clone()?, proof.number.clone()?, proof.sequence?));
     attached(then).is_some() && attached(then) == attached(now)
 }
 
@@ -205,9 +206,8 @@ mod tests {
             let (boot, number) = (Some(boot.to_owned()), Some("7:0".to_owned()));
             Some(Proof { boot, number, sequence, ..Proof::default() })
         };
-        let counted = |bytes| {
-            Some(KernelCounters { write_bytes: Bytes(bytes), ..KernelCounters::default() })
-        };
+        let counted =
+            |bytes| Some(KernelCounters { write_bytes: Bytes(bytes), ..KernelCounters::default() });
         let mut lines = [
             line(5000 * SECOND, Some(990), opened(attached("a", Some(7)))),
             line(5010 * SECOND, Some(1000), Entry::Idled(Nanos(1))),

@@ -1,6 +1,7 @@
 //! What a person sees while a run runs: a live panel on a terminal, plain lines
 //! elsewhere, both on standard error.
 
+use crate::terminal::NoControlEcho;
 use crate::trend::Trend;
 use crate::{remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -127,6 +128,7 @@ struct Live {
     drawn: Option<Instant>,
     /// Whether run and step have bars; `None` until they are drawn.
     has_bars: Option<bool>,
+    _echo: NoControlEcho,
 }
 
 /// Columns of a bar, of what stands before its message, and of the least message.
@@ -158,8 +160,21 @@ impl Live {
             );
             bar
         };
+        let _echo = NoControlEcho::new();
         let [run, left, step, place, rate, trend, steady] = [(); 7].map(|()| of("{msg}"));
-        Live { bars, run, left, step, place, rate, trend, steady, drawn: None, has_bars: None }
+        Live {
+            bars,
+            run,
+            left,
+            step,
+            place,
+            rate,
+            trend,
+            steady,
+            drawn: None,
+            has_bars: None,
+            _echo,
+        }
     }
     /// Every line, from the top.
     fn lines(&self) -> [&ProgressBar; 7] {
@@ -733,7 +748,10 @@ mod tests {
         assert_eq!(left_line(Some(short), now, true), "left     32 s to 73 s");
         let line = left_line(Some(short), now, false);
         assert!(line.ends_with("73 s (23:41 UTC) at most") && line.len() < 80, "{line}");
-        assert_eq!(left_line(Some(short), None, false), "left     32 s if steady at once, 73 s at most");
+        assert_eq!(
+            left_line(Some(short), None, false),
+            "left     32 s if steady at once, 73 s at most"
+        );
         assert_eq!(left_line(None, None, false), "left     unknown");
         assert_eq!(run_line(None, Duration::ZERO), " – %  less than 1 s elapsed");
         assert_eq!((thousandths(share), thousandths(None)), (250, 0));

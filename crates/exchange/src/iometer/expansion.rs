@@ -370,9 +370,14 @@ fn spawned(
     if count as usize > TESTS_MAX {
         return Err(Misread::whole(format!("{count} workers; {TESTS_MAX} are the most")));
     }
-    let text = format!(
-        "the file has no manager: {count} disk workers with one outstanding I/O each run {which}"
-    );
+    let text = if count == 1 {
+        format!("the file has no manager: one disk worker with one outstanding I/O runs {which}")
+    } else {
+        format!(
+            "the file has no manager: {count} disk workers with one outstanding I/O each run \
+             {which}"
+        )
+    };
     remarks.push(Remark { line: None, text });
     let worker = |number: u32| Worker {
         name: format!("Worker {number}"),

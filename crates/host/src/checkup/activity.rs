@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use steadfast_domain::measurement::{HostCpu, KernelCounters};
 use steadfast_domain::record::Check;
+use steadfast_domain::text::number;
 use steadfast_domain::{Bytes, Transport};
 
 const BACKGROUND: Topic = Topic("background-io", "Background I/O");
@@ -97,7 +98,8 @@ fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
         return BACKGROUND.good(format!("none within {seconds:.1} s"));
     }
     let direction = |what, ios: u64, bytes: Bytes| {
-        format!("{:.0} {what}/s ({:.1} MB/s)", ios as f64 / seconds, bytes.as_mb() / seconds)
+        let rate = |amount: f64, decimals| number(amount / seconds, decimals);
+        format!("{} {what}/s ({} MB/s)", rate(ios as f64, 0), rate(bytes.as_mb(), 1))
     };
     let found = [
         direction("reads", done.reads, done.read_bytes),

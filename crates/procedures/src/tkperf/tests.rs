@@ -359,7 +359,7 @@ fn the_sections_are_those_of_a_tkperf_report_and_the_pages_of_the_snia_form_are_
     let findings = found(&settings(SSD, |_| ()));
     assert!(findings.parts.iter().all(|part| part.form_pages.is_empty()));
     let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
-    assert_eq!(titles, ["IOPS", "Latency", "Throughput", "WSAT RND 4K W"]);
+    assert_eq!(titles, ["IOPS", "Throughput", "Latency", "WSAT RND 4K W"]);
     let plots = |title: &str| {
         let page = page(&findings, title);
         page.exhibits.iter().filter(|exhibit| matches!(exhibit, Exhibit::Plot(_))).count()

@@ -34,6 +34,10 @@ const TESTS_OF: [(&str, &str); 6] = [
     ("hdd-tp", "hdd-throughput"),
 ];
 
+/// The procedures in the order of TKperf's report, which is not that of its tests.
+const REPORT_ORDER: [&str; 6] =
+    ["iops", "throughput", "latency", "wsat", "hdd-iops", "hdd-throughput"];
+
 /// TKperf's default (TKperf 2.x, `numjobs` and `iodepth`).
 const DEMAND: Demand = Demand::new(1, 1);
 
@@ -166,6 +170,7 @@ impl Procedure for TkperfRun {
 
     fn study(&self, record: &Record) -> Findings {
         let mut studied = parts::studied(&self.parts, record);
+        studied.sort_by_key(|part| REPORT_ORDER.iter().position(|name| *name == part.name));
         for part in studied.iter_mut().filter_map(|part| part.findings.as_mut()) {
             // The sections of a TKperf report hold what the pages of the SNIA form do.
             if !part.chapters.is_empty() && is_of_rounds(&part.id) {
@@ -176,13 +181,24 @@ impl Procedure for TkperfRun {
         let table = Exhibit::Table(parts::parts_table(heads, &studied));
         let findings = Findings {
             ending: parts::ending("tests", record, &studied),
-            caveats: parts::caveats(record, &studied),
+            caveats: parts::caveats(record, &studied, self.parts.last(), repeat_options),
             summary: vec![table],
             chapters: self.chapters(record),
             ..frame("TKperf", &self.choices(), record, self.header(record, &studied))
         };
-        parts::with_parts(findings, studied)
+        parts::with_parts(findings, studied, self.parts.last())
     }
+}
+
+/// The options of a run of some procedures alone: `-ssdt iops -ssdt tp --max-rounds N`.
+fn repeat_options(procedures: &[&str]) -> String {
+    let tests = TESTS_OF.iter().filter(|(_, procedure)| procedures.contains(procedure));
+    let option = |test: &str| match test.strip_prefix("hdd-") {
+        Some(test) => format!("-hddt {test} "),
+        None => format!("-ssdt {test} "),
+    };
+    let options: String = tests.map(|(test, _)| option(test)).collect();
+    format!("`{options}--max-rounds N`")
 }
 
 /// Whether a part has sections of its own in the report.

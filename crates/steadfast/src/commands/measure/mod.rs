@@ -156,11 +156,8 @@ fn arm(
     for (target, at) in arguments.target.iter().zip(1u32..) {
         let rig = match (list, kept) {
             (Some(list), Some(kept)) => {
-                let own = if alone {
-                    kept.path().to_owned()
-                } else {
-                    kept.path().join(format!("{at}"))
-                };
+                let own =
+                    if alone { kept.path().to_owned() } else { kept.path().join(format!("{at}")) };
                 rig_of_hosts(arguments, (target, asked.alters()), list, &own, stop)?
             }
             _ => rig_here(arguments, asked, target, (&mover, stop))?,
@@ -377,12 +374,7 @@ fn seat(all: &mut [Ready<'_>]) {
 }
 
 /// Applies every target's step in a thread of its own.
-fn apply(
-    all: Vec<Ready<'_>>,
-    writes: bool,
-    run: u32,
-    watch: &Watch,
-) -> Vec<(String, Step, Once)> {
+fn apply(all: Vec<Ready<'_>>, writes: bool, run: u32, watch: &Watch) -> Vec<(String, Step, Once)> {
     let one = |number: u64, ready: Ready<'_>| {
         let Ready { armed, step, prepared } = ready;
         let line = watch.line(&armed.target, &step, run);

@@ -1,6 +1,6 @@
 //! What a terminal shows while `measure` runs: a line for each target.
 
-use crate::terminal;
+use crate::terminal::{self, NoControlEcho};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::Duration;
 use steadfast_domain::measurement::Interval;
@@ -9,7 +9,7 @@ use steadfast_domain::{Nanos, Step};
 
 /// The lines of all targets; none where no terminal shows them.
 pub(super) struct Watch {
-    bars: Option<MultiProgress>,
+    bars: Option<(MultiProgress, NoControlEcho)>,
     runs: u32,
 }
 
@@ -18,16 +18,18 @@ pub(super) struct TargetLine(Option<ProgressBar>);
 
 impl Watch {
     pub(super) fn new(runs: u32) -> Self {
-        Watch { bars: terminal::is_watched().then(MultiProgress::new), runs }
+        let bars = || (MultiProgress::new(), NoControlEcho::new());
+        Watch { bars: terminal::is_watched().then(bars), runs }
     }
 
     /// Adds the line of a target whose step is about to begin.
     pub(super) fn line(&self, target: &str, step: &Step, run: u32) -> TargetLine {
-        TargetLine(self.bars.as_ref().map(|bars| {
+        TargetLine(self.bars.as_ref().map(|(bars, _)| {
             let bar = bars.add(ProgressBar::new_spinner());
             let style = ProgressStyle::with_template("{prefix}  {elapsed}{wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            let run = if self.runs > 1 { format!("  run {run}/{}", self.runs) } else { String::new() };
+            let run =
+                if self.runs > 1 { format!("  run {run}/{}", self.runs) } else { String::new() };
             bar.set_prefix(format!("{}{run}", printable(target)));
             bar.set_message(of_time(step));
             // fio reports nothing before its end: the clock runs all the same.
