@@ -326,6 +326,9 @@ mod tests {
         assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
+        // Latency stands behind it in the journal.
+        assert!(caveat.remedy.contains("`--procedures iops --max-rounds N`"), "{}", caveat.remedy);
+        assert!(!caveat.remedy.contains("steadfast resume"), "{}", caveat.remedy);
         let of_part = findings.parts[0]
             .caveats
             .iter()

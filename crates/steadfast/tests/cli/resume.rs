@@ -251,6 +251,39 @@ fn a_deleted_run_directory_is_noticed() {
     assert!(!run.exists());
 }
 
+/// Without a terminal every line has the time and every step the time left; what a resumed run
+/// replays is not told as if it happened now.
+#[test]
+fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut begin = vec!["run", "iops", "--profile", "quick", "--target", "f.bin"];
+    begin.extend(["--size", "64MiB", "--max-rounds", "1", "--out", "run"]);
+    let run = run_in(scratch.path(), &begin);
+    assert!(matches!(code(&run), 0 | 3), "{}", stderr(&run));
+    let resumed = run_in(scratch.path(), &["resume", "run", "--rounds", "2"]);
+    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    let is_timed = |line: &str| {
+        let time: Vec<&str> =
+            line.get(..20).unwrap_or_default().split(['-', ' ', ':', 'Z']).collect();
+        time.len() == 7 && time[..6].iter().all(|part| part.parse::<u32>().is_ok())
+    };
+    for output in [&run, &resumed] {
+        let said = stderr(output);
+        let steps: Vec<&str> = said.lines().filter(|line| line.contains("step 1 (")).collect();
+        assert!(!steps.is_empty(), "{said}");
+        for line in steps {
+            assert!(is_timed(line), "{line}");
+            assert!(line.contains("; left "), "{line}");
+        }
+    }
+    let said = stderr(&resumed);
+    assert!(!said.contains("Purged") && !said.contains("round 1,"), "{said}");
+    assert!(said.contains("round 2, step 1 ("), "{said}");
+    // Nothing is left to add to two rounds of two.
+    let again = run_in(scratch.path(), &["resume", "run", "--rounds", "2"]);
+    assert!(stderr(&again).contains("--rounds 2 changed nothing"), "{}", stderr(&again));
+}
+
 /// A disk that is full when the run begins leaves nothing that stands in the
 /// way of the next try: no torn settings, and no settings without a run.
 #[test]
