@@ -1,7 +1,7 @@
 //! [`Outcome`]: the measurement of a step, and the gap before it.
 
 use crate::measurement::Measurement;
-use crate::units::Nanos;
+use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// A period during which the run did not hold the device.
@@ -13,6 +13,18 @@ pub struct Gap {
     /// can determine it. An unknown length counts as the longest possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasted: Option<Nanos>,
+    /// Bytes that the kernel counted as written to the device in that time: by the step that
+    /// was broken off, and by anybody else; `None` where nobody counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Bytes>,
+}
+
+impl Outcome {
+    /// Bytes written by the step and in the gap before it, as far as they were counted.
+    pub fn written(&self) -> Bytes {
+        let gap = self.gap_before.as_ref().and_then(|gap| gap.written).unwrap_or_default();
+        gap + self.measurement.written()
+    }
 }
 
 impl Gap {

@@ -206,14 +206,17 @@ fn span(record: &Record) -> Option<(u64, u64)> {
     Some((first.measurement.began_unix_ms, ended))
 }
 
-/// Adds the findings of the parts to those of the whole run.
-pub(crate) fn with_parts(whole: Findings, studied: Vec<Studied<'_>>) -> Findings {
-    let last = studied.len().saturating_sub(1);
-    let parts = studied.into_iter().enumerate().filter_map(|(number, part)| {
-        let mut part = part.findings?;
-        // A part does not repeat chapters of the whole run.
+/// The findings of the whole with those of its parts. `last` is the part that ran last.
+pub(crate) fn with_parts(
+    whole: Findings,
+    studied: Vec<Studied<'_>>,
+    last: Option<&Part>,
+) -> Findings {
+    let parts = studied.into_iter().filter_map(|Studied { name, findings }| {
+        let mut part = findings?;
+        // What is said of the whole is not said again of each part.
         part.chapters.retain(|chapter| !whole.chapters.contains(chapter));
-        if number < last {
+        if last.is_some_and(|last| last.name != name) {
             cannot_go_on(&mut part);
         }
         Some(part)
@@ -283,17 +286,42 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
     format!("{state}; {}.", states.join("; "))
 }
 
-/// Returns the caveats of the run as a whole.
-pub(crate) fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
+/// What is wrong with the run as a whole. `last` is the part that ran last, whose rounds alone can
+/// be continued; `options` are those of a new run of some parts, by their names.
+pub(crate) fn caveats(
+    record: &Record,
+    studied: &[Studied<'_>],
+    last: Option<&Part>,
+    options: impl Fn(&[&str]) -> String,
+) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
     let unsteady = titles(studied, |part| part.steady() == Some(false));
     if record.has_ended() && !unsteady.is_empty() {
+        let (running, over): (Vec<&Studied<'_>>, Vec<_>) = studied
+            .iter()
+            .filter(|part| part.steady() == Some(false))
+            .partition(|part| last.is_some_and(|last| last.name == part.name));
+        let mut remedies: Vec<String> = running
+            .iter()
+            .map(|part| {
+                format!("Continue {} with `steadfast resume RUN_DIR --rounds N`.", part.title())
+            })
+            .collect();
+        if !over.is_empty() {
+            let titles: Vec<&str> = over.iter().map(|part| part.title()).collect();
+            let names: Vec<&str> = over.iter().map(|part| part.name).collect();
+            remedies.push(format!(
+                "{} cannot be resumed, because the journal already holds later tests: run again \
+                 with {}.",
+                titles.join(", "),
+                options(&names)
+            ));
+        }
         caveats.push(Caveat::new(
             CaveatKind::Invalidates,
             ids::PART_NOT_STEADY,
             format!("STEADY STATE NOT ACHIEVED in: {unsteady}."),
-            "See the part's own page. `steadfast resume RUN_DIR --rounds N` gives the last part \
-             more rounds.",
+            remedies.join(" "),
         ));
     }
     caveats

@@ -156,13 +156,13 @@ impl Procedure for Suite {
         let table = parts::parts_table(heads, &studied);
         let findings = Findings {
             ending: parts::ending("procedures", record, &studied),
-            caveats: caveats(record, &studied),
+            caveats: caveats(record, &studied, self.parts.last()),
             summary: vec![Exhibit::Table(table.clone())],
             form_pages: vec![page("Suite - Procedures", vec![Exhibit::Table(table)])],
             chapters: self.chapters(record),
             ..frame("Suite", &self.choices(), record, self.header(record, &studied))
         };
-        parts::with_parts(findings, studied)
+        parts::with_parts(findings, studied, self.parts.last())
     }
 }
 
@@ -217,8 +217,9 @@ impl Suite {
     }
 }
 
-fn caveats(record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
-    let mut caveats = parts::caveats(record, studied);
+fn caveats(record: &Record, studied: &[Studied<'_>], last: Option<&Part>) -> Vec<Caveat> {
+    let options = |names: &[&str]| format!("`--procedures {} --max-rounds N`", names.join(","));
+    let mut caveats = parts::caveats(record, studied, last, options);
     if studied.iter().filter(|part| part.findings.is_some()).count() > 1 {
         caveats.push(Caveat::new(
             CaveatKind::Remark,
@@ -326,6 +327,9 @@ mod tests {
         assert_eq!(findings.whole_end(), EndState::NotSteady, "the exit code goes by it");
         let caveat = findings.caveats.iter().find(|c| c.id == "part-not-steady").unwrap();
         assert!(caveat.text.ends_with("in: IOPS."));
+        // Latency stands behind it in the journal.
+        assert!(caveat.remedy.contains("`--procedures iops --max-rounds N`"), "{}", caveat.remedy);
+        assert!(!caveat.remedy.contains("steadfast resume"), "{}", caveat.remedy);
         let of_part = findings.parts[0]
             .caveats
             .iter()

@@ -61,7 +61,7 @@ impl Witness {
     fn gap(&self) -> Option<Gap> {
         let is_here =
             self.drive == Drive::Interrupted && self.steps.is_multiple_of(17) && self.steps < 300;
-        is_here.then(|| Gap { cause: "the process ended".into(), lasted: None })
+        is_here.then(|| Gap { cause: "the process ended".into(), lasted: None, written: None })
     }
     fn measurement(&mut self, step: &Step) -> Measurement {
         let stimulus = step.load.stimulus().unwrap();

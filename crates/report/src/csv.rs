@@ -73,9 +73,9 @@ fn line(out: &mut String, fields: impl Iterator<Item = String>) {
     out.push_str("\r\n");
 }
 
-/// Returns a text as a field: on one line, quoted if necessary, and with an apostrophe before text
-/// that a spreadsheet would run as a formula, unless it is a number.
-fn field(text: &str) -> String {
+/// A text field: on one line, quoted where it must be, and with an apostrophe
+/// before what a spreadsheet would run as a formula, unless it is a number.
+pub fn field(text: &str) -> String {
     let formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
     let apostrophe = if formula { "'" } else { "" };

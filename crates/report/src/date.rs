@@ -31,7 +31,13 @@ pub(crate) fn date_time(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// Returns `20261121-035800` (UTC), for names of files and directories.
+/// `2026-11-21 03:58:00Z`, for lines of a log (UTC).
+pub fn date_second(unix_ms: u64) -> String {
+    let (year, month, day, hour, minute, second) = civil(unix_ms);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// `20261121-035800`, for names of files and directories (UTC).
 pub fn date_stamp(unix_ms: u64) -> String {
     let (year, month, day, hour, minute, second) = civil(unix_ms);
     format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}")

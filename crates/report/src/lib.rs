@@ -22,8 +22,8 @@ mod text;
 pub mod text_table;
 
 pub use compare::{COMPARED_MAX, CompareError, compare, metrics};
-pub use csv::{csv, tables};
-pub use date::date_stamp;
+pub use csv::{csv, field as csv_field, tables};
+pub use date::{date_second, date_stamp};
 pub use html::html;
 pub use json::{FindingsError, FindingsFile, json, parse_findings};
 pub use limits::{Checked, Judged, Limit, Limits, LimitsError, Names, check, names, names_text};

@@ -100,8 +100,8 @@ impl Limits {
     /// The file is not TOML of this form (the error names the line), or a limit is invalid (the
     /// error names its title).
     pub fn parse(text: &str) -> Result<Limits, LimitsError> {
-        let file: File = toml::from_str(text)
-            .map_err(|error| LimitsError::Syntax(with_short_words(error.to_string().trim_end())))?;
+        let file: File =
+            toml::from_str(text).map_err(|error| LimitsError::Syntax(in_one_line(&error)))?;
         if file.limit.is_empty() {
             let why = "it has no [[limit]]; each limit starts with that line";
             return Err(LimitsError::Syntax(why.into()));
@@ -111,6 +111,13 @@ impl Limits {
         });
         Ok(Limits { title: file.title, limits: limits.collect::<Result<_, _>>()? })
     }
+}
+
+/// Where the error is and what is wrong, without the excerpt that it draws over several lines.
+fn in_one_line(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    let place = text.lines().next().unwrap_or_default();
+    format!("{place}: {}", with_short_words(error.message()))
 }
 
 impl Written {

@@ -134,7 +134,26 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
             all.first().into_iter().chain(others).cloned().collect()
         };
         let chosen: Vec<Vec<String>> = rows.iter().map(|row| chosen(row)).collect();
-        lines.extend(text_table::lines(&chosen, |column| column == 0));
+        // A column that is too wide even alone is text: its cells continue below.
+        let room = width.saturating_sub(head + 2);
+        let is_text = to - from == 1 && widths.get(from).is_some_and(|wide| *wide > room);
+        let chosen = if is_text { broken(&chosen, room) } else { chosen };
+        lines.extend(text_table::lines(&chosen, |column| column == 0 || is_text));
+    }
+    lines
+}
+
+/// The rows of two columns with the second broken into lines.
+fn broken(rows: &[Vec<String>], room: usize) -> Vec<Vec<String>> {
+    let mut lines = Vec::new();
+    for row in rows {
+        let mut head = row.first().cloned().unwrap_or_default();
+        for line in wrapped(row.get(1).map_or("", String::as_str), room, "") {
+            lines.push(vec![std::mem::take(&mut head), line]);
+        }
+        if !head.is_empty() {
+            lines.push(vec![head, String::new()]);
+        }
     }
     lines
 }
@@ -157,6 +176,25 @@ fn folds(widths: &[usize], width: usize) -> Vec<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::findings::{Cell, Row};
+
+    #[test]
+    fn a_text_that_is_too_wide_continues_below() {
+        let ending = "steady in rounds 1 to 5 of 5; steady in rounds 2 to 6 of 6";
+        let table = Table::new("t", "How it ended", "Test")
+            .columns(["Steady", "Ending"])
+            .row(Row::new("IOPS", [Cell::text("yes"), Cell::text(ending)]));
+        let lines = table_lines(&table, 40);
+        let expected = [
+            "How it ended",
+            "Test  Steady",
+            "IOPS     yes",
+            "Test  Ending",
+            "IOPS  steady in rounds 1 to 5 of 5;",
+            "      steady in rounds 2 to 6 of 6",
+        ];
+        assert_eq!(lines, expected);
+    }
 
     #[test]
     fn wide_tables_are_folded() {

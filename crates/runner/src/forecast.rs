@@ -19,12 +19,31 @@ pub struct Stretch {
     pub phase: String,
     /// The round; 0 outside rounds.
     pub round: u32,
-    /// What each step does.
-    pub steps: Vec<String>,
+    /// What its steps do, in order.
+    pub steps: Vec<RepeatedStep>,
     /// How long they take together; `None` where that depends on the drive's speed.
     pub time_ns: Option<Nanos>,
     /// How many bytes the first moves, where that ends it.
     pub bytes: Option<Bytes>,
+    /// Bytes at which the load ends even before its time is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_at_most: Option<Bytes>,
+}
+
+impl Stretch {
+    /// Number of steps.
+    pub fn step_count(&self) -> u32 {
+        self.steps.iter().map(|step| step.times).sum()
+    }
+}
+
+/// Steps in a row that do the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct RepeatedStep {
+    /// What each does.
+    pub label: String,
+    /// How many they are.
+    pub times: u32,
 }
 
 /// The steps of a run in order, and their duration.
@@ -94,15 +113,19 @@ fn stretches(plan: &Plan) -> Vec<Stretch> {
     for step in &plan.steps {
         match stretches.last_mut() {
             Some(last) if last.phase == step.phase && last.round == step.round => {
-                last.steps.push(step.label.clone());
+                match last.steps.last_mut() {
+                    Some(same) if same.label == step.label => same.times += 1,
+                    _ => last.steps.push(RepeatedStep { label: step.label.clone(), times: 1 }),
+                }
                 last.time_ns = last.time_ns.zip(step.time).map(|(a, b)| a + b);
             }
             _ => stretches.push(Stretch {
                 phase: step.phase.clone(),
                 round: step.round,
-                steps: vec![step.label.clone()],
+                steps: vec![RepeatedStep { label: step.label.clone(), times: 1 }],
                 time_ns: step.time,
                 bytes: step.bytes,
+                bytes_at_most: step.bytes_at_most,
             }),
         }
     }
@@ -335,7 +358,7 @@ mod tests {
         assert_eq!(outline.rounds, BTreeMap::from([("rounds".to_owned(), (5, 25))]));
         assert_eq!(outline.unknown_time_bytes, Bytes::gib(2));
         let round = outline.stretches.iter().find(|s| s.round == 25).unwrap();
-        assert_eq!((round.steps.len(), round.time_ns), (56, Some(Nanos::from_secs(56 * 60))));
+        assert_eq!((round.step_count(), round.time_ns), (56, Some(Nanos::from_secs(56 * 60))));
         assert_eq!(outline.best_time_ns, Nanos::from_secs(5 * 56 * 60));
         let assumed = Outline::of(iops.as_ref(), Some(1 << 30)).unwrap();
         assert_eq!(assumed.unknown_time_bytes, Bytes(0));

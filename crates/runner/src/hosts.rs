@@ -62,7 +62,7 @@ impl Rig for HostsRig {
         wall_clock_unix_ms()
     }
     fn now(&self) -> Moment {
-        Moment { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot() }
+        Moment { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel: None }
     }
     fn forgets(&self) -> bool {
         false

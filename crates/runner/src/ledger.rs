@@ -17,6 +17,7 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Device, Entry, Nanos, Record, Settings};
@@ -73,22 +74,29 @@ pub struct Line {
     /// Time since boot in nanoseconds; absent in virtual time and in journals of version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Nanos>,
+    /// What the kernel had counted on the device by then, since it was attached; absent where
+    /// it counts nothing (files, simulated drives).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelCounters>,
     /// What happened.
     pub entry: Entry,
 }
 
-/// A moment by both clocks: one that can be set, and one that cannot.
+/// A moment by both clocks, one that can be set and one that cannot, and by what the kernel had
+/// counted on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// Wall-clock time, in milliseconds since 1970 (UTC).
     pub unix_ms: u64,
     /// The time since the machine was started; absent in virtual time.
     pub up: Option<Nanos>,
+    /// The kernel's counters of the device; absent where there are none.
+    pub kernel: Option<KernelCounters>,
 }
 
 impl From<u64> for Moment {
     fn from(unix_ms: u64) -> Self {
-        Moment { unix_ms, up: None }
+        Moment { unix_ms, up: None, kernel: None }
     }
 }
 
@@ -401,7 +409,8 @@ impl Ledger {
         self.is_there()?;
         let now = now.into();
         let path = self.directory.path().join(JOURNAL);
-        let line = Line { n: self.next, at: now.unix_ms, up: now.up, entry: entry.clone() };
+        let Moment { unix_ms, up, kernel } = now;
+        let line = Line { n: self.next, at: unix_ms, up, kernel, entry: entry.clone() };
         let (text, digest) = print_line(&line, &self.chain)
             .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
         let written =

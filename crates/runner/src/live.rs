@@ -105,7 +105,7 @@ impl<'a> LiveBench<'a> {
         // A drive in virtual time forgets what a broken step did to it.
         let opened = || lines.iter().filter(|l| matches!(l.entry, Entry::Opened { .. })).count();
         let resumed = if rig.forgets() { 0 } else { opened() as u64 };
-        if steps > 0 {
+        if !past.is_empty() {
             progress.tell(&Event::Replaying { steps });
         }
         LiveBench {
@@ -432,6 +432,10 @@ impl Bench for LiveBench<'_> {
                 self.end_load();
                 self.progress.tell(&Event::Purging);
                 let purge = self.purge_rig()?;
+                // Bytes are counted from the purge on.
+                if let Some(gap) = &mut self.gap {
+                    gap.written = Some(Bytes(0));
+                }
                 self.journal(&Entry::Purged(purge.clone()))?;
                 self.read_again(ReadAgain::Purge, true)?;
                 purge

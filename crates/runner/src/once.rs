@@ -2,7 +2,7 @@
 //! ends.
 
 use crate::host_changes::HostChanges;
-use crate::rig::Rig;
+use crate::rig::{Rig, Watch};
 use steadfast_domain::record::Check;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Until};
 use steadfast_domain::{
@@ -45,9 +45,9 @@ impl Single {
         self.streams.iter().any(|stream| stream.op.alters())
     }
 
-    /// The step on this device.
-    pub fn step(&self, device: &Device) -> Step {
-        let place = Place::new("measure", 0, 1, &self.name);
+    /// The step of a run on this device; runs are numbered from 1 and have seeds of their own.
+    pub fn step(&self, device: &Device, run: u32) -> Step {
+        let place = Place::new("measure", 0, run, &self.name);
         let largest = self.streams.iter().map(|stream| stream.alignment().0).max();
         let unit = largest.unwrap_or(0).max(u64::from(device.logical_sector));
         let usual = self.ios.is_none().then_some(USUAL);
@@ -86,9 +86,10 @@ pub fn once(
     prepared: Prepared,
     may_write: bool,
     changes: &mut HostChanges,
+    watch: Watch<'_>,
 ) -> Once {
     let settled = if may_write { keep_apart(rig, changes) } else { Ok(()) };
-    let result = settled.and_then(|()| rig.apply(prepared, &Start::default(), &mut |_| ()));
+    let result = settled.and_then(|()| rig.apply(prepared, &Start::default(), watch));
     let undone = changes.undo(&mut |change| rig.restore(change));
     let result = result.and_then(|measurement| undone.map(|()| measurement));
     Once { result, checks: rig.look_back(), caveats: rig.take_caveats() }

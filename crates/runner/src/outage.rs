@@ -1,4 +1,4 @@
-//! How long no run held the device before this one resumed.
+//! How long no run held the device before this one resumed, and what was written to it meanwhile.
 //!
 //! It counts from the last thing that was done to the device, whatever was
 //! journaled since: a run that was taken up and died again, or whose host
@@ -13,9 +13,25 @@ use steadfast_domain::{Entry, Gap, Nanos, Proof};
 /// nothing was done to it yet.
 pub fn gap(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Gap> {
     let held = lines.iter().rposition(|line| held_the_device(&line.entry))?;
-    let boot = proof.and_then(|proof| proof.boot);
-    let lasted = length(&lines[held..], boot_of(&lines[..held]), now, boot.as_deref());
-    Some(Gap { cause: cause(&lines[held..]), lasted })
+    let then = proof_of(&lines[..held]);
+    let boot = |proof: Option<&Proof>| proof.and_then(|proof| proof.boot.clone());
+    let (boot_then, boot_now) = (boot(then), boot(proof.as_ref()));
+    let lasted = length(&lines[held..], boot_then.as_deref(), now, boot_now.as_deref());
+    let written = match (then, &proof) {
+        (Some(then), Some(proof)) if stayed_attached(then, proof) => {
+            let counted = lines[held].kernel.zip(now.kernel);
+            counted.map(|(then, now)| now.since(&then).write_bytes)
+        }
+        _ => None,
+    };
+    Some(Gap { cause: cause(&lines[held..]), lasted, written })
+}
+
+/// Whether the kernel has counted on without a break: it begins at 0 when a disk is attached.
+fn stayed_attached(then: &Proof, now: &Proof) -> bool {
+    let attached =
+        |proof: &Proof| Some((proof.boot.clone()?, proof.number.clone()?, proof.sequence?));
+    attached(then).is_some() && attached(then) == attached(now)
 }
 
 fn held_the_device(entry: &Entry) -> bool {
@@ -25,10 +41,10 @@ fn held_the_device(entry: &Entry) -> bool {
     )
 }
 
-/// The start of the machine in which the last of these lines was written.
-fn boot_of(lines: &[Line]) -> Option<&str> {
+/// What proved the device to the process that wrote the last of these lines.
+fn proof_of(lines: &[Line]) -> Option<&Proof> {
     lines.iter().rev().find_map(|line| match &line.entry {
-        Entry::Opened { proof, .. } => Some(proof.as_ref()?.boot.as_deref()),
+        Entry::Opened { proof, .. } => Some(proof.as_deref()),
         _ => None,
     })?
 }
@@ -70,8 +86,9 @@ fn cause(lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_domain::measurement::KernelCounters;
     use steadfast_domain::record::HostChange;
-    use steadfast_domain::{Device, Host, Transport};
+    use steadfast_domain::{Bytes, Device, Host, Transport};
 
     const SECOND: u64 = 1_000;
 
@@ -123,11 +140,11 @@ mod tests {
     }
 
     fn line(at: u64, up: Option<u64>, entry: Entry) -> Line {
-        Line { n: 1, at, up: up.map(Nanos::from_secs), entry }
+        Line { n: 1, at, up: up.map(Nanos::from_secs), kernel: None, entry }
     }
 
     fn now(at: u64, up: u64) -> Moment {
-        Moment { unix_ms: at, up: Some(Nanos::from_secs(up)) }
+        Moment { unix_ms: at, up: Some(Nanos::from_secs(up)), kernel: None }
     }
 
     fn lasted(lines: &[Line], now: Moment, proof: Option<Proof>) -> Option<Nanos> {
@@ -180,6 +197,32 @@ mod tests {
         let mut lines = a_step();
         lines.push(line(4000 * SECOND, None, restored()));
         assert_eq!(lasted(&lines, now(5110 * SECOND, 60), boot("b")), None);
+    }
+
+    /// A step after which the kernel had counted 4096 bytes, on disk 7 of boot `a`.
+    #[test]
+    fn bytes_written_in_a_gap_are_counted_while_the_disk_stays_attached() {
+        let attached = |boot: &str, sequence| {
+            let (boot, number) = (Some(boot.to_owned()), Some("7:0".to_owned()));
+            Some(Proof { boot, number, sequence, ..Proof::default() })
+        };
+        let counted =
+            |bytes| Some(KernelCounters { write_bytes: Bytes(bytes), ..KernelCounters::default() });
+        let mut lines = [
+            line(5000 * SECOND, Some(990), opened(attached("a", Some(7)))),
+            line(5010 * SECOND, Some(1000), Entry::Idled(Nanos(1))),
+        ];
+        lines[1].kernel = counted(4096);
+        let now = Moment { kernel: counted(4096 + 218_000_000), ..now(5030 * SECOND, 1020) };
+        let written = |lines: &[Line], now, proof| gap(lines, now, proof).unwrap().written;
+        assert_eq!(written(&lines, now, attached("a", Some(7))), Some(Bytes(218_000_000)));
+        for other in [attached("b", Some(7)), attached("a", Some(8)), attached("a", None), None] {
+            assert_eq!(written(&lines, now, other.clone()), None, "{other:?}");
+        }
+        let uncounted = Moment { kernel: None, ..now };
+        assert_eq!(written(&lines, uncounted, attached("a", Some(7))), None);
+        lines[1].kernel = None;
+        assert_eq!(written(&lines, now, attached("a", Some(7))), None);
     }
 
     /// A journal of version 1 has the wall clock only.

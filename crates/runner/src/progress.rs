@@ -10,7 +10,8 @@ use steadfast_host::PurgeProgress;
 pub enum Event<'a> {
     /// Device and host were looked over.
     Examined(&'a [Check]),
-    /// The ledger holds this many steps already; they are not repeated.
+    /// The ledger holds this many steps already; they are not repeated. What is told from here to
+    /// [`Event::Live`] happened in an earlier process.
     Replaying {
         /// Finished steps.
         steps: usize,

@@ -88,7 +88,11 @@ impl Rig for RealRig {
         wall_clock_unix_ms()
     }
     fn now(&self) -> Moment {
-        Moment { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot() }
+        // A load that runs on belongs to the step that follows from its cut on.
+        let kernel = self.at_cut.or_else(|| {
+            steadfast_host::kernel_counters(self.engine.target().device(), &self.roots)
+        });
+        Moment { unix_ms: self.now_unix_ms(), up: steadfast_host::since_boot(), kernel }
     }
     fn proof(&self) -> Option<Proof> {
         self.engine.target().proof(&self.roots)

@@ -98,7 +98,7 @@ mod tests {
     use steadfast_domain::Nanos;
 
     fn line(at: u64, entry: Entry) -> Line {
-        Line { n: 1, at, up: None, entry }
+        Line { n: 1, at, up: None, kernel: None, entry }
     }
 
     /// A run that ended well wrote nothing after its last line; one that was killed

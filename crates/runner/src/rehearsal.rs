@@ -39,6 +39,8 @@ pub struct Planned {
     pub time: Option<Nanos>,
     /// Bytes moved, if they end the step.
     pub bytes: Option<Bytes>,
+    /// Bytes at which its load ends even before its time is over.
+    pub bytes_at_most: Option<Bytes>,
     /// Threads and outstanding I/Os; `None` of a purge, an idle time, a script and several loads at
     /// once.
     pub demand: Option<Demand>,
@@ -54,6 +56,7 @@ impl Planned {
             label: what.to_owned(),
             time,
             bytes: None,
+            bytes_at_most: None,
             demand: None,
         }
     }
@@ -408,6 +411,10 @@ impl Bench for Rehearsal {
             label: step.place.label.clone(),
             time: leg.time,
             bytes: leg.bytes,
+            bytes_at_most: step
+                .load
+                .stimulus()
+                .and_then(|stimulus| stimulus.until.time.and(stimulus.until.bytes)),
             demand: step.load.stimulus().map(|stimulus| stimulus.demand),
         })?;
         let measurement = match &step.load {

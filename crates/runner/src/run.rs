@@ -96,7 +96,7 @@ pub fn amend(
     let entry = Entry::Amended(amendment);
     ledger.append(now_unix_ms, &entry)?;
     let n = contents.lines.len() as u64 + 1;
-    contents.lines.push(Line { n, at: now_unix_ms, up: None, entry });
+    contents.lines.push(Line { n, at: now_unix_ms, up: None, kernel: None, entry });
     Ok(())
 }
 

@@ -5,8 +5,8 @@ use crate::surroundings::HostWishes;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{
-    Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, PurgeChoice, PurgeMethod, Step,
-    WriteCache,
+    Bytes, Conditions, Device, Gap, Halt, Host, Measurement, Nanos, Purge, PurgeChoice,
+    PurgeMethod, Step, WriteCache,
 };
 use steadfast_engine::sim::SimulatedSsd;
 use steadfast_engine::{Engine, Prepared, Refusal, Start};
@@ -90,7 +90,11 @@ impl Rig for SimulatedRig {
         self.steps += 1;
         let gap = self.gap.filter(|gap| gap.before == self.steps)?;
         self.ssd.idle(gap.lasts);
-        Some(Gap { cause: "a gap was asked for (--sim-gap)".to_owned(), lasted: Some(gap.lasts) })
+        Some(Gap {
+            cause: "a gap was asked for (--sim-gap)".to_owned(),
+            lasted: Some(gap.lasts),
+            written: Some(Bytes(0)),
+        })
     }
     fn idle(&mut self, time: Nanos) -> Result<(), Halt> {
         self.ssd.idle(time);

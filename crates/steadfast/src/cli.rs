@@ -138,6 +138,7 @@ pub enum Command {
     #[command(after_help = "Examples:\n  \
         steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --demand T4Q32 --time 10s\n  \
         steadfast measure \"RND 4K RW65\" --target sim:small --json\n  \
+        steadfast measure \"RND 4K R\" --target /dev/nvme0n1 --runs 5 --export-csv runs.csv\n  \
         steadfast measure --workload workload.toml --target scratch.bin --ios 10007")]
     Measure(MeasureArguments),
     /// Compare our engine with fio on the same points, taking turns
@@ -580,6 +581,10 @@ pub struct MeasureArguments {
     /// Ramp-up time before the measurement, not measured
     #[arg(help_heading = heading::LOAD, long, default_value = "0s")]
     pub ramp: Nanos,
+    /// Measure this many times in a row; prints each run, the mean and the standard deviation
+    #[arg(help_heading = heading::LOAD, long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
     /// Part of the capacity to use
     #[arg(help_heading = heading::TARGET, long, value_parser = parse_percent, default_value = "100%")]
     pub active_range: u8,
@@ -604,6 +609,14 @@ pub struct MeasureArguments {
     /// Keep fio's job file and output in this directory
     #[arg(help_heading = heading::OUTPUT, long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Write every run as a Markdown table
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE")]
+    pub export_markdown: Option<PathBuf>,
+    /// Write every run as CSV
+    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE")]
+    pub export_csv: Option<PathBuf>,
+    #[command(flatten, next_help_heading = heading::OUTPUT)]
+    pub writing: WritingArguments,
     /// Print JSON
     #[arg(help_heading = heading::OUTPUT, long)]
     pub json: bool,

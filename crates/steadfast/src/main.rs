@@ -16,6 +16,7 @@ mod signals;
 mod tags;
 mod target;
 mod terminal;
+mod trend;
 mod workloads;
 mod writing;
 

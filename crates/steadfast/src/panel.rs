@@ -1,6 +1,8 @@
 //! What a person sees while a run runs: a live panel on a terminal, plain lines
 //! elsewhere, both on standard error.
 
+use crate::terminal::NoControlEcho;
+use crate::trend::Trend;
 use crate::{remarks, terminal};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -39,6 +41,13 @@ pub struct Panel {
     verbose: bool,
     /// Steps that are summed up in one line.
     alike: Option<Alike>,
+    trend: Trend,
+    /// What is told happened in an earlier process.
+    replays: bool,
+    /// Where lines are printed, when the last of a step under way was.
+    last_line: Instant,
+    /// The time left when the last step ended, as a line of a log ends.
+    left: String,
 }
 
 /// Where lines are printed, how long it may be silent while steps repeat.
@@ -114,9 +123,27 @@ struct Live {
     step: ProgressBar,
     place: ProgressBar,
     rate: ProgressBar,
+    trend: ProgressBar,
     steady: ProgressBar,
     drawn: Option<Instant>,
+    /// Whether run and step have bars; `None` until they are drawn.
+    has_bars: Option<bool>,
+    _echo: NoControlEcho,
 }
+
+/// Columns of a bar, of what stands before its message, and of the least message.
+const BAR: usize = 24;
+const BEFORE_BAR: usize = BAR + 12;
+const LEAST_MESSAGE: usize = 28;
+
+/// Columns of the names of the lines.
+const NAME: usize = 9;
+
+/// A terminal of fewer columns shows less in a line.
+const NARROW: usize = 70;
+
+/// Lines and columns of a terminal with room for the trend.
+const ROOM_FOR_TREND: (usize, usize) = (30, 80);
 
 /// Lengths of a whole bar: it moves by thousandths.
 const WHOLE: u64 = 1000;
@@ -133,15 +160,44 @@ impl Live {
             );
             bar
         };
-        let run = of("run      [{bar:24.cyan}] {msg}");
-        let left = of("{msg}");
-        let step = of("step     [{bar:24.cyan}] {msg}");
-        let (place, rate, steady) = (of("{msg}"), of("{msg}"), of("{msg}"));
-        Live { bars, run, left, step, place, rate, steady, drawn: None }
+        let _echo = NoControlEcho::new();
+        let [run, left, step, place, rate, trend, steady] = [(); 7].map(|()| of("{msg}"));
+        Live {
+            bars,
+            run,
+            left,
+            step,
+            place,
+            rate,
+            trend,
+            steady,
+            drawn: None,
+            has_bars: None,
+            _echo,
+        }
     }
     /// Every line, from the top.
-    fn lines(&self) -> [&ProgressBar; 6] {
-        [&self.run, &self.left, &self.step, &self.place, &self.rate, &self.steady]
+    fn lines(&self) -> [&ProgressBar; 7] {
+        [&self.run, &self.left, &self.step, &self.place, &self.rate, &self.trend, &self.steady]
+    }
+    /// Gives run and step their bars if the terminal has room for them now, and returns the
+    /// columns before their messages.
+    fn fit_bars(&mut self) -> usize {
+        let has_room = terminal::error_width() > BEFORE_BAR + LEAST_MESSAGE;
+        if self.has_bars != Some(has_room) {
+            self.has_bars = Some(has_room);
+            for (line, name) in [(&self.run, "run"), (&self.step, "step")] {
+                let template = if has_room {
+                    format!("{name:<NAME$}[{{bar:{BAR}.cyan}}] {{msg}}")
+                } else {
+                    format!("{name:<NAME$}{{msg}}")
+                };
+                let style = ProgressStyle::with_template(&template)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar());
+                line.set_style(style.progress_chars("=> "));
+            }
+        }
+        if has_room { BEFORE_BAR } else { NAME }
     }
     fn is_due(&mut self) -> bool {
         let due = self.drawn.is_none_or(|at| at.elapsed() >= REDRAW);
@@ -229,6 +285,10 @@ impl Panel {
             began: (!device.is_simulated()).then(Instant::now),
             verbose: false,
             alike: None,
+            trend: Trend::default(),
+            replays: false,
+            last_line: Instant::now(),
+            left: String::new(),
         };
         let model = device.model.as_deref().unwrap_or("no model name");
         let simulated = if device.is_simulated() { "  SIMULATED" } else { "" };
@@ -254,6 +314,9 @@ impl Panel {
             Some(name) => format!("{name}: {text}"),
             None => text.to_owned(),
         };
+        // A log is read later. Virtual time has no clock.
+        let time = self.began.filter(|_| matches!(self.view, View::Lines)).map(|_| log_time());
+        let text = &time.map_or_else(|| text.clone(), |time| format!("{time} {text}"));
         match &self.view {
             View::Line(line) => {
                 let _ = line.bars.println(terminal::for_watchers(text));
@@ -296,6 +359,8 @@ impl Panel {
     fn begins(&mut self, step: &Step) {
         self.place = Some(step.place.clone());
         self.measured.1 = Duration::ZERO;
+        self.last_line = Instant::now();
+        self.trend.begin();
         self.forecast.begin(step);
         self.show_line();
         self.redraw(None);
@@ -309,23 +374,44 @@ impl Panel {
         if !live.is_due() {
             return;
         }
+        let before_bar = live.fit_bars();
+        let (rows, columns) = terminal::error_size();
+        let is_narrow = columns < NARROW;
         let left = self.forecast.left();
         let share = left.map(|left| share_done(measured, left.best));
         live.run.set_position(thousandths(share));
         let clock = self.began.map(|_| wall_clock_unix_ms());
-        live.run.set_message(fitted(&run_line(share, elapsed), BAR));
-        live.left.set_message(fitted(&left_line(left, clock), PREFIX));
+        live.run.set_message(fitted(&run_line(share, elapsed), before_bar));
+        live.left.set_message(fitted(&left_line(left, clock, is_narrow), PREFIX));
         let of_step = self.forecast.share_of_step();
         live.step.set_position(thousandths(of_step));
-        live.step.set_message(fitted(&step_line(of_step, place, &self.forecast), BAR));
+        live.step.set_message(fitted(&step_line(of_step, place, &self.forecast), before_bar));
         live.place.set_message(fitted(&phase_line(place, &self.forecast), PREFIX));
         if let Some(interval) = interval {
-            live.rate.set_message(fitted(&interval_line(interval), PREFIX));
+            let rate = interval_line(interval);
+            // Aligned columns of digits take more room than their words.
+            let rate = match is_narrow {
+                true => rate.split_whitespace().collect::<Vec<_>>().join(" "),
+                false => rate,
+            };
+            live.rate.set_message(fitted(&rate, PREFIX));
         }
+        let (least_rows, least_columns) = ROOM_FOR_TREND;
+        let lines: Vec<String> = if rows >= least_rows && columns >= least_columns {
+            let tracks = self.verdict.as_ref().and_then(|verdict| verdict.tracks.first());
+            let variable = tracks.map_or(place.label.as_str(), |track| track.name.as_str());
+            let trend = self.trend.line(variable, &place.label, columns);
+            trend.into_iter().chain(self.trend.temperature()).collect()
+        } else {
+            Vec::new()
+        };
+        let lines: Vec<String> = lines.iter().map(|line| fitted(line, PREFIX)).collect();
+        live.trend.set_message(lines.join("\n"));
     }
 
     fn interval(&mut self, interval: &Interval) {
         self.forecast.count(interval);
+        self.trend.count(interval);
         if self.stop.is_requested() && !std::mem::replace(&mut self.told_stop, true) {
             self.say(
                 "Stopping after the operation in progress; press Ctrl-C again to end at once.",
@@ -337,6 +423,32 @@ impl Panel {
         self.show_line();
         self.measured.1 = interval.end.to_duration();
         self.redraw(Some(interval));
+        self.log_step(interval);
+    }
+
+    /// Where lines are printed: a line of a long step now and then.
+    fn log_step(&mut self, interval: &Interval) {
+        let is_due = self.began.is_some() && self.last_line.elapsed() >= SILENT;
+        let Some(place) = self.place.as_ref().filter(|_| is_due) else { return };
+        if matches!(self.view, View::Lines) {
+            self.last_line = Instant::now();
+            let share = percent_text(self.forecast.share_of_step());
+            let rates = interval_line(interval);
+            self.say(&format!("{place}: {share}, now {}{}", rates.trim(), self.left_text()));
+        }
+    }
+
+    /// The time left at best and at most, as the end of a line of a log.
+    fn left_text(&self) -> String {
+        match self.forecast.left().filter(|_| self.began.is_some()) {
+            Some(TimeLeft { best, worst }) if best == worst => {
+                format!("; left {}", whole_seconds(best))
+            }
+            Some(TimeLeft { best, worst }) => {
+                format!("; left {} at best, {} at most", whole_seconds(best), whole_seconds(worst))
+            }
+            None => String::new(),
+        }
     }
 
     /// The line of one target among others.
@@ -350,7 +462,9 @@ impl Panel {
     }
 
     fn finished(&mut self, step: &Step, outcome: &Outcome, replayed: bool) {
+        self.left = self.left_text();
         self.forecast.finish(&outcome.measurement);
+        self.trend.finish(step, &outcome.measurement);
         self.measured.0 += outcome.measurement.elapsed.to_duration();
         self.measured.1 = Duration::ZERO;
         if replayed || !matches!(self.view, View::Lines) {
@@ -365,7 +479,8 @@ impl Panel {
         let is_due = alike.steps == 1 || alike.told.elapsed() >= SILENT;
         if is_due || self.verbose || measurement.fault_count > 0 {
             alike.told = Instant::now();
-            self.say(&finished_line(step, measurement));
+            self.last_line = Instant::now();
+            self.say(&format!("{}{}", finished_line(step, measurement), self.left));
         }
     }
 
@@ -373,11 +488,17 @@ impl Panel {
     fn sum_up(&mut self) {
         let alike = self.alike.take().filter(|_| !self.verbose);
         if let Some(line) = alike.and_then(|alike| alike.line()) {
-            self.say(&line);
+            self.say(&format!("{line}{}", self.left));
         }
     }
 
     fn noted(&mut self, note: &Note) {
+        if self.replays {
+            if let Note::Verdict(verdict) = note {
+                self.verdict = Some(verdict.clone());
+            }
+            return;
+        }
         self.sum_up();
         match note {
             Note::Verdict(verdict) => {
@@ -407,12 +528,19 @@ impl Progress for Panel {
                 checks.iter().filter_map(remarks::of_check).for_each(|line| self.say(&line));
             }
             Event::Replaying { steps } => {
-                self.say(&format!("The journal holds {steps} finished steps; none is repeated."));
+                self.replays = true;
+                let steps = match steps {
+                    1 => "1 finished step; it is not repeated".to_owned(),
+                    steps => format!("{steps} finished steps; none is repeated"),
+                };
+                self.say(&format!("The journal holds {steps}."));
             }
             Event::Live { gap: Some(gap) } => {
+                self.replays = false;
                 self.say(&format!("Resuming after a gap of {} ({}).", gap.length(), gap.cause));
             }
-            Event::Live { gap: None } => {}
+            Event::Live { gap: None } => self.replays = false,
+            Event::Settled(_) | Event::Purged(_) if self.replays => {}
             Event::Settled(got) => {
                 got.unmet.iter().for_each(|unmet| self.say(&format!("Caveat: {unmet}")));
             }
@@ -432,13 +560,17 @@ impl Progress for Panel {
     }
 }
 
-/// Columns that stand before the message of a line without a bar, and of one with a bar.
+/// `2026-11-25 21:35:12Z`.
+fn log_time() -> String {
+    steadfast_report::date_second(wall_clock_unix_ms())
+}
+
+/// Columns that stand before the message of a line without a bar.
 const PREFIX: usize = 0;
-const BAR: usize = 36;
 
 /// As much of a line as the terminal has room for: whole words, none broken.
 fn fitted(text: &str, before: usize) -> String {
-    let room = terminal::error_width().saturating_sub(before + 1).max(20);
+    let room = terminal::error_width().saturating_sub(before + 1).max(8);
     cut(&printable(text), room)
 }
 
@@ -471,8 +603,11 @@ fn run_line(share: Option<f64>, elapsed: Duration) -> String {
 }
 
 /// How much time is left, and when that is over by the clock.
-fn left_line(left: Option<TimeLeft>, clock_unix_ms: Option<u64>) -> String {
+fn left_line(left: Option<TimeLeft>, clock_unix_ms: Option<u64>, is_narrow: bool) -> String {
     let Some(TimeLeft { best, worst }) = left else { return "left     unknown".to_owned() };
+    if is_narrow && best != worst {
+        return format!("left     {} to {}", whole_seconds(best), whole_seconds(worst));
+    }
     let at = |after: Duration| match clock_unix_ms {
         Some(now) => format!("{} ({} UTC)", whole_seconds(after), clock_text(now, after)),
         None => whole_seconds(after),
@@ -509,7 +644,7 @@ fn phase_line(place: &Place, forecast: &Forecast) -> String {
         return format!("{:<8} {}", place.phase, share.unwrap_or_default());
     }
     let (least, most) = forecast.rounds(&place.phase);
-    format!("{:<8} round {} ({least} at least, {most} at most)", place.phase, place.round)
+    format!("{:<8} round {} (of {least} to {most})", place.phase, place.round)
 }
 
 fn interval_line(interval: &Interval) -> String {
@@ -605,15 +740,19 @@ mod tests {
         let share = Some(share_done(done, left.best));
         let now = Some(23 * 3_600_000 + 40 * 60_000);
         assert_eq!(run_line(share, done), "25 %  10 min elapsed");
-        let line = left_line(Some(left), now);
+        let line = left_line(Some(left), now, false);
         let whole =
             "left     30 min (00:10 +1 d UTC) if steady at once, 25 h (00:40 +2 d UTC) at most";
         assert_eq!(line, whole);
         let short = TimeLeft { best: Duration::from_secs(32), worst: Duration::from_secs(73) };
-        let line = left_line(Some(short), now);
+        assert_eq!(left_line(Some(short), now, true), "left     32 s to 73 s");
+        let line = left_line(Some(short), now, false);
         assert!(line.ends_with("73 s (23:41 UTC) at most") && line.len() < 80, "{line}");
-        assert_eq!(left_line(Some(short), None), "left     32 s if steady at once, 73 s at most");
-        assert_eq!(left_line(None, None), "left     unknown");
+        assert_eq!(
+            left_line(Some(short), None, false),
+            "left     32 s if steady at once, 73 s at most"
+        );
+        assert_eq!(left_line(None, None, false), "left     unknown");
         assert_eq!(run_line(None, Duration::ZERO), " – %  less than 1 s elapsed");
         assert_eq!((thousandths(share), thousandths(None)), (250, 0));
     }

@@ -210,8 +210,43 @@ pub fn width() -> usize {
 
 /// Columns of the terminal that shows how a run goes; 100 where there is none.
 pub fn error_width() -> usize {
-    let columns = console::Term::stderr().size_checked().map_or(100, |(_, columns)| columns);
-    usize::from(columns).max(20)
+    error_size().1
+}
+
+/// Lines and columns of the terminal that shows how a run goes; 24 and 100 where there is none.
+pub fn error_size() -> (usize, usize) {
+    let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 100));
+    (usize::from(rows), usize::from(columns).max(20))
+}
+
+/// Keeps the terminal of standard error from echoing `^C` for as long as it lives: the echo
+/// moves the lines of a progress display, which are then not cleared.
+pub struct NoControlEcho(Option<libc::termios>);
+
+impl NoControlEcho {
+    /// Changes nothing where standard error is no terminal.
+    pub fn new() -> Self {
+        // SAFETY: all zero bytes are a valid termios, and `now` is valid to write to.
+        let before = unsafe {
+            let mut now: libc::termios = std::mem::zeroed();
+            (libc::tcgetattr(libc::STDERR_FILENO, &raw mut now) == 0).then_some(now)
+        };
+        if let Some(mut changed) = before {
+            changed.c_lflag &= !libc::ECHOCTL;
+            // SAFETY: `changed` is a termios that the kernel gave.
+            unsafe { libc::tcsetattr(libc::STDERR_FILENO, libc::TCSANOW, &raw const changed) };
+        }
+        NoControlEcho(before)
+    }
+}
+
+impl Drop for NoControlEcho {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // SAFETY: it is what the terminal had before.
+            unsafe { libc::tcsetattr(libc::STDERR_FILENO, libc::TCSANOW, before) };
+        }
+    }
 }
 
 #[cfg(test)]

@@ -372,9 +372,14 @@ fn spawned(
     if count as usize > TESTS_MAX {
         return Err(Misread::whole(format!("{count} workers; at most {TESTS_MAX} are supported")));
     }
-    let text = format!(
-        "the file has no manager: {count} disk workers with one outstanding I/O each run {which}"
-    );
+    let text = if count == 1 {
+        format!("the file has no manager: one disk worker with one outstanding I/O runs {which}")
+    } else {
+        format!(
+            "the file has no manager: {count} disk workers with one outstanding I/O each run \
+             {which}"
+        )
+    };
     remarks.push(Remark { line: None, text });
     let worker = |number: u32| Worker {
         name: format!("Worker {number}"),

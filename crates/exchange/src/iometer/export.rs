@@ -62,23 +62,32 @@ pub fn export<'s>(
     loads: impl IntoIterator<Item = (&'s str, &'s Stimulus)>,
 ) -> Export {
     let mut remarks = Vec::new();
-    let mut all: Vec<Expressed> = Vec::new();
+    let mut all: Vec<(&str, Expressed)> = Vec::new();
     for (label, stimulus) in loads {
         match expressed(heading, label, stimulus, &mut remarks) {
             Err(why) => remarks.push(format!("{label}: left out: {why}")),
-            Ok(load) => match all.first() {
-                Some(first) if (first.time, first.ramp) != (load.time, load.ramp) => {
-                    remarks.push(format!(
-                        "{label}: left out: it runs {} s after {} s unmeasured, the first load {} s \
-                         after {} s, and a configuration has one run time and one ramp up time",
-                        load.time, load.ramp, first.time, first.ramp
-                    ));
-                }
-                _ => all.push(load),
-            },
+            Ok(load) => all.push((label, load)),
         }
     }
-    Export { config: (!all.is_empty()).then(|| config(heading, all)), remarks }
+    // A configuration has one run time and one ramp up time: those of most loads, and of equally
+    // many those of the first.
+    let times = |load: &Expressed| (load.time, load.ramp);
+    let count = |one: &Expressed| all.iter().filter(|(_, l)| times(l) == times(one)).count();
+    let most = all.iter().rev().max_by_key(|(_, load)| count(load));
+    let Some((time, ramp)) = most.map(|(_, load)| times(load)) else {
+        return Export { config: None, remarks };
+    };
+    let (kept, others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, load)| times(load) == (time, ramp));
+    remarks.extend(others.iter().map(|(label, load)| {
+        format!(
+            "{label}: left out: it runs {} s after {} s unmeasured, most loads {time} s after {ramp} \
+             s, and a configuration has one run time and one ramp up time",
+            load.time, load.ramp
+        )
+    }));
+    let kept = kept.into_iter().map(|(_, load)| load).collect();
+    Export { config: Some(config(heading, kept)), remarks }
 }
 
 fn config(heading: &Heading<'_>, loads: Vec<Expressed>) -> Config {

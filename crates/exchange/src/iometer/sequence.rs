@@ -412,8 +412,13 @@ fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
 }
 
 fn of_data(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String)) {
-    let patterns: BTreeSet<Option<u8>> =
-        tests.iter().flat_map(|test| &test.active).map(|active| active.pattern).collect();
+    // What is said of data concerns writes only.
+    let writes = |active: &&Active| {
+        let spec = config.specs.iter().flatten().find(|spec| spec.name == active.spec);
+        spec.is_none_or(|spec| spec.lines.iter().any(|line| line.of_size > 0 && line.reads < 100))
+    };
+    let active = tests.iter().flat_map(|test| &test.active).filter(writes);
+    let patterns: BTreeSet<Option<u8>> = active.map(|active| active.pattern).collect();
     for pattern in patterns {
         let text = match (config.version.dialect(), pattern) {
             (Dialect::Y2006, None) => continue,

@@ -98,8 +98,8 @@ fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
         return BACKGROUND.good(format!("none within {seconds:.1} s"));
     }
     let direction = |what, ios: u64, bytes: Bytes| {
-        let (ios, mb) = (ios as f64 / seconds, bytes.as_mb() / seconds);
-        format!("{} {what}/s ({} MB/s)", number(ios, 0), number(mb, 1))
+        let rate = |amount: f64, decimals| number(amount / seconds, decimals);
+        format!("{} {what}/s ({} MB/s)", rate(ios as f64, 0), rate(bytes.as_mb(), 1))
     };
     let found = [
         direction("reads", done.reads, done.read_bytes),

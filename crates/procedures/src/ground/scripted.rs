@@ -118,7 +118,11 @@ impl<F: FnMut(&Step) -> f64> Bench for Scripted<F> {
                 (*round, *point) == (place.round, place.point)
                     && (phase.is_empty() || *phase == place.phase)
             })
-            .then(|| Gap { cause: "the process ended".into(), lasted: Some(Nanos::from_secs(9)) });
+            .then(|| Gap {
+                cause: "the process ended".into(),
+                lasted: Some(Nanos::from_secs(9)),
+                written: None,
+            });
         let mut measurement = measurement(step, (self.iops)(step), (self.response)(step));
         measurement.complete = self.is_complete(step, &measurement);
         (self.retouch)(step, &mut measurement);

@@ -335,8 +335,8 @@ impl<'a> Tracking<'a> {
     fn add(&mut self, cycle: u32, minute: u32, outcome: &Outcome) {
         self.gap |= outcome.gap_before.is_some();
         let measurement = &outcome.measurement;
-        let before = self.written;
-        self.written += measurement.written();
+        let before = self.written + (outcome.written() - measurement.written());
+        self.written += outcome.written();
         if !self.of.is_measured(minute) {
             return;
         }

@@ -343,6 +343,26 @@ fn the_latency_test_has_one_outstanding_io_whatever_the_others_have() {
     assert!(findings.parts[0].caveats.iter().all(|caveat| caveat.id != ids::DEMAND));
 }
 
+/// One advice: the last test can be continued, an earlier one only be run again.
+#[test]
+fn after_a_run_that_is_not_steady_the_advice_names_the_tests() {
+    let asked = settings("iops,tp,lat", |_| ());
+    let remedy = |is_unsteady: fn(&str) -> bool| {
+        let mut bench = scripted(|step| {
+            let growth = if is_unsteady(&step.place.phase) { 2.0 } else { 1.0f64 };
+            1000.0 * growth.powi(step.place.round as i32)
+        });
+        bench.response = |_| Some(Nanos::from_millis(3));
+        made(&asked).unwrap().conduct(&mut bench).unwrap();
+        let findings = made(&asked).unwrap().study(&record(&asked, bench.entries));
+        let caveat = findings.caveats.into_iter().find(|c| c.id == ids::PART_NOT_STEADY);
+        caveat.unwrap().remedy
+    };
+    let earlier = remedy(|phase| phase == "iops/rounds" || phase == "throughput/rounds-64K");
+    assert!(earlier.starts_with("IOPS, Throughput cannot be resumed"), "{earlier}");
+    assert!(earlier.ends_with("run again with `-ssdt iops -ssdt tp --max-rounds N`."), "{earlier}");
+}
+
 #[test]
 fn tests_that_there_are_not_are_refused() {
     let why = |tests: &str| made(&settings(tests, |_| ())).err().unwrap().0;
@@ -359,7 +379,7 @@ fn the_sections_are_those_of_a_tkperf_report_and_the_pages_of_the_snia_form_are_
     let findings = found(&settings(SSD, |_| ()));
     assert!(findings.parts.iter().all(|part| part.form_pages.is_empty()));
     let titles: Vec<&str> = findings.parts.iter().map(|part| part.title.as_str()).collect();
-    assert_eq!(titles, ["IOPS", "Latency", "Throughput", "WSAT RND 4K W"]);
+    assert_eq!(titles, ["IOPS", "Throughput", "Latency", "WSAT RND 4K W"]);
     let plots = |title: &str| {
         let page = page(&findings, title);
         page.exhibits.iter().filter(|exhibit| matches!(exhibit, Exhibit::Plot(_))).count()

@@ -34,7 +34,11 @@ const TESTS_OF: [(&str, &str); 6] = [
     ("hdd-tp", "hdd-throughput"),
 ];
 
-/// Default demand of TKperf (TKperf 2.x, `numjobs` and `iodepth`).
+/// The procedures in the order of TKperf's report, which is not that of its tests.
+const REPORT_ORDER: [&str; 6] =
+    ["iops", "throughput", "latency", "wsat", "hdd-iops", "hdd-throughput"];
+
+/// TKperf's default (TKperf 2.x, `numjobs` and `iodepth`).
 const DEMAND: Demand = Demand::new(1, 1);
 
 /// Time limit of the write saturation (TKperf 2.x reports, "24h").
@@ -167,6 +171,7 @@ impl Procedure for TkperfRun {
 
     fn study(&self, record: &Record) -> Findings {
         let mut studied = parts::studied(&self.parts, record);
+        studied.sort_by_key(|part| REPORT_ORDER.iter().position(|name| *name == part.name));
         for part in studied.iter_mut().filter_map(|part| part.findings.as_mut()) {
             // The sections of a TKperf report contain what the pages of the SNIA form do.
             if !part.chapters.is_empty() && is_of_rounds(&part.id) {
@@ -177,16 +182,27 @@ impl Procedure for TkperfRun {
         let table = Exhibit::Table(parts::parts_table(heads, &studied));
         let findings = Findings {
             ending: parts::ending("tests", record, &studied),
-            caveats: parts::caveats(record, &studied),
+            caveats: parts::caveats(record, &studied, self.parts.last(), repeat_options),
             summary: vec![table],
             chapters: self.chapters(record),
             ..frame("TKperf", &self.choices(), record, self.header(record, &studied))
         };
-        parts::with_parts(findings, studied)
+        parts::with_parts(findings, studied, self.parts.last())
     }
 }
 
-/// Returns true if the part has its own sections in the report.
+/// The options of a run of some procedures alone: `-ssdt iops -ssdt tp --max-rounds N`.
+fn repeat_options(procedures: &[&str]) -> String {
+    let tests = TESTS_OF.iter().filter(|(_, procedure)| procedures.contains(procedure));
+    let option = |test: &str| match test.strip_prefix("hdd-") {
+        Some(test) => format!("-hddt {test} "),
+        None => format!("-ssdt {test} "),
+    };
+    let options: String = tests.map(|(test, _)| option(test)).collect();
+    format!("`{options}--max-rounds N`")
+}
+
+/// Whether a part has sections of its own in the report.
 fn is_of_rounds(id: &str) -> bool {
     ["IOPS", "Latency", "Throughput"].contains(&id) || id.starts_with("WSAT")
 }

@@ -221,7 +221,7 @@ impl Calibration {
     ) -> Result<Measurement, A::Error> {
         let mut rig = arena.rig(engine)?;
         let prepared = rig.prepare(step).map_err(|why| CalibrateError::Halted(why.of(step)))?;
-        let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal());
+        let once = once(rig.as_mut(), prepared, self.may_write, &mut arena.journal(), &mut |_| ());
         arena.tell(&CalibrationEvent::Beside { checks: &once.checks, caveats: &once.caveats });
         Ok(once.result.map_err(CalibrateError::Halted)?)
     }

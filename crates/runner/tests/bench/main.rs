@@ -130,7 +130,7 @@ impl Rig for MemoryRig<'_> {
         self.clock
     }
     fn now(&self) -> Moment {
-        Moment { unix_ms: self.clock, up: self.boot.map(|(_, up)| up) }
+        Moment { unix_ms: self.clock, up: self.boot.map(|(_, up)| up), kernel: None }
     }
     fn proof(&self) -> Option<Proof> {
         self.boot.map(|(boot, _)| Proof { boot: Some(boot.to_owned()), ..Proof::default() })

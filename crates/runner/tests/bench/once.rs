@@ -33,9 +33,9 @@ fn journal(directory: &Path) -> HostChanges {
 }
 
 fn apply(rig: &mut MemoryRig<'_>, may_write: bool, changes: &mut HostChanges) -> Once {
-    let step = single(AccessPattern::random(Bytes::kib(4), 65)).step(&device());
+    let step = single(AccessPattern::random(Bytes::kib(4), 65)).step(&device(), 1);
     let prepared = rig.prepare(&step).unwrap();
-    once(rig, prepared, may_write, changes)
+    once(rig, prepared, may_write, changes, &mut |_| ())
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_single_load_lasts_ten_seconds_unless_something_else_ends_it() {
     let mut load = single(AccessPattern::random(Bytes::kib(4), 65));
     assert!(load.alters());
     assert!(!single(AccessPattern::random(Bytes::kib(4), 100)).alters());
-    let until = |load: &Single| load.step(&device()).load.stimulus().unwrap().until;
+    let until = |load: &Single| load.step(&device(), 1).load.stimulus().unwrap().until;
     assert_eq!(until(&load).time, Some(Nanos::from_secs(10)));
     load.ios = Some(10_007);
     assert_eq!((until(&load).time, until(&load).ios), (None, Some(10_007)));

@@ -8,7 +8,7 @@ use crate::target::{self, Course, Kept, Mover, Named};
 use crate::{remarks, terminal};
 use serde::Serialize;
 use std::path::PathBuf;
-use steadfast_domain::Device;
+use steadfast_domain::{Device, text};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, Roots};
 use steadfast_report::text_table;
@@ -178,7 +178,7 @@ fn print(
 /// Two rows for every point.
 fn numbers(comparisons: &[Comparison]) -> String {
     let head =
-        ["", "", "IOPS", "MB/s", "ART ms", "99 % ms", "99.99 %", "ns CPU/IO", "CPU", "ratio"];
+        ["", "", "IOPS", "MB/s", "ART ms", "99 % ms", "99.99 % ms", "ns CPU/IO", "CPU", "ratio"];
     let rows = comparisons.iter().flat_map(rows);
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
     text_table::with_left(&rows, |column| column < 2 || column == head.len() - 1)
@@ -201,8 +201,8 @@ fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
 }
 
 fn engine_row(point: &str, engine: Contender, readings: &[Reading], last: &str) -> [String; 10] {
-    let number = |value: Option<f64>, digits: usize| {
-        value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+    let number = |value: Option<f64>, decimals: usize| {
+        value.map_or("–".to_owned(), |value| text::number(value, decimals))
     };
     let ms = |ns: Option<f64>| number(ns.map(|ns| ns / 1e6), 4);
     let run = median_run(readings);

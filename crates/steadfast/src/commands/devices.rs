@@ -39,7 +39,16 @@ fn table(devices: &[Device]) -> String {
     let head = ["TARGET", "MODEL", "SERIAL", "FIRMWARE", "SIZE", "INTERFACE", "SECTOR", "IN USE"];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
     rows.extend(devices.iter().map(cells));
-    text_table::with_left(&rows, |_| true)
+    let mut text = text_table::with_left(&rows, |_| true);
+    let is_named = |device: &&Device| device.serial.is_none() && !device.is_simulated();
+    let names: Vec<&str> = devices.iter().filter(is_named).map(Device::confirmation).collect();
+    if !names.is_empty() {
+        text.push_str(&format!(
+            "\n\nA device without a serial number is confirmed by its kernel name (--yes-destroy): {}",
+            names.join(", ")
+        ));
+    }
+    text
 }
 
 fn cells(device: &Device) -> Vec<String> {

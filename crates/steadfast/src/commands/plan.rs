@@ -4,17 +4,21 @@ use super::begin::geometry;
 use crate::asked::settings;
 use crate::cli::PlanArguments;
 use crate::exit::ExitState;
-use crate::{target, terminal, workloads};
+use crate::target::{self, Named};
+use crate::{terminal, workloads};
+use anyhow::bail;
 use serde::Serialize;
 use std::path::Path;
 use steadfast_domain::sequence::{Amount, StepRole};
 use steadfast_domain::text::{printable, shell_quoted};
 use steadfast_domain::{
-    Bytes, Device, Nanos, PurgeChoice, PurgeMethod, Sequence, SequenceLoad, SequenceStep, Settings,
-    Transport, Zoned, load_words,
+    Bytes, Device, Nanos, Procedure, PurgeChoice, PurgeMethod, Sequence, SequenceLoad,
+    SequenceStep, Settings, Transport, Zoned, load_words,
 };
+use steadfast_engine::sim::SimulatedSsd;
+use steadfast_engine::{Engine, Stop};
 use steadfast_host::Roots;
-use steadfast_runner::forecast::{Outline, Stretch};
+use steadfast_runner::forecast::{Outline, RepeatedStep, Stretch};
 
 /// What a purge is called in an outline.
 const PURGE: &str = "purge";
@@ -23,6 +27,9 @@ const PURGE: &str = "purge";
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answer {
     device: Device,
+    /// The rate of sequential writes that was assumed, in bytes per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed_rate: Option<Bytes>,
     #[serde(flatten)]
     outline: Outline,
     /// The purge that a run would be asked for: a method, `auto` or `none`.
@@ -100,12 +107,28 @@ impl Answer {
     /// Rehearses a run twice, steady at once, and never.
     fn of(settings: &Settings, device: Device, assume: Option<Bytes>) -> anyhow::Result<Answer> {
         let procedure = steadfast_procedures::procedure(settings, geometry(&device), &[])?;
+        refuse_impossible(procedure.as_ref(), &device)?;
         let mut outline = Outline::of(procedure.as_ref(), assume.map(|bytes| bytes.0))?;
         if settings.purge == PurgeChoice::Method(PurgeMethod::Nothing) {
             outline.stretches.retain(|stretch| stretch.phase != PURGE);
         }
         let confirmation = confirmation(&device);
-        Ok(Answer { device, outline, purge: settings.purge, confirmation })
+        let assumed_rate = assume;
+        Ok(Answer { device, assumed_rate, outline, purge: settings.purge, confirmation })
+    }
+}
+
+/// Refuses steps that a simulated drive cannot do, as a run on it would. What a real device can
+/// do is known once it is armed.
+fn refuse_impossible(procedure: &dyn Procedure, device: &Device) -> anyhow::Result<()> {
+    if !device.is_simulated() {
+        return Ok(());
+    }
+    let Named::Simulated(spec) = target::find(&device.path, None)? else { return Ok(()) };
+    let mut ssd = SimulatedSsd::new(spec, 1, Stop::default());
+    match steadfast_runner::refusal(procedure, &mut |step| ssd.prepare(step)) {
+        Some(why) => bail!("{}: {why}", device.path),
+        None => Ok(()),
     }
 }
 
@@ -244,7 +267,7 @@ fn load_text(load: &SequenceLoad) -> String {
     let share = |weight: u32| f64::from(weight) * 100.0 / all.max(1) as f64;
     let streams: Vec<String> = match load.streams.as_slice() {
         [only] => vec![only.to_string()],
-        many => many.iter().map(|s| format!("{s} {:.0} %", share(s.weight))).collect(),
+        many => many.iter().map(|s| format!("{s} {}", share_text(share(s.weight)))).collect(),
     };
     let until = load.until;
     let ends: Vec<String> = [
@@ -256,7 +279,11 @@ fn load_text(load: &SequenceLoad) -> String {
     .into_iter()
     .flatten()
     .collect();
-    let length = load.extent.length.map_or("to the end".to_owned(), amount);
+    let from = amount(load.extent.from);
+    let extent = match load.extent.length {
+        Some(length) => format!("{} from {from}", amount(length)),
+        None => format!("from {from} to the end"),
+    };
     let ramp = if load.ramp.0 > 0 { format!(", {} unmeasured", load.ramp) } else { String::new() };
     let pattern = load.data_pattern.as_ref();
     let more: String = [
@@ -271,12 +298,21 @@ fn load_text(load: &SequenceLoad) -> String {
     .flatten()
     .collect();
     format!(
-        "{} {}, from {} {length}, until {}{ramp}{more}",
+        "{} {}, {extent}, until {}{ramp}{more}",
         streams.join(", "),
         load.demand,
-        amount(load.extent.from),
         ends.join(" or ")
     )
+}
+
+/// `33 %`, and of less than one percent as many digits as say something: `0.3 %`, `0.004 %`.
+fn share_text(percent: f64) -> String {
+    let decimals = match percent {
+        zero if zero <= 0.0 => 0,
+        under if under < 1.0 => (-under.log10()).ceil() as usize,
+        _ => 0,
+    };
+    format!("{percent:.decimals$} %")
 }
 
 fn amount(amount: Amount) -> String {
@@ -294,7 +330,7 @@ fn text(answer: &Answer, verbose: bool) -> String {
     }
     lines.push(method_line(outline));
     lines.push(String::new());
-    let mut entries = entries(outline, verbose);
+    let mut entries = entries(outline, answer.assumed_rate, verbose);
     for entry in entries.iter_mut().filter(|entry| entry.phase == PURGE) {
         entry.text = match purge {
             PurgeChoice::Auto => "the best method that the device supports (--purge)".to_owned(),
@@ -313,10 +349,20 @@ fn text(answer: &Answer, verbose: bool) -> String {
         is_purged.then(|| "the purge".to_owned()).into_iter().chain(writes).collect();
     let plus =
         if more.is_empty() { String::new() } else { format!("; plus {}", more.join(", and ")) };
-    lines.push(format!(
-        "Total: {} if steady at once, {} at most{plus}.",
-        outline.best_time_ns, outline.worst_time_ns
-    ));
+    let (best, worst) = (outline.best_time_ns, outline.worst_time_ns);
+    let may_end_sooner = answer.assumed_rate.is_none()
+        && outline.stretches.iter().any(|stretch| stretch.bytes_at_most.is_some());
+    let mut total = if best != worst {
+        format!("{best} if steady at once, {worst} at most")
+    } else if may_end_sooner {
+        format!("{worst} at most")
+    } else {
+        worst.to_string()
+    };
+    if may_end_sooner {
+        total.push_str(", less where bytes end a load sooner (--assume RATE estimates it)");
+    }
+    lines.push(format!("Total: {total}{plus}."));
     lines.push(closing(answer, true));
     lines.join("\n")
 }
@@ -377,14 +423,14 @@ impl Entry {
 }
 
 /// The phases of an outline in order; what repeats within a phase is one entry.
-fn entries(outline: &Outline, verbose: bool) -> Vec<Entry> {
+fn entries(outline: &Outline, assumed_rate: Option<Bytes>, verbose: bool) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut rest = outline.stretches.as_slice();
     while let Some(first) = rest.first() {
         let alike = rest.iter().take_while(|s| s.round > 0 && s.phase == first.phase).count();
         let (period, times) = if verbose || alike > 0 { (1, 1) } else { repeated(rest) };
         let text = match (alike, times) {
-            (0, 1) => what_text(first),
+            (0, 1) => what_text(first, assumed_rate),
             (0, _) => repeated_text(&rest[..period], times),
             _ => rounds_text(first, outline, verbose),
         };
@@ -459,17 +505,25 @@ fn repeated(stretches: &[Stretch]) -> (usize, usize) {
 
 /// Stretches that come again, in one line.
 fn repeated_text(stretches: &[Stretch], times: usize) -> String {
-    let each: Vec<String> = stretches.iter().map(what_text).collect();
+    let each: Vec<String> = stretches.iter().map(|stretch| what_text(stretch, None)).collect();
     format!("{times} times: {}", each.join("; "))
 }
 
 /// What is done in a stretch, and how long.
-fn what_text(stretch: &Stretch) -> String {
-    let what = match stretch.steps.as_slice() {
-        [only] => only.clone(),
-        [first, ..] => format!("{} steps of {first}", stretch.steps.len()),
-        [] => String::new(),
+fn what_text(stretch: &Stretch, assumed_rate: Option<Bytes>) -> String {
+    let what = match (stretch.steps.first(), stretch.step_count()) {
+        (Some(only), 1) => only.label.clone(),
+        (Some(first), steps) => format!("{steps} steps of {}", first.label),
+        (None, _) => String::new(),
     };
+    if let (Some(time), Some(bytes)) = (stretch.time_ns, stretch.bytes_at_most) {
+        return match assumed_rate {
+            None => format!("{what}: at most {time}, or {bytes} moved, whichever comes first"),
+            Some(rate) => format!(
+                "{what}: {time}, until {bytes} are moved at {rate}/s (--assume) or its time is over"
+            ),
+        };
+    }
     match (stretch.time_ns, stretch.bytes) {
         (Some(time), _) => format!("{what}: {time}"),
         (None, Some(bytes)) => format!("{what}: {bytes} ({} bytes)", bytes.0),
@@ -477,14 +531,14 @@ fn what_text(stretch: &Stretch) -> String {
     }
 }
 
-/// The steps of a round, those alike that follow one another counted.
-fn counted(steps: &[String]) -> Vec<String> {
-    let alike = steps.chunk_by(|a, b| a == b);
-    let named = |group: &[String]| match group {
-        [only] => only.clone(),
-        group => format!("{} x {}", group.len(), group[0]),
+/// The steps of a round, each by itself or those in a row that do the same together.
+fn step_names(steps: &[RepeatedStep], verbose: bool) -> Vec<String> {
+    let name = |step: &RepeatedStep| match (step.times, verbose) {
+        (1, _) => vec![step.label.clone()],
+        (times, true) => vec![step.label.clone(); times as usize],
+        (times, false) => vec![format!("{times} x {}", step.label)],
     };
-    alike.map(named).collect()
+    steps.iter().flat_map(name).collect()
 }
 
 /// Steps of a round on a line, and those that stand on the line of their phase.
@@ -496,10 +550,10 @@ fn rounds_text(round: &Stretch, outline: &Outline, verbose: bool) -> String {
     let (best, worst) = outline.rounds.get(&round.phase).copied().unwrap_or_default();
     let head = format!(
         "{best} to {worst} rounds of {} steps, {} each:",
-        round.steps.len(),
+        round.step_count(),
         round.time_ns.unwrap_or_default()
     );
-    let steps = if verbose { round.steps.clone() } else { counted(&round.steps) };
+    let steps = step_names(&round.steps, verbose);
     if steps.len() <= STEPS_BESIDE {
         return format!("{head} {}", steps.join(", "));
     }
@@ -516,10 +570,34 @@ mod tests {
         Stretch {
             phase: phase.to_owned(),
             round,
-            steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+            steps: steps.iter().map(|label| repeated_step(label, 1)).collect(),
             time_ns: Some(Nanos::from_secs(5)),
             bytes: None,
+            bytes_at_most: None,
         }
+    }
+
+    fn repeated_step(label: &str, times: u32) -> RepeatedStep {
+        RepeatedStep { label: label.to_owned(), times }
+    }
+
+    #[test]
+    fn a_small_share_is_not_zero() {
+        let shares = [100.0, 33.4, 1.0, 0.49, 0.05, 0.004].map(share_text);
+        assert_eq!(shares, ["100 %", "33 %", "1 %", "0.5 %", "0.05 %", "0.004 %"]);
+    }
+
+    #[test]
+    fn a_load_that_bytes_may_end_first_says_so() {
+        let mut saturation = stretch("saturation", 0, &[]);
+        saturation.steps = vec![repeated_step("W", 1440)];
+        (saturation.time_ns, saturation.bytes_at_most) =
+            (Some(Nanos::from_secs(86_400)), Some(Bytes(4_000_000_000)));
+        let text = what_text(&saturation, None);
+        assert_eq!(text, "1440 steps of W: at most 24 h, or 4.00 GB moved, whichever comes first");
+        saturation.time_ns = Some(Nanos::from_secs(8));
+        let text = what_text(&saturation, Some(Bytes(500_000_000)));
+        assert!(text.contains("8 s, until 4.00 GB are moved at 500 MB/s"), "{text}");
     }
 
     #[test]
@@ -534,7 +612,9 @@ mod tests {
         let round = stretch("rounds", 1, &["W"]);
         assert_eq!(repeated(&[round.clone(), round]), (1, 1), "rounds have lines of their own");
         assert_eq!(repeated_text(&[wait, idle], 361), "361 times: W: 5 s; idle: 5 s");
-        assert_eq!(counted(&["A", "B", "B", "B", "A"].map(str::to_owned)), ["A", "3 x B", "A"]);
+        let steps = [repeated_step("A", 1), repeated_step("B", 3), repeated_step("A", 1)];
+        assert_eq!(step_names(&steps, false), ["A", "3 x B", "A"]);
+        assert_eq!(step_names(&steps, true), ["A", "B", "B", "B", "A"]);
     }
 
     #[test]

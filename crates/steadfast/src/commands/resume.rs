@@ -13,7 +13,7 @@ use crate::workloads;
 use anyhow::{Context, bail};
 use std::path::Path;
 use steadfast_domain::settings::{Amendment, HostList};
-use steadfast_domain::{Device, Procedure, Proof, Transport};
+use steadfast_domain::{Device, Entry, Procedure, Proof, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, HostsConsent, Roots};
 use steadfast_runner::ledger::{Contents, Line};
@@ -42,7 +42,23 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         verbose: arguments.verbose,
         metrics: metrics.as_ref(),
     };
-    conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, &stop)
+    let state = conduct.to_the_end(rig.as_mut(), ledger, &contents.lines, &stop)?;
+    if let Some(rounds) = arguments.rounds {
+        let now = Ledger::read(&arguments.run_dir)?;
+        if now.lines.iter().filter(is_step).count() == contents.lines.iter().filter(is_step).count()
+        {
+            terminal::complain(&format!(
+                "steadfast: --rounds {rounds} changed nothing: the last test has no rounds to add \
+                 (it has ended for another reason, or has as many). The rounds of earlier tests \
+                 cannot be continued; run them again with a larger --max-rounds"
+            ));
+        }
+    }
+    Ok(state)
+}
+
+fn is_step(line: &&Line) -> bool {
+    matches!(line.entry, Entry::Applied { .. })
 }
 
 /// A run that is taken up again: its device is armed. Nothing of it was changed but an

@@ -15,7 +15,7 @@ use steadfast_runner::ledger::Line;
 type Document = (&'static str, &'static str, fn() -> Schema);
 
 /// Every document. docs/schema has a file for each.
-const DOCUMENTS: [Document; 35] = [
+const DOCUMENTS: [Document; 36] = [
     (
         "record",
         "A record: settings and entries of a run, in one",
@@ -35,6 +35,7 @@ const DOCUMENTS: [Document; 35] = [
     ("plan-targets", "plan --json of several targets", plan::schema_of_several),
     ("measure", "measure --json", measure::schema),
     ("measure-targets", "measure --json of several targets", measure::schema_of_several),
+    ("measure-runs", "measure --runs --json", measure::schema_of_runs),
     ("calibrate", "calibrate --json", calibrate::schema),
     ("restore", "restore --json", restore::schema),
     ("check", "check --json", check::schema),

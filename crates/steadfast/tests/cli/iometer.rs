@@ -102,7 +102,7 @@ fn a_configuration_is_planned_without_touching_anything() {
     let text = succeed(scratch.path(), &plan);
     assert!(text.contains("mixed, three to one, T2Q2"), "{text}");
     assert!(text.contains("mixed, three to one, T2Q8"), "{text}");
-    assert!(text.contains("from 1 MiB 64 MiB"), "{text}");
+    assert!(text.contains("64 MiB from 1 MiB"), "{text}");
     assert!(text.contains("has no access specification"), "what was understood: {text}");
     assert!(!scratch.path().join("f.bin").exists());
     let longer = succeed(scratch.path(), &[&plan[..], &["--time", "30"]].concat());

@@ -30,6 +30,7 @@ mod iometer;
 mod judged;
 mod localities;
 mod made_up;
+mod measure;
 mod observed;
 mod oracles;
 mod outputs;

@@ -169,6 +169,61 @@ fn a_run_on_a_loop_device_killed_sixty_times_repeats_no_finished_step() {
 
 /// The run directory is deleted while the run goes on: it says so, and what is
 /// lost, within a step.
+/// Sectors written, as the kernel counts them on the device.
+fn kernel_written(device: &LoopDevice) -> u64 {
+    let text = std::fs::read_to_string(format!("/sys/block/{}/stat", device.name())).unwrap();
+    text.split_whitespace().nth(6).unwrap().parse::<u64>().unwrap() * 512
+}
+
+/// Killed three times in the midst of a step: what the steps and the gaps count as written is
+/// what the kernel counts from the run's beginning to its end.
+#[test]
+fn bytes_written_by_a_killed_step_are_counted() {
+    let test = "bytes_written_by_a_killed_step_are_counted";
+    let Some(device) = LoopDevice::new(test, 256) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let begin = [
+        "run",
+        "wsat",
+        "--profile",
+        "quick",
+        "--target",
+        &device.path,
+        "--yes-destroy",
+        device.name(),
+        "--purge",
+        "none",
+        "--steady-state",
+        "time:8s",
+        "--out",
+        "run",
+    ];
+    let before = kernel_written(&device);
+    let moments = moments(5, 3, 2, (300, 900));
+    let kills = kill_again_and_again(scratch.path(), &begin, &moments);
+    assert!(kills >= 2, "only {kills} of 3 runs were alive to be killed");
+    let killed_at = kernel_written(&device) - before;
+    let output = run_in(scratch.path(), &["resume", "run"]);
+    assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
+    let after = kernel_written(&device) - before;
+    let lines = Ledger::read(&scratch.path().join("run")).unwrap().lines;
+    let (mut steps, mut gaps) = (0, 0);
+    for line in &lines {
+        if let Entry::Applied { outcome, .. } = &line.entry {
+            steps += outcome.measurement.written().0;
+            let gap = outcome.gap_before.as_ref();
+            gaps += gap.map_or(0, |gap| gap.written.expect("the disk stayed attached").0);
+        }
+    }
+    // The last gap's bytes were written by then.
+    assert!(gaps > 0 && steps + gaps > killed_at, "{steps} + {gaps}, {killed_at}");
+    // The kernel is asked a moment after a step was cut off the load, which runs on meanwhile.
+    println!("{after} bytes of the kernel, {steps} in steps, {gaps} in gaps");
+    assert!(after.abs_diff(steps + gaps) <= gaps / 10, "{after} of the kernel, {steps} + {gaps}");
+    let findings = std::fs::read_to_string(scratch.path().join("run/findings.json")).unwrap();
+    assert!(findings.contains("total bytes written include them"));
+}
+
 #[test]
 fn a_deleted_run_directory_is_noticed() {
     let scratch = tempfile::tempdir().unwrap();
@@ -194,6 +249,39 @@ fn a_deleted_run_directory_is_noticed() {
     assert!(said.contains("was deleted during the run") && said.contains("lost"), "{said}");
     assert!(!said.contains("steadfast resume"), "there is nothing to resume: {said}");
     assert!(!run.exists());
+}
+
+/// Without a terminal every line has the time and every step the time left; what a resumed run
+/// replays is not told as if it happened now.
+#[test]
+fn a_log_has_the_time_and_the_time_left_and_replays_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut begin = vec!["run", "iops", "--profile", "quick", "--target", "f.bin"];
+    begin.extend(["--size", "64MiB", "--max-rounds", "1", "--out", "run"]);
+    let run = run_in(scratch.path(), &begin);
+    assert!(matches!(code(&run), 0 | 3), "{}", stderr(&run));
+    let resumed = run_in(scratch.path(), &["resume", "run", "--rounds", "2"]);
+    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    let is_timed = |line: &str| {
+        let time: Vec<&str> =
+            line.get(..20).unwrap_or_default().split(['-', ' ', ':', 'Z']).collect();
+        time.len() == 7 && time[..6].iter().all(|part| part.parse::<u32>().is_ok())
+    };
+    for output in [&run, &resumed] {
+        let said = stderr(output);
+        let steps: Vec<&str> = said.lines().filter(|line| line.contains("step 1 (")).collect();
+        assert!(!steps.is_empty(), "{said}");
+        for line in steps {
+            assert!(is_timed(line), "{line}");
+            assert!(line.contains("; left "), "{line}");
+        }
+    }
+    let said = stderr(&resumed);
+    assert!(!said.contains("Purged") && !said.contains("round 1,"), "{said}");
+    assert!(said.contains("round 2, step 1 ("), "{said}");
+    // Nothing is left to add to two rounds of two.
+    let again = run_in(scratch.path(), &["resume", "run", "--rounds", "2"]);
+    assert!(stderr(&again).contains("--rounds 2 changed nothing"), "{}", stderr(&again));
 }
 
 /// A disk that is full when the run begins leaves nothing that stands in the

@@ -77,6 +77,7 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
             any(&["plan", "iops", "--target", "sim:small", "--target", "sim:client", "--json"]),
         ),
         ("measure", any(&["measure", "RND 4K RW65", "--target", "sim:small", "--json"])),
+        ("measure-runs", any(&[&measure[..], &["--runs", "2", "--json"]].concat())),
         ("measure-targets", any(&[&measure[..], &["--target", "sim:client", "--json"]].concat())),
         ("restore", any(&["restore", "--json"])),
         ("check-list", any(&["check", "run", "--list", "--json"])),

@@ -83,6 +83,16 @@ fn what_iometer_cannot_do_is_named() {
         assert_eq!(export.config.unwrap().specs.unwrap().len(), 1);
     }
     assert_eq!(exported(Version::of_2006(), &[("odd", &cases[1].0)]).config, None);
+    // The run time is that of most loads, whichever comes first.
+    let year = Stimulus { until: Until::time(Nanos::from_secs(31_536_000)), ..plain.clone() };
+    let other = load("RND 8K R", Demand::new(1, 1));
+    let loads = [("open", &year), ("plain", &plain), ("other", &other)];
+    let export = exported(Version::of_2006(), &loads);
+    assert!(export.remarks[0].starts_with("open: left out: "), "{:?}", export.remarks);
+    let config = export.config.unwrap();
+    assert_eq!(config.specs.unwrap().len(), 2);
+    let time = config.setup.unwrap().run_time.unwrap();
+    assert_eq!((time.hours, time.minutes, time.seconds), (0, 1, 37));
     let mut thirds = load("RND 4K R", Demand::new(1, 1));
     thirds.streams.extend(load("RND 8K R", Demand::new(1, 1)).streams);
     thirds.streams[0].weight = 2 * thirds.streams[1].weight;

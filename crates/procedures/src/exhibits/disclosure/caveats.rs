@@ -247,10 +247,19 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
             let gap = outcome.gap_before.as_ref()?;
             let effect = (choices.gap_effect)(step);
             // The step that the interruption broke off is not in the record.
-            let lost = if step.load.streams().any(|stream| stream.op == Op::Write) {
-                " Bytes written after the last finished step are in no count."
-            } else {
-                ""
+            let writes = step.load.streams().any(|stream| stream.op == Op::Write);
+            let lost = match gap.written {
+                Some(Bytes(0)) => String::new(),
+                Some(written) => format!(
+                    " The kernel counted {written} written to the device in it; total bytes \
+                     written include them."
+                ),
+                None if writes => format!(
+                    " Bytes written between the last finished step and the interruption are in no \
+                     count: at most one step's, about {}.",
+                    outcome.measurement.written()
+                ),
+                None => String::new(),
             };
             let (length, place, cause) = (gap.length(), &step.place, &gap.cause);
             Some(Caveat::new(
@@ -545,11 +554,12 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::asked::Asked;
     use crate::ground::scripted::record;
     use steadfast_domain::measurement::{CpuThrottling, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{
-        Demand, Entry, IoStream, Order, Outcome, Place, Settings, Step, Stimulus, Tally,
+        Demand, Entry, Gap, IoStream, Order, Outcome, Place, Settings, Step, Stimulus, Tally,
     };
 
     /// A step of 1,000 writes of 4 KiB that the kernel counted so.
@@ -578,6 +588,31 @@ mod tests {
 
     fn ids(caveats: impl IntoIterator<Item = Caveat>) -> Vec<(String, CaveatKind)> {
         caveats.into_iter().map(|caveat| (caveat.id.clone(), caveat.kind)).collect()
+    }
+
+    /// Bytes written in a gap are named where the kernel counted them; else the step that was
+    /// repeated is their upper bound.
+    #[test]
+    fn a_gap_says_what_was_written_in_it() {
+        let text = |written| {
+            let mut record = of(measured(KernelCounters::default()));
+            let Some(Entry::Applied { outcome, .. }) =
+                record.entries.iter_mut().find(|entry| matches!(entry, Entry::Applied { .. }))
+            else {
+                panic!("one step")
+            };
+            outcome.gap_before = Some(Gap { cause: "power".into(), lasted: None, written });
+            let settings = Settings::new("iops", 1);
+            let geometry = crate::ground::scripted::GEOMETRY;
+            let asked =
+                Asked { settings: &settings, geometry, amendments: &[], parameters: Vec::new() };
+            let ground = crate::pts::method::ground(&asked).unwrap();
+            let caveats = of_gaps(&ground.choices(), &record);
+            caveats.into_iter().next().unwrap().text
+        };
+        assert!(text(Some(Bytes(218_000_000))).contains("218 MB written to the device in it"));
+        assert!(text(None).contains("at most one step's, about 4.10 MB"), "{}", text(None));
+        assert!(!text(Some(Bytes(0))).contains("written"), "nothing was");
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl<T: Ranged + 'static> Procedure for Scattered<T> {
             ..frame(self.title, &self.choices(), record, self.header(record, &studied))
                 .judged(self.verdict(&studied))
         };
-        parts::with_parts(whole, studied)
+        parts::with_parts(whole, studied, self.parts.last())
     }
 }
 
@@ -300,7 +300,8 @@ impl<T: Ranged + 'static> Scattered<T> {
     }
 
     fn caveats(&self, record: &Record, studied: &[Studied<'_>]) -> Vec<Caveat> {
-        let mut caveats = parts::caveats(record, studied);
+        let mut caveats =
+            parts::caveats(record, studied, self.parts.last(), |_| "`--max-rounds N`".into());
         caveats.extend(deviations(&self.settings));
         caveats.push(Caveat::new(
             CaveatKind::Unverified,

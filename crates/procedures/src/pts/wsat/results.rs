@@ -177,7 +177,7 @@ fn minute_by_minute(wsat: &Wsat, steps: &[(&Step, &Outcome)]) -> Vec<Minute> {
             let total: Tally = measurement.total();
             let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
             time += measurement.elapsed;
-            bytes.0 += measurement.written().0;
+            bytes += outcome.written();
             Minute {
                 round: step.place.round,
                 time: minutes(time),

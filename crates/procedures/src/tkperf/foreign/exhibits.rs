@@ -208,6 +208,25 @@ fn minutes(studied: &Studied<'_>) -> Vec<SaturatedMinute> {
     studied.test.values.iter().map(|value| minute(&value.measured)).collect()
 }
 
+/// Tables that are files only: the minutes of a write saturation, as our own runs have them.
+pub(super) fn long_tables(studied: &Studied<'_>) -> Vec<Table> {
+    if studied.test.kind != ForeignKind::WriteSaturation {
+        return Vec::new();
+    }
+    let rows = studied.test.values.iter().map(|value| {
+        let ForeignMeasured { iops, bytes_per_second, mean_ms, longest_ms } = value.measured;
+        let rate = bytes_per_second.map(|rate| rate / 1e6);
+        let cells = [(iops, 3), (rate, 3), (mean_ms, 6), (longest_ms, 6)];
+        Row::new(
+            value.round.to_string(),
+            cells.map(|(value, decimals)| Cell::number(value, decimals)),
+        )
+    });
+    let columns = ["IOPS", "MB/s", "ART ms", "MRT ms"];
+    let table = Table::new("minutes", "Every minute of the saturation", "Step");
+    vec![table.columns(columns).rows(rows)]
+}
+
 /// What the zones of a hard disk have in common.
 fn zones(studied: &Studied<'_>, id: &str) -> Table {
     let rows = studied.points.iter().map(|point| {

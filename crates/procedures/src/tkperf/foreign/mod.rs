@@ -26,9 +26,16 @@ const METHOD: &str = "TKperf's own run, read from its XML log";
 
 /// Returns the findings of a log of TKperf; `software` is the name of the program that read it.
 pub fn findings(run: &ForeignRun, software: &str) -> Findings {
-    let parts: Vec<Findings> = run
-        .tests
-        .iter()
+    // The order of TKperf's report, which is not that of its tests.
+    let mut tests: Vec<&ForeignTest> = run.tests.iter().collect();
+    tests.sort_by_key(|test| match test.kind {
+        ForeignKind::Iops | ForeignKind::ZoneIops => 0,
+        ForeignKind::Throughput | ForeignKind::ZoneThroughput => 1,
+        ForeignKind::Latency => 2,
+        ForeignKind::WriteSaturation => 3,
+    });
+    let parts: Vec<Findings> = tests
+        .into_iter()
         .map(|test| Findings {
             digest: run.digest.clone(),
             software: software.to_owned(),
@@ -73,6 +80,7 @@ fn part(run: &ForeignRun, test: &ForeignTest) -> Findings {
         ending: studied.ending(),
         caveats,
         summary: exhibits::summary(&studied),
+        long_tables: exhibits::long_tables(&studied),
         chapters: exhibits::chapters(&studied),
         ..Findings::new(title, header(run, title, vec![parameters(test)]))
     }

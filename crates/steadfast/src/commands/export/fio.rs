@@ -20,8 +20,16 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     };
     let contents = Ledger::read(&arguments.run_dir)?;
     let steps = chosen(&contents, arguments)?;
-    let filename =
-        arguments.filename.clone().unwrap_or_else(|| contents.settings.device.path.clone());
+    let device = &contents.settings.device;
+    if device.is_simulated() && arguments.filename.is_none() {
+        return Err(misuse(format!(
+            "{}: it ran on {}, which exists in virtual time only; name the file or device that fio \
+             is to use with --filename",
+            shown(&arguments.run_dir),
+            device.path
+        )));
+    }
+    let filename = arguments.filename.clone().unwrap_or_else(|| device.path.clone());
     let mut jobs = format!("; Steps of {} by {SOFTWARE}\n", contents.settings.settings.procedure);
     let (mut written, mut refused) = (0, 0);
     for (number, step) in steps {

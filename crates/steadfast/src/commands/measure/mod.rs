@@ -1,5 +1,8 @@
 //! `steadfast measure`: one stimulus, one answer.
 
+mod figures;
+mod watch;
+
 use super::{begin, restore, several};
 use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
@@ -7,18 +10,22 @@ use crate::exit::{ExitState, misuse};
 use crate::hosts;
 use crate::target::{self, Course, Kept, Mover};
 use crate::workloads;
+use crate::writing::Rule;
 use crate::{remarks, terminal};
 use anyhow::Context;
+use figures::{OperationFigures, RunRow, Spread};
 use serde::Serialize;
-use std::path::Path;
-use steadfast_domain::measurement::{HostPart, Stalling, mean};
+use std::path::{Path, PathBuf};
+use steadfast_domain::measurement::{HostPart, Interval, Stalling, mean};
 use steadfast_domain::settings::HostList;
-use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step, Tally};
+use steadfast_domain::text::number;
+use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step};
 use steadfast_engine::{Prepared, Stop};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
 use steadfast_runner::{Keeping, Once, Rig, Single, once};
 use steadfast_trace::WorkloadFile;
+use watch::Watch;
 
 /// The JSON output.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
@@ -29,6 +36,9 @@ struct Answer<'a> {
     measurement: &'a Measurement,
     iops: Option<f64>,
     bytes_per_second: Option<f64>,
+    /// Rates and response times of each operation, and of reads, writes and discards together
+    /// (`all`) if there are several.
+    results: Vec<OperationFigures>,
     /// I/Os that the device saw meanwhile and that were not of this command.
     foreign_ios: Vec<ForeignIo>,
 }
@@ -41,23 +51,49 @@ pub fn schema() -> schemars::Schema {
 /// The JSON output of several targets.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 struct Answers<'a> {
-    targets: Vec<Answer<'a>>,
+    targets: &'a [Answer<'a>],
 }
 
-/// The schema of that.
+/// The schema of the JSON output of several targets.
 pub fn schema_of_several() -> schemars::Schema {
     terminal::schema_of::<Answers<'_>>()
 }
 
-/// A target that is armed, with what is applied to it.
-struct Ready {
+/// The JSON output of several runs.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+struct Repeated<'a> {
+    /// Every run, with its targets.
+    runs: Vec<Answers<'a>>,
+    /// Every target over all runs.
+    over_runs: Vec<TargetOverRuns<'a>>,
+}
+
+/// One target over all runs.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+struct TargetOverRuns<'a> {
+    target: &'a str,
+    results: Vec<Spread>,
+}
+
+/// The schema of the JSON output of several runs.
+pub fn schema_of_runs() -> schemars::Schema {
+    terminal::schema_of::<Repeated<'_>>()
+}
+
+/// A target that is armed.
+struct Armed {
     target: String,
     rig: Box<dyn Rig>,
+}
+
+/// A target that is armed, with what is applied to it.
+struct Ready<'a> {
+    armed: &'a mut Armed,
     step: Step,
     prepared: Prepared,
 }
 
-/// Arms the targets, applies the stimulus and prints what it gave.
+/// Arms the targets, applies the stimulus as often as asked and prints what it gave.
 pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
     let asked = asked(arguments)?;
     let list = arguments.hosts.list()?;
@@ -65,66 +101,167 @@ pub fn run(arguments: &MeasureArguments) -> anyhow::Result<ExitState> {
         Some(_) => hosts::check_engine(arguments.engine)?,
         None => refuse_unclear(arguments, &asked)?,
     }
+    let rule = Rule::of(&arguments.writing)?;
+    let file = |path: &Option<PathBuf>| path.as_ref().map(|path| rule.begin_text(path)).transpose();
+    let (markdown, csv) = (file(&arguments.export_markdown)?, file(&arguments.export_csv)?);
     let stop = target::stop_on_signals()?;
     let is_fio = arguments.engine == Some(EngineName::Fio) || list.is_some();
+    // Where fio keeps its files until the last run has ended.
     let kept = is_fio.then(|| Kept::new(arguments.keep.as_deref())).transpose()?;
-    let alone = arguments.target.len() == 1;
-    if list.is_none() && is_fio && !alone {
-        return Err(misuse("fio measures one target; name one, or use --engine uring"));
-    }
-    let mover = kept.as_ref().map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
-    let mut all = Vec::new();
-    for (target, at) in arguments.target.iter().zip(1u32..) {
-        let rig = match (&list, &kept) {
-            (Some(list), Some(kept)) => {
-                let own = match alone {
-                    true => kept.path().to_owned(),
-                    false => kept.path().join(format!("{at}")),
-                };
-                rig_of_hosts(arguments, (target, asked.alters()), list, &own, &stop)?
+    let mut armed = arm(arguments, &asked, list.as_ref(), kept.as_ref(), &stop)?;
+    let mut runs: Vec<Vec<Done>> = Vec::new();
+    let watch = Watch::new(arguments.runs);
+    let mut failed = None;
+    for run in 1..=arguments.runs {
+        match measure_once(&asked, &mut armed, run, &watch) {
+            Ok(done) => runs.push(done),
+            Err(error) if runs.is_empty() => return Err(error),
+            Err(error) => {
+                failed = Some(error.context(format!("run {run} of {}", arguments.runs)));
+                break;
             }
-            _ => rig_here(arguments, &asked, target, (&mover, &stop))?,
-        };
-        all.push(ready(&asked, target, rig)?);
-    }
-    refuse_same_rigs(&all)?;
-    seat(&mut all);
-    let applied = apply(all, asked.alters());
-    let mut done = Vec::new();
-    for (target, rig, step, once) in applied {
-        remarks::say(&once.checks, &once.caveats);
-        done.push(Done { rig, step, measurement: once.result.with_context(|| target)? });
-    }
-    let answers: Vec<Answer<'_>> = done.iter().map(Done::answer).collect();
-    match (arguments.json, answers.as_slice()) {
-        (true, [one]) => terminal::print_json(one)?,
-        (true, _) => terminal::print_json(&Answers { targets: answers })?,
-        (false, all) => {
-            let texts = arguments.target.iter().zip(all).map(|(name, of)| text(name, &asked, of));
-            terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))?;
         }
     }
-    let states = arguments.target.iter().zip(&done).map(|(target, done)| done.state(target));
-    Ok(states.fold(ExitState::Done, worse))
+    let answers: Vec<Vec<Answer<'_>>> = runs
+        .iter()
+        .map(|run| armed.iter().zip(run).map(|(armed, done)| done.answer(armed)).collect())
+        .collect();
+    print(arguments, &asked, &answers)?;
+    let rows = rows(arguments, &asked, &answers);
+    if let Some(file) = markdown {
+        file.hold(figures::markdown(&rows).as_bytes())?;
+    }
+    if let Some(file) = csv {
+        file.hold(figures::csv(&rows).as_bytes())?;
+    }
+    let states = runs.iter().flat_map(|run| armed.iter().zip(run));
+    let state = states.map(|(armed, done)| done.state(&armed.target)).fold(ExitState::Done, worse);
+    failed.map_or(Ok(state), Err)
+}
+
+/// Arms every target.
+fn arm(
+    arguments: &MeasureArguments,
+    asked: &Single,
+    list: Option<&HostList>,
+    kept: Option<&Kept>,
+    stop: &Stop,
+) -> anyhow::Result<Vec<Armed>> {
+    let alone = arguments.target.len() == 1;
+    if list.is_none() && kept.is_some() && !alone {
+        return Err(misuse("fio measures one target; name one, or use --engine uring"));
+    }
+    let mover = kept.map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
+    let mut all = Vec::new();
+    for (target, at) in arguments.target.iter().zip(1u32..) {
+        let rig = match (list, kept) {
+            (Some(list), Some(kept)) => {
+                let own =
+                    if alone { kept.path().to_owned() } else { kept.path().join(format!("{at}")) };
+                rig_of_hosts(arguments, (target, asked.alters()), list, &own, stop)?
+            }
+            _ => rig_here(arguments, asked, target, (&mover, stop))?,
+        };
+        all.push(Armed { target: target.clone(), rig });
+    }
+    refuse_same_rigs(&all)?;
+    Ok(all)
+}
+
+/// Applies the stimulus once to every target.
+fn measure_once(
+    asked: &Single,
+    armed: &mut [Armed],
+    run: u32,
+    watch: &Watch,
+) -> anyhow::Result<Vec<Done>> {
+    let mut ready: Vec<Ready<'_>> =
+        armed.iter_mut().map(|armed| ready(asked, armed, run)).collect::<anyhow::Result<_>>()?;
+    seat(&mut ready);
+    let mut done = Vec::new();
+    for (target, step, once) in apply(ready, asked.alters(), run, watch) {
+        remarks::say(&once.checks, &once.caveats);
+        done.push(Done { step, measurement: once.result.with_context(|| target)? });
+    }
+    Ok(done)
+}
+
+/// Prints what all runs gave.
+fn print(
+    arguments: &MeasureArguments,
+    asked: &Single,
+    runs: &[Vec<Answer<'_>>],
+) -> anyhow::Result<()> {
+    let names = || arguments.target.iter().map(String::as_str).enumerate();
+    let figures_of = |at: usize| -> Vec<&[OperationFigures]> {
+        runs.iter().map(|run| run[at].results.as_slice()).collect()
+    };
+    match (arguments.json, runs) {
+        (true, [only]) => match only.as_slice() {
+            [one] => terminal::print_json(one),
+            all => terminal::print_json(&Answers { targets: all }),
+        },
+        (true, _) => terminal::print_json(&Repeated {
+            runs: runs.iter().map(|run| Answers { targets: run }).collect(),
+            over_runs: names()
+                .map(|(at, target)| TargetOverRuns {
+                    target,
+                    results: figures::spreads(&figures_of(at)),
+                })
+                .collect(),
+        }),
+        (false, [only]) => {
+            let texts = names().map(|(at, name)| {
+                let answer = &only[at];
+                text(name, asked, &[answer], figures::table(&answer.results))
+            });
+            terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
+        }
+        (false, _) => {
+            let texts = names().map(|(at, name)| {
+                let answers: Vec<&Answer<'_>> = runs.iter().map(|run| &run[at]).collect();
+                text(name, asked, &answers, figures::table_of_runs(&figures_of(at)))
+            });
+            terminal::print(&texts.collect::<Vec<_>>().join("\n\n"))
+        }
+    }
+}
+
+/// The rows of the exported tables.
+fn rows<'a>(
+    arguments: &'a MeasureArguments,
+    asked: &'a Single,
+    runs: &'a [Vec<Answer<'a>>],
+) -> Vec<RunRow<'a>> {
+    let of_run = |(run, answers): (u32, &'a Vec<Answer<'a>>)| {
+        arguments.target.iter().zip(answers).map(move |(target, answer)| RunRow {
+            target,
+            load: &asked.name,
+            demand: asked.demand.to_string(),
+            run,
+            answer,
+        })
+    };
+    (1..).zip(runs).flat_map(of_run).collect()
 }
 
 /// A target that was measured.
 struct Done {
-    rig: Box<dyn Rig>,
     step: Step,
     measurement: Measurement,
 }
 
 impl Done {
-    fn answer(&self) -> Answer<'_> {
+    fn answer<'a>(&'a self, armed: &'a Armed) -> Answer<'a> {
         let measurement = &self.measurement;
         Answer {
-            device: self.rig.device(),
-            engine: self.rig.engine(),
+            device: armed.rig.device(),
+            engine: armed.rig.engine(),
             step: &self.step,
             measurement,
             iops: measurement.iops(),
             bytes_per_second: measurement.bytes_per_second(),
+            results: figures::figures(measurement),
             foreign_ios: measurement.foreign_ios(&self.step),
         }
     }
@@ -178,7 +315,7 @@ fn refuse_unclear(arguments: &MeasureArguments, asked: &Single) -> anyhow::Resul
 }
 
 /// Refuses a device that is named twice, once it is known what each name leads to.
-fn refuse_same_rigs(all: &[Ready]) -> anyhow::Result<()> {
+fn refuse_same_rigs(all: &[Armed]) -> anyhow::Result<()> {
     let targets: Vec<&str> = all.iter().map(|one| one.target.as_str()).collect();
     let devices: Vec<Device> = all.iter().map(|one| one.rig.device().clone()).collect();
     several::refuse_same(&targets, &devices)
@@ -218,33 +355,34 @@ fn rig_of_hosts(
     hosts::rig(list, target, arguments.size, consent, directory, stop)
 }
 
-/// Prepares what is applied to a target that is armed.
-fn ready(asked: &Single, target: &str, mut rig: Box<dyn Rig>) -> anyhow::Result<Ready> {
-    let step = asked.step(rig.device());
-    let prepared = rig.prepare(&step).with_context(|| target.to_owned())?;
-    Ok(Ready { target: target.to_owned(), rig, step, prepared })
+/// Prepares a run on a target that is armed.
+fn ready<'a>(asked: &Single, armed: &'a mut Armed, run: u32) -> anyhow::Result<Ready<'a>> {
+    let step = asked.step(armed.rig.device(), run);
+    let prepared = armed.rig.prepare(&step).with_context(|| armed.target.clone())?;
+    Ok(Ready { armed, step, prepared })
 }
 
 /// Has the loads of several real targets begin together.
-fn seat(all: &mut [Ready]) {
-    let real: Vec<&mut Ready> =
-        all.iter_mut().filter(|one| !one.rig.device().is_simulated()).collect();
+fn seat(all: &mut [Ready<'_>]) {
+    let real: Vec<&mut Ready<'_>> =
+        all.iter_mut().filter(|one| !one.armed.rig.device().is_simulated()).collect();
     if real.len() < 2 {
         return;
     }
     let seats = steadfast_runner::meeting(real.len(), vec!["measure".into()], Keeping::Steps);
-    real.into_iter().zip(seats).for_each(|(one, seat)| one.rig.join(seat, None));
+    real.into_iter().zip(seats).for_each(|(one, seat)| one.armed.rig.join(seat, None));
 }
 
-/// What came of one target.
-type Applied = (String, Box<dyn Rig>, Step, Once);
-
 /// Applies every target's step in a thread of its own.
-fn apply(all: Vec<Ready>, writes: bool) -> Vec<Applied> {
-    let one = |number: u64, ready: Ready| {
-        let Ready { target, mut rig, step, prepared } = ready;
-        let once = once(rig.as_mut(), prepared, writes, &mut restore::journal_of(number));
-        (target, rig, step, once)
+fn apply(all: Vec<Ready<'_>>, writes: bool, run: u32, watch: &Watch) -> Vec<(String, Step, Once)> {
+    let one = |number: u64, ready: Ready<'_>| {
+        let Ready { armed, step, prepared } = ready;
+        let line = watch.line(&armed.target, &step, run);
+        let mut changes = restore::journal_of(number);
+        let mut show = |interval: &Interval| line.show(&step, interval);
+        let once = once(armed.rig.as_mut(), prepared, writes, &mut changes, &mut show);
+        line.clear();
+        (armed.target.clone(), step, once)
     };
     std::thread::scope(|scope| {
         let one = &one;
@@ -297,49 +435,60 @@ fn read(path: &Path) -> anyhow::Result<(WorkloadFile, Vec<IoStream>)> {
     Ok((file, streams))
 }
 
-fn text(target: &str, asked: &Single, answer: &Answer<'_>) -> String {
-    let measurement = answer.measurement;
+/// The numbers of a target, and what its runs have shown.
+fn text(target: &str, asked: &Single, runs: &[&Answer<'_>], numbers: String) -> String {
+    let Some(first) = runs.first() else { return String::new() };
     let mut lines = Vec::new();
-    if answer.device.is_simulated() {
+    if first.device.is_simulated() {
         lines.push("SIMULATED: this drive runs in virtual time.".to_owned());
     }
-    lines.push(format!("{target}  {}  {}  {}", asked.name, asked.demand, measurement.elapsed));
-    lines.push(numbers(measurement));
-    lines.extend(by_host(measurement));
+    let times = if runs.len() > 1 { format!("{} runs of ", runs.len()) } else { String::new() };
+    let elapsed = first.measurement.elapsed;
+    lines.push(format!("{target}  {}  {}  {times}{elapsed}", asked.name, asked.demand));
+    lines.push(numbers);
+    for (number, answer) in (1..).zip(runs) {
+        let found = remarks_of(answer);
+        if runs.len() > 1 && !found.is_empty() {
+            lines.push(format!("Run {number}:"));
+        }
+        lines.extend(found);
+    }
+    lines.push(format!("Engine: {}", first.engine));
+    lines.join("\n")
+}
+
+/// What a reader of a run's numbers should know.
+fn remarks_of(answer: &Answer<'_>) -> Vec<String> {
+    let measurement = answer.measurement;
+    let mut lines: Vec<String> = by_host(measurement).into_iter().collect();
     if let Some((user, system)) = measurement.cpu_ns_per_io() {
-        lines.push(format!("CPU per I/O: {user:.0} ns user, {system:.0} ns system"));
+        lines.push(format!(
+            "CPU per I/O: {} ns user, {} ns system",
+            number(user, 0),
+            number(system, 0)
+        ));
     }
     lines.extend(course(measurement));
     lines.extend(foreign(&answer.foreign_ios));
     if measurement.fault_count > 0 {
-        lines.push(format!("FAILED I/Os: {}", measurement.fault_count));
+        lines.push(format!("FAILED I/Os: {}", count(measurement.fault_count)));
     }
     if let Some(verification) = &measurement.verification {
         lines.push(format!(
             "Verified: {} sectors correct, {} not written by this command, {} MISCOMPARES",
-            verification.sectors_right, verification.sectors_unknown, verification.miscompares
+            count(verification.sectors_right),
+            count(verification.sectors_unknown),
+            count(verification.miscompares)
         ));
     }
     if let Some(late) = measurement.common_start.and_then(|start| start.late) {
         lines.push(format!("Began with the other targets, {late} after the agreed moment"));
     }
-    lines.push(format!("Engine: {}", answer.engine));
-    lines.join("\n")
+    lines
 }
 
-/// Rates and response times by direction.
-fn numbers(measurement: &Measurement) -> String {
-    let head = ["", "IOPS", "MB/s", "ART ms", "99 % ms", "99.999 %", "MRT ms"];
-    let seconds = measurement.elapsed.as_secs_f64();
-    let directions = [
-        ("reads", measurement.direction(Op::Read)),
-        ("writes", measurement.direction(Op::Write)),
-        ("all", measurement.total()),
-    ];
-    let shown = directions.iter().filter(|(_, tally)| tally.ios > 0);
-    let rows = shown.map(|(name, tally)| tally_row(name, tally, seconds));
-    let rows: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-    text_table::with_left(&rows, |_| false)
+fn count(count: u64) -> String {
+    number(count as f64, 0)
 }
 
 /// What each host did, where there are several.
@@ -348,17 +497,16 @@ fn by_host(measurement: &Measurement) -> Option<String> {
         return None;
     }
     let head = ["host", "I/Os", "IOPS", "MB/s", "ART ms", "MRT ms", "began after ms"];
-    let milliseconds = |time: Nanos| format!("{:.4}", time.as_millis_f64());
+    let milliseconds = |time: Nanos| number(time.as_millis_f64(), 4);
     let row = |part: &HostPart| {
         let seconds = part.elapsed.as_secs_f64();
-        let rate = |count: f64| match seconds > 0.0 {
-            true => format!("{:.1}", count / seconds),
-            false => "–".to_owned(),
+        let rate = |count: f64| {
+            if seconds > 0.0 { number(count / seconds, 1) } else { "–".to_owned() }
         };
         let mean = mean(part.response_sum, part.ios);
         [
             part.host.clone(),
-            part.ios.to_string(),
+            count(part.ios),
             rate(part.ios as f64),
             rate(part.bytes.as_mb()),
             mean.map_or("–".to_owned(), milliseconds),
@@ -393,7 +541,7 @@ fn course(measurement: &Measurement) -> Vec<String> {
         lines.push(format!(
             "OUTSTANDING: {} I/Os had not completed long after the end; they count with their time \
              so far, and the longest response time is longer than shown",
-            measurement.outstanding
+            count(measurement.outstanding)
         ));
     }
     if let Some(share) = measurement.throttled_share().filter(|share| *share > 0.01) {
@@ -413,27 +561,10 @@ fn foreign(found: &[ForeignIo]) -> Vec<String> {
         format!(
             "FOREIGN I/O: the device saw {direction} of other programs: {} I/Os, {}, {:.2} % of its \
              bytes; end them and measure again (iotop, fatrace)",
-            foreign.ios,
+            count(foreign.ios),
             foreign.bytes,
             100.0 * foreign.share
         )
     };
     found.iter().map(line).collect()
-}
-
-fn tally_row(name: &str, tally: &Tally, seconds: f64) -> [String; 7] {
-    let time =
-        |t: Option<Nanos>| t.map_or("–".to_owned(), |t| format!("{:.4}", t.as_millis_f64()));
-    let rate = |count: f64, digits: usize| {
-        if seconds > 0.0 { format!("{:.digits$}", count / seconds) } else { "–".to_owned() }
-    };
-    [
-        name.to_owned(),
-        rate(tally.ios as f64, 1),
-        rate(tally.bytes.as_mb(), 2),
-        time(tally.response_mean()),
-        time(tally.percentile(0.99)),
-        time(tally.percentile(0.99999)),
-        time(tally.response_longest()),
-    ]
 }

@@ -1,0 +1,390 @@
+//! Rates and response times of `measure`: of one run, over several, and as tables for the
+//! terminal, Markdown and CSV.
+
+use super::Answer;
+use serde::Serialize;
+use steadfast_domain::text::{number, wrapped};
+use steadfast_domain::{Measurement, Nanos, Op, Tally};
+use steadfast_report::text_table;
+
+/// Rates and response times of a set of I/Os, or their mean or standard deviation over runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
+pub(super) struct Figures {
+    iops: Option<f64>,
+    mb_per_second: Option<f64>,
+    response_mean_ms: Option<f64>,
+    response_p50_ms: Option<f64>,
+    response_p99_ms: Option<f64>,
+    response_p99_9_ms: Option<f64>,
+    response_p99_99_ms: Option<f64>,
+    response_p99_999_ms: Option<f64>,
+    response_max_ms: Option<f64>,
+}
+
+/// Columns of a line below a table.
+const LINE: usize = 79;
+
+/// A figure as tables show it.
+struct Column {
+    head: &'static str,
+    csv: &'static str,
+    decimals: usize,
+    of: fn(&Figures) -> Option<f64>,
+}
+
+const COLUMNS: [Column; 9] = [
+    Column { head: "IOPS", csv: "iops", decimals: 1, of: |f| f.iops },
+    Column { head: "MB/s", csv: "mb_per_s", decimals: 2, of: |f| f.mb_per_second },
+    Column { head: "ART ms", csv: "response_mean_ms", decimals: 4, of: |f| f.response_mean_ms },
+    Column { head: "50 % ms", csv: "response_p50_ms", decimals: 4, of: |f| f.response_p50_ms },
+    Column { head: "99 % ms", csv: "response_p99_ms", decimals: 4, of: |f| f.response_p99_ms },
+    Column {
+        head: "99.9 % ms",
+        csv: "response_p99_9_ms",
+        decimals: 4,
+        of: |f| f.response_p99_9_ms,
+    },
+    Column {
+        head: "99.99 % ms",
+        csv: "response_p99_99_ms",
+        decimals: 4,
+        of: |f| f.response_p99_99_ms,
+    },
+    Column {
+        head: "99.999 % ms",
+        csv: "response_p99_999_ms",
+        decimals: 4,
+        of: |f| f.response_p99_999_ms,
+    },
+    Column { head: "MRT ms", csv: "response_max_ms", decimals: 4, of: |f| f.response_max_ms },
+];
+
+/// Percentiles in the order of the columns, with the I/Os that each takes: ten beyond it.
+const PERCENTILES: [(&str, f64, u64); 5] = [
+    ("50 %", 0.5, 20),
+    ("99 %", 0.99, 1_000),
+    ("99.9 %", 0.999, 10_000),
+    ("99.99 %", 0.9999, 100_000),
+    ("99.999 %", 0.99999, 1_000_000),
+];
+
+impl Column {
+    fn text(&self, figures: &Figures) -> String {
+        (self.of)(figures).map_or("–".to_owned(), |value| number(value, self.decimals))
+    }
+}
+
+impl Figures {
+    fn new(tally: &Tally, elapsed: Nanos) -> Self {
+        let seconds = elapsed.as_secs_f64();
+        let rate = |count: f64| (seconds > 0.0).then(|| count / seconds);
+        let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+        let [p50, p99, p99_9, p99_99, p99_999] =
+            PERCENTILES.map(|(_, fraction, _)| ms(tally.percentile(fraction)));
+        Figures {
+            iops: rate(tally.ios as f64),
+            mb_per_second: rate(tally.bytes.as_mb()),
+            response_mean_ms: tally.response_mean_ms(),
+            response_p50_ms: p50,
+            response_p99_ms: p99,
+            response_p99_9_ms: p99_9,
+            response_p99_99_ms: p99_99,
+            response_p99_999_ms: p99_999,
+            response_max_ms: ms(tally.response_longest()),
+        }
+    }
+
+    /// Combines the figures of several runs, each for itself; one that a run lacks is absent.
+    fn over(runs: &[Figures], combine: fn(&[f64]) -> Option<f64>) -> Self {
+        let each = |of: fn(&Figures) -> Option<f64>| {
+            let values: Option<Vec<f64>> = runs.iter().map(of).collect();
+            values.and_then(|values| combine(&values))
+        };
+        Figures {
+            iops: each(|f| f.iops),
+            mb_per_second: each(|f| f.mb_per_second),
+            response_mean_ms: each(|f| f.response_mean_ms),
+            response_p50_ms: each(|f| f.response_p50_ms),
+            response_p99_ms: each(|f| f.response_p99_ms),
+            response_p99_9_ms: each(|f| f.response_p99_9_ms),
+            response_p99_99_ms: each(|f| f.response_p99_99_ms),
+            response_p99_999_ms: each(|f| f.response_p99_999_ms),
+            response_max_ms: each(|f| f.response_max_ms),
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The standard deviation of a sample (n - 1); `None` for fewer than two values.
+fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() > 1)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}
+
+/// The I/Os of one operation, or of reads, writes and discards together (`all`).
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
+pub(super) struct OperationFigures {
+    operation: &'static str,
+    ios: u64,
+    bytes: u64,
+    #[serde(flatten)]
+    figures: Figures,
+    /// Response times: I/Os outstanding at the end have one, too.
+    #[serde(skip)]
+    responses: u64,
+}
+
+/// Returns the figures of each operation that completed an I/O, and of all together if there
+/// are several.
+pub(super) fn figures(measurement: &Measurement) -> Vec<OperationFigures> {
+    let named = |operation, tally: Tally| OperationFigures {
+        operation,
+        ios: tally.ios,
+        bytes: tally.bytes.0,
+        figures: Figures::new(&tally, measurement.elapsed),
+        responses: tally.responses(),
+    };
+    let mut operations: Vec<OperationFigures> =
+        [("reads", Op::Read), ("writes", Op::Write), ("discards", Op::Discard)]
+            .into_iter()
+            .map(|(operation, op)| named(operation, measurement.direction(op)))
+            .filter(|operation| operation.responses > 0)
+            .collect();
+    if operations.len() != 1 {
+        operations.push(named("all", measurement.total()));
+    }
+    let flushes = named("flushes", measurement.direction(Op::Flush));
+    operations.extend((flushes.responses > 0).then_some(flushes));
+    operations
+}
+
+/// The table of one run: a column for each operation.
+pub(super) fn table(operations: &[OperationFigures]) -> String {
+    let head = operations.iter().map(|operation| operation.operation.to_owned());
+    let head: Vec<String> = std::iter::once(String::new()).chain(head).collect();
+    let rows = COLUMNS.iter().map(|column| {
+        let cells = operations.iter().map(|operation| column.text(&operation.figures));
+        std::iter::once(column.head.to_owned()).chain(cells).collect()
+    });
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let mut text = text_table::aligned(&rows);
+    let all: Vec<&OperationFigures> = operations.iter().collect();
+    text.extend(missing(&all));
+    text
+}
+
+/// Why percentiles are missing, if any is: lines that follow a table.
+fn missing(operations: &[&OperationFigures]) -> Option<String> {
+    let fewest = operations.iter().map(|operation| operation.responses).min()?;
+    let needs: Vec<String> = PERCENTILES
+        .iter()
+        .filter(|(_, _, needed)| fewest < *needed)
+        .map(|(name, _, needed)| format!("{name} takes {} I/Os", number(*needed as f64, 0)))
+        .collect();
+    (!needs.is_empty()).then(|| {
+        let reason = format!(
+            "–: fewer than ten I/Os lie beyond it, which would be chance; {} (use a longer --time)",
+            needs.join(", ")
+        );
+        wrapped(&reason, LINE, "   ").iter().map(|line| format!("\n{line}")).collect()
+    })
+}
+
+/// Mean and standard deviation of one operation's figures over all runs.
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(super) struct Spread {
+    operation: &'static str,
+    mean: Figures,
+    standard_deviation: Figures,
+}
+
+/// Returns mean and standard deviation over runs of one target for each operation of the first.
+pub(super) fn spreads(runs: &[&[OperationFigures]]) -> Vec<Spread> {
+    let operations = runs.first().map_or(&[][..], |run| run).iter();
+    operations
+        .map(|first| {
+            let same = |run: &&[OperationFigures]| {
+                run.iter().find(|other| other.operation == first.operation).map(|o| o.figures)
+            };
+            let figures: Vec<Figures> = runs.iter().filter_map(same).collect();
+            Spread {
+                operation: first.operation,
+                mean: Figures::over(&figures, mean),
+                standard_deviation: Figures::over(&figures, standard_deviation),
+            }
+        })
+        .collect()
+}
+
+/// The tables of several runs: mean and standard deviation of each operation, then every run.
+pub(super) fn table_of_runs(runs: &[&[OperationFigures]]) -> String {
+    let spreads = spreads(runs);
+    let mut head = vec![String::new()];
+    for spread in &spreads {
+        head.extend([spread.operation.to_owned(), "±".to_owned()]);
+    }
+    let mut rows = vec![head];
+    for column in &COLUMNS {
+        let mut row = vec![column.head.to_owned()];
+        for spread in &spreads {
+            row.extend([column.text(&spread.mean), column.text(&spread.standard_deviation)]);
+        }
+        rows.push(row);
+    }
+    let mut text = text_table::aligned(&rows);
+    text.push_str(&format!(
+        "\nMean of {} runs; ±: standard deviation (n - 1). MRT is the mean of the runs' longest.",
+        runs.len()
+    ));
+    let all: Vec<&OperationFigures> = runs.iter().flat_map(|run| run.iter()).collect();
+    text.extend(missing(&all));
+    // What fits 80 columns; the export files have all.
+    let shown = [0, 1, 2, 4, 6, 8].map(|index: usize| &COLUMNS[index]);
+    let mut rows = vec![vec!["run".to_owned(), String::new()]];
+    rows[0].extend(shown.map(|column| column.head.to_owned()));
+    for (run, operations) in (1..).zip(runs) {
+        for (place, operation) in operations.iter().enumerate() {
+            let run = if place == 0 { run.to_string() } else { String::new() };
+            let mut row = vec![run, operation.operation.to_owned()];
+            row.extend(shown.map(|column| column.text(&operation.figures)));
+            rows.push(row);
+        }
+    }
+    format!("{text}\n\n{}", text_table::aligned(&rows))
+}
+
+/// One run of one target.
+pub(super) struct RunRow<'a> {
+    pub target: &'a str,
+    pub load: &'a str,
+    pub demand: String,
+    pub run: u32,
+    pub answer: &'a Answer<'a>,
+}
+
+/// Every run as CSV, a row for each operation; numbers are not rounded.
+pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
+    let mut out = "target,load,demand,run,operation,ios,bytes,seconds".to_owned();
+    COLUMNS.iter().for_each(|column| {
+        out.push(',');
+        out.push_str(column.csv);
+    });
+    out.push_str("\r\n");
+    for row in rows {
+        for operation in &row.answer.results {
+            let mut fields = vec![
+                steadfast_report::csv_field(row.target),
+                steadfast_report::csv_field(row.load),
+                row.demand.clone(),
+                row.run.to_string(),
+                operation.operation.to_owned(),
+                operation.ios.to_string(),
+                operation.bytes.to_string(),
+                row.answer.measurement.elapsed.as_secs_f64().to_string(),
+            ];
+            let figures = COLUMNS.iter().map(|column| (column.of)(&operation.figures));
+            fields.extend(figures.map(|value| value.map_or(String::new(), |v| v.to_string())));
+            out.push_str(&fields.join(","));
+            out.push_str("\r\n");
+        }
+    }
+    out
+}
+
+/// Every run as a Markdown table, and of several runs the mean and the standard deviation.
+pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
+    let heads = ["Target", "Load", "Demand", "Run", "I/Os"].into_iter();
+    let heads: Vec<&str> = heads.chain(COLUMNS.iter().map(|column| column.head)).collect();
+    let mut out = line(heads.iter().map(|head| (*head).to_owned()));
+    out += &line((0..heads.len()).map(|at| if at < 5 { "---" } else { "---:" }.to_owned()));
+    let mut targets: Vec<&RunRow<'_>> = Vec::new();
+    for row in rows {
+        if !targets.iter().any(|other| other.target == row.target) {
+            targets.push(row);
+        }
+        for operation in &row.answer.results {
+            out += &of_run(row, &row.run.to_string(), operation.operation, &operation.figures);
+        }
+    }
+    for first in targets {
+        let own = rows.iter().filter(|row| row.target == first.target);
+        let runs: Vec<&[OperationFigures]> = own.map(|row| row.answer.results.as_slice()).collect();
+        if runs.len() < 2 {
+            continue;
+        }
+        for spread in spreads(&runs) {
+            out += &of_run(first, "mean", spread.operation, &spread.mean);
+            let deviation = &spread.standard_deviation;
+            out += &of_run(first, "standard deviation", spread.operation, deviation);
+        }
+    }
+    out
+}
+
+fn of_run(row: &RunRow<'_>, run: &str, operation: &str, figures: &Figures) -> String {
+    let names = [row.target, row.load, &row.demand, run, operation].map(str::to_owned);
+    let cells = COLUMNS.iter().map(|column| column.text(figures));
+    line(names.into_iter().chain(cells))
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::Bytes;
+    use steadfast_domain::measurement::StreamTally;
+
+    /// `ios` reads of 4 KiB in two seconds that all took 1 ms.
+    fn measured(ios: u64) -> Measurement {
+        let mut counts = vec![0u64; steadfast_domain::FineHistogram::LEN];
+        counts[steadfast_domain::FineHistogram::index(1_000_000)] = ios;
+        let tally = Tally {
+            ios,
+            bytes: Bytes(ios * 4096),
+            response_sum: Nanos::from_millis(ios),
+            response_max: Nanos::from_millis(1),
+            histogram: steadfast_domain::FineHistogram::from_dense(&counts),
+            outstanding: 0,
+        };
+        let streams = vec![StreamTally { op: Op::Read, tally }];
+        Measurement { elapsed: Nanos::from_secs(2), streams, ..Measurement::default() }
+    }
+
+    #[test]
+    fn figures_are_of_the_elapsed_time_and_missing_percentiles_have_a_reason() {
+        let [reads] = &figures(&measured(20_000))[..] else { panic!("one operation") };
+        assert_eq!((reads.operation, reads.figures.iops), ("reads", Some(10_000.0)));
+        assert_eq!(reads.figures.mb_per_second, Some(40.96));
+        assert_eq!(reads.figures.response_mean_ms, Some(1.0));
+        assert_eq!(reads.figures.response_p99_9_ms, Some(1.0));
+        assert_eq!(reads.figures.response_p99_99_ms, None);
+        let text = table(std::slice::from_ref(reads));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("10,000.0"), "{text}");
+        assert!(text.contains("99.99 % takes 100,000 I/Os"), "{text}");
+        assert!(!text.contains("99.9 % takes"), "{text}");
+        assert!(!table(&figures(&measured(1_100_000))).contains('–'));
+    }
+
+    #[test]
+    fn several_runs_have_a_mean_and_the_deviation_of_a_sample() {
+        let runs = [16_000, 20_000, 24_000].map(|ios| figures(&measured(ios)));
+        let runs: Vec<&[OperationFigures]> = runs.iter().map(Vec::as_slice).collect();
+        let [spread] = &spreads(&runs)[..] else { panic!("one operation") };
+        assert_eq!(spread.mean.iops, Some(10_000.0));
+        assert_eq!(spread.standard_deviation.iops, Some(2_000.0));
+        assert_eq!(spread.standard_deviation.response_p99_99_ms, None);
+        assert_eq!(standard_deviation(&[1.0]), None);
+        let text = table_of_runs(&runs);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(text.contains("Mean of 3 runs") && widest <= 100, "{text}");
+    }
+}

@@ -1,0 +1,106 @@
+//! The trend lines of the panel: one variable step by step, and the temperature.
+
+use std::collections::BTreeMap;
+use steadfast_domain::measurement::Interval;
+use steadfast_domain::text::number;
+use steadfast_domain::{Measurement, Step};
+
+/// Bars of a trend line.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Values that are kept of a variable: more than any terminal has columns.
+const KEPT: usize = 500;
+
+/// What the steps have shown so far.
+#[derive(Default)]
+pub struct Trend {
+    /// IOPS of every finished step, by what it applied.
+    steps: BTreeMap<String, Vec<f64>>,
+    /// IOPS of the intervals of the step under way.
+    intervals: Vec<f64>,
+    temperatures: Vec<f64>,
+}
+
+impl Trend {
+    /// Forgets the intervals of the step before.
+    pub fn begin(&mut self) {
+        self.intervals.clear();
+    }
+
+    pub fn count(&mut self, interval: &Interval) {
+        push(&mut self.intervals, interval.iops().filter(|_| !interval.partial));
+    }
+
+    pub fn finish(&mut self, step: &Step, measurement: &Measurement) {
+        let values = self.steps.entry(step.place.label.clone()).or_default();
+        push(values, measurement.iops());
+        push(&mut self.temperatures, measurement.sensed.temperature_celsius);
+    }
+
+    /// The trend of a tracking variable, or of the step under way as long as there is none;
+    /// `None` while there are no two values.
+    pub fn line(&self, variable: &str, under_way: &str, columns: usize) -> Option<String> {
+        let of_steps = [variable, under_way]
+            .into_iter()
+            .filter_map(|label| Some((label, "step", self.steps.get(label)?)));
+        let mut found = of_steps.chain([(under_way, "second", &self.intervals)]);
+        let (label, each, values) = found.find(|(_, _, values)| values.len() > 1)?;
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(0.0, f64::max);
+        let range = format!("{} to {} IOPS, {label} by {each}", number(low, 0), number(high, 0));
+        let room = columns.saturating_sub(range.chars().count() + 12);
+        Some(format!("trend    {}  {range}", sparkline(values, room)))
+    }
+
+    /// The temperature, where the device reports one.
+    pub fn temperature(&self) -> Option<String> {
+        let last = self.temperatures.last()?;
+        let highest = self.temperatures.iter().copied().fold(*last, f64::max);
+        Some(format!("temp     {last:.0} °C, highest {highest:.0} °C"))
+    }
+}
+
+fn push(values: &mut Vec<f64>, value: Option<f64>) {
+    if values.len() >= KEPT {
+        values.remove(0);
+    }
+    values.extend(value);
+}
+
+/// The last values as bars from zero to the highest.
+fn sparkline(values: &[f64], columns: usize) -> String {
+    let shown = &values[values.len().saturating_sub(columns)..];
+    let highest = shown.iter().copied().fold(0.0, f64::max);
+    let bar = |value: &f64| {
+        let share = if highest > 0.0 { value / highest } else { 0.0 };
+        BARS[((share * BARS.len() as f64) as usize).min(BARS.len() - 1)]
+    };
+    shown.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_stand_on_zero_and_the_last_values_are_shown() {
+        assert_eq!(sparkline(&[0.0, 50.0, 100.0], 10), "▁▅█");
+        assert_eq!(sparkline(&[9.0, 100.0, 100.0], 2), "██");
+        assert_eq!(sparkline(&[0.0, 0.0], 9), "▁▁");
+    }
+
+    #[test]
+    fn the_tracking_variable_comes_before_the_step_under_way() {
+        let mut trend = Trend { intervals: vec![5.0, 6.0], ..Trend::default() };
+        let line = |trend: &Trend| trend.line("RND 4K W", "RND 4K R", 60);
+        assert!(line(&trend).unwrap().ends_with("5 to 6 IOPS, RND 4K R by second"));
+        trend.steps.insert("RND 4K W".into(), vec![1000.0]);
+        assert!(line(&trend).unwrap().contains("by second"), "one value is no trend");
+        trend.steps.insert("RND 4K W".into(), vec![1000.0, 2000.0]);
+        let line = line(&trend).unwrap();
+        assert_eq!(line, "trend    ▅█  1,000 to 2,000 IOPS, RND 4K W by step");
+        assert_eq!(trend.temperature(), None);
+        trend.temperatures = vec![43.0, 41.0];
+        assert_eq!(trend.temperature().unwrap(), "temp     41 °C, highest 43 °C");
+    }
+}

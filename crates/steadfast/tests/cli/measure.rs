@@ -1,0 +1,94 @@
+//! `measure`: its numbers, several runs, exported tables.
+
+use super::scratch::{refuse, succeed};
+use serde_json::Value;
+
+const RUNS: [&str; 9] =
+    ["measure", "RND 4K RW65", "--target", "sim:small", "--time", "3s", "--runs", "4", "--json"];
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// Rates, means, deviations and rows are recomputed from the counts of each run.
+#[test]
+fn runs_have_a_mean_a_deviation_and_rows_in_both_exports() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let exports = ["--export-csv", "runs.csv", "--export-markdown", "runs.md"];
+    let answer: Value =
+        serde_json::from_str(&succeed(here, &[&RUNS[..], &exports].concat())).unwrap();
+    let runs = answer["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 4);
+    let csv = std::fs::read_to_string(here.join("runs.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 1 + 4 * 3, "reads, writes and all of each run");
+    let column = |name: &str| rows[0].iter().position(|head| *head == name).unwrap();
+    for (place, operation) in ["reads", "writes", "all"].into_iter().enumerate() {
+        let mut rates = Vec::new();
+        for (number_of_run, run) in runs.iter().enumerate() {
+            let target = &run["targets"][0];
+            let streams = target["measurement"]["streams"].as_array().unwrap();
+            let own = streams.iter().filter(|s| match operation {
+                "reads" => s["op"] == "read",
+                "writes" => s["op"] == "write",
+                _ => true,
+            });
+            let counts = |field: &str| -> f64 {
+                own.clone().map(|stream| number(&stream["tally"][field])).sum()
+            };
+            let seconds = number(&target["measurement"]["elapsed"]) / 1e9;
+            let shown = &target["results"][place];
+            assert_eq!(shown["operation"], operation);
+            let near = |value: &Value, wanted: f64| {
+                assert!((number(value) / wanted - 1.0).abs() < 1e-9, "{value}, {wanted}");
+            };
+            near(&shown["iops"], counts("ios") / seconds);
+            near(&shown["mb_per_second"], counts("bytes") / seconds / 1e6);
+            // Response times are those of the I/Os outstanding at the end, too.
+            let outstanding: f64 =
+                own.clone().filter_map(|s| s["tally"]["outstanding"].as_f64()).sum();
+            let responses = counts("ios") + outstanding;
+            near(&shown["response_mean_ms"], counts("response_sum") / responses / 1e6);
+            rates.push(counts("ios") / seconds);
+            let row = &rows[1 + number_of_run * 3 + place];
+            assert_eq!(row[column("run")], (number_of_run + 1).to_string());
+            assert_eq!(row[column("operation")], operation);
+            near(&shown["iops"], row[column("iops")].parse().unwrap());
+            let longest = shown["response_max_ms"].to_string();
+            assert_eq!(row[column("response_max_ms")].parse::<f64>().unwrap().to_string(), longest);
+            assert!(shown["response_p99_999_ms"].is_null());
+            assert_eq!(row[column("response_p99_999_ms")], "");
+        }
+        let mean = rates.iter().sum::<f64>() / 4.0;
+        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+        let over = &answer["over_runs"][0]["results"][place];
+        assert!((number(&over["mean"]["iops"]) / mean - 1.0).abs() < 1e-9);
+        let deviation = number(&over["standard_deviation"]["iops"]);
+        assert!((deviation - (squares / 3.0).sqrt()).abs() < 1e-6, "{deviation}");
+        assert!(rates.windows(2).any(|pair| pair[0] != pair[1]), "runs have seeds of their own");
+    }
+    let markdown = std::fs::read_to_string(here.join("runs.md")).unwrap();
+    assert_eq!(markdown.lines().count(), 2 + 4 * 3 + 3 * 2, "{markdown}");
+    let bars = |line: &str| line.matches('|').count();
+    assert!(markdown.lines().all(|line| bars(line) == 15), "{markdown}");
+    // What exists is kept, and that is said before anything is measured.
+    refuse(here, &[&RUNS[..], &exports].concat(), &["--force"]);
+    succeed(here, &[&RUNS[..], &exports, &["--force"]].concat());
+}
+
+/// No line of the terminal's tables is wider than 80 columns, and a dash has its reason.
+#[test]
+fn tables_fit_a_terminal_and_dashes_have_a_reason() {
+    let scratch = tempfile::tempdir().unwrap();
+    for runs in ["1", "3"] {
+        let mut arguments = vec!["measure", "RND 4K RW65", "--target", "sim:small"];
+        arguments.extend(["--time", "3s", "--runs", runs]);
+        let text = succeed(scratch.path(), &arguments);
+        let table: Vec<&str> =
+            text.lines().filter(|line| line.contains(" ms ") || line.contains("IOPS")).collect();
+        assert!(table.len() > 7, "{text}");
+        assert!(table.iter().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("99.999 % takes 1,000,000 I/Os"), "{text}");
+    }
+}
