@@ -454,9 +454,16 @@ fn refuse_kept(
     let own = sight.disks_below(node)?;
     let mut kept = Vec::new();
     for (what, path) in precious(keep) {
-        kept.push((what, sight.disks_of_path(&path)?));
+        let remedy = match path.to_str() {
+            _ if keep.contains(&path) => "give --out on a file system of a disk or in memory",
+            Some("/") => ANOTHER_ROOT,
+            _ => "copy the program to a file system of a disk or in memory",
+        };
+        let disks = sight.disks_of_path(&path).map_err(|error| with_remedy(error, remedy))?;
+        kept.push((what, disks));
     }
-    kept.push(("the root file system of the host".to_owned(), sight.disks_of_first_root()?));
+    let disks = sight.disks_of_first_root().map_err(|error| with_remedy(error, ANOTHER_ROOT))?;
+    kept.push(("the root file system of the host".to_owned(), disks));
     for (what, disks) in kept {
         if let Some(disk) = disks.intersection(&own).next() {
             return Err(Refusal::HoldsKept {
@@ -467,6 +474,19 @@ fn refuse_kept(
         }
     }
     Ok(())
+}
+
+/// What to do where the disk of the root file system is unknown.
+const ANOTHER_ROOT: &str = "boot a system whose root file system lies on a disk or in memory";
+
+/// Adds what to do to why the disk of a path is unknown.
+fn with_remedy(error: HostError, remedy: &str) -> HostError {
+    match error {
+        HostError::Unclear { what, why } => {
+            HostError::Unclear { what, why: format!("{why}; {remedy}") }
+        }
+        other => other,
+    }
 }
 
 /// Refuses a device whose disk is in use under another name: a drive with two
