@@ -4,6 +4,7 @@
 
 use super::scratch::{code, is_root, run_in, skip, stderr, steadfast, wait_until};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -237,6 +238,54 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
     symlink("his", here.join("link")).unwrap();
     let output = run_in(here, &["report", "link/run"]);
     assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// A FUSE server says that its directory is root's: it is the user's who mounted it. Of one that
+/// root mounted that is believed, and of the caller's by sudo.
+#[test]
+fn a_file_system_that_another_user_serves_takes_no_run() {
+    let test = "a_file_system_that_another_user_serves_takes_no_run";
+    if !is_root() {
+        return skip(test, "needs root");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let point = scratch.path().join("point");
+    fs::create_dir(&point).unwrap();
+    let simulated = ["run", "iops", "--profile", "quick", "--target", "sim:small", "--out"];
+    for (user, sudo, is_refused) in
+        [(STRANGER, None, true), (STRANGER, Some(STRANGER), false), (0, None, false)]
+    {
+        let mut server = Command::new("python3")
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_root.py"))
+            .arg(&point)
+            .arg(user.to_string())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
+        for (here, out) in [(scratch.path(), "point/run"), (&point, "run")] {
+            if said.is_empty() {
+                break;
+            }
+            let mut command = steadfast();
+            command.current_dir(here).args(simulated).arg(out);
+            if let Some(sudo) = sudo {
+                command.env("SUDO_UID", sudo.to_string());
+            }
+            let said = stderr(&command.output().unwrap());
+            assert_eq!(said.contains("FUSE file system that user 64321"), is_refused, "{said}");
+            // The server lets nobody make a directory.
+            assert!(is_refused || said.contains("create the directory"), "{said}");
+        }
+        let _ = Command::new("umount").arg("--lazy").arg(&point).output();
+        let _ = server.kill();
+        let _ = server.wait();
+        if said.is_empty() {
+            return skip(test, "no FUSE here");
+        }
+    }
 }
 
 /// Reports of root next to files of another user have no mode of a link, and nobody else may
