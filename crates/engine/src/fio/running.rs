@@ -554,15 +554,8 @@ fn lost(error: &io::Error) -> Halt {
 }
 
 /// Keeps a text in the directory. A step that fails after its answer was kept is kept again.
-fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
+pub(super) fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
     NewFile::create_in(directory, OsStr::new(name), Existing::Overwrite, Readers::Usual)
-        .and_then(|file| file.hold(text.as_bytes()))
-        .map_err(|error| Halt::Ledger(error.to_string()))
-}
-
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Halt> {
-    // A step that fails after its answer was kept is kept again.
-    NewFile::create(path, Existing::Overwrite, Readers::Usual)
         .and_then(|file| file.hold(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
 }

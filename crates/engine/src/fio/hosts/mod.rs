@@ -26,7 +26,7 @@ use steadfast_domain::measurement::{CommonStart, HostPart, Interval};
 use steadfast_domain::{
     Caveat, CaveatKind, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats,
 };
-use steadfast_host::{RemoteTarget, find_program};
+use steadfast_host::{Directory, RemoteTarget, find_program};
 
 /// How far ahead the moment lies at which all hosts begin: logging in is over, but fio
 /// sends the job and makes its threads.
@@ -67,8 +67,12 @@ pub struct FioHosts {
     options: HostsOptions,
     /// The client's version.
     version: String,
-    /// The number of the next step's files; 0 before the directory was looked at.
+    /// The number of the next step's files.
     number: u32,
+    /// The directory of the run, if the files are kept in one.
+    run_directory: Option<Directory>,
+    /// Keeps job files and answers; open from the first step on.
+    kept: Option<Directory>,
     /// What each host did of the load that a cut left.
     chain: Option<(Stimulus, Vec<Start>)>,
     said: BTreeSet<String>,
@@ -97,6 +101,8 @@ impl FioHosts {
             options,
             version,
             number: 0,
+            run_directory: None,
+            kept: None,
             chain: None,
             said: BTreeSet::new(),
             caveats: Vec::new(),
@@ -113,6 +119,11 @@ impl FioHosts {
     /// What is driven, to be looked at again.
     pub fn target_mut(&mut self) -> &mut RemoteTarget {
         &mut self.target
+    }
+
+    /// From now on, files that the engine keeps go into the directory of a run.
+    pub fn keep_files_in(&mut self, run: &Directory) {
+        self.run_directory = Some(run.clone());
     }
 
     /// What a reader of the numbers should know and that came up since this was last asked.
@@ -233,15 +244,20 @@ impl FioHosts {
         Ok(all.then_some(moment))
     }
 
-    fn name_files(&mut self) -> Result<u32, Halt> {
-        if self.number == 0 {
-            let failed = |why| Halt::Ledger(format!("{}: {why}", self.options.directory.display()));
-            let mut directory = self.options.directory.clone();
-            self.number = files::make(&mut directory).map_err(failed)?;
-            self.options.directory = directory;
-        }
+    /// Opens the directory for the files of a step, and numbers them.
+    fn name_files(&mut self) -> Result<(Directory, u32), Halt> {
+        let kept = match &self.kept {
+            Some(kept) => kept.clone(),
+            None => {
+                let opened = files::open(self.run_directory.as_ref(), &self.options.directory);
+                let (kept, number) = opened.map_err(|error| Halt::Ledger(error.to_string()))?;
+                self.number = number;
+                self.kept = Some(kept.clone());
+                kept
+            }
+        };
         self.number += 1;
-        Ok(self.number - 1)
+        Ok((kept, self.number - 1))
     }
 
     /// All hosts at the same time, each with a thread here that waits for its client.
@@ -249,6 +265,7 @@ impl FioHosts {
         &self,
         step: &Step,
         expressions: &[Expression],
+        directory: &Directory,
         number: u32,
     ) -> Vec<Result<Done, Halt>> {
         let called_off = AtomicBool::new(false);
@@ -262,7 +279,7 @@ impl FioHosts {
                 filename: &host.filename,
                 waits_by: host.waits_by(),
                 program: &self.options.program,
-                directory: &self.options.directory,
+                directory,
                 name: client::name(number, &slug, &host.name),
                 place: &place,
                 expression: expression.clone(),
@@ -376,7 +393,7 @@ impl Engine for FioHosts {
             return Err(Halt::Refused(format!("{}: it was not prepared", step.place)));
         };
         self.target.look_again().map_err(|error| Halt::Refused(error.to_string()))?;
-        let number = self.name_files()?;
+        let (directory, number) = self.name_files()?;
         let starts = self.starts(&step, &stimulus, start);
         // A load that goes on has had its ramp; a ramp ends with a report.
         let ramp = if step.continues { Nanos::ZERO } else { stimulus.ramp };
@@ -384,7 +401,7 @@ impl Engine for FioHosts {
         let expressions = shares.expressions(&starts, reported, step.cut);
         let moment = self.agree(start.begins)?;
         let began_unix_ms = moment.unwrap_or_else(unix_nanos).0 / 1_000_000;
-        let results = self.carry_out(&step, &expressions, number);
+        let results = self.carry_out(&step, &expressions, &directory, number);
         let mut done = Vec::new();
         let mut halts = Vec::new();
         for result in results {
