@@ -11,12 +11,13 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs called by the guests' scripts, besides busybox.
-const PROGRAMS: [&str; 20] = [
+/// What the guests' scripts call, besides busybox.
+const PROGRAMS: [&str; 21] = [
     "blkdiscard",
     "blkid",
     "blkparse",
     "blktrace",
+    "dmsetup",
     "fio",
     "hdparm",
     "losetup",
@@ -39,10 +40,11 @@ const PROGRAMS: [&str; 20] = [
 const FIRST_MODULES: [&str; 2] = ["virtio_pci", "virtio_blk"];
 
 /// Modules that scripts may load.
-const MODULES: [&str; 12] = [
+const MODULES: [&str; 13] = [
     "ata_piix",
     "btrfs",
     "crc32c_generic",
+    "dm_mod",
     "ext4",
     "loop",
     "null_blk",

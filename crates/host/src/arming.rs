@@ -165,7 +165,8 @@ impl Door<'_> {
         let ids = self.refuse_shared_file(id)?.ids;
         let mut target = self.open(Access::Write)?;
         verify_length(&target)?;
-        lock(&target, ids.clone(), roots)?;
+        lock(&target, ids, roots)?;
+        let ids = self.refuse_newcomers(id, &target)?;
         let standing =
             mark::standing(target.file()).map_err(|e| HostError::io("examine it", &name, e))?;
         if standing != Standing::Ours {
@@ -252,6 +253,44 @@ impl Door<'_> {
             return Ok(inodes);
         }
         Err(Refusal::OpenForWriting { device: device(), by })
+    }
+
+    /// Looks once more, now that the file is open and locked: whoever came between the first
+    /// look and the open is seen, and whoever comes later finds the lock. Returns the numbers of
+    /// the file's inodes, of which an overlay has made another when the file was opened.
+    fn refuse_newcomers(&self, id: FileId, target: &Target) -> Result<BTreeSet<FileId>, Refusal> {
+        let roots = self.roots;
+        let device = || self.found.path.clone();
+        let is_alone = || locks::is_alone(target.file());
+        let sight = match Sight::take(roots) {
+            Ok(sight) => Some(sight),
+            // Somebody who only reads it for a moment is gone soon.
+            Err(_) if patiently(is_alone, |is_alone| *is_alone) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let inodes = self.inodes(id, sight.as_ref())?;
+        let Some(sight) = sight.filter(|_| inodes.handles.len() > 1 || !is_alone()) else {
+            return Ok(inodes.ids);
+        };
+        let loops = sight.loops_over(&inodes.ids).map(|over| format!("backs {}", over.name));
+        let uses: Vec<String> = loops.collect();
+        if !uses.is_empty() {
+            let remedy = "name the loop device, or detach it (losetup -d)".into();
+            return Err(Refusal::InUse { device: device(), uses, remedy });
+        }
+        refuse_fuse(&inodes.ids, &self.found, roots)?;
+        sight.refuse_lost_uses(None)?;
+        if sight.swaps_to(&inodes)? {
+            let path = PathBuf::from(&self.found.name);
+            return Err(Refusal::Kept { path, what: "a swap file in use".into() });
+        }
+        let sought = Sought::files(inodes.ids.clone());
+        let look = || processes::openers(&sought, roots, true);
+        let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
+        match by.is_empty() {
+            true => Ok(inodes.ids),
+            false => Err(Refusal::OpenForWriting { device: device(), by }),
+        }
     }
 
     /// All inodes of the file. What cannot be followed is known to be free only where this process
@@ -454,9 +493,16 @@ fn refuse_kept(
     let own = sight.disks_below(node)?;
     let mut kept = Vec::new();
     for (what, path) in precious(keep) {
-        kept.push((what, sight.disks_of_path(&path)?));
+        let remedy = match path.to_str() {
+            _ if keep.contains(&path) => "give --out on a file system of a disk or in memory",
+            Some("/") => ANOTHER_ROOT,
+            _ => "copy the program to a file system of a disk or in memory",
+        };
+        let disks = sight.disks_of_path(&path).map_err(|error| with_remedy(error, remedy))?;
+        kept.push((what, disks));
     }
-    kept.push(("the root file system of the host".to_owned(), sight.disks_of_first_root()?));
+    let disks = sight.disks_of_first_root().map_err(|error| with_remedy(error, ANOTHER_ROOT))?;
+    kept.push(("the root file system of the host".to_owned(), disks));
     for (what, disks) in kept {
         if let Some(disk) = disks.intersection(&own).next() {
             return Err(Refusal::HoldsKept {
@@ -467,6 +513,19 @@ fn refuse_kept(
         }
     }
     Ok(())
+}
+
+/// What to do where the disk of the root file system is unknown.
+const ANOTHER_ROOT: &str = "boot a system whose root file system lies on a disk or in memory";
+
+/// Adds what to do to why the disk of a path is unknown.
+fn with_remedy(error: HostError, remedy: &str) -> HostError {
+    match error {
+        HostError::Unclear { what, why } => {
+            HostError::Unclear { what, why: format!("{why}; {remedy}") }
+        }
+        other => other,
+    }
 }
 
 /// Refuses a device whose disk is in use under another name: a drive with two

@@ -8,7 +8,7 @@
 //! system, any other stacking one) cannot be followed, and its files are refused.
 
 use crate::backing::FileId;
-use crate::mounts::{Mount, mount_id_of, unescape};
+use crate::mounts::{Mount, mount_id, mount_id_of, unescape};
 use crate::roots::Roots;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -56,11 +56,12 @@ const REDIRECTS_MAX: usize = 64;
 const IN_MEMORY: [&str; 5] = ["tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs"];
 
 /// Whether files of a kind of file system (as mountinfo names it) have no disk of this machine
-/// below them: they lie in memory or on another machine.
+/// below them: they lie in memory, on raw flash or on another machine.
 pub(crate) fn has_no_disk(kind: &str) -> bool {
+    const ON_FLASH: [&str; 2] = ["ubifs", "jffs2"];
     const ELSEWHERE: [&str; 9] =
         ["nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "afs", "lustre"];
-    IN_MEMORY.contains(&kind) || ELSEWHERE.contains(&kind)
+    IN_MEMORY.contains(&kind) || ON_FLASH.contains(&kind) || ELSEWHERE.contains(&kind)
 }
 
 /// A file or a directory by the number of its file system, as mountinfo has it, and its path from
@@ -134,22 +135,27 @@ impl Inodes {
 pub(crate) struct Layers {
     mounts: Vec<Mount>,
     overlays: Vec<Overlay>,
-    /// Root directories in which a path may have been meant.
+    /// Root directories in which the path of a layer may have been meant: of this process, and of
+    /// the host. Another user may lay out any directory at that path in a namespace of his own.
+    host_views: [PathBuf; 3],
+    /// Every root directory in which a path may have been meant, for files that are known by
+    /// their number.
     views: Vec<PathBuf>,
 }
 
 impl Layers {
     /// Finds the layers of every overlay in a list of mounts.
     pub fn new(mounts: Vec<Mount>, roots: &Roots) -> Layers {
-        let mut views = vec![PathBuf::from("/")];
+        let [first, kernel] = ["1", "2"].map(|process| roots.proc.join(process).join("root"));
         // Paths of a container's layers are meant as the host sees them.
-        views.extend(["1", "2"].map(|process| roots.proc.join(process).join("root")));
+        let host_views = [PathBuf::from("/"), first, kernel];
+        let mut views = host_views.to_vec();
         for mount in &mounts {
             if !views.contains(&mount.view) {
                 views.push(mount.view.clone());
             }
         }
-        let mut layers = Layers { mounts, overlays: Vec::new(), views };
+        let mut layers = Layers { mounts, overlays: Vec::new(), host_views, views };
         let mut overlays: Vec<Overlay> = Vec::new();
         for mount in layers.mounts.iter().filter(|mount| mount.kind == "overlay") {
             if overlays.iter().all(|overlay| overlay.number != mount.number) {
@@ -205,7 +211,7 @@ impl Layers {
             return Vec::new();
         }
         let mut places = Vec::new();
-        for view in std::iter::once(&mount.view).chain(&self.views) {
+        for view in std::iter::once(&mount.view).chain(&self.host_views) {
             let Ok(directory) = open_in(view, text) else { continue };
             let Some(place) = self.place_of(&directory) else { continue };
             // An upper layer lies beside its working directory in one mount: at the top of a mount
@@ -400,9 +406,9 @@ impl Layers {
                 if metadata.nlink() > 1
                     && let Some(directory) = self.find(&layer.place)?
                 {
-                    let top = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
-                    names_in(&top, Path::new(""), FileId::of(metadata), &mut names)
+                    let more = names_in(&directory, metadata)
                         .map_err(|error| format!("{}: {error}", layer.place.path.display()))?;
+                    names.extend(more);
                 }
                 for name in names {
                     let merged = root.below(&name);
@@ -667,26 +673,47 @@ fn open_at(directory: &File, path: &Path, flags: i32, resolve: u64) -> io::Resul
     }
 }
 
-/// The names of a file in a directory and below it, without a leading slash.
-fn names_in(top: &Path, below: &Path, id: FileId, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let entries = match fs::read_dir(top.join(below)) {
-        Err(error) if is_absent(&error) => return Ok(()),
-        other => other?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let name = below.join(entry.file_name());
-        let metadata = match fs::symlink_metadata(entry.path()) {
+/// Entries of a layer that are looked at for the other names of a file.
+const LAYER_ENTRIES_MAX: usize = 1 << 20;
+
+/// The names of a file in a directory and below it, without a leading slash. What is mounted there
+/// is no part of the layer.
+fn names_in(directory: &File, metadata: &Metadata) -> io::Result<Vec<PathBuf>> {
+    let id = FileId::of(metadata);
+    let top = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    let mount = mount_id_of(directory);
+    let mut found = Vec::new();
+    let mut pending = vec![PathBuf::new()];
+    let mut left = LAYER_ENTRIES_MAX;
+    while let Some(below) = pending.pop() {
+        let entries = match fs::read_dir(top.join(&below)) {
             Err(error) if is_absent(&error) => continue,
             other => other?,
         };
-        if FileId::of(&metadata) == id {
-            found.push(name);
-        } else if metadata.is_dir() {
-            names_in(top, &name, id, found)?;
+        for entry in entries {
+            let entry = entry?;
+            left = left.checked_sub(1).ok_or_else(|| {
+                io::Error::other(format!(
+                    "it has more than {LAYER_ENTRIES_MAX} entries, too many to look for the other \
+                     names of a file"
+                ))
+            })?;
+            let name = below.join(entry.file_name());
+            let seen = match fs::symlink_metadata(entry.path()) {
+                Err(error) if is_absent(&error) => continue,
+                other => other?,
+            };
+            if FileId::of(&seen) == id {
+                found.push(name);
+                if found.len() as u64 == metadata.nlink() {
+                    return Ok(found);
+                }
+            } else if seen.is_dir() && mount_id(&entry.path()) == mount {
+                pending.push(name);
+            }
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Whether the kernel swaps to a file, told by the kernel's own flag: it lets nothing be copied

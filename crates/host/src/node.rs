@@ -171,6 +171,28 @@ impl Node {
         self.name.starts_with("loop") && self.name[4..].starts_with(|c: char| c.is_ascii_digit())
     }
 
+    /// Whether it is a device that a driver makes without hardware of its own: loop, zram,
+    /// device-mapper, md, NBD, DRBD, a ZFS volume. A drive has a link to its hardware.
+    pub fn is_virtual(&self, roots: &Roots) -> bool {
+        let sys = fs::canonicalize(&roots.sys).unwrap_or_else(|_| roots.sys.clone());
+        let whole = self.whole().directory;
+        whole.starts_with(sys.join("devices/virtual")) && !whole.join("device").exists()
+    }
+
+    /// Whether it keeps its data in memory alone: a RAM disk, a null device, or zram without a
+    /// device to write back to.
+    pub fn is_in_memory(&self) -> bool {
+        let whole = self.whole();
+        let is_numbered = |prefix: &str| {
+            let number = whole.name.strip_prefix(prefix);
+            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        match whole.text("backing_dev").as_deref() {
+            None | Some("none") => ["ram", "zram", "nullb"].into_iter().any(is_numbered),
+            Some(_) => false,
+        }
+    }
+
     /// What a loop device is laid over: a file, or a block device's node.
     pub fn backing_file(&self) -> Option<String> {
         self.text("loop/backing_file")

@@ -15,7 +15,7 @@ use crate::mounts::{Mount, first_roots, mount_id, mount_of, mounts, mounts_every
 use crate::node::Node;
 use crate::processes;
 use crate::roots::Roots;
-use crate::signatures::zfs_member;
+use crate::signatures;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File};
@@ -355,7 +355,7 @@ impl<'a> Sight<'a> {
             }
             let mut nodes = mount.nodes(self.roots);
             if nodes.is_empty() && mount.kind == "zfs" {
-                nodes = self.zfs_members()?;
+                nodes = self.zfs_members(&mount)?;
             }
             // A FUSE server and whoever mounts an overlay name its source as they like.
             let is_named_freely = mount.kind == "overlay" || mount.kind == "fuse";
@@ -364,14 +364,23 @@ impl<'a> Sight<'a> {
             }
             while let Some(node) = nodes.pop() {
                 for disk in self.disks_below(&node)? {
-                    let is_new = found.insert(disk.clone());
-                    if let Some(Backing::File(file)) = self.backing_of(&disk)
-                        && is_new
-                    {
+                    if !found.insert(disk.clone()) {
+                        continue;
+                    }
+                    if let Some(Backing::File(file)) = self.backing_of(&disk) {
                         match Node::of_number(file.device, self.roots) {
                             Some(carrier) => nodes.push(carrier),
                             None => mounts.extend(self.mounts_of(*file, &disk)?),
                         }
+                    } else if disk.is_virtual(self.roots) && !disk.is_in_memory() {
+                        return Err(HostError::Unclear {
+                            what: format!("disk of {}", mount.point.display()),
+                            why: format!(
+                                "it lies on the virtual device {}, which does not show the disks \
+                                 below it",
+                                disk.name
+                            ),
+                        });
                     }
                 }
             }
@@ -380,17 +389,36 @@ impl<'a> Sight<'a> {
         Ok(found)
     }
 
-    /// Every device with the label of a ZFS pool: which pool lies on which, no list shows.
-    fn zfs_members(&self) -> Result<Vec<Node>, HostError> {
+    /// The devices of the ZFS pool that is mounted, by their labels: no list of the kernel shows
+    /// them.
+    ///
+    /// # Errors
+    /// Where the labels do not show all of the pool, as where a part of it is a file.
+    fn zfs_members(&self, mount: &Mount) -> Result<Vec<Node>, HostError> {
+        let pool = mount.source.split('/').next().unwrap_or_default();
         let mut found = Vec::new();
+        let mut labels = Vec::new();
         for node in Node::every(self.roots)? {
             // The hidden paths of an NVMe namespace have no node; their head has.
             let is_hidden = node.text("hidden").is_some_and(|hidden| hidden != "0");
-            if node.capacity().0 > 0 && !is_hidden && zfs_member(&node, self.roots)?.is_some() {
+            // A pool on a volume of a pool is that of a virtual machine.
+            let is_volume = node.name.strip_prefix("zd").is_some_and(|n| n.parse::<u32>().is_ok());
+            if node.capacity().0 == 0 || is_hidden || is_volume {
+                continue;
+            }
+            let own = signatures::zfs_labels(&node, self.roots)?;
+            if own.iter().any(|label| label.as_ref().is_none_or(|label| label.pool == pool)) {
                 found.push(node);
             }
+            labels.extend(own.into_iter().flatten());
         }
-        Ok(found)
+        if signatures::shows_whole_pool(pool, &labels) {
+            return Ok(found);
+        }
+        Err(HostError::Unclear {
+            what: format!("disk of {}", mount.point.display()),
+            why: format!("the block devices of this host do not show all of the ZFS pool {pool}"),
+        })
     }
 
     /// The mounts that a mount without a device lies on.
@@ -909,6 +937,74 @@ mod tests {
         machine
             .mount(&[("7:1", "/mnt", "ext4", "/dev/loop1"), ("7:2", "/oth", "xfs", "/dev/loop2")]);
         assert_eq!(told(&machine, "loop0"), ["its file is in use through loop1"]);
+    }
+
+    #[test]
+    fn the_disk_below_a_virtual_device_is_known_or_refused() {
+        let machine = Machine::new();
+        let disk = machine.sata("sda", "8:0", 1000);
+        machine.nvme(0, 1, 1000);
+        let head = machine.block("virtual/nvme-subsystem/nvme-subsys0/nvme5n1", "259:50", 1000);
+        machine.set(&head, "device/model", "an NVMe namespace with two paths");
+        for (name, number) in [
+            ("zd0", "230:0"),
+            ("drbd0", "147:0"),
+            ("nbd0", "43:0"),
+            ("dm-0", "252:0"),
+            ("dm-1", "252:1"),
+            ("md0", "9:0"),
+            ("zram0", "251:0"),
+            ("zram1", "251:1"),
+            ("ram0", "1:0"),
+            ("nullb0", "250:0"),
+            ("loop7", "7:7"),
+            ("ramdisk", "249:0"),
+        ] {
+            let node = machine.block(&format!("virtual/block/{name}"), number, 1000);
+            let below = match name {
+                "dm-1" => machine.partition(&disk, "sda1", "8:1", 100),
+                "zram1" => {
+                    machine.set(&node, "backing_dev", "/dev/sda\n");
+                    continue;
+                }
+                _ => continue,
+            };
+            machine.stack(&node, &below);
+        }
+        let part =
+            machine.partition(&Node::named("nbd0", &machine.roots).unwrap(), "nbd0p1", "43:1", 9);
+        let disks = |number: &str| {
+            machine.mount(&[(number, "/", "ext4", "/dev/root")]);
+            let sight = Sight::take(&machine.roots).unwrap();
+            sight.disks_of_first_root().map(disk_names).map_err(|error| error.to_string())
+        };
+        for (number, known) in [
+            ("8:0", "sda"),
+            ("259:1", "nvme0n1"),
+            ("259:50", "nvme5n1"),
+            ("252:1", "sda"),
+            ("251:0", "zram0"),
+            ("1:0", "ram0"),
+            ("250:0", "nullb0"),
+        ] {
+            assert_eq!(disks(number), Ok(vec![known.to_owned()]), "{number}");
+        }
+        for (number, unknown) in [
+            ("230:0", "zd0"),
+            ("147:0", "drbd0"),
+            ("43:0", "nbd0"),
+            ("43:1", "nbd0"),
+            ("252:0", "dm-0"),
+            ("9:0", "md0"),
+            ("251:1", "zram1"),
+            ("249:0", "ramdisk"),
+            ("7:7", "loop7"),
+        ] {
+            let said = disks(number).unwrap_err();
+            assert!(said.contains(&format!("virtual device {unknown},")), "{number}: {said}");
+        }
+        // What is named itself is its own disk.
+        assert_eq!(disk_names(disks_below(&part, &machine.roots)), ["nbd0"]);
     }
 
     #[test]

@@ -258,13 +258,17 @@ fn has_open(thread: &Path, sought: &Sought, writing: bool) -> io::Result<bool> {
 /// What an open file is; `None` where it was closed meanwhile, or lies on a file
 /// system that answers no more, which a device node does not.
 pub(crate) fn stat_link(link: &Path) -> io::Result<Option<Metadata>> {
-    const DEAD: [i32; 4] = [libc::ESTALE, libc::ENOTCONN, libc::ENXIO, libc::ENODEV];
     match fs::metadata(link) {
         Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if has_gone(&error) => Ok(None),
-        Err(error) if error.raw_os_error().is_some_and(|code| DEAD.contains(&code)) => Ok(None),
+        Err(error) if has_gone(&error) || is_dead(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether an error says that a file system answers no more.
+fn is_dead(error: &io::Error) -> bool {
+    const DEAD: [i32; 4] = [libc::ESTALE, libc::ENOTCONN, libc::ENXIO, libc::ENODEV];
+    error.raw_os_error().is_some_and(|code| DEAD.contains(&code))
 }
 
 /// Whether a line `flags: 0100002` tells of an access mode other than reading.
@@ -288,24 +292,51 @@ enum Mapped {
 }
 
 /// Looks at the mappings of a thread. One that is read today may be made writable at any
-/// time, so that every shared one counts.
+/// time, so that every shared one counts. One that is moved or cut while it is looked at lies in
+/// another range, so that the list must be the same before and after.
 fn mapped(thread: &Path, sought: &Sought) -> io::Result<Mapped> {
+    let mut before = shared_ranges(thread)?;
+    for _ in 0..MAPPINGS_LOOKS {
+        let Some(ranges) = before else { return Ok(Mapped::Unknown) };
+        let mut has_moved = false;
+        for range in &ranges {
+            match fs::metadata(thread.join("map_files").join(range)) {
+                Ok(metadata) if sought.is(&metadata) => return Ok(Mapped::Yes),
+                Ok(_) => {}
+                Err(error) if has_gone(&error) => has_moved = true,
+                Err(error) if is_dead(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let after = shared_ranges(thread)?;
+        if !has_moved && after.as_ref() == Some(&ranges) {
+            return Ok(Mapped::No);
+        }
+        before = after;
+    }
+    Err(io::Error::other("its shared mappings change faster than they can be examined"))
+}
+
+/// Looks at the mappings of a process that changes them all the time.
+const MAPPINGS_LOOKS: usize = 100;
+
+/// The address ranges in which a thread has a file mapped and shared; `None` of one that has
+/// ended.
+fn shared_ranges(thread: &Path) -> io::Result<Option<Vec<String>>> {
     let maps = fs::read(thread.join("maps"))?;
-    let mut answer = if maps.is_empty() { Mapped::Unknown } else { Mapped::No };
+    if maps.is_empty() {
+        return Ok(None);
+    }
+    let mut ranges = Vec::new();
     for line in String::from_utf8_lossy(&maps).lines() {
         let Some((range, rest)) = line.split_once(' ') else { continue };
         // `rw-s OFFSET DEVICE INODE PATH`
         let is_file = || rest.split_ascii_whitespace().nth(3).is_some_and(|inode| inode != "0");
-        if rest.as_bytes().get(3) != Some(&b's') || !is_file() {
-            continue;
-        }
-        match stat_link(&thread.join("map_files").join(range))? {
-            Some(metadata) if sought.is(&metadata) => return Ok(Mapped::Yes),
-            Some(_) => {}
-            None => answer = Mapped::Unknown,
+        if rest.as_bytes().get(3) == Some(&b's') && is_file() {
+            ranges.push(range.to_owned());
         }
     }
-    Ok(answer)
+    Ok(Some(ranges))
 }
 
 /// The locks and leases that others hold on a file, in words.
@@ -402,7 +433,9 @@ fn parse_lock(line: &str) -> Option<(String, String, FileId)> {
 mod tests {
     use super::*;
     use crate::machine::Machine;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn a_process_that_denies_a_look_for_a_moment_is_looked_at_again() {
@@ -467,7 +500,8 @@ mod tests {
         assert_eq!(told(true), ["letter\\u{1b}[2J (process 7)"]);
         fs::remove_file(machine.path("proc/8/fd/5")).unwrap();
         machine.write("proc/8/maps", "30-40 rw-s 0 08:01 7 /file\n");
-        assert_eq!(told(true), Vec::<String>::new());
+        // Whose list shows ranges that are never there is not examined.
+        assert!(openers(&sought, &machine.roots, true).is_err());
         machine.link("proc/8/map_files/30-40", "file");
         assert_eq!(told(true).len(), 1);
         fs::remove_dir_all(machine.path("proc/7/task/8")).unwrap();
@@ -532,6 +566,66 @@ mod tests {
             Ok(())
         });
         assert!(matches!(endless, Err(HostError::Unclear { .. })), "{endless:?}");
+    }
+
+    /// The mapping lies at one of two places, and is moved from one to the other all the time.
+    #[test]
+    fn a_mapping_that_is_moved_while_it_is_looked_at_is_seen() {
+        const LENGTH: usize = 4096;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, vec![0; LENGTH]).unwrap();
+        let file = fs::File::options().read(true).write(true).open(&path).unwrap();
+        let sought = Sought::files([FileId::of(&file.metadata().unwrap())].into());
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let map = |flags, file| {
+            // SAFETY: the kernel chooses the places, and what lies there is only moved.
+            let place =
+                unsafe { libc::mmap(std::ptr::null_mut(), LENGTH, protection, flags, file, 0) };
+            assert_ne!(place, libc::MAP_FAILED);
+            place as usize
+        };
+        let mapped_file = map(libc::MAP_SHARED, file.as_raw_fd());
+        let other = map(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1);
+        let is_over = AtomicBool::new(false);
+        let mut seen = 0;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut from, mut to) = (mapped_file, other);
+                while !is_over.load(Ordering::Relaxed) {
+                    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                    let (old, new) = (from as *mut libc::c_void, to as *mut libc::c_void);
+                    // SAFETY: both places were mapped here and nobody reads or writes there.
+                    assert_ne!(unsafe { libc::mremap(old, LENGTH, LENGTH, flags, new) }, {
+                        libc::MAP_FAILED
+                    });
+                    // Keeps the place that was left.
+                    let kept = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+                    // SAFETY: the mapping that lay there has just been moved away.
+                    let place = unsafe { libc::mmap(old, LENGTH, protection, kept, -1, 0) };
+                    assert_eq!(place, old);
+                    (from, to) = (to, from);
+                }
+            });
+            for _ in 0..300 {
+                match mapped(Path::new("/proc/self"), &sought) {
+                    Ok(Mapped::Yes) => seen += 1,
+                    Ok(Mapped::No | Mapped::Unknown) => break,
+                    // One that never holds still is refused.
+                    Err(error) => {
+                        assert!(error.to_string().contains("change faster"), "{error}");
+                        seen += 1;
+                    }
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(seen, 300);
+        // SAFETY: nothing uses either place any more.
+        unsafe {
+            libc::munmap(mapped_file as *mut libc::c_void, LENGTH);
+            libc::munmap(other as *mut libc::c_void, LENGTH);
+        }
     }
 
     #[test]

@@ -9,16 +9,16 @@
 use crate::anchor::Anchor;
 use crate::arming::{Consent, arm};
 use crate::error::HostError;
+use crate::files::{Directory, FileError, Readers};
 use crate::identity::inspect;
 use crate::made_here;
 use crate::mark;
 use crate::refusal::Refusal;
 use crate::roots::Roots;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use steadfast_domain::Bytes;
 
@@ -48,21 +48,18 @@ pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
 }
 
 fn create(path: &Path, size: Bytes) -> Result<(), HostError> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(|e| HostError::io("create it", path, e))?;
+    let (directory, name) = Directory::of_file(path).map_err(|error| match error {
+        FileError::Io { source, .. } => HostError::io("create it", path, source),
+        refused => HostError::io("create it", path, io::Error::other(refused)),
+    })?;
+    let file =
+        directory.create(name, Readers::Owner).map_err(|e| HostError::io("create it", path, e))?;
     let made = allocate(&file, path, size);
     if made.is_ok() {
         let _ = mark::put_on(&file);
         made_here::remember(&file).map_err(|e| HostError::io("examine it", path, e))?;
     } else {
-        // It was made a moment ago and nobody has it; an error to remove it
-        // changes nothing about what is to be reported.
-        let _ = fs::remove_file(path);
+        directory.remove_own(name, &file);
     }
     made
 }
@@ -134,6 +131,7 @@ fn free_beside(path: &Path) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::MetadataExt;
 
     #[test]

@@ -105,6 +105,105 @@ pub(crate) fn zfs_member(node: &Node, roots: &Roots) -> Result<Option<String>, H
     Ok(None)
 }
 
+/// What a label says of the pool that its device belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ZfsLabel {
+    pub pool: String,
+    /// The pool's part (a mirror, a single device) to which the device belongs.
+    part: u64,
+    /// Parts of the whole pool.
+    parts: u64,
+    /// Whether this part has files among its members.
+    has_file: bool,
+}
+
+/// The labels on a device and its partitions; `None` for a label that is not understood.
+///
+/// # Errors
+/// Where the device cannot be read.
+pub(crate) fn zfs_labels(node: &Node, roots: &Roots) -> Result<Vec<Option<ZfsLabel>>, HostError> {
+    let mut found = Vec::new();
+    for part in std::iter::once(node.clone()).chain(node.parts()?) {
+        let path = part.path(roots);
+        let file = open_node(&part, roots, 0)
+            .map_err(|e| HostError::io("open it for reading", &path, e))?;
+        let length = part.capacity().0;
+        if has_zfs_label(&file, length) {
+            found.push(read_zfs_label(&file, length));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns true if labels of a pool account for all of its parts, and no part has files.
+pub(crate) fn shows_whole_pool(pool: &str, labels: &[ZfsLabel]) -> bool {
+    let own: Vec<&ZfsLabel> = labels.iter().filter(|label| label.pool == pool).collect();
+    let parts: BTreeSet<u64> = own.iter().map(|label| label.part).collect();
+    let all = own.iter().map(|label| label.parts).max();
+    all.is_some_and(|all| parts.len() as u64 >= all) && own.iter().all(|label| !label.has_file)
+}
+
+/// Length of a label of a ZFS member; two lie at each end.
+const ZFS_LABEL: u64 = 256 << 10;
+
+/// Where the labels of a member of this length begin.
+fn zfs_label_offsets(length: u64) -> impl Iterator<Item = u64> {
+    let end = length - length % ZFS_LABEL;
+    let last = [end.checked_sub(2 * ZFS_LABEL), end.checked_sub(ZFS_LABEL)];
+    [Some(0), Some(ZFS_LABEL)].into_iter().chain(last).flatten()
+}
+
+/// Reads the first label that is understood (ZFS On-Disk Specification, chapter 1.3): from
+/// 16 KiB on, 112 KiB of name-value pairs in XDR.
+fn read_zfs_label(file: &File, length: u64) -> Option<ZfsLabel> {
+    let mut bytes = vec![0u8; 112 << 10];
+    zfs_label_offsets(length).find_map(|label| {
+        file.read_exact_at(&mut bytes, label + (16 << 10)).ok()?;
+        parse_zfs_label(&bytes)
+    })
+}
+
+fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
+    // Encoding 1 (XDR), byte order, then version and flags of the list.
+    if bytes.first() != Some(&1) {
+        return None;
+    }
+    let word = |at: usize| {
+        let bytes: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+        Some(u32::from_be_bytes(bytes) as usize)
+    };
+    let (mut pool, mut part, mut parts, mut has_file, mut holes) = (None, None, None, None, 0);
+    let mut at = 12;
+    // A pair: its length, the length in memory, its name, type and count, its value.
+    while let Some(size) = word(at).filter(|size| *size >= 20) {
+        let end = at.checked_add(size)?;
+        let name_end = at + 12 + word(at + 8)?;
+        let name = bytes.get(at + 12..name_end)?;
+        let value = name_end.next_multiple_of(4) + 8;
+        let number = || Some(u64::from_be_bytes(bytes.get(value..value + 8)?.try_into().ok()?));
+        match name {
+            b"name" => {
+                let text = bytes.get(value + 4..(value + 4).checked_add(word(value)?)?)?;
+                pool = Some(String::from_utf8_lossy(text).into_owned());
+            }
+            b"top_guid" => part = number(),
+            b"vdev_children" => parts = number(),
+            // Parts that were removed from the pool and still count.
+            b"hole_array" => holes = word(value - 4)? as u64,
+            b"vdev_tree" => {
+                // The pair `type` with the value `file`: a string (9), one of it.
+                let pair = b"\0\0\0\x04type\0\0\0\x09\0\0\0\x01\0\0\0\x04file";
+                let tree = bytes.get(value..end)?;
+                has_file = Some(tree.windows(pair.len()).any(|window| window == pair));
+            }
+            _ => {}
+        }
+        at = end;
+    }
+    let parts = parts?.saturating_sub(holes);
+    Some(ZfsLabel { pool: pool?, part: part?, parts, has_file: has_file? })
+}
+
 fn open(path: &Path) -> Result<File, HostError> {
     File::open(path).map_err(|e| HostError::io("open it for reading", path, e))
 }
@@ -187,13 +286,10 @@ fn has_partition_table(file: &File) -> bool {
 /// On-Disk Specification, chapter 1): labels of 256 KiB, two at each end, the
 /// uberblocks in the second half of each, at multiples of 1 KiB.
 fn has_zfs_label(file: &File, length: u64) -> bool {
-    const LABEL: u64 = 256 * 1024;
     const UBERBLOCK: u64 = 0x00ba_b10c;
-    let end = length - length % LABEL;
-    let labels = [Some(0), Some(LABEL), end.checked_sub(2 * LABEL), end.checked_sub(LABEL)];
-    let mut ring = vec![0u8; (LABEL / 2) as usize];
-    labels.into_iter().flatten().any(|label| {
-        file.read_exact_at(&mut ring, label + LABEL / 2).is_ok()
+    let mut ring = vec![0u8; (ZFS_LABEL / 2) as usize];
+    zfs_label_offsets(length).any(|label| {
+        file.read_exact_at(&mut ring, label + ZFS_LABEL / 2).is_ok()
             && ring.chunks_exact(1024).any(|block| {
                 block.starts_with(&UBERBLOCK.to_le_bytes())
                     || block.starts_with(&UBERBLOCK.to_be_bytes())
@@ -242,6 +338,85 @@ mod tests {
             }
         }
         assert!(!has_zfs_label(&file_with(100, &[]), 100));
+    }
+
+    /// A pair of a list in XDR, as libnvpair writes it: its size, the size in memory, the padded
+    /// name, the type and the count.
+    fn pair(name: &str, kind: u32, count: u32, value: &[u8]) -> Vec<u8> {
+        let mut rest = (name.len() as u32).to_be_bytes().to_vec();
+        rest.extend(padded(name));
+        rest.extend(kind.to_be_bytes());
+        rest.extend(count.to_be_bytes());
+        rest.extend(value);
+        let mut pair = (rest.len() as u32 + 8).to_be_bytes().to_vec();
+        pair.extend([0, 0, 0, 64]);
+        pair.extend(rest);
+        pair
+    }
+
+    fn padded(text: &str) -> Vec<u8> {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(text.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn text(name: &str, value: &str) -> Vec<u8> {
+        let mut bytes = (value.len() as u32).to_be_bytes().to_vec();
+        bytes.extend(padded(value));
+        pair(name, 9, 1, &bytes)
+    }
+
+    fn number(name: &str, value: u64) -> Vec<u8> {
+        pair(name, 8, 1, &value.to_be_bytes())
+    }
+
+    fn list(pairs: &[Vec<u8>]) -> Vec<u8> {
+        [&[0, 0, 0, 0, 0, 0, 0, 1], &pairs.concat()[..], &[0; 8]].concat()
+    }
+
+    fn label(pool: &str, part: u64, parts: u64, member: &str) -> Vec<u8> {
+        let member = list(&[text("type", member), text("path", "/dev/sda1")]);
+        let tree = list(&[text("type", "mirror"), pair("children", 20, 1, &member)]);
+        let pairs = [
+            number("version", 5000),
+            text("name", pool),
+            number("top_guid", part),
+            number("vdev_children", parts),
+            pair("vdev_tree", 19, 1, &tree),
+        ];
+        [&[1, 1, 0, 0][..], &list(&pairs)].concat()
+    }
+
+    #[test]
+    fn a_pool_is_whole_where_its_labels_name_every_part_and_no_file() {
+        let parsed = |bytes: &[u8]| parse_zfs_label(bytes).unwrap();
+        let disk = |part, parts| parsed(&label("rpool", part, parts, "disk"));
+        assert_eq!(
+            disk(u64::MAX, 2),
+            ZfsLabel { pool: "rpool".into(), part: u64::MAX, parts: 2, has_file: false }
+        );
+        assert!(shows_whole_pool("rpool", &[disk(7, 1)]));
+        assert!(shows_whole_pool("rpool", &[disk(7, 2), disk(8, 2), disk(8, 2)]));
+        assert!(!shows_whole_pool("rpool", &[disk(8, 2), disk(8, 2)]), "a part is missing");
+        assert!(!shows_whole_pool("rpool", &[]) && !shows_whole_pool("tank", &[disk(7, 1)]));
+        let file = parsed(&label("rpool", 8, 2, "file"));
+        assert!(!shows_whole_pool("rpool", &[disk(7, 2), file]));
+        // A log that was removed leaves a hole.
+        let mut holed = label("rpool", 7, 2, "disk");
+        holed.truncate(holed.len() - 8);
+        holed.extend(pair("hole_array", 11, 1, &1u64.to_be_bytes()));
+        holed.extend([0; 8]);
+        assert!(shows_whole_pool("rpool", &[parsed(&holed)]));
+        // Cut anywhere, it is not understood, or says the same.
+        let whole = label("rpool", 7, 1, "disk");
+        for length in 0..whole.len() {
+            let cut = parse_zfs_label(&whole[..length]);
+            assert!(cut.is_none_or(|cut| cut == disk(7, 1)), "{length}");
+        }
+        let length = 4 << 20;
+        let at = (3 << 20) + (512 << 10) + (16 << 10);
+        let found = read_zfs_label(&file_with(length, &[(at, &whole)]), length);
+        assert_eq!(found, Some(disk(7, 1)));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use steadfast_domain::{
 };
 use steadfast_engine::fio::FioHosts;
 use steadfast_engine::{Engine, Prepared, Refusal, Start, Stop};
-use steadfast_host::{RemoteHost, wall_clock_unix_ms};
+use steadfast_host::{Directory, RemoteHost, wall_clock_unix_ms};
 
 /// Pause before the kernels' counters are read again.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -69,6 +69,9 @@ impl Rig for HostsRig {
     }
     fn wish(&mut self, wishes: &HostWishes) {
         self.purge = wishes.purge.choice;
+    }
+    fn keep_files_in(&mut self, run: &Directory) {
+        self.engine.keep_files_in(run);
     }
     fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
         self.seat = Some(seat);

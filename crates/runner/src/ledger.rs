@@ -28,9 +28,9 @@ const SETTINGS: &str = "settings.json";
 const SETTINGS_UNFINISHED: &str = ".settings.json.unfinished";
 const JOURNAL: &str = "journal.jsonl";
 
-/// Maximum size of `settings.json` in bytes; it holds a captured workload.
-const SETTINGS_MAX: u64 = 256 << 20;
-/// Maximum size of a journal in bytes: a step takes about 2 kB, and an interval of a second less.
+/// The longest `settings.json` that is read: it holds a captured workload.
+const SETTINGS_MAX: u64 = 64 << 20;
+/// The longest journal that is read: a step has some 2 kB and an interval of a second less.
 const JOURNAL_MAX: u64 = 2 << 30;
 /// Maximum size of a line in bytes: that of a step of one day has 86,400 intervals.
 const LINE_MAX: u64 = 256 << 20;
@@ -614,17 +614,23 @@ fn read_settings(file: &File, path: &Path) -> Result<(RunSettings, String), Ledg
     let path = path.to_owned();
     let malformed =
         |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
-    let value: serde_json::Value = serde_json::from_str(&text).map_err(malformed)?;
-    let found = value.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    // Not by way of a tree of values, which takes many times the memory of the text.
+    let found = serde_json::from_str::<SettingsVersion>(&text).map_err(malformed)?.version;
     if found > u64::from(RECORD_VERSION) {
         return Err(LedgerError::Newer { path, found });
     }
-    let settings = serde_json::from_value(value).map_err(malformed)?;
+    let settings = serde_json::from_str(&text).map_err(malformed)?;
     Ok((settings, text))
 }
 
-/// Returns a line `{"chain":"<SHA-256 of the previous digest and of the rest>","n":1,...}` and
-/// its digest.
+/// The version of `settings.json`, by whatever program it was written.
+#[derive(Deserialize)]
+struct SettingsVersion {
+    #[serde(default)]
+    version: u64,
+}
+
+/// `{"chain":"<SHA-256 of the chain so far and of the rest>","n":1,...}`.
 fn print_line(line: &Line, chain: &str) -> Result<(String, String), serde_json::Error> {
     let body = serde_json::to_string(line)?;
     let rest = &body[1..];

@@ -7,6 +7,7 @@ mod files;
 mod medium;
 mod namespaces;
 mod nvme;
+mod overlaps;
 mod scsi;
 mod trace;
 mod unplug;
@@ -37,6 +38,7 @@ pub fn guests() -> Vec<Guest> {
         unplug::guest(),
         medium::guest(),
         capped::guest(),
+        overlaps::guest(),
         trace::guest(),
         files::guest(),
     ]

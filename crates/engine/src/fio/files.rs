@@ -1,30 +1,33 @@
 //! Storage of job files and answers.
 
 use std::ffi::OsStr;
-use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use steadfast_host::{Directory, FileError, Readers};
 
-/// Creates a directory, makes its path absolute and returns the number of the next job file in
-/// it. fio gets the path and may resolve it from another directory.
-pub(super) fn make(directory: &mut PathBuf) -> io::Result<u32> {
-    let made = Directory::make(directory, Readers::Usual).map_err(io::Error::other)?;
-    // From here on the directory is used by path: no one else may decide where that leads.
-    made.refuse_exchangeable().and_then(|()| made.refuse_foreign()).map_err(io::Error::other)?;
-    *directory = directory.canonicalize()?;
-    next_number(&made).map_err(io::Error::other)
+/// Opens the directory for job files and answers, once for all steps: in that of a run, of which
+/// only the last name of the path counts, or by its path. Returns the number of the next job file
+/// with it.
+pub(super) fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u32), FileError> {
+    let kept = match (run, path.file_name()) {
+        (Some(run), Some(name)) => make_in(run, name)?,
+        _ => Directory::make(path, Readers::Usual)?,
+    };
+    // fio works in it, and overwrites files of its own names.
+    kept.refuse_foreign()?;
+    let number = next_number(&kept)?;
+    Ok((kept, number))
 }
 
-/// Creates a directory in a run's directory, or opens it if it exists.
-pub(super) fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
+/// Makes a directory in that of a run, or opens it if it is there.
+fn make_in(run: &Directory, name: &OsStr) -> Result<Directory, FileError> {
     match run.make_new(name, Readers::Usual) {
         Err(FileError::Exists(_)) => run.enter(name),
         made => made,
     }
 }
 
-/// Returns the number of the next job file in a directory.
-pub(super) fn next_number(directory: &Directory) -> Result<u32, FileError> {
+/// With which number job files go on from those in a directory.
+fn next_number(directory: &Directory) -> Result<u32, FileError> {
     let mut last = 0;
     for name in directory.names()? {
         let name = name.to_string_lossy();

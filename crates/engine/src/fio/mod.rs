@@ -36,7 +36,7 @@ use steadfast_domain::measurement::Interval;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Halt, Load, Measurement, Step, Stimulus, caveats,
 };
-use steadfast_host::{Directory, FileError, Readers, Target, find_program};
+use steadfast_host::{Directory, FileError, Target, find_program};
 use version::{ask, installed};
 
 /// Longest wait for the outstanding I/Os of a load that is ended.
@@ -210,13 +210,8 @@ impl Fio {
         if let Some(kept) = &self.kept {
             return Ok(kept.clone());
         }
-        let kept = match (&self.run_directory, self.options.directory.file_name()) {
-            (Some(run), Some(name)) => files::make_in(run, name)?,
-            _ => Directory::make(&self.options.directory, Readers::Usual)?,
-        };
-        // fio works in it, and overwrites files with names of its own.
-        kept.refuse_foreign()?;
-        self.number = files::next_number(&kept)?;
+        let (kept, number) = files::open(self.run_directory.as_ref(), &self.options.directory)?;
+        self.number = number;
         self.kept = Some(kept.clone());
         Ok(kept)
     }

@@ -552,16 +552,9 @@ fn lost(error: &io::Error) -> Halt {
     Halt::Refused(format!("waiting for fio failed: {error}"))
 }
 
-/// Writes a text to a file in the directory, and replaces one from an earlier attempt.
-fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
+/// Keeps a text in the directory. A step that fails after its answer was kept is kept again.
+pub(super) fn keep(directory: &Directory, name: &str, text: &str) -> Result<(), Halt> {
     NewFile::create_in(directory, OsStr::new(name), Existing::Overwrite, Readers::Usual)
-        .and_then(|file| file.hold(text.as_bytes()))
-        .map_err(|error| Halt::Ledger(error.to_string()))
-}
-
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Halt> {
-    // A step that fails after its answer was stored stores it again.
-    NewFile::create(path, Existing::Overwrite, Readers::Usual)
         .and_then(|file| file.hold(text.as_bytes()))
         .map_err(|error| Halt::Ledger(error.to_string()))
 }

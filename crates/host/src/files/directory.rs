@@ -40,6 +40,15 @@ impl Directory {
         Ok(Directory { file: Arc::new(file), path: path.to_owned(), exchangeable })
     }
 
+    /// Opens the directory of a file that a path names; returns it with the file's name.
+    ///
+    /// # Errors
+    /// As [`Directory::open`], and if the path can only be that of a directory.
+    pub fn of_file(path: &Path) -> Result<(Directory, &OsStr), FileError> {
+        let (directory, name) = parted(path)?;
+        Ok((Directory::open(directory)?, name))
+    }
+
     /// Opens a directory, and makes it and those above it where they are missing.
     ///
     /// # Errors
@@ -403,7 +412,7 @@ fn place(path: &Path) -> &Path {
 }
 
 /// The directory and the name of a path that is to be a file.
-pub(super) fn parted(path: &Path) -> Result<(&Path, &OsStr), FileError> {
+fn parted(path: &Path) -> Result<(&Path, &OsStr), FileError> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) if !path.as_os_str().as_bytes().ends_with(b"/") => {
             Ok((parent, name))

@@ -1,6 +1,6 @@
 //! A file that is written beside its name and takes it when it is whole.
 
-use super::directory::{Directory, parted};
+use super::directory::Directory;
 use super::error::FileError;
 use super::existing::Existing;
 use super::readers::Readers;
@@ -32,8 +32,8 @@ impl NewFile {
     /// Where the name is taken and may not be overwritten, or nothing can be
     /// made beside it.
     pub fn create(path: &Path, existing: Existing, readers: Readers) -> Result<NewFile, FileError> {
-        let (directory, name) = parted(path)?;
-        NewFile::create_in(&Directory::open(directory)?, name, existing, readers)
+        let (directory, name) = Directory::of_file(path)?;
+        NewFile::create_in(&directory, name, existing, readers)
     }
 
     /// Says beforehand what [`NewFile::create`] would refuse for its name.
@@ -41,8 +41,8 @@ impl NewFile {
     /// # Errors
     /// Where the name is taken and may not be overwritten.
     pub fn check(path: &Path, existing: Existing) -> Result<(), FileError> {
-        let (directory, name) = parted(path)?;
-        Directory::open(directory)?.is_free(name, existing).map(drop)
+        let (directory, name) = Directory::of_file(path)?;
+        directory.is_free(name, existing).map(drop)
     }
 
     /// Begins a file in a directory.

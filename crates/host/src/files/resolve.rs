@@ -6,9 +6,11 @@
 //! leads: what they may not write stays unwritten anyway.
 
 use super::calls;
+use crate::mounts::mounts;
+use crate::roots::Roots;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
@@ -102,8 +104,8 @@ impl Way {
         let at = open_path(Path::new("."))?;
         let mut path = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let here = path.clone();
-        let mut exchangeable = None;
         let mut below = at.metadata()?;
+        let mut exchangeable = power_of_server(&here, &below)?;
         let mut directory = at.try_clone()?;
         loop {
             directory = calls::open_above(&directory)?;
@@ -114,6 +116,9 @@ impl Way {
             path.pop();
             // The topmost is named: what is below it is its owner's as well.
             exchangeable = power_over(&path, &found, below.uid()).or(exchangeable);
+            if found.dev() != below.dev() {
+                exchangeable = power_of_server(&path, &found)?.or(exchangeable);
+            }
             below = found;
         }
     }
@@ -132,12 +137,15 @@ impl Way {
         let next = calls::open(&self.at, name, libc::O_PATH | libc::O_NOFOLLOW, 0)?;
         let found = next.metadata()?;
         let here = self.at.metadata()?;
-        let power = power_over(&self.path, &here, found.uid());
+        let mut power = power_over(&self.path, &here, found.uid());
+        if found.dev() != here.dev() {
+            power = power.or(power_of_server(&path, &found)?);
+        }
         if found.is_symlink() {
             let by_owner = (!is_trusted(found.uid()))
                 .then(|| ForeignPower { place: path, why: belongs(found.uid()) });
             // Also a link of root's in a sticky directory may be one that somebody moved there.
-            let by_place = (here.mode() & 0o022 != 0).then(|| ForeignPower {
+            let by_place = is_writable_by_others(&here).then(|| ForeignPower {
                 place: self.path.clone(),
                 why: "is writable by users other than root".to_owned(),
             });
@@ -161,7 +169,7 @@ pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Optio
     if !is_trusted(directory.uid()) {
         return power(belongs(directory.uid()));
     }
-    if directory.mode() & 0o022 == 0 {
+    if !is_writable_by_others(directory) {
         return None;
     }
     if directory.mode() & 0o1000 == 0 {
@@ -169,6 +177,58 @@ pub(super) fn power_over(path: &Path, directory: &Metadata, owner: u32) -> Optio
     }
     // In a sticky directory, others can neither rename nor remove what is not theirs.
     if is_trusted(owner) { None } else { power(format!("has an entry that {}", belongs(owner))) }
+}
+
+/// The power over a FUSE file system of the user who mounted it: its server says whose a file is,
+/// and may say that it is root's.
+fn power_of_server(path: &Path, found: &Metadata) -> io::Result<Option<ForeignPower>> {
+    let number = (libc::major(found.dev()), libc::minor(found.dev()));
+    let all = mounts(&Roots::real()).map_err(io::Error::other)?;
+    let served =
+        all.iter().filter(|mount| mount.number == number && mount.kind.starts_with("fuse"));
+    let users = served.map(|mount| mounted_by(&mount.options));
+    let foreign = users.into_iter().find(|user| user.is_none_or(|user| !is_trusted(user)));
+    Ok(foreign.map(|user| ForeignPower {
+        place: path.to_owned(),
+        why: match user {
+            Some(user) => format!("is a FUSE file system that user {user} mounted"),
+            None => "is a FUSE file system of an unknown user".to_owned(),
+        },
+    }))
+}
+
+/// The user who mounted a FUSE file system, by its options.
+fn mounted_by(options: &str) -> Option<u32> {
+    options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse().ok())
+}
+
+/// Whether users other than its owner, root and the caller of sudo may write to a directory.
+fn is_writable_by_others(directory: &Metadata) -> bool {
+    let mode = directory.mode();
+    mode & 0o002 != 0 || mode & 0o020 != 0 && !is_callers_group(directory.gid())
+}
+
+/// Whether a group is the private one of the user who called by sudo, with whose umask (002)
+/// every directory is writable by it.
+fn is_callers_group(group: u32) -> bool {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    caller().is_some_and(|user| {
+        is_private_group(user, group, &text("/etc/passwd"), &text("/etc/group"))
+    })
+}
+
+/// Returns true if a user is the only member of a group that has his name (passwd(5), group(5)).
+fn is_private_group(user: u32, group: u32, users: &str, groups: &str) -> bool {
+    let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<String>>();
+    let is_number = |field: Option<&String>, number: u32| {
+        field.is_some_and(|field| field.parse() == Ok(number))
+    };
+    let named: Vec<_> = groups.lines().map(fields).filter(|g| is_number(g.get(2), group)).collect();
+    let members: Vec<_> =
+        users.lines().map(fields).filter(|u| is_number(u.get(3), group)).collect();
+    let ([named], [member]) = (&named[..], &members[..]) else { return false };
+    let others = named.get(3).is_none_or(|others| !others.is_empty() && *others != member[0]);
+    is_number(member.get(2), user) && named[0] == member[0] && !others
 }
 
 fn belongs(owner: u32) -> String {
@@ -187,4 +247,34 @@ fn caller() -> Option<u32> {
 
 fn open_path(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_group_has_one_member_and_his_name() {
+        let users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/:/bin/sh\n\
+                     bob:x:1001:1001::/:/bin/sh\neve:x:1002:1001::/:/bin/sh\n";
+        let is_private = |user, group, groups| is_private_group(user, group, users, groups);
+        for groups in ["ann:x:1000:\n", "root:x:0:\nann:x:1000:ann\n"] {
+            assert!(is_private(1000, 1000, groups), "{groups}");
+        }
+        for groups in
+            ["ann:x:1000:bob\n", "ann:x:1000:ann,bob\n", "staff:x:1000:\n", "ann:x:1000", "", "::"]
+        {
+            assert!(!is_private(1000, 1000, groups), "{groups}");
+        }
+        // Named twice, another's, and one that is somebody else's first group, too.
+        assert!(!is_private(1000, 1000, "ann:x:1000:\nall:x:1000:eve\n"));
+        assert!(!is_private(1001, 1000, "ann:x:1000:\n"));
+        assert!(!is_private(1001, 1001, "bob:x:1001:\n"));
+    }
+
+    #[test]
+    fn who_mounted_a_fuse_file_system_is_read_from_its_options() {
+        assert_eq!(mounted_by("rw,user_id=1000,group_id=1000,allow_other"), Some(1000));
+        assert_eq!(mounted_by("rw,default_permissions"), None);
+    }
 }

@@ -15,7 +15,7 @@ use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand};
 use steadfast_host::{open_regular, read_file};
 use steadfast_trace::pass::Pass;
-use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
+use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation, Warning};
 use steadfast_trace::workload::{Workload, data_pattern_seen};
 use steadfast_trace::workload_file::FORMAT;
 use steadfast_trace::{Captured, Placement, WorkloadFile};
@@ -108,8 +108,7 @@ impl Opened {
 
     fn of_representation(path: &Path, filter: &FilterArguments) -> anyhow::Result<Self> {
         let name = path.display().to_string();
-        let file = std::io::BufReader::new(open(path)?);
-        let (text, warnings) = ReplayRepresentation::read(file).with_context(|| name.clone())?;
+        let (text, warnings) = representation(open(path)?, path)?;
         let mut told = Vec::new();
         for warning in &warnings {
             terminal::complain(&format!("{name}:{}: {}", warning.line, warning.text));
@@ -173,8 +172,16 @@ impl Opened {
     }
 }
 
-/// The longest workload file that is read: it stands in the settings of a run.
-const WORKLOAD_MAX: u64 = 256 << 20;
+/// The longest workload file that is read: the parser takes up to 100 bytes of memory for each
+/// byte.
+pub const WORKLOAD_MAX: u64 = 4 << 20;
+
+/// Dots in a workload file, which has them in decimals and names alone: the parser makes a table
+/// of some 1,000 bytes for each part of a dotted key.
+const DOTS_MAX: usize = 1 << 18;
+
+/// The longest Replay representation that is read: a capture step has some 500 bytes.
+const REPRESENTATION_MAX: u64 = 16 << 20;
 
 /// The text of a workload file, or of a reference workload of that name.
 pub fn text_of(path: &Path) -> anyhow::Result<String> {
@@ -182,7 +189,19 @@ pub fn text_of(path: &Path) -> anyhow::Result<String> {
         return Ok(text.to_owned());
     }
     let bytes = read_file(&open(path)?, path, WORKLOAD_MAX)?;
+    if bytes.iter().filter(|byte| **byte == b'.').count() > DOTS_MAX {
+        bail!("{}: it has more than {DOTS_MAX} dots, which no workload file has", path.display());
+    }
     String::from_utf8(bytes).with_context(|| format!("{} is no workload file", path.display()))
+}
+
+/// Reads an open Replay representation, with what contradicts itself in it.
+pub fn representation(
+    file: File,
+    path: &Path,
+) -> anyhow::Result<(ReplayRepresentation, Vec<Warning>)> {
+    let bytes = read_file(&file, path, REPRESENTATION_MAX)?;
+    ReplayRepresentation::read(&bytes[..]).with_context(|| path.display().to_string())
 }
 
 fn read_workload(path: &Path) -> anyhow::Result<WorkloadFile> {

@@ -255,6 +255,61 @@ fn short_traces_do_not_take_the_memory() {
     assert!(said.contains("column queued_ns"), "{said}");
 }
 
+/// Text of this many bytes: a head, then lines or elements over and over, and a tail.
+fn endless(head: &str, repeated: &str, tail: &str, bytes: usize) -> Vec<u8> {
+    let mut text = head.as_bytes().to_vec();
+    while text.len() + repeated.len() + tail.len() <= bytes {
+        text.extend(repeated.as_bytes());
+    }
+    text.extend(tail.as_bytes());
+    text
+}
+
+/// Files of this program, and what it compares, as long as any of their kind may be.
+#[test]
+fn our_own_files_do_not_take_the_memory() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let target = ["--target", "sim:small"];
+    for (head, repeated, tail, size) in [
+        ("format = \"steadfast workload\"\nx = [", "{},", "]", 4 << 20),
+        ("format = \"steadfast workload\"\n", "x.x.x.x.x.x.x.x=1\n[[a]]\n", "", 4 << 20),
+        ("format = \"steadfast workload\"\n", "# nothing\n", "", 5 << 20),
+    ] {
+        fs::write(here.join("w.toml"), endless(head, repeated, tail, size)).unwrap();
+        bounded_refusal(here, &[&["measure", "--workload", "w.toml"][..], &target].concat());
+    }
+    // Replay representations: of streams, of nothing, and too long.
+    let head = "### Replay representation for workload 'w'\n\
+                ## Step 1\n1000.000 300.000 1 4096 0.15 5 2.71 125.89 4.97 44.9\n";
+    for (repeated, size) in [
+        ("RND 4K R RND 4096 R 100.00 1 100.0 4096\n", 16 << 20),
+        ("\n", 16 << 20),
+        ("RND 4K R RND 4096 R 100.00 1 100.0 4096\n", 17 << 20),
+    ] {
+        fs::write(here.join("r.txt"), endless(head, repeated, "", size)).unwrap();
+        bounded(here, &["workload", "derive", "r.txt"]);
+        bounded(here, &[&["plan", "replay-native", "--workload", "r.txt"][..], &target].concat());
+    }
+    // Settings of a run.
+    succeed(here, &["run", "iops", "--profile", "quick", "--target", "sim:small", "--out", "run"]);
+    let settings = here.join("run/settings.json");
+    let own = fs::read_to_string(&settings).unwrap();
+    let (start, end) = own.split_at(own.rfind('}').unwrap());
+    for repeated in ["[],", "{\"a\":[]},"] {
+        let text = endless(&format!("{start},\"y\":["), repeated, &format!("1]{end}"), 64 << 20);
+        fs::write(&settings, text).unwrap();
+        bounded_refusal(here, &["study", "run"]);
+        bounded_refusal(here, &["resume", "run"]);
+    }
+    // Logs of TKperf that are compared.
+    for repeated in ["<a/>", "<iops><round>1</round></iops>", "<a><b>"] {
+        let text = endless("<?xml version='1.0'?>\n<root>", repeated, "</root>", 4 << 20);
+        fs::write(here.join("a.xml"), text).unwrap();
+        bounded_refusal(here, &["compare", "a.xml", "a.xml", "-o", "c"]);
+    }
+}
+
 /// Whatever bit of a file of findings is flipped: it is refused, or it says the same.
 #[test]
 fn no_flipped_bit_changes_findings_unseen() {

@@ -216,6 +216,11 @@ impl Hosts {
         Ok(())
     }
 
+    /// The number of a host's sshd, which is in the host's namespaces.
+    pub fn process(&self, at: usize) -> u32 {
+        self.hosts[at].sshd.as_ref().unwrap().id()
+    }
+
     pub fn stop_sshd(&mut self, at: usize) {
         if let Some(mut sshd) = self.hosts[at].sshd.take() {
             let _ = sshd.kill();

@@ -104,6 +104,54 @@ impl Stage {
         Ok(stage)
     }
 
+    /// A loop device over a file in the upper layer of an overlay.
+    fn in_overlay() -> Built<Stage> {
+        let mut stage = Stage::without_device();
+        let disk = stage.at("disk");
+        stage.mount_at("tmpfs", "size=32m", &disk)?;
+        for name in ["lower", "upper", "work"] {
+            fs::create_dir(disk.join(name)).unwrap();
+        }
+        stage.image = disk.join("upper/image");
+        make_ext4(&stage.image, 4 * MIB)?;
+        let at = disk.display();
+        let options = format!("lowerdir={at}/lower,upperdir={at}/upper,workdir={at}/work");
+        stage.mount_at("overlay", &options, &disk.join("merged"))?;
+        stage.device = stage.attach(&stage.image.clone(), &[])?;
+        Ok(stage)
+    }
+
+    /// A loop device over a file that a FUSE file system shows, too.
+    fn behind_fuse() -> Built<Stage> {
+        let mut stage = Stage::without_device();
+        let (source, point) = (stage.at("source"), stage.at("fuse"));
+        fs::create_dir(&source).unwrap();
+        fs::create_dir(&point).unwrap();
+        stage.image = source.join("image");
+        make_ext4(&stage.image, 4 * MIB)?;
+        run(&["bindfs", text(&source), text(&point)])?;
+        stage.undo_by(&["umount", "--lazy", text(&point)]);
+        stage.device = stage.attach(&stage.image.clone(), &[])?;
+        Ok(stage)
+    }
+
+    fn without_device() -> Stage {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("image");
+        Stage { directory, undo: Vec::new(), device: PathBuf::new(), image, kept: 4 * MIB }
+    }
+
+    fn mount_at(&mut self, kind: &str, options: &str, point: &Path) -> Built<()> {
+        fs::create_dir_all(point).unwrap();
+        run(&["mount", "-t", kind, "-o", options, kind, text(point)])?;
+        self.undo_by(&["umount", "--lazy", text(point)]);
+        Ok(())
+    }
+
+    fn undo_by(&mut self, command: &[&str]) {
+        self.undo.push(Undo::Run(command.iter().map(|word| (*word).to_owned()).collect()));
+    }
+
     fn part(&self, number: &str) -> PathBuf {
         format!("{}p{number}", self.device.display()).into()
     }
@@ -184,7 +232,7 @@ fn make_ext4(path: &Path, bytes: usize) -> Built<()> {
 /// A use, and how a stage that has it is built.
 type Use = (&'static str, fn() -> Built<Stage>);
 
-const USES: [Use; 28] = [
+const USES: [Use; 33] = [
     ("mounted", || with(|stage| stage.mount(&stage.device.clone()))),
     ("mounted in another namespace", || {
         with(|stage| {
@@ -287,17 +335,54 @@ const USES: [Use; 28] = [
             stage.mount(&above)
         })
     }),
-];
-
-/// Writers that only the lists of threads show.
-const THREADS: [Use; 2] = [
     ("open in a process whose first thread has ended", || {
         with(|stage| stage.hold("thread", &stage.device.clone()))
     }),
     ("open in a thread with a table of open files of its own", || {
         with(|stage| stage.hold("table", &stage.device.clone()))
     }),
+    ("its file is mounted through an overlay", || {
+        let mut stage = Stage::in_overlay()?;
+        let above = stage.attach(&stage.at("disk/merged/image"), &["--read-only"])?;
+        stage.mount(&above).map(|()| stage)
+    }),
+    ("its file is locked in an overlay", || {
+        let mut stage = Stage::in_overlay()?;
+        stage.hold("flock", &stage.at("disk/merged/image")).map(|()| stage)
+    }),
+    ("its file is open through FUSE", || {
+        let mut stage = Stage::behind_fuse()?;
+        stage.hold("write", &stage.at("fuse/image")).map(|()| stage)
+    }),
 ];
+
+/// What a host's kernel shows to that host alone, as it cannot be had on this machine.
+type LaidOut = (&'static str, fn(&Stage) -> String);
+
+/// Each with the script that lays it out in the mount namespace of the host, for a device whose
+/// second partition is named.
+const LAID_OUT: [LaidOut; 3] = [
+    // The kernel makes no partitions that overlap by request.
+    ("a partition that shares its sectors is mounted", |stage| {
+        fs::write(stage.at("start"), "2048\n").unwrap();
+        let start = format!("/sys/class/block/{}/start", file_name(&stage.part("2")));
+        format!("mount --bind {} {start}", stage.at("start").display())
+    }),
+    ("the disk of the root of process 1", |stage| {
+        let number = fs::metadata(stage.part("1")).unwrap().rdev();
+        let (major, minor) = (libc::major(number), libc::minor(number));
+        let table = format!("1 1 {major}:{minor} / / rw - ext4 /dev/root rw\n");
+        fs::write(stage.at("mountinfo"), table).unwrap();
+        format!("mount --bind {} /proc/1/mountinfo", stage.at("mountinfo").display())
+    }),
+    ("a writer where /proc hides the processes of others", |_| {
+        "mount -t proc -o hidepid=2 proc /proc".to_owned()
+    }),
+];
+
+fn file_name(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
+}
 
 /// Names of a device that nothing uses.
 const FREE: [Use; 4] = [
@@ -335,7 +420,8 @@ fn with_partitions(use_it: impl FnOnce(&mut Stage) -> Built<()>) -> Built<Stage>
 /// Writes to the device from a host, confirmed; returns whether its file changed, and the
 /// command's exit code with its message.
 fn write_from(hosts: &Hosts, stage: &Stage, target: &Path) -> (bool, i32, String) {
-    let confirmation = stage.device.file_name().unwrap().to_str().unwrap();
+    let confirmation = if target.is_symlink() { &stage.device } else { target };
+    let confirmation = file_name(confirmation);
     let mut arguments = ["measure", "RND 4K W", "--ios", "48", "--target", text(target)]
         .map(str::to_owned)
         .to_vec();
@@ -390,29 +476,39 @@ fn no_device_that_a_host_uses_is_overwritten() {
     println!("{} states refused", USES.len());
 }
 
-/// Hosts make the checks of this machine: what it refuses, they refuse.
+/// Before a host shows the use, the same partition is overwritten.
 #[test]
-fn a_host_refuses_what_this_machine_refuses() {
-    let test = "a_host_refuses_what_this_machine_refuses";
+fn what_only_the_host_sees_refuses() {
+    let test = "what_only_the_host_sees_refuses";
     let Some(hosts) = Hosts::new(test, 1) else { return };
     if python(test, &["ctypes"], &["-c", "pass"], Path::new("/")).is_none() {
         return;
     }
-    let failed = each(&THREADS, |(name, build): Use| {
-        let stage = build().map_err(|why| format!("{name}: not built: {why}"))?;
-        let device = text(&stage.device);
-        let confirmation = device.trim_start_matches("/dev/");
-        let write = ["measure", "RND 4K W", "--ios", "48", "--target", device];
-        let confirmed = [&write[..], &["--yes-destroy", confirmation]].concat();
-        let is_refused_here = code(&run_in(stage.directory.path(), &confirmed)) == 1;
-        let (changed, code, said) = write_from(&hosts, &stage, &stage.device);
-        if (code == 1) == is_refused_here && changed != is_refused_here {
-            Ok(())
-        } else {
-            Err(format!("{name}: here {is_refused_here}; changed {changed}, code {code}: {said}"))
+    for (name, lay_out) in LAID_OUT {
+        let mut stage = Stage::partitioned().unwrap();
+        let named = stage.part("2");
+        if name.contains("is mounted") {
+            stage.mount(&stage.part("1")).unwrap();
         }
-    });
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+        let (changed, code, said) = write_from(&hosts, &stage, &named);
+        assert!(changed && code == 0, "{name}: {said}");
+        if name.contains("writer") {
+            stage.hold("write", &named).unwrap();
+        }
+        let process = hosts.process(0).to_string();
+        let script = lay_out(&stage);
+        run(&["nsenter", "--mount", "--target", &process, "sh", "-e", "-c", &script]).unwrap();
+        let (changed, code, said) = write_from(&hosts, &stage, &named);
+        let point = script.rsplit(' ').next().unwrap();
+        run(&["nsenter", "--mount", "--target", &process, "umount", point]).unwrap();
+        assert!(!changed && code == 1, "{name}: changed {changed}, code {code}: {said}");
+        let expected = match name {
+            _ if name.contains("writer") => "open for writing in",
+            _ if name.contains("root") => "holds the root file system of the host",
+            _ => "mounted on",
+        };
+        assert!(said.contains("host a") && said.contains(expected), "{name}: {said}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use super::scratch::{code, is_root, run_in, skip, stderr, steadfast, wait_until};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -104,7 +105,7 @@ impl Drop for Stranger {
 fn exchange(here: &Path, round: u32) -> u32 {
     let his = here.join("his");
     let mut exchanged = 0;
-    for name in ["run", "kept", "out", "steadfast"] {
+    for name in ["run", "kept", "out", "steadfast", "done"] {
         let (place, mine) = (his.join(name), his.join("mine"));
         if round.is_multiple_of(2) {
             let _ = fs::create_dir_all(mine.join("fio"));
@@ -138,6 +139,19 @@ fn exchange(here: &Path, round: u32) -> u32 {
     exchanged
 }
 
+/// Copies a run directory, which has no directories in it, if there is no copy yet.
+fn copy_run(from: &Path, to: &Path) {
+    if fs::create_dir(to).is_err() {
+        return;
+    }
+    for entry in fs::read_dir(from).unwrap() {
+        let file = entry.unwrap().path();
+        if file.is_file() {
+            fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
+        }
+    }
+}
+
 /// Every command that writes, while the stranger exchanges what it writes to. Each may fail;
 /// none may be led astray.
 #[test]
@@ -147,6 +161,9 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
         return skip(test, "needs root");
     }
     let file = ["--target", "f.bin", "--size", "16MiB"];
+    // Any device will do, for it is only listened to.
+    let disk = fs::read_dir("/sys/block").unwrap().next().unwrap().unwrap().file_name();
+    let disk = format!("/dev/{}", disk.into_string().unwrap());
     let measure = ["measure", "RND 4K W", "--time", "300ms", "--engine", "fio"];
     let calibrate = ["calibrate", "--time", "300ms", "--repeats", "1"];
     let rows: Vec<(&str, Vec<&str>)> = vec![
@@ -168,6 +185,29 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
         ),
         ("trace report", vec!["trace", "report", "t.parquet", "-o", "his/out"]),
         ("explore", vec!["explore", "t.parquet", "--export", "his/out/page.html"]),
+        ("capture", {
+            let capture = ["capture", "--device", &disk, "--duration", "300ms"];
+            [&capture[..], &["-o", "his/out/c.parquet"]].concat()
+        }),
+        ("study", vec!["study", "his/done"]),
+        ("report", vec!["report", "his/done", "--format", "html,csv,json"]),
+        ("restore", vec!["restore", "his/done"]),
+        ("unlock", vec!["unlock", "his/done"]),
+        ("fio", vec!["fio", "job.fio", "--target", "sim:small", "--out", "his/run"]),
+        ("fio --engine fio", {
+            [&["fio", "job.fio"][..], &file, &["--engine", "fio", "--out", "his/run"]].concat()
+        }),
+        ("run --prometheus", {
+            let metrics = ["--out", "root/metrics", "--prometheus", "his/out/m.prom"];
+            [&SIMULATED[..6], &metrics].concat()
+        }),
+        ("run of two targets", {
+            [&SIMULATED[..6], &["--target", "sim:client", "--out", "his/run"]].concat()
+        }),
+        ("measure --target", {
+            let scratch = ["--target", "his/out/s.bin", "--size", "1MiB"];
+            [&["measure", "RND 4K W", "--time", "100ms"][..], &scratch].concat()
+        }),
     ];
     let mut stranger = Stranger::new();
     let here = stranger.here().to_owned();
@@ -182,9 +222,15 @@ fn nothing_of_another_user_is_obeyed_while_root_writes() {
     fs::write(here.join("log"), log).unwrap();
     let import = ["trace", "import", "log", "--format", "fio-iolog", "-o", "t.parquet"];
     assert!(run_in(&here, &import).status.success());
+    fs::write(here.join("job.fio"), "[x]\nrw=randwrite\nsize=4m\nruntime=1\n").unwrap();
     stranger.begin();
     for (what, arguments) in rows {
         for _ in 0..2 {
+            // What the stranger has of root's: a directory, and a run of which there is one more.
+            let _ = fs::create_dir(here.join("his/out"));
+            let _ = fs::remove_dir_all(here.join("root/metrics"));
+            copy_run(&here.join("root/run"), &here.join("root/copy"));
+            let _ = fs::rename(here.join("root/copy"), here.join("his/done"));
             let mut command = steadfast();
             command.current_dir(&here).args(&arguments).env("XDG_CACHE_HOME", stranger.his());
             let output = command.output().unwrap();
@@ -237,6 +283,54 @@ fn root_neither_makes_nor_obeys_a_run_that_another_user_can_exchange() {
     symlink("his", here.join("link")).unwrap();
     let output = run_in(here, &["report", "link/run"]);
     assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// A FUSE server says that its directory is root's: it is the user's who mounted it. Of one that
+/// root mounted that is believed, and of the caller's by sudo.
+#[test]
+fn a_file_system_that_another_user_serves_takes_no_run() {
+    let test = "a_file_system_that_another_user_serves_takes_no_run";
+    if !is_root() {
+        return skip(test, "needs root");
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let point = scratch.path().join("point");
+    fs::create_dir(&point).unwrap();
+    let simulated = ["run", "iops", "--profile", "quick", "--target", "sim:small", "--out"];
+    for (user, sudo, is_refused) in
+        [(STRANGER, None, true), (STRANGER, Some(STRANGER), false), (0, None, false)]
+    {
+        let mut server = Command::new("python3")
+            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fuse_root.py"))
+            .arg(&point)
+            .arg(user.to_string())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut said = String::new();
+        let _ = BufReader::new(server.stdout.take().unwrap()).read_line(&mut said);
+        for (here, out) in [(scratch.path(), "point/run"), (&point, "run")] {
+            if said.is_empty() {
+                break;
+            }
+            let mut command = steadfast();
+            command.current_dir(here).args(simulated).arg(out);
+            if let Some(sudo) = sudo {
+                command.env("SUDO_UID", sudo.to_string());
+            }
+            let said = stderr(&command.output().unwrap());
+            assert_eq!(said.contains("FUSE file system that user 64321"), is_refused, "{said}");
+            // The server lets nobody make a directory.
+            assert!(is_refused || said.contains("create the directory"), "{said}");
+        }
+        let _ = Command::new("umount").arg("--lazy").arg(&point).output();
+        let _ = server.kill();
+        let _ = server.wait();
+        if said.is_empty() {
+            return skip(test, "no FUSE here");
+        }
+    }
 }
 
 /// Reports of root next to files of another user have no mode of a link, and nobody else may

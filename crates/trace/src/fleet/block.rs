@@ -11,6 +11,10 @@ use steadfast_domain::{FineHistogram, IoOp, Layer};
 
 /// Cells that are read at once.
 const STRIDE: usize = 1 << 12;
+/// Buckets of response times that are held at once, with up to one cell's more.
+const BUCKETS_HELD: usize = 1 << 18;
+/// Entries of busy time in a block: a year in steps of a minute for 15 devices.
+const BUSY_MAX: u64 = 1 << 23;
 
 /// Appends the cells of a step, which begin at one time.
 pub(super) fn put_step(to: &mut Vec<u8>, step: u64, step_ns: u64, cells: &[Cell]) {
@@ -117,6 +121,7 @@ pub(super) fn read<E: From<io::Error>>(
     busy_of: impl FnOnce(Vec<BusyInStep>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut some = Vec::new();
+    let mut buckets = 0;
     loop {
         let count = take(&mut from)?;
         if count == 0 {
@@ -129,15 +134,21 @@ pub(super) fn read<E: From<io::Error>>(
             if tells_who {
                 take_who(&mut from, &mut cell)?;
             }
+            buckets += cell.responses.buckets.len() + cell.queued.buckets.len();
             some.push(cell);
-            if some.len() >= STRIDE {
+            if some.len() >= STRIDE || buckets >= BUCKETS_HELD {
                 cells_of(std::mem::take(&mut some))?;
+                buckets = 0;
             }
         }
     }
     cells_of(some)?;
     let mut busy = Vec::new();
-    for _ in 0..take(&mut from)? {
+    let entries = take(&mut from)?;
+    if entries > BUSY_MAX {
+        return Err(impossible("too many entries of busy time").into());
+    }
+    for _ in 0..entries {
         let begin_ns = take(&mut from)?.saturating_mul(step_ns);
         let (device, layer) = (take_as(&mut from)?, layer_of(take(&mut from)?)?);
         busy.push(BusyInStep { begin_ns, device, layer, busy_ns: take(&mut from)? });
@@ -283,6 +294,34 @@ mod tests {
         };
         let begin_ns = full.begin_ns;
         vec![Cell { begin_ns, span_ns: (begin_ns, begin_ns), ios: 1, ..Cell::default() }, full]
+    }
+
+    /// Cells with every bucket, and a count of busy times without an end.
+    #[test]
+    fn what_a_block_claims_is_held_in_small_parts_or_refused() {
+        let buckets: Vec<(u16, u64)> = (0..FineHistogram::LEN as u16).map(|at| (at, 1)).collect();
+        let all = buckets.len();
+        let responses = Times { count: all as u64, sum_ns: 9, max_ns: 7, buckets };
+        let full = Cell { queued: responses.clone(), responses, ..cells().remove(1) };
+        let mut block = Vec::new();
+        put_step(&mut block, 3, STEP_NS, &vec![full.clone(); 200]);
+        put_busy(&mut block, &[]);
+        let (mut number, mut most) = (0, 0);
+        let cells_of = |cells: Vec<Cell>| {
+            number += cells.len();
+            assert!(cells.iter().all(|cell| *cell == full));
+            most = most.max(cells.len() * 2 * all);
+            Ok(())
+        };
+        read::<io::Error>(&block[..], (STEP_NS, true), cells_of, |_| Ok(())).unwrap();
+        assert_eq!(number, 200);
+        assert!(most < BUCKETS_HELD + 2 * all, "{most}");
+        let mut endless = Vec::new();
+        put(&mut endless, 0);
+        put(&mut endless, BUSY_MAX + 1);
+        endless.resize(1 << 20, 0);
+        let error = read::<io::Error>(&endless[..], (STEP_NS, true), |_| Ok(()), |_| Ok(()));
+        assert!(error.unwrap_err().to_string().contains("busy time"));
     }
 
     fn block() -> Vec<u8> {

@@ -23,6 +23,7 @@ use crate::moving::Moving;
 use crate::response::ResponseFigures;
 use crate::untold::Untold;
 use serde::{Serialize, Serializer};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use steadfast_domain::IoOp;
 use steadfast_domain::step::mix64;
@@ -55,10 +56,33 @@ pub struct Locality {
     limit: Option<u64>,
     reads: u64,
     writes: u64,
-    /// I/Os that read or wrote.
-    ios: u64,
+    /// Blocks and I/Os of all parts, this one up to its last batch.
+    touched: Arc<Touched>,
     /// First and last issue time.
     span_ns: Option<(u64, u64)>,
+}
+
+/// What the I/Os of all parts have read and written.
+#[derive(Debug, Default)]
+struct Touched {
+    blocks: AtomicU64,
+    ios: AtomicU64,
+}
+
+impl Touched {
+    fn add(&self, blocks: u64, ios: u64) {
+        self.blocks.fetch_add(blocks, Ordering::Relaxed);
+        self.ios.fetch_add(ios, Ordering::Relaxed);
+    }
+
+    fn so_far(&self) -> (u64, u64) {
+        (self.blocks.load(Ordering::Relaxed), self.ios.load(Ordering::Relaxed))
+    }
+}
+
+/// Whether I/Os are so large that following their blocks takes too long.
+fn is_too_large((blocks, ios): (u64, u64)) -> bool {
+    blocks > HUGE_FROM && blocks / MEAN_MAX > ios
 }
 
 impl Locality {
@@ -69,10 +93,10 @@ impl Locality {
 
     /// The same with so many bytes of memory.
     pub fn keeping(most: usize, device: u16) -> Self {
-        Self::of(device, Arc::new(Mutex::new(Followed::new(most))))
+        Self::of(device, Arc::new(Mutex::new(Followed::new(most))), Arc::default())
     }
 
-    fn of(device: u16, sample: Arc<Mutex<Followed>>) -> Self {
+    fn of(device: u16, sample: Arc<Mutex<Followed>>, touched: Arc<Touched>) -> Self {
         Locality {
             device,
             sample,
@@ -80,15 +104,9 @@ impl Locality {
             limit: None,
             reads: 0,
             writes: 0,
-            ios: 0,
+            touched,
             span_ns: None,
         }
-    }
-
-    /// Whether the I/Os so far are so large that following their blocks takes too long.
-    fn is_too_large(&self) -> bool {
-        let blocks = self.reads.saturating_add(self.writes);
-        blocks > HUGE_FROM && blocks / MEAN_MAX > self.ios
     }
 
     fn see_time(&mut self, at_ns: u64) {
@@ -168,7 +186,7 @@ fn locked(sample: &Mutex<Followed>) -> MutexGuard<'_, Followed> {
 impl Alike for Locality {
     /// Takes no accesses of its own beside those of this one: both have one sample.
     fn alike(&self) -> Self {
-        Self::of(self.device, Arc::clone(&self.sample))
+        Self::of(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched))
     }
 }
 
@@ -190,21 +208,25 @@ impl Fold for Locality {
             self.see_time(rows.batch.issued_ns(first));
             self.see_time(rows.batch.issued_ns(last));
         }
+        let before = self.touched.so_far();
+        let (mut blocks, mut ios) = (0, 0);
         Moving::of(rows, self.device).each(|row, moved| {
             let Some(moved) = moved else { return };
             let is_write = moved.op == IoOp::Write;
             let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
             let touched = last - first + 1;
             *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
-            self.ios += 1;
-            if self.is_too_large() {
+            (blocks, ios) = (blocks + touched, ios + 1);
+            if is_too_large((before.0.saturating_add(blocks), before.1 + ios)) {
                 return;
             }
             let access = rows.order_ns[row].saturating_mul(2) | u64::from(is_write);
             (first..=last).for_each(|number| self.touch(number, access));
         });
-        if self.is_too_large() {
-            let mean = (self.reads + self.writes) / self.ios.max(1) * BLOCK;
+        self.touched.add(blocks, ios);
+        let all = self.touched.so_far();
+        if is_too_large(all) {
+            let mean = all.0 / all.1.max(1) * BLOCK;
             return Err(TraceError::Unsuitable(format!(
                 "its I/Os have {} MiB on average, and their blocks of 4 KiB are too many to be \
                  followed; choose a shorter time with --from and --to",
@@ -222,7 +244,10 @@ impl Fold for Locality {
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);
-        self.ios = self.ios.saturating_add(other.ios);
+        if !Arc::ptr_eq(&self.touched, &other.touched) {
+            let (blocks, ios) = other.touched.so_far();
+            self.touched.add(blocks, ios);
+        }
         if let Some((first, last)) = other.span_ns {
             self.see_time(first);
             self.see_time(last);

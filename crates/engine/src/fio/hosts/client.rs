@@ -8,7 +8,7 @@ use super::super::answer::{self, Answer};
 use super::super::counts::Counts;
 use super::super::expression::{Expression, Part};
 use super::super::process::ending;
-use super::super::running::{SHORT, write};
+use super::super::running::{SHORT, keep};
 use crate::stop::Stop;
 use std::ffi::CStr;
 use std::fs::File;
@@ -20,6 +20,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use steadfast_domain::{Halt, Nanos, Op};
+use steadfast_host::Directory;
 
 /// Interval between checks of a running client.
 const LOOK: Duration = Duration::from_millis(20);
@@ -38,8 +39,8 @@ pub(super) struct Work<'w> {
     /// Command that delays every thread of the first call until the common start.
     pub waits_by: Option<&'static str>,
     pub program: &'w Path,
-    pub directory: &'w Path,
-    /// Prefix of the names of its files.
+    pub directory: &'w Directory,
+    /// What the names of its files begin with.
     pub name: String,
     pub place: &'w str,
     pub expression: Expression,
@@ -93,13 +94,10 @@ impl Work<'_> {
 
     /// Makes one call. Returns its answers, the last of which is final.
     fn call(&self, part: &Part, number: u32, said: &mut Vec<String>) -> Result<Vec<Answer>, Halt> {
-        let file = |ending: &str| {
-            self.directory.join(match number {
-                1 => format!("{}.{ending}", self.name),
-                _ => format!("{}-{number}.{ending}", self.name),
-            })
+        let file = |ending: &str| match number {
+            1 => format!("{}.{ending}", self.name),
+            _ => format!("{}-{number}.{ending}", self.name),
         };
-        let job_file = file("fio");
         let mut text = self.expression.job_file(part, self.filename, self.place);
         if let Some(command) = self.waits_by.filter(|_| number == 1) {
             text += &format!("exec_prerun={command}\n");
@@ -112,7 +110,7 @@ impl Work<'_> {
         let mut output = in_memory(c"answers").map_err(memory)?;
         let mut words = in_memory(c"words").map_err(memory)?;
         job.write_all(text.as_bytes()).map_err(memory)?;
-        write(&job_file, &text)?;
+        keep(self.directory, &file("fio"), &text)?;
         let child = self
             .begin(&job, &output, &words)
             .map_err(|error| Halt::Refused(format!("cannot start the fio client: {error}")))?;
@@ -120,10 +118,11 @@ impl Work<'_> {
         let answer = content(&mut output).map_err(memory)?;
         let said_beside = content(&mut words).map_err(memory)?;
         let output = file("json");
-        write(&output, &answer)?;
+        keep(self.directory, &output, &answer)?;
         if !said_beside.is_empty() {
-            write(&file("txt"), &said_beside)?;
+            keep(self.directory, &file("txt"), &said_beside)?;
         }
+        let output = self.directory.path().join(output);
         let (before, json) = answer.split_at(answer.find("\n{\n").map_or(0, |at| at + 1));
         let lines = before.lines().chain(said_beside.lines()).map(str::trim);
         // The line that reports the command is expected and dropped.
@@ -135,13 +134,13 @@ impl Work<'_> {
     }
 
     fn begin(&self, job: &File, output: &File, words: &File) -> io::Result<Child> {
-        let job = job.as_raw_fd();
+        let (job, directory) = (job.as_raw_fd(), self.directory.handle().as_raw_fd());
         let mut command = steadfast_host::command(self.program)?;
         command
             .arg(format!("--client={}", self.address))
             .args(["--output-format=json+", "--eta=never", "--status-interval=1"])
             .arg(format!("/proc/self/fd/{job}"))
-            .env("TMPDIR", self.directory)
+            .env("TMPDIR", format!("/proc/self/fd/{directory}"))
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(words.try_clone()?)
@@ -150,6 +149,8 @@ impl Work<'_> {
         unsafe {
             command.pre_exec(move || {
                 if libc::fcntl(job, libc::F_SETFD, 0) == -1
+                    || libc::fcntl(directory, libc::F_SETFD, 0) == -1
+                    || libc::fchdir(directory) == -1
                     || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1
                 {
                     return Err(io::Error::last_os_error());

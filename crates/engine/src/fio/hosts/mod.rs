@@ -26,7 +26,7 @@ use steadfast_domain::measurement::{CommonStart, HostPart, Interval};
 use steadfast_domain::{
     Caveat, CaveatKind, Halt, Load, Measurement, Nanos, Step, Stimulus, caveats,
 };
-use steadfast_host::{RemoteTarget, find_program};
+use steadfast_host::{Directory, RemoteTarget, find_program};
 
 /// Time from the agreement to the common start of all hosts: the logins are done, but fio still
 /// has to send the job and create its threads.
@@ -69,7 +69,11 @@ pub struct FioHosts {
     version: String,
     /// Number of the next step's files; 0 until the directory has been read.
     number: u32,
-    /// The load that a cut left, and the progress of each host in it.
+    /// The directory of the run, if the files are kept in one.
+    run_directory: Option<Directory>,
+    /// Keeps job files and answers; open from the first step on.
+    kept: Option<Directory>,
+    /// What each host did of the load that a cut left.
     chain: Option<(Stimulus, Vec<Start>)>,
     said: BTreeSet<String>,
     caveats: Vec<Caveat>,
@@ -98,6 +102,8 @@ impl FioHosts {
             options,
             version,
             number: 0,
+            run_directory: None,
+            kept: None,
             chain: None,
             said: BTreeSet::new(),
             caveats: Vec::new(),
@@ -116,7 +122,12 @@ impl FioHosts {
         &mut self.target
     }
 
-    /// Returns the caveats about the numbers that arose since the last call.
+    /// From now on, files that the engine keeps go into the directory of a run.
+    pub fn keep_files_in(&mut self, run: &Directory) {
+        self.run_directory = Some(run.clone());
+    }
+
+    /// What a reader of the numbers should know and that came up since this was last asked.
     pub fn take_caveats(&mut self) -> Vec<Caveat> {
         std::mem::take(&mut self.caveats)
     }
@@ -234,15 +245,20 @@ impl FioHosts {
         Ok(all.then_some(moment))
     }
 
-    fn name_files(&mut self) -> Result<u32, Halt> {
-        if self.number == 0 {
-            let failed = |why| Halt::Ledger(format!("{}: {why}", self.options.directory.display()));
-            let mut directory = self.options.directory.clone();
-            self.number = files::make(&mut directory).map_err(failed)?;
-            self.options.directory = directory;
-        }
+    /// Opens the directory for the files of a step, and numbers them.
+    fn name_files(&mut self) -> Result<(Directory, u32), Halt> {
+        let kept = match &self.kept {
+            Some(kept) => kept.clone(),
+            None => {
+                let opened = files::open(self.run_directory.as_ref(), &self.options.directory);
+                let (kept, number) = opened.map_err(|error| Halt::Ledger(error.to_string()))?;
+                self.number = number;
+                self.kept = Some(kept.clone());
+                kept
+            }
+        };
         self.number += 1;
-        Ok(self.number - 1)
+        Ok((kept, self.number - 1))
     }
 
     /// Runs the load on all hosts at the same time, with one thread here per client.
@@ -250,6 +266,7 @@ impl FioHosts {
         &self,
         step: &Step,
         expressions: &[Expression],
+        directory: &Directory,
         number: u32,
     ) -> Vec<Result<Done, Halt>> {
         let called_off = AtomicBool::new(false);
@@ -263,7 +280,7 @@ impl FioHosts {
                 filename: &host.filename,
                 waits_by: host.waits_by(),
                 program: &self.options.program,
-                directory: &self.options.directory,
+                directory,
                 name: client::name(number, &slug, &host.name),
                 place: &place,
                 expression: expression.clone(),
@@ -378,7 +395,7 @@ impl Engine for FioHosts {
             return Err(Halt::Refused(format!("{}: the step was not prepared", step.place)));
         };
         self.target.look_again().map_err(|error| Halt::Refused(error.to_string()))?;
-        let number = self.name_files()?;
+        let (directory, number) = self.name_files()?;
         let starts = self.starts(&step, &stimulus, start);
         // A continued load has had its ramp; a ramp ends with a report.
         let ramp = if step.continues { Nanos::ZERO } else { stimulus.ramp };
@@ -386,7 +403,7 @@ impl Engine for FioHosts {
         let expressions = shares.expressions(&starts, reported, step.cut);
         let moment = self.agree(start.begins)?;
         let began_unix_ms = moment.unwrap_or_else(unix_nanos).0 / 1_000_000;
-        let results = self.carry_out(&step, &expressions, number);
+        let results = self.carry_out(&step, &expressions, &directory, number);
         let mut done = Vec::new();
         let mut halts = Vec::new();
         for result in results {

@@ -34,6 +34,9 @@ pub struct Group {
     /// The directory.
     #[serde(skip)]
     pub place: PathBuf,
+    /// Its handle, once it is there.
+    #[serde(skip)]
+    opened: Option<Directory>,
 }
 
 /// One run of several.
@@ -53,7 +56,13 @@ impl Group {
             Keeping::Phases => "phases",
             Keeping::Start => "start",
         };
-        Group { version: VERSION, together: together.to_owned(), members, place: place.to_owned() }
+        Group {
+            version: VERSION,
+            together: together.to_owned(),
+            members,
+            place: place.to_owned(),
+            opened: None,
+        }
     }
 
     /// The runs in a directory, where it is one of several runs.
@@ -79,31 +88,35 @@ impl Group {
         if let Some(odd) = group.members.iter().find(|member| !is_plain(&member.directory)) {
             bail!("{}: '{}' is not the name of a run directory in it", at(), odd.directory);
         }
-        Ok(Some(Group { place: place.to_owned(), ..group }))
+        Ok(Some(Group { place: place.to_owned(), opened: Some(directory), ..group }))
     }
 
     /// Makes the directory with `targets.json`, for this group of users: before any run
     /// directory, so that no run is without the others.
-    pub fn write(&self, readers: Option<&str>) -> anyhow::Result<()> {
+    pub fn write(&mut self, readers: Option<&str>) -> anyhow::Result<()> {
         let readers = readers.map(Readers::of_group).transpose()?.unwrap_or_default();
         let text = serde_json::to_vec_pretty(self)?;
         Directory::check_place(&self.place)?;
         let directory = Directory::make(&self.place, readers)?;
         NewFile::create_in(&directory, OsStr::new(FILE), Existing::Keep, readers)?.hold(&text)?;
+        self.opened = Some(directory);
         Ok(())
     }
 
     /// Takes away what was written a moment ago, as far as it can be: the error that led here
     /// is what the user must hear of.
     pub fn withdraw(&self) {
-        let _ = fs::remove_file(self.place.join(FILE));
-        let _ = fs::remove_dir(&self.place);
+        let Some(directory) = &self.opened else { return };
+        let _ = directory.remove(OsStr::new(FILE));
+        if let Ok((above, _)) = Directory::of_file(&self.place) {
+            above.remove_made(directory);
+        }
     }
 
     /// Reports over all runs may be read by who may read the list of them.
     pub fn rule(&self) -> Rule {
-        let directory = Directory::open(&self.place);
-        let readers = directory.map_or(Readers::Usual, |directory| readers_of(&directory, FILE));
+        let readers =
+            self.opened.as_ref().map_or(Readers::Usual, |directory| readers_of(directory, FILE));
         Rule { existing: Existing::Overwrite, readers }
     }
 
@@ -160,7 +173,7 @@ impl Group {
 /// Refuses a place that is taken, and says what to do about it.
 pub fn refuse_taken(out: &Path) -> anyhow::Result<()> {
     Directory::check_place(out)?;
-    if out.join(FILE).exists() {
+    if Directory::open(out).is_ok_and(|out| matches!(out.look(OsStr::new(FILE)), Ok(Some(_)))) {
         bail!(LedgerError::Exists(out.to_owned()));
     }
     match out.symlink_metadata() {

@@ -53,7 +53,7 @@ pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
     let out = first.out.map_or_else(usual, Path::to_owned);
     let targets: Vec<&str> = each.iter().map(|(beginning, _)| beginning.target).collect();
     refuse_same(&targets, foreseen)?;
-    let group = Group::new(&out, members(&targets, foreseen), keeping);
+    let mut group = Group::new(&out, members(&targets, foreseen), keeping);
     let each = each.into_iter().enumerate();
     let intents = each.map(|(at, (beginning, settings))| beginning.intent(settings, foreseen, at));
     let intents = intents.collect::<anyhow::Result<Vec<Intent<'_>>>>()?;

@@ -10,7 +10,7 @@ use crate::workloads::{self, reference};
 use crate::writing::{Rule, Text};
 use anyhow::{Context, bail};
 use serde::Serialize;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::Share;
 use steadfast_domain::text::printable;
@@ -100,7 +100,18 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
         ..WorkloadFile::default()
     };
     if let Some(output) = output {
-        output.hold(file.to_string().as_bytes())?;
+        let text = file.to_string();
+        if text.len() as u64 > workloads::WORKLOAD_MAX {
+            bail!(
+                "{}: the workload with its steps would have {} MiB, and no workload file of more \
+                 than {} MiB is read; omit --native and replay the trace itself (run \
+                 replay-native --workload {0})",
+                file.name,
+                text.len() >> 20,
+                workloads::WORKLOAD_MAX >> 20
+            );
+        }
+        output.hold(text.as_bytes())?;
     }
     match arguments.json {
         true => terminal::print_json(&Content {
@@ -131,9 +142,7 @@ fn is_replay_representation(path: &Path) -> anyhow::Result<bool> {
 
 fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
     let path = arguments.selection.file();
-    let file = BufReader::new(open_regular(path)?);
-    let (steps, warnings) =
-        ReplayRepresentation::read(file).with_context(|| path.display().to_string())?;
+    let (steps, warnings) = workloads::representation(open_regular(path)?, path)?;
     for warning in &warnings {
         let line = format!("{}:{}: {}", path.display(), warning.line, warning.text);
         terminal::complain(&line);

@@ -1,0 +1,73 @@
+//! Sectors that two names have: partitions that overlap, an extended partition, device-mapper.
+
+use crate::answers::Answers;
+use crate::guest::{Case, Guest};
+use crate::machine::{Drive, Medium};
+use anyhow::ensure;
+use std::time::Duration;
+
+/// The guest.
+pub fn guest() -> Guest {
+    Guest {
+        name: "overlaps",
+        drives: vec![Drive::nvme("LABOVER1", Medium::new(128))],
+        script: include_str!("overlaps.sh"),
+        meanwhile: Vec::new(),
+        limit: Duration::from_secs(600),
+        artefacts: &[],
+        cases: vec![
+            Case { name: "a partition inside a mounted one is refused", check: inside },
+            Case { name: "a partition around a mounted one is refused", check: around },
+            Case { name: "a partition apart from both is overwritten", check: beside },
+            Case { name: "an extended partition of a mounted one is refused", check: extended },
+            Case { name: "its table is named as what would be lost", check: table },
+            Case { name: "a mapped device over mounted sectors is refused", check: mapped },
+            Case { name: "a mapped device over other sectors is overwritten", check: apart },
+        ],
+        table: None,
+    }
+}
+
+/// A command was refused with these words, and what was in use has the same content.
+fn refused(answers: &Answers, name: &str, used: &str, words: &str) -> anyhow::Result<()> {
+    let said = answers.ended(name, &[1])?;
+    ensure!(said.contains(words), "{name}: '{words}' is not in: {said}");
+    let [before, after] =
+        ["before", "after"].map(|when| answers.ended(&format!("{used}-{when}"), &[0]));
+    let (before, after) = (before?, after?);
+    ensure!(before == after, "{used} has changed: {before} {after}");
+    Ok(())
+}
+
+fn inside(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "inside", "p1", "nvme0n1p1: mounted on /tmp/point")
+}
+
+fn around(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "around", "p2", "nvme0n1p2: mounted on /tmp/point")
+}
+
+fn beside(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("beside", &[0]).map(drop)
+}
+
+fn extended(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "extended", "p4", "nvme0n1p5: mounted on /tmp/point")
+}
+
+fn table(answers: &Answers) -> anyhow::Result<()> {
+    let said = answers.ended("unconfirmed", &[1])?;
+    for lost in ["partition table of the logical partitions", "logical partition nvme0n1p5"] {
+        ensure!(said.contains(lost), "'{lost}' is not in: {said}");
+    }
+    Ok(())
+}
+
+fn mapped(answers: &Answers) -> anyhow::Result<()> {
+    refused(answers, "mapped", "two", "mounted on /tmp/point")
+}
+
+/// The kernel's own table says which sectors a volume has: without it, all of the partition.
+fn apart(answers: &Answers) -> anyhow::Result<()> {
+    answers.ended("beside-mapped", &[0]).map(drop)
+}
