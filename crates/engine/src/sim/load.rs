@@ -96,6 +96,8 @@ pub(super) struct RunningLoad {
     now: u64,
     /// Since when nothing is outstanding, while that is so.
     idle_since: u64,
+    /// When it begins.
+    pub(super) begins: u64,
     /// When its ramp is over.
     pub(super) measured_from: u64,
     /// When it is complete, where time limits it.
@@ -121,6 +123,10 @@ impl RunningLoad {
         let slots = stimulus.demand.outstanding() as usize;
         let (until, done) = (stimulus.until, start.done);
         let measured_from = now + stimulus.ramp.0;
+        let begins = now + stimulus.delay.saturating_sub(start.done.time).0;
+        // Without a ramp its time counts from its first I/O.
+        let timed_from = if stimulus.ramp > Nanos::ZERO { measured_from } else { begins };
+        let now = begins;
         RunningLoad {
             plan,
             drawers,
@@ -131,10 +137,9 @@ impl RunningLoad {
             free: (0..slots).rev().collect(),
             now,
             idle_since: now,
+            begins,
             measured_from,
-            ends_at: until
-                .time
-                .map(|t| measured_from.saturating_add((t.saturating_sub(done.time)).0)),
+            ends_at: until.time.map(|t| timed_from.saturating_add((t.saturating_sub(done.time)).0)),
             left_ios: until.ios.map_or(u64::MAX, |ios| ios.saturating_sub(done.ios)),
             left_bytes: until.bytes.map_or(u64::MAX, |b| b.0.saturating_sub(done.bytes.0)),
             until_stop: STOP_EVERY,

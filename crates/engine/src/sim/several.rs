@@ -129,7 +129,9 @@ impl RunningSeveral {
     /// Each of them, with its own measured time since `begin`.
     pub(super) fn parts(&self, begin: u64, elapsed: Nanos) -> Vec<LoadPart> {
         let of = |one: &One| {
-            let own = one.ended.map(|ended| Nanos(ended.saturating_sub(begin)));
+            let own_begin = one.load.begins.max(begin);
+            let own = one.ended.map(|ended| Nanos(ended.saturating_sub(own_begin)));
+            let elapsed = elapsed.saturating_sub(Nanos(own_begin - begin));
             let elapsed = own.map_or(elapsed, |own| own.min(elapsed));
             LoadPart { streams: one.streams, elapsed }
         };

@@ -269,7 +269,12 @@ fn extent(active: &Active, sector: u64) -> Extent {
     let (sectors, start) = active.area;
     let bytes = |sectors: u64| Amount::Bytes(Bytes(sectors.saturating_mul(sector)));
     // Iometer, too, ends a size beyond the end of the disk there.
-    Extent { from: bytes(start), length: (sectors > 0).then(|| bytes(sectors)), clipped: true }
+    Extent {
+        from: bytes(start),
+        length: (sectors > 0).then(|| bytes(sectors)),
+        clipped: true,
+        block: None,
+    }
 }
 
 /// Each row is up to four streams: reads and writes, at random and in sequence.

@@ -230,6 +230,8 @@ fn step_line(number: usize, step: &SequenceStep) -> String {
         (StepRole::Measure, true) => " (purged before)",
         (StepRole::Measure, false) => "",
     };
+    let steady = step.steady.map(|steady| format!(", or {steady}")).unwrap_or_default();
+    let times = format!("{times}{steady}");
     let head = format!("{number:>4}. {}{purpose}:", printable(&step.label));
     if step.beside.is_empty() {
         return format!("{head} {}{times}", load_text(&step.load));
@@ -258,6 +260,8 @@ fn load_text(load: &SequenceLoad) -> String {
     .collect();
     let length = load.extent.length.map_or("to the end".to_owned(), amount);
     let ramp = if load.ramp.0 > 0 { format!(", {} unmeasured", load.ramp) } else { String::new() };
+    let delay =
+        if load.delay.0 > 0 { format!(", begins after {}", load.delay) } else { String::new() };
     let pattern = load.data_pattern.as_ref();
     let more: String = [
         load_words::pace_text(load.pace, &load.streams).map(|text| format!(", held to {text}")),
@@ -271,7 +275,7 @@ fn load_text(load: &SequenceLoad) -> String {
     .flatten()
     .collect();
     format!(
-        "{} {}, from {} {length}, until {}{ramp}{more}",
+        "{} {}, from {} {length}, until {}{ramp}{delay}{more}",
         streams.join(", "),
         load.demand,
         amount(load.extent.from),
