@@ -125,7 +125,10 @@ pub struct SequenceStep {
     /// sectors; false if the whole sequence is then refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_left_out: bool,
-    /// Load to apply.
+    /// Ends the step once its rate is steady, before its loads end by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyEnd>,
+    /// What is applied.
     pub load: SequenceLoad,
     /// Name of `load` if other loads are applied at the same time; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,7 +148,88 @@ pub struct NamedLoad {
     pub load: SequenceLoad,
 }
 
-/// Maximum duration of a load.
+/// When the rate of a step is steady, by fio's rule: over every second of the window, all
+/// of it after the ramp.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SteadyEnd {
+    /// What is compared.
+    pub rate: SteadyRate,
+    /// Compare the slope of a line through the window, per second; otherwise the largest
+    /// deviation from the mean.
+    pub slope: bool,
+    /// The most that the slope or the deviation may be: a share of the mean in percent, or
+    /// I/Os or bytes per second.
+    pub limit: f64,
+    /// The limit is in percent of the mean.
+    pub percent: bool,
+    /// Length of the window.
+    pub window: Nanos,
+    /// Time at the beginning that is in no window.
+    pub ramp: Nanos,
+}
+
+/// A rate that may be steady.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SteadyRate {
+    /// I/Os per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+}
+
+impl SteadyEnd {
+    /// Whether rates, one of each second after the ramp, have become steady.
+    pub fn is_reached(&self, rates: &[f64]) -> bool {
+        let length = (self.window.0 / Nanos::SECOND.0) as usize;
+        let Some(window) = rates.len().checked_sub(length.max(1)).map(|from| &rates[from..]) else {
+            return false;
+        };
+        let count = window.len() as f64;
+        let mean = window.iter().sum::<f64>() / count;
+        let off = if self.slope {
+            let middle = (count - 1.0) / 2.0;
+            let (mut above, mut below) = (0.0, 0.0);
+            for (second, rate) in window.iter().enumerate() {
+                let x = second as f64 - middle;
+                above += x * (rate - mean);
+                below += x * x;
+            }
+            if below > 0.0 { (above / below).abs() } else { 0.0 }
+        } else {
+            window.iter().map(|rate| (rate - mean).abs()).fold(0.0, f64::max)
+        };
+        if self.percent {
+            mean > 0.0 && off / mean * 100.0 <= self.limit
+        } else {
+            off <= self.limit
+        }
+    }
+}
+
+impl fmt::Display for SteadyEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = match self.rate {
+            SteadyRate::Iops => "IOPS",
+            SteadyRate::Bandwidth => "bandwidth",
+        };
+        let (what, unit) = match (self.slope, self.percent, self.rate) {
+            (true, true, _) => ("the slope", " % of the mean per second"),
+            (false, true, _) => ("the largest deviation", " % of the mean"),
+            (true, false, SteadyRate::Iops) => ("the slope", " IOPS per second"),
+            (false, false, SteadyRate::Iops) => ("the largest deviation", " IOPS"),
+            (true, false, SteadyRate::Bandwidth) => ("the slope", " B/s per second"),
+            (false, false, SteadyRate::Bandwidth) => ("the largest deviation", " B/s"),
+        };
+        write!(f, "steady {rate}: over {} {what} at most {}{unit}", self.window, self.limit)?;
+        if self.ramp > Nanos::ZERO {
+            write!(f, ", not before {}", self.ramp + self.window)?;
+        }
+        Ok(())
+    }
+}
+
+/// The longest time of a load.
 const LONGEST: Nanos = Nanos::from_secs(365 * 86_400);
 
 fn is_no_time(time: &Nanos) -> bool {
@@ -164,6 +248,7 @@ impl SequenceStep {
             purge: false,
             pause: Nanos::ZERO,
             may_be_left_out: false,
+            steady: None,
             load,
             name: None,
             beside: Vec::new(),
@@ -223,7 +308,10 @@ pub struct SequenceLoad {
     /// Time at the start that is not measured.
     #[serde(default)]
     pub ramp: Nanos,
-    /// End condition of the load.
+    /// Time before its first I/O, which the loads next to it may use already.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub delay: Nanos,
+    /// When it is complete.
     pub until: SequenceEnd,
 }
 
@@ -241,6 +329,10 @@ pub struct Extent {
     /// True if a length beyond the end of the target is cut off there; false if it is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clipped: bool,
+    /// A beginning that is a share of the target is rounded up to a multiple of this, and
+    /// offsets count from the beginning; both go by the target's own blocks where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Bytes>,
 }
 
 /// A number of bytes, or a share of the target's capacity.
@@ -325,6 +417,7 @@ impl SequenceLoad {
             data_pattern: None,
             pace: Pace::Closed,
             ramp: Nanos::ZERO,
+            delay: Nanos::ZERO,
             until,
         }
     }
@@ -363,7 +456,14 @@ impl SequenceLoad {
             .zones(self.zones.clone())
             .data_pattern(self.data_pattern.clone().unwrap_or_default())
             .pace(self.pace)
-            .ramp(self.ramp);
+            .ramp(self.ramp)
+            .delay(self.delay);
+        let start = stimulus.active_range.start.0;
+        let is_odd = |stream: &IoStream| {
+            stream.op != Op::Flush && !start.is_multiple_of(stream.alignment().0)
+        };
+        let aligned_to_start = self.extent.block.is_some() && stimulus.streams.iter().any(is_odd);
+        let stimulus = Stimulus { aligned_to_start, ..stimulus };
         match stimulus.fault() {
             None => Ok(stimulus),
             Some(fault) => Err(Unfit::Other(fault)),
@@ -386,7 +486,21 @@ impl SequenceLoad {
     }
 
     fn range(&self, capacity: Bytes, sector: u64) -> Result<ActiveRange, Unfit> {
-        let from = Bytes(self.extent.from.of(capacity, sector).0.next_multiple_of(sector));
+        let from = match (self.extent.from, self.extent.block) {
+            (Amount::Bytes(from), Some(_)) if !from.0.is_multiple_of(sector) => {
+                return Err(Unfit::Sector(format!(
+                    "it begins at byte {}, which is no whole number of sectors of {sector} B",
+                    from.0
+                )));
+            }
+            (Amount::Bytes(from), _) => Bytes(from.0.next_multiple_of(sector)),
+            (share, Some(block)) => {
+                let exact = share.of(capacity, 1).0;
+                let unit = block.0.max(sector);
+                Bytes(exact.checked_next_multiple_of(unit).unwrap_or(u64::MAX))
+            }
+            (share, None) => share.of(capacity, sector),
+        };
         if from >= capacity {
             return Err(Unfit::Other(format!(
                 "the load begins at byte {}, but the target has only {} bytes",
@@ -458,7 +572,18 @@ impl Sequence {
     pub fn is_numbered(&self) -> bool {
         self.steps.iter().any(|step| step.number.is_some())
     }
-    /// Returns the distinct names of the steps' dimensions, in order of first use.
+    /// Bytes of a target that hold all of its loads; `None` where one of them needs a share
+    /// of the target or all of it.
+    pub fn reach(&self) -> Option<Bytes> {
+        let end = |load: &SequenceLoad| match (load.extent.from, load.extent.length) {
+            (Amount::Bytes(from), Some(Amount::Bytes(length))) => from.0.checked_add(length.0),
+            _ => None,
+        };
+        let ends: Option<Vec<u64>> =
+            self.steps.iter().flat_map(SequenceStep::loads).map(|(_, load)| end(load)).collect();
+        ends?.into_iter().max().map(Bytes)
+    }
+    /// The names of the dimensions that its steps have, each once, in order.
     pub fn dimensions(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for (name, _) in self.steps.iter().flat_map(|step| &step.dimensions) {
@@ -528,6 +653,35 @@ mod tests {
         assert_eq!((range.start, range.length), (Bytes(5003 * 4096), Bytes(5004 * 4096)));
         let odd = on(load(8192)).unwrap();
         assert_eq!(odd.until.bytes, Some(Bytes(2 * 5003 * 8192)), "whole transfers");
+    }
+
+    #[test]
+    fn offsets_count_from_the_beginning_of_an_extent_that_has_blocks() {
+        let extent = Extent { block: Some(Bytes(4096)), ..Extent::default() };
+        let at = |from| on(load(8192).within(Extent { from, ..extent }));
+        let odd = at(Amount::Bytes(Bytes(4096))).unwrap();
+        assert_eq!((odd.active_range.start, odd.aligned_to_start), (Bytes(4096), true));
+        assert!(!at(Amount::Bytes(Bytes(8192))).unwrap().aligned_to_start);
+        let share = at(Amount::Ppm(300_000)).unwrap().active_range.start;
+        assert_eq!(share, Bytes(3003 * 4096), "30 % of 10,007 blocks, rounded up");
+        assert!(matches!(at(Amount::Bytes(Bytes(1024))), Err(Unfit::Sector(_))));
+    }
+
+    #[test]
+    fn a_rate_is_steady_by_its_slope_or_its_deviation() {
+        let rule = |slope, limit| SteadyEnd {
+            rate: SteadyRate::Iops,
+            slope,
+            limit,
+            percent: true,
+            window: Nanos::from_secs(5),
+            ramp: Nanos::ZERO,
+        };
+        // Mean 102, slope 1 per second (0.98 %), largest deviation 2 (1.96 %).
+        let rates = [7.0, 100.0, 101.0, 102.0, 103.0, 104.0];
+        assert!(rule(true, 1.0).is_reached(&rates) && !rule(true, 0.9).is_reached(&rates));
+        assert!(rule(false, 2.0).is_reached(&rates) && !rule(false, 1.9).is_reached(&rates));
+        assert!(!rule(false, 100.0).is_reached(&rates[..4]), "the window is not full");
     }
 
     #[test]

@@ -268,7 +268,14 @@ pub struct Stimulus {
     /// Time at the start that is not measured.
     #[serde(default)]
     pub ramp: Nanos,
-    /// End condition.
+    /// Time before its first I/O, which others of its step may use already.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub delay: Nanos,
+    /// Offsets are multiples of the alignment from the start of the active range, not from
+    /// the start of the device.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aligned_to_start: bool,
+    /// When it is complete.
     pub until: Until,
     /// Seed of every random choice, recorded so that a step can be repeated.
     pub seed: u64,
@@ -294,6 +301,8 @@ impl Stimulus {
             data_pattern: DataPattern::default(),
             pace: Pace::default(),
             ramp: Nanos::ZERO,
+            delay: Nanos::ZERO,
+            aligned_to_start: false,
             until,
             seed: 0,
             verify: false,
@@ -319,7 +328,11 @@ impl Stimulus {
     pub fn seed(self, seed: u64) -> Self {
         Stimulus { seed, ..self }
     }
-    /// Turns the check of the stamps of read sectors on or off.
+    /// With its first I/O after this delay.
+    pub fn delay(self, delay: Nanos) -> Self {
+        Stimulus { delay, ..self }
+    }
+    /// Checking the stamps of what it reads, or not.
     pub fn verify(self, verify: bool) -> Self {
         Stimulus { verify, ..self }
     }
@@ -341,6 +354,10 @@ impl Stimulus {
         }
         if self.until == Until::default() {
             return Some("the stimulus has no end: give a time, bytes or I/Os".into());
+        }
+        let end = self.until.time.map(|time| self.ramp + time);
+        if self.ramp > Nanos::ZERO && end.is_some_and(|end| self.delay >= end) {
+            return Some(format!("it begins after {}, when its step has ended", self.delay));
         }
         if let Some(fault) = self.active_range.segments.and_then(|s| s.fault(self.active_range)) {
             return Some(fault);

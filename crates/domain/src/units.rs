@@ -123,6 +123,10 @@ impl Bytes {
 impl Nanos {
     /// A duration of zero.
     pub const ZERO: Nanos = Nanos(0);
+    /// Whether it is no time at all.
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
     /// One second.
     pub const SECOND: Nanos = Nanos(1_000_000_000);
     /// Creates a duration of `n` seconds.

@@ -174,7 +174,7 @@ impl LandingArea<'_> {
         else {
             return Ok(None);
         };
-        let within = Positions::within((0, segments.size.0), stream)?;
+        let within = Positions::within((0, segments.size.0), stream, false)?;
         Ok(Some(Scattered { starts: Arc::clone(starts), within }))
     }
 }
@@ -213,7 +213,7 @@ fn sequential_placing(
             return Err(format!("'{stream}' is sequential in {} LBA zones; give one", zones.len()));
         }
     };
-    let positions = Positions::within(range, stream)?;
+    let positions = Positions::within(range, stream, stimulus.aligned_to_start)?;
     let cursor = cursor_of(stream, range, |offset| positions.clamp(offset), kept)?;
     Ok(Placing::Sequential { cursor, positions })
 }
@@ -245,14 +245,19 @@ fn random_placing(stimulus: &Stimulus, stream: &IoStream) -> Result<Placing, Str
     let zones = if stream.zones.is_empty() { &stimulus.zones } else { &stream.zones };
     let used: Vec<&Zone> = zones.iter().filter(|z| z.weight > 0).collect();
     if zones.is_empty() {
-        return Ok(Placing::Uniform(Positions::within(whole_range(stimulus), stream)?));
+        let positions =
+            Positions::within(whole_range(stimulus), stream, stimulus.aligned_to_start)?;
+        return Ok(Placing::Uniform(positions));
     }
     let weights: Vec<u32> = used.iter().map(|z| z.weight).collect();
     let choice = AliasTable::new(&weights)
         .ok_or_else(|| format!("every LBA zone of '{stream}' has weight 0"))?;
     let resolved: Result<Vec<_>, _> = used
         .iter()
-        .map(|zone| Positions::within(zone_range(stimulus, stream, zone), stream))
+        .map(|zone| {
+            let range = zone_range(stimulus, stream, zone);
+            Positions::within(range, stream, stimulus.aligned_to_start)
+        })
         .collect();
     match resolved?.as_slice() {
         [only] => Ok(Placing::Uniform(*only)),
@@ -274,16 +279,26 @@ fn zone_range(stimulus: &Stimulus, stream: &IoStream, zone: &Zone) -> (u64, u64)
         let part = u128::from(end - start) * u128::from(ppm) / 1_000_000;
         start + u64::try_from(part).unwrap_or(u64::MAX)
     };
-    let inner = |ppm: u32| (edge(ppm) - edge(ppm) % alignment).max(start);
+    let origin = if stimulus.aligned_to_start { start } else { 0 };
+    let inner = |ppm: u32| (edge(ppm) - (edge(ppm) - origin) % alignment).max(start);
     let to = if zone.to_ppm >= 1_000_000 { end } else { inner(zone.to_ppm) };
     (inner(zone.from_ppm), to)
 }
 
 impl Positions {
-    /// Returns the positions at which a stream's I/O lies entirely inside `range`.
-    fn within(range: (u64, u64), stream: &IoStream) -> Result<Self, String> {
+    /// The positions at which a stream's I/O lies wholly inside `range`, the first at its
+    /// start if it is `aligned_to_start`.
+    fn within(
+        range: (u64, u64),
+        stream: &IoStream,
+        aligned_to_start: bool,
+    ) -> Result<Self, String> {
         let (alignment, size) = (stream.alignment().0, stream.size.0);
-        let first = range.0.checked_next_multiple_of(alignment);
+        let first = if aligned_to_start {
+            Some(range.0)
+        } else {
+            range.0.checked_next_multiple_of(alignment)
+        };
         let room = first.and_then(|first| range.1.checked_sub(first)?.checked_sub(size));
         match (first, room) {
             (Some(first), Some(room)) => {
@@ -524,6 +539,22 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn positions_count_from_the_start_of_the_range_where_the_load_says_so() {
+        let stream = IoStream::new(Op::Read, Order::Random, Bytes(8192));
+        let mut load = stimulus(vec![stream], 12_288, 30_000);
+        assert_eq!(
+            Positions::within((12_288, 42_288), &load.streams[0], false).unwrap().first,
+            16_384
+        );
+        load.aligned_to_start = true;
+        let mut drawer = drawer(&load, 4);
+        let mut offsets: Vec<u64> = (0..1000).map(|_| drawer.draw().offset).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        assert_eq!(offsets, [12_288, 20_480, 28_672]);
+    }
     use steadfast_domain::stimulus::{ActiveRange, Cursor, Demand, Until};
     use steadfast_domain::{Segments, notation::AccessPattern};
 

@@ -3,6 +3,7 @@
 #[cfg(feature = "explorer")]
 pub mod explore;
 pub mod export;
+pub mod fio;
 pub mod fleet;
 pub mod front;
 pub mod heading;
@@ -57,6 +58,8 @@ pub fn parse() -> Cli {
         ));
     }
     let words = tkperf::double_dashed(words.into_iter());
+    let words = fio::separated(words)
+        .unwrap_or_else(|why| end(&Cli::command().error(ErrorKind::UnknownArgument, why)));
     let parsed = overview::add_to(Cli::command())
         .try_get_matches_from(words)
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -220,10 +223,8 @@ pub enum Command {
         steadfast iometer --preset viking --target /dev/nvme0n1 --yes-destroy SERIAL\n  \
         steadfast iometer export iops --target /dev/nvme0n1 -o iops.icf")]
     Iometer(Box<iometer::IometerArguments>),
-    /// fio's job files. WRITES where the jobs write
-    #[command(after_help = "Examples:\n  \
-        steadfast fio randread.fio --target /dev/nvme0n1 --plan\n  \
-        BS=4k steadfast fio job.fio --target scratch.bin --size 1GiB")]
+    /// fio's job files and command lines. WRITES where the jobs write
+    #[command(after_help = fio::EXAMPLES)]
     Fio(front::FioArguments),
     /// FioSynth's suites; targets become limits of `check`. WRITES to the target
     #[command(after_help = "Examples:\n  \

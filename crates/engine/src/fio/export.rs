@@ -47,7 +47,8 @@ fn job_of(
         io_engine: IO_ENGINE,
     };
     let pace = paced(stimulus)?;
-    let plain = Stimulus { pace: Pace::Closed, verify: false, ..stimulus.clone() };
+    let plain =
+        Stimulus { pace: Pace::Closed, verify: false, delay: Nanos::ZERO, ..stimulus.clone() };
     let plain = Stimulus {
         streams: plain
             .streams
@@ -66,6 +67,12 @@ fn job_of(
     text.push_str(&pace);
     if plain.ramp > Nanos::ZERO {
         let _ = writeln!(text, "ramp_time={}us", plain.ramp.0.div_ceil(1000));
+    }
+    if stimulus.delay > Nanos::ZERO {
+        if waits {
+            return Err("fio counts startdelay from its own start".into());
+        }
+        let _ = writeln!(text, "startdelay={}us", stimulus.delay.0.div_ceil(1000));
     }
     Ok(text)
 }

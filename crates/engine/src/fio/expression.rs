@@ -329,6 +329,9 @@ fn refuse_manner(stimulus: &Stimulus) -> Result<(), String> {
     if stimulus.verify {
         return no("fio's verification uses a different stamp");
     }
+    if stimulus.delay > Nanos::ZERO {
+        return no("a load that begins after the others of its step is not applied with fio");
+    }
     if stimulus.demand.threads > THREADS_LIMIT {
         return Err(format!("fio carries at most {THREADS_LIMIT} jobs; lower the threads"));
     }
@@ -554,7 +557,13 @@ fn no_such_zones() -> String {
         .into()
 }
 
-/// Returns the byte range of random I/Os: fio counts positions from its first byte.
+/// The first offset of the active range that an I/O of this alignment may have.
+fn first_offset(stimulus: &Stimulus, alignment: u64) -> u64 {
+    let start = stimulus.active_range.start.0;
+    if stimulus.aligned_to_start { start } else { start.next_multiple_of(alignment) }
+}
+
+/// The bytes of random I/Os: fio counts positions from the first of them.
 fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, String> {
     if used.iter().any(|stream| zones_of(stimulus, stream) != zones_of(stimulus, used[0])) {
         return Err("fio has one set of LBA zones for all I/Os, these streams have several; use \
@@ -563,7 +572,7 @@ fn random_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, Stri
     }
     let (start, end) = (stimulus.active_range.start.0, stimulus.active_range.end().0);
     let zoned = !zones_of(stimulus, used[0]).is_empty();
-    let first = start.next_multiple_of(used[0].alignment().0);
+    let first = first_offset(stimulus, used[0].alignment().0);
     let same = used.iter().all(|stream| stream.alignment() == used[0].alignment());
     if used.iter().all(|stream| start.is_multiple_of(stream.alignment().0)) {
         return Ok(Placing::Random { offset: start, length: end - start });
@@ -597,7 +606,7 @@ fn sequential_place(stimulus: &Stimulus, used: &[&IoStream]) -> Result<Placing, 
              uring"
         ));
     }
-    let first = stimulus.active_range.start.0.next_multiple_of(alignment);
+    let first = first_offset(stimulus, alignment);
     let end = stimulus.active_range.end().0;
     if first.checked_add(size).is_none_or(|behind| behind > end) {
         return Err(format!("'{stream}' has no room in the active range"));

@@ -168,9 +168,12 @@ impl Running {
         let at = at.or((self.parts.len() > 1).then_some(now));
         let measured_at_once = self.ramp == Nanos::ZERO;
         let mut begin = now;
-        for part in &self.parts {
+        for part in &mut self.parts {
             let limit = part.time_left.filter(|_| measured_at_once).map(|t| clock.ticks_in(t.0));
-            begin = part.shared.open(at, limit);
+            let delay = clock.ticks_in(part.delay.0);
+            let at = at.or((delay > 0).then_some(now)).map(|at| at.saturating_add(delay));
+            part.begins = part.shared.open(at, limit);
+            begin = part.begins - delay;
         }
         let begin_unix_ms = now_unix_ms + clock.nanos(begin.saturating_sub(now)) / 1_000_000;
         (self.begin, self.turned, self.wall) = (begin, begin, (begin_unix_ms, begin));
@@ -302,8 +305,8 @@ impl Running {
         let mut all_wait = true;
         let mut progress = 0u64;
         for part in &mut self.parts {
-            // A paced load with no outstanding I/O completes nothing until the next due time.
-            let waits = part.has_due_times() && !part.shared.waits_for_ios();
+            // Between two due times nothing comes back, however long that is.
+            let waits = woken < part.begins || part.has_due_times() && !part.shared.waits_for_ios();
             part.pass(time, woken, waits);
             all_wait &= waits || part.shared.all_ended();
             progress = progress.wrapping_add(part.shared.progress());
@@ -474,7 +477,10 @@ impl Running {
     fn apart(&self, elapsed: Nanos) -> Vec<LoadPart> {
         let load_part = |part: &RunningPart| {
             let ended = part.shared.all_ended().then(|| part.shared.ended_at());
-            let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(self.begin)));
+            let begin = part.begins.max(self.begin);
+            let passed = |end: u64| Nanos(self.clock.nanos(end.saturating_sub(begin)));
+            let late = Nanos(self.clock.nanos(begin - self.begin));
+            let elapsed = elapsed.saturating_sub(late);
             let elapsed = ended.map_or(elapsed, |end| passed(end).min(elapsed));
             LoadPart { streams: u32::try_from(part.streams).unwrap_or(u32::MAX), elapsed }
         };

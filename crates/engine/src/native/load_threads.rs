@@ -285,6 +285,9 @@ fn run_task<Q: Queue>(
             let worker = Worker::new(shared, lane as usize, queue, drawer, transfers, checker);
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
+            if stimulus.delay > Nanos::ZERO && !shared.await_ticks(start) {
+                return;
+            }
             let (place, clock) = ((lane, shared.lanes.len() as u32), shared.clock);
             worker.run(Schedule::new(stimulus.pace, place, *seed, clock, start));
         }

@@ -67,7 +67,10 @@ const DEPTH_LIMIT: u32 = 16_384;
 /// Maximum transfer size in bytes; the kernel splits longer transfers.
 const SIZE_LIMIT: u64 = 1 << 30;
 
-/// Time after which the kernel gives up an I/O of most devices.
+/// The largest discard.
+const DISCARD_LIMIT: u64 = 3 << 30;
+
+/// The kernel gives up an I/O of most devices after this time.
 const DEVICE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Interval between checks of I/Os that were given up.
@@ -394,8 +397,14 @@ impl Native {
                 self.path()
             ));
         }
-        (stream.size.0 > SIZE_LIMIT)
-            .then(|| format!("'{stream}': one I/O moves at most 1 GiB; choose a smaller size"))
+        // A discard has no buffer; its size only has to fit into 32 bits.
+        let limit = if stream.op == Op::Discard { DISCARD_LIMIT } else { SIZE_LIMIT };
+        (stream.size.0 > limit).then(|| {
+            format!(
+                "'{stream}': one I/O moves at most {}; choose a smaller size",
+                Bytes(limit).binary()
+            )
+        })
     }
 
     fn refuse_demand(&self, demand: Demand, sizing: Sizing, backend: Backend) -> Option<String> {

@@ -51,6 +51,10 @@ pub(super) struct RunningPart {
     /// Seed in use, if it is not the stimulus's own.
     pub seed: Option<u64>,
     pub time_left: Option<Nanos>,
+    /// Time from the start of the load to its first I/O.
+    pub delay: Nanos,
+    /// Ticks at which it begins; 0 before the load was opened.
+    pub begins: u64,
     pub patience: Patience,
     pace: Pace,
     /// Number of its I/O streams.
@@ -104,6 +108,8 @@ impl RunningPart {
             plan,
             seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
             time_left: limit.map(|time| time.saturating_sub(start.done.time)),
+            delay: stimulus.map_or(Nanos::ZERO, |s| s.delay.saturating_sub(start.done.time)),
+            begins: 0,
             patience: Patience::new(context.patience),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),
             streams: sizing.streams,

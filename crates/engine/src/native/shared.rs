@@ -429,6 +429,22 @@ impl Shared {
         }
     }
 
+    /// Waits until these ticks; `false` if the load is called off before.
+    pub(super) fn await_ticks(&self, ticks: u64) -> bool {
+        let mut state = self.state();
+        loop {
+            if self.is_finishing() {
+                return false;
+            }
+            let ahead = self.clock.nanos(ticks.saturating_sub(self.clock.ticks()));
+            if ahead == 0 {
+                return true;
+            }
+            let wait = self.changed.wait_timeout(state, Duration::from_nanos(ahead));
+            state = wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     #[inline(always)]
     pub(super) fn deadline(&self) -> u64 {
         self.deadline.load(Ordering::Relaxed)

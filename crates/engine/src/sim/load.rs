@@ -96,7 +96,9 @@ pub(super) struct RunningLoad {
     now: u64,
     /// Time since when nothing is outstanding; valid only while that is so.
     idle_since: u64,
-    /// Time at which the ramp ends.
+    /// When it begins.
+    pub(super) begins: u64,
+    /// When its ramp is over.
     pub(super) measured_from: u64,
     /// Time at which the load is complete; `None` if no time limit applies.
     pub(super) ends_at: Option<u64>,
@@ -122,6 +124,10 @@ impl RunningLoad {
         let slots = stimulus.demand.outstanding() as usize;
         let (until, done) = (stimulus.until, start.done);
         let measured_from = now + stimulus.ramp.0;
+        let begins = now + stimulus.delay.saturating_sub(start.done.time).0;
+        // Without a ramp its time counts from its first I/O.
+        let timed_from = if stimulus.ramp > Nanos::ZERO { measured_from } else { begins };
+        let now = begins;
         RunningLoad {
             plan,
             drawers,
@@ -132,10 +138,9 @@ impl RunningLoad {
             free: (0..slots).rev().collect(),
             now,
             idle_since: now,
+            begins,
             measured_from,
-            ends_at: until
-                .time
-                .map(|t| measured_from.saturating_add((t.saturating_sub(done.time)).0)),
+            ends_at: until.time.map(|t| timed_from.saturating_add((t.saturating_sub(done.time)).0)),
             left_ios: until.ios.map_or(u64::MAX, |ios| ios.saturating_sub(done.ios)),
             left_bytes: until.bytes.map_or(u64::MAX, |b| b.0.saturating_sub(done.bytes.0)),
             until_stop: STOP_EVERY,

@@ -59,7 +59,10 @@ const SECTOR: u64 = 512;
 /// Largest transfer.
 const LONGEST_TRANSFER: Bytes = Bytes::mib(64);
 
-/// Real time between two checks whether a hanging step was stopped.
+/// The longest discard.
+const LONGEST_DISCARD: Bytes = Bytes::gib(3);
+
+/// Between two looks at whether a hanging step is to stop.
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Counters of the drive when a step's measurement began.
@@ -491,8 +494,9 @@ fn refuse_stream(stream: &IoStream) -> Option<String> {
             "'{stream}': transfer size and alignment must be multiples of {SECTOR} B"
         ));
     }
-    (size > LONGEST_TRANSFER)
-        .then(|| format!("'{stream}': one I/O moves at most {} MiB here", LONGEST_TRANSFER.0 >> 20))
+    let longest = if stream.op == Op::Discard { LONGEST_DISCARD } else { LONGEST_TRANSFER };
+    (size > longest)
+        .then(|| format!("'{stream}': one I/O moves at most {} MiB here", longest.0 >> 20))
 }
 
 /// Returns why the load cannot be ended, paced, carried or verified as requested.

@@ -130,7 +130,9 @@ impl RunningSeveral {
     /// Returns the measured time of each load since `begin`.
     pub(super) fn parts(&self, begin: u64, elapsed: Nanos) -> Vec<LoadPart> {
         let load_part = |one: &One| {
-            let own = one.ended.map(|ended| Nanos(ended.saturating_sub(begin)));
+            let own_begin = one.load.begins.max(begin);
+            let own = one.ended.map(|ended| Nanos(ended.saturating_sub(own_begin)));
+            let elapsed = elapsed.saturating_sub(Nanos(own_begin - begin));
             let elapsed = own.map_or(elapsed, |own| own.min(elapsed));
             LoadPart { streams: one.streams, elapsed }
         };

@@ -1,18 +1,26 @@
 //! A job file as a sequence: jobs one after the other, and those that run at the same time.
 
-use super::load::{Job, job};
-use super::options::Options;
+use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
+use super::load::{APART_MAX, Job, job};
+use super::options::{Options, misread_of, remark_of};
 use super::text::JobFile;
 use crate::misread::Misread;
-use steadfast_domain::sequence::{Amount, NamedLoad, SequenceEnd, SequenceRemark};
+use std::collections::BTreeSet;
+use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::Pace;
-use steadfast_domain::{Bytes, Demand, Op, Sequence, SequenceLoad, SequenceStep};
+use steadfast_domain::{Bytes, Demand, Nanos, Op, Order, Sequence, SequenceLoad, SequenceStep};
 
-/// What fio's command line would say beside the file.
+/// What a job file does not say itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Assumed<'a> {
     /// The engine of jobs that name none.
     pub ioengine: Option<&'a str>,
+    /// The file or device, as the jobs name it, that the target stands for: only its jobs are
+    /// applied, with the numbers that their steps have among all. `None` is all jobs on one
+    /// target.
+    pub device: Option<&'a str>,
+    /// The target is the file that the jobs name.
+    pub as_named: bool,
 }
 
 /// Jobs that run at the same time, those of one load together.
@@ -20,11 +28,22 @@ struct Group {
     jobs: Vec<Sharing>,
 }
 
-/// A job, or several alike.
+/// A job, a thread of it, or several alike.
 struct Sharing {
     label: String,
     line: u64,
     job: Job,
+}
+
+/// A section with its load.
+struct Parsed {
+    label: String,
+    line: u64,
+    waits: bool,
+    /// fio judges a steady state of all jobs together.
+    reports_together: bool,
+    /// Its loads: one, or one of each thread.
+    loads: Vec<(Sharing, FileSet)>,
 }
 
 /// So many jobs at once name their step.
@@ -33,6 +52,20 @@ const NAMED_MAX: usize = 6;
 /// More loads at once than a file has.
 const AT_ONCE_MAX: usize = 256;
 
+/// The files and devices that the jobs name, each once, in order.
+pub fn files(file: &JobFile) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for section in &file.sections {
+        let names = FileNames::of(&mut Options::of(section));
+        if names.are_given() {
+            all.extend(names.of_thread(0));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|name| seen.insert(name.clone()));
+    all
+}
+
 /// What of a job file is applied: one step for each job, or for several that run at the
 /// same time. File, title and version are left to be filled in.
 ///
@@ -40,36 +73,246 @@ const AT_ONCE_MAX: usize = 256;
 /// Everything that cannot be applied, line by line.
 pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<Misread>> {
     let (mut misread, mut remarks) = (Vec::new(), Vec::new());
-    let mut groups: Vec<Group> = Vec::new();
+    let mut sections = Vec::new();
     for section in &file.sections {
         let mut options = Options::of(section);
         let waits = options.flag("stonewall");
+        let reports_together = options.flag("group_reporting");
         let parsed = job(&mut options, assumed.ioengine);
         let (label, line) = (options.name().to_owned(), options.line());
         misread.append(&mut options.misread);
         for remark in options.remarks {
             keep(&mut remarks, remark);
         }
-        let Some(parsed) = parsed else { continue };
-        if waits || groups.is_empty() {
-            groups.push(Group { jobs: Vec::new() });
-        }
-        if let Some(group) = groups.last_mut() {
-            by_pace(Sharing { label, line, job: parsed })
-                .into_iter()
-                .for_each(|own| group.join(own));
+        let Some(job) = parsed else { continue };
+        match loads_of(&label, line, job) {
+            Ok(loads) => sections.push(Parsed { label, line, waits, reports_together, loads }),
+            Err(why) => misread.push(misread_of(line, format!("[{label}] {why}"))),
         }
     }
-    misread.extend(groups.iter().flat_map(Group::faults));
+    if let Some(device) = assumed.device {
+        misread.extend(keep_jobs_of(&mut sections, device));
+    }
+    let sets: Vec<FileSet> =
+        sections.iter().flat_map(|own| &own.loads).map(|(_, set)| set.clone()).collect();
+    let placed = place(&sets).unwrap_or_else(|mut wrong| {
+        misread.append(&mut wrong);
+        Vec::new()
+    });
+    remarks.extend(file_remarks(&sections, &placed, assumed));
+    let mut groups = grouped(sections, &placed, &mut remarks);
+    misread.extend(groups.iter().flat_map(|(_, group)| group.faults()));
     if !misread.is_empty() {
         misread.sort_by_key(|what| what.line);
         misread.dedup();
         return Err(misread);
     }
-    let steps = groups.into_iter().filter_map(Group::step).collect();
+    delay_jobs(&mut groups, &mut remarks);
+    let numbered = assumed.device.is_some();
+    let step = |(number, group): (u32, Group)| {
+        let step = group.step()?;
+        Some(SequenceStep { number: numbered.then_some(number), ..step })
+    };
+    let steps = groups.into_iter().filter_map(step).collect();
     let tool = "fio".to_owned();
-    let sequence = Sequence { tool, steps, remarks, ..Sequence::default() };
+    let disk = assumed.device.map(str::to_owned);
+    let sequence = Sequence { tool, disk, steps, remarks, ..Sequence::default() };
     Ok(sequence.with_distinct_labels())
+}
+
+/// The loads of a job: one of all its threads, or one of each where they have files, offsets
+/// or sequential positions of their own.
+fn loads_of(label: &str, line: u64, job: Job) -> Result<Vec<(Sharing, FileSet)>, String> {
+    let is_random = job.load.streams.iter().all(|stream| stream.order == Order::Random);
+    let has_own_files = job.files.differ_by_thread() && has_size_in_bytes(&job);
+    let set = |thread: u32, extent: Extent| FileSet {
+        names: if job.files.are_given() || has_size_in_bytes(&job) {
+            job.files.of_thread(thread)
+        } else {
+            Vec::new()
+        },
+        are_given: job.files.are_given(),
+        job: label.to_owned(),
+        line,
+        extent,
+    };
+    let whole = |label: String, job: Job, set: FileSet| (Sharing { label, line, job }, set);
+    let differ = has_own_files || job.increment.is_some();
+    if job.threads == 1 || !differ && (is_random || job.threads > APART_MAX) {
+        let set = set(0, job.load.extent);
+        return Ok(vec![whole(label.to_owned(), job, set)]);
+    }
+    if job.threads > APART_MAX {
+        return Err(format!(
+            "numjobs={}: at most {APART_MAX} threads can have files or offsets of their own; let \
+             them share one with filename=",
+            job.threads
+        ));
+    }
+    let mut loads = Vec::new();
+    for thread in 0..job.threads {
+        let extent = Extent {
+            from: further(job.load.extent.from, job.increment, thread)?,
+            ..job.load.extent
+        };
+        let mut own = Job { threads: 1, ..job.clone() };
+        own.load.extent = extent;
+        loads.push(whole(format!("{label}.{thread}"), own, set(thread, extent)));
+    }
+    Ok(loads)
+}
+
+fn has_size_in_bytes(job: &Job) -> bool {
+    matches!(job.load.extent.length, Some(Amount::Bytes(_)))
+}
+
+/// Where a thread begins: each so much further than the one before it.
+fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amount, String> {
+    let sum = match (from, increment) {
+        (from, None) => Some(from),
+        (Amount::Bytes(from), Some(Amount::Bytes(step))) => {
+            let steps = step.0.checked_mul(u64::from(thread));
+            steps.and_then(|steps| from.0.checked_add(steps)).map(|all| Amount::Bytes(Bytes(all)))
+        }
+        (Amount::Bytes(Bytes(0)), Some(Amount::Ppm(step))) => {
+            step.checked_mul(thread).map(Amount::Ppm)
+        }
+        (Amount::Ppm(from), Some(Amount::Ppm(step))) => {
+            step.checked_mul(thread).and_then(|steps| from.checked_add(steps)).map(Amount::Ppm)
+        }
+        _ => {
+            return Err(
+                "offset_increment: a percentage and bytes do not add up here; give offset \
+                        and offset_increment alike"
+                    .into(),
+            );
+        }
+    };
+    sum.ok_or_else(|| "offset_increment: the last thread begins beyond any device".into())
+}
+
+/// Leaves the jobs of one device.
+fn keep_jobs_of(sections: &mut [Parsed], device: &str) -> Vec<Misread> {
+    let mut misread = Vec::new();
+    for section in sections {
+        let is_split =
+            |set: &FileSet| set.names.len() > 1 && set.names.iter().any(|name| name == device);
+        if section.loads.iter().any(|(_, set)| is_split(set)) {
+            let why = "its files are on several targets: give each device a job of its own";
+            misread.push(misread_of(section.line, format!("[{}] {why}", section.label)));
+        }
+        section.loads.retain(|(_, set)| set.names == [device]);
+    }
+    misread
+}
+
+/// What is to be said of the files.
+fn file_remarks(
+    sections: &[Parsed],
+    placed: &[PlacedFiles],
+    assumed: &Assumed<'_>,
+) -> Vec<SequenceRemark> {
+    let mut remarks = Vec::new();
+    let loads = || sections.iter().flat_map(|own| &own.loads);
+    if !placed.is_empty() {
+        remarks.push(SequenceRemark::whole(layout_text(placed)));
+    } else if !assumed.as_named
+        && assumed.device.is_none()
+        && let Some((_, set)) = loads().find(|(_, set)| set.are_given)
+    {
+        let text = format!("[{}] filename: the target is what --target names", set.job);
+        remarks.push(remark_of(set.line, text));
+    }
+    let is_file =
+        |set: &FileSet| !set.names.is_empty() && !set.names.iter().any(|name| is_device(name));
+    let writes =
+        |names: &[String]| loads().any(|(own, set)| set.names == names && own.job.load.alters());
+    let reads = |own: &Sharing| own.job.load.streams.iter().any(|stream| stream.op == Op::Read);
+    let unwritten = loads().find(|(own, set)| is_file(set) && reads(own) && !writes(&set.names));
+    if let Some((_, set)) = unwritten.filter(|_| !assumed.as_named) {
+        let text = format!(
+            "[{}] fio writes its files before it reads them; here what the target holds is read: \
+             write it first",
+            set.job
+        );
+        remarks.push(remark_of(set.line, text));
+    }
+    remarks
+}
+
+/// The jobs that begin together, with their numbers from 1, each load in its place.
+fn grouped(
+    sections: Vec<Parsed>,
+    placed: &[PlacedFiles],
+    remarks: &mut Vec<SequenceRemark>,
+) -> Vec<(u32, Group)> {
+    let mut groups: Vec<(u32, Group)> = Vec::new();
+    for section in sections {
+        if section.waits || groups.is_empty() {
+            let number = u32::try_from(groups.len() + 1).unwrap_or(u32::MAX);
+            groups.push((number, Group { jobs: Vec::new() }));
+        }
+        let Some((_, group)) = groups.last_mut() else { continue };
+        let is_steady = section.loads.iter().any(|(own, _)| own.job.steady.is_some());
+        if is_steady
+            && !section.reports_together
+            && (section.loads.len() > 1 || !group.jobs.is_empty())
+        {
+            let text = format!(
+                "[{}] ss: each of fio's jobs ends by itself; here all end together once their sum \
+                 is steady",
+                section.label
+            );
+            keep(remarks, remark_of(section.line, text));
+        }
+        for (mut own, set) in section.loads {
+            if let Amount::Bytes(from) = own.job.load.extent.from {
+                let start = start_of(placed, &set.names);
+                own.job.load.extent.from = Amount::Bytes(from + start);
+            }
+            by_pace(own).into_iter().for_each(|own| group.join(own));
+        }
+    }
+    groups.retain(|(_, group)| !group.jobs.is_empty());
+    groups
+}
+
+/// Turns `startdelay`, which counts from the start of fio, into a pause before each group and
+/// the delays of its jobs after that.
+fn delay_jobs(groups: &mut [(u32, Group)], remarks: &mut Vec<SequenceRemark>) {
+    let mut passed = Some(Nanos::ZERO);
+    for (_, group) in groups {
+        for own in &mut group.jobs {
+            if own.job.pause > Nanos::ZERO && passed.is_none() {
+                let text = format!(
+                    "[{}] startdelay: fio counts it from its own start; here from the end of the \
+                     jobs before",
+                    own.label
+                );
+                keep(remarks, remark_of(own.line, text));
+            }
+            own.job.pause = own.job.pause.saturating_sub(passed.unwrap_or(Nanos::ZERO));
+        }
+        let first = group.jobs.iter().map(|own| own.job.pause).min().unwrap_or(Nanos::ZERO);
+        let mut last = Some(first);
+        for own in &mut group.jobs {
+            let load = &mut own.job.load;
+            load.delay = own.job.pause.saturating_sub(first);
+            if load.delay > Nanos::ZERO && load.ramp > Nanos::ZERO {
+                let text = format!(
+                    "[{}] startdelay: it begins {} after the others and ends with them",
+                    own.label, load.delay
+                );
+                keep(remarks, remark_of(own.line, text));
+            }
+            let only_time = SequenceEnd { time: load.until.time, ..SequenceEnd::default() };
+            let time = load.until.time.filter(|_| load.until == only_time);
+            let end = time.map(|time| own.job.pause + load.ramp + time);
+            last = last.zip(end).map(|(last, end)| last.max(end));
+            own.job.pause = first;
+        }
+        passed = passed.zip(last).map(|(passed, last)| passed + last);
+    }
 }
 
 /// A remark of many sections is said of the first of them.
@@ -108,8 +351,14 @@ fn by_pace(sharing: Sharing) -> Vec<Sharing> {
 
 impl Group {
     fn join(&mut self, new: Sharing) {
-        let alike =
-            |old: &&mut Sharing| old.job.load == new.job.load && old.job.pause == new.job.pause;
+        // Sequential threads have a position each.
+        let is_random = new.job.load.streams.iter().all(|stream| stream.order == Order::Random);
+        let alike = |old: &&mut Sharing| {
+            is_random
+                && old.job.load == new.job.load
+                && old.job.pause == new.job.pause
+                && old.job.steady == new.job.steady
+        };
         match self.jobs.iter_mut().find(alike) {
             Some(old) => {
                 old.job.threads = old.job.threads.saturating_add(new.job.threads);
@@ -124,28 +373,28 @@ impl Group {
         let Some((first, others)) = self.jobs.split_first() else { return Vec::new() };
         if others.len() >= AT_ONCE_MAX {
             let what = format!("more than {AT_ONCE_MAX} different loads run at the same time");
-            return vec![Misread::at(first.line, what)];
+            return vec![misread_of(first.line, what)];
         }
         let fault = |other: &Sharing| {
-            let option = if other.job.pause != first.job.pause {
-                "startdelay"
-            } else if other.job.load.ramp != first.job.load.ramp {
-                "ramp_time"
+            let what = if other.job.load.ramp != first.job.load.ramp {
+                "ramp_time: it differs from that"
+            } else if other.job.steady != first.job.steady {
+                "ss: it differs from that"
             } else {
                 return None;
             };
             let what = format!(
-                "[{}]: {option}: it differs from that of [{}], which runs at the same time; such \
-                 jobs begin together here: give them the same, or set stonewall",
+                "[{}]: {what} of [{}], which runs at the same time; give them the same, or set \
+                 stonewall",
                 other.label, first.label
             );
-            Some(Misread::at(other.line, what))
+            Some(misread_of(other.line, what))
         };
         others.iter().filter_map(fault).collect()
     }
 
     fn step(self) -> Option<SequenceStep> {
-        let pause = self.jobs.first()?.job.pause;
+        let Job { pause, steady, .. } = self.jobs.first()?.job;
         let names: Vec<&str> = self.jobs.iter().map(|own| own.label.as_str()).collect();
         let label = match names.len() {
             0..=NAMED_MAX => names.join(" + "),
@@ -157,7 +406,7 @@ impl Group {
             .into_iter()
             .map(|own| NamedLoad { name: own.label, load: of_all(own.job.load, own.job.threads) });
         let step = SequenceStep::at_once(label, loads.collect())?;
-        Some(SequenceStep { pause, dimensions, ..step })
+        Some(SequenceStep { pause, steady, dimensions, ..step })
     }
 
     /// What distinguishes the step: of different jobs the values of all.

@@ -28,6 +28,10 @@ pub(super) fn canonical(name: &str) -> &str {
         "timeout" => "runtime",
         "wait_for_previous" => "stonewall",
         "sector_alignment" => "ba",
+        "start_delay" => "startdelay",
+        "steadystate" => "ss",
+        "steadystate_duration" => "ss_dur",
+        "steadystate_ramp_time" => "ss_ramp",
         other => other,
     }
 }
@@ -36,6 +40,19 @@ pub(super) fn canonical(name: &str) -> &str {
 const UNDERSTOOD: &[&str] = &[
     "ba",
     "bs",
+    "directory",
+    "filename",
+    "filename_format",
+    "group_reporting",
+    "nrfiles",
+    "offset_align",
+    "offset_increment",
+    "percentage_random",
+    "rate_ignore_thinktime",
+    "readonly",
+    "ss",
+    "ss_dur",
+    "ss_ramp",
     "bsrange",
     "bssplit",
     "buffer_compress_percentage",
@@ -96,16 +113,13 @@ const IDLE: &[&str] = &[
     "disable_clat",
     "disable_lat",
     "disable_slat",
-    "end_fsync",
     "error_dump",
     "exitall_on_error",
     "experimental_verify",
     "fallocate",
-    "file_append",
+    "fadvise_hint",
     "file_service_type",
     "fixedbufs",
-    "fsync_on_close",
-    "group_reporting",
     "gtod_cpu",
     "gtod_reduce",
     "hugepage-size",
@@ -130,13 +144,13 @@ const IDLE: &[&str] = &[
     "name",
     "new_group",
     "nonvectored",
-    "nrfiles",
+    "latency_percentile",
+    "latency_window",
     "openfiles",
     "opendir",
     "overwrite",
     "per_job_logs",
     "percentile_list",
-    "pre_read",
     "random_generator",
     "randseed",
     "registerfiles",
@@ -160,6 +174,7 @@ const IDLE: &[&str] = &[
     "write_iops_log",
     "write_lat_log",
     "rate_cycle",
+    "rwmixcycle",
     "do_verify",
     "verify_fatal",
     "verify_dump",
@@ -177,8 +192,16 @@ const IDLE: &[&str] = &[
 const OTHERS: &[(&str, Fate)] = &[
     ("exitall", Remarked("each of several jobs runs to its own end")),
     ("exit_what", Remarked("each of several jobs runs to its own end")),
-    ("filename", Remarked("the target is what --target names")),
-    ("directory", Remarked("the target is what --target names")),
+    ("cgroup", Remarked("threads stay in the control group of this program")),
+    ("cmd_type", Remarked("I/O goes through the block device, not through NVMe commands")),
+    ("end_fsync", Remarked("the write cache is not flushed at the end of the load")),
+    ("file_append", Remarked("writes begin at the offset, in fio behind what the file holds")),
+    ("fsync_on_close", Remarked("the write cache is not flushed at the end of the load")),
+    ("pre_read", Remarked("nothing is read beforehand: the page cache is bypassed")),
+    ("readahead", Remarked("the page cache is bypassed")),
+    ("serialize_overlap", Remarked("I/Os that overlap are not held back")),
+    ("sync_file_range", Remarked("no effect: the page cache is bypassed")),
+    ("thinktime_blocks_type", Remarked("a pause begins when the I/Os before it are complete")),
     ("cpumask", Remarked("threads are not bound to processors")),
     ("cpus_allowed", Remarked("threads are not bound to processors")),
     ("cpus_allowed_policy", Remarked("threads are not bound to processors")),
@@ -212,7 +235,6 @@ const OTHERS: &[(&str, Fate)] = &[
     ("thinktime_spin", OffOnly("no processor time is spent between I/Os")),
     ("thinkcycles", OffOnly("no processor time is spent between I/Os")),
     ("thinktime_iotime", OffOnly("pauses after a time are not applied, after a number are")),
-    ("offset_increment", OffOnly("all threads of a load share its range; give each job an offset")),
     ("bs_unaligned", OffOnly("unaligned transfers need the page cache")),
     ("bs_is_seq_rand", OffOnly("transfer sizes by order are not applied; use rw-specific bs")),
     ("flow", OffOnly("flows between jobs are not applied")),
@@ -220,8 +242,6 @@ const OTHERS: &[(&str, Fate)] = &[
     ("max_latency", OffOnly("a load is not ended by a response time")),
     ("latency_run", OffOnly("a depth that follows a response time is not applied")),
     ("io_submit_mode", Remarked("I/Os are submitted by the thread that draws them")),
-    ("steadystate", OffOnly("use steadfast run iops for a test to steady state")),
-    ("ss", OffOnly("use steadfast run iops for a test to steady state")),
     ("read_iolog", Refused("replay a log with: steadfast trace import, then replay-native")),
     ("replay_no_stall", OffOnly("replay a log with: steadfast trace import")),
     ("iodepth_low", Refused("a depth that is refilled in batches is not applied")),
@@ -236,7 +256,7 @@ const OTHERS: &[(&str, Fate)] = &[
 /// What becomes of an option of this (canonical) name; `None` where fio, or this program,
 /// has none.
 pub(super) fn fate(name: &str) -> Option<Fate> {
-    if UNDERSTOOD.contains(&name) || name == "percentage_random" {
+    if UNDERSTOOD.contains(&name) {
         return Some(Understood);
     }
     if IDLE.contains(&name) || name.starts_with("verify_") {
@@ -247,6 +267,60 @@ pub(super) fn fate(name: &str) -> Option<Fate> {
 
 /// A known name that resembles this one, for a message.
 pub(super) fn resembling(name: &str) -> String {
-    let known = UNDERSTOOD.iter().copied().chain(OTHERS.iter().map(|(name, _)| *name));
-    steadfast_domain::suggestion(name, known)
+    if name.len() > NAME_MAX {
+        return String::new();
+    }
+    steadfast_domain::suggestion(name, names())
 }
+
+/// Every option that fio and this program know.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let known = UNDERSTOOD.iter().chain(IDLE).copied();
+    known.chain(OTHERS.iter().map(|(name, _)| *name)).chain(OTHER_NAMES)
+}
+
+/// Whether an option of fio's command line may stand alone, without a value.
+pub fn is_switch(name: &str) -> bool {
+    SWITCHES.contains(&name)
+}
+
+/// Options that fio's command line takes without a value in the next word.
+const SWITCHES: [&str; 18] = [
+    "bs_unaligned",
+    "exitall",
+    "exitall_on_error",
+    "fixedbufs",
+    "group_reporting",
+    "hipri",
+    "new_group",
+    "norandommap",
+    "readonly",
+    "refill_buffers",
+    "registerfiles",
+    "sqthread_poll",
+    "stonewall",
+    "thread",
+    "time_based",
+    "userspace_reap",
+    "wait_for_previous",
+    "zero_buffers",
+];
+
+/// A longer name is no misspelled option.
+const NAME_MAX: usize = 64;
+
+/// Names that [`canonical`] replaces.
+const OTHER_NAMES: [&str; 12] = [
+    "blockalign",
+    "blocksize",
+    "blocksize_range",
+    "io_limit",
+    "readwrite",
+    "sector_alignment",
+    "start_delay",
+    "steadystate",
+    "steadystate_duration",
+    "steadystate_ramp_time",
+    "timeout",
+    "wait_for_previous",
+];

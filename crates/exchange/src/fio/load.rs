@@ -1,8 +1,11 @@
 //! One section as a load: streams, place, demand, pace, end, content.
 
+use super::files::FileNames;
 use super::options::Options;
 use super::sizes::by_direction;
-use steadfast_domain::sequence::{Amount, Extent, SequenceEnd, SequenceLoad};
+use steadfast_domain::sequence::{
+    Amount, Extent, SequenceEnd, SequenceLoad, SteadyEnd, SteadyRate,
+};
 use steadfast_domain::stimulus::{Cursor, DataPattern, Op, Order, Pace, Zone};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
 
@@ -14,9 +17,15 @@ const DEMAND_MAX: u32 = 4096;
 
 /// The block size where a job names none.
 const BLOCK_SIZE: &str = "4k";
+/// The same in bytes, whatever kb_base is.
+const BLOCK_BYTES: u64 = 4096;
 
-/// The largest transfer.
+/// Threads of a job that may be loads of their own.
+pub(super) const APART_MAX: u32 = 64;
+
+/// The largest read or write, and the largest discard.
 const SIZE_MAX: u64 = 1 << 30;
+const DISCARD_MAX: u64 = 3 << 30;
 
 /// A job: what one of its threads does, and how many there are.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,8 +34,14 @@ pub(super) struct Job {
     pub load: SequenceLoad,
     /// Threads.
     pub threads: u32,
-    /// The pause before it.
+    /// The files of its threads.
+    pub files: FileNames,
+    /// How much further each thread begins than the one before it.
+    pub increment: Option<Amount>,
+    /// Time from the start of fio to its first I/O.
     pub pause: Nanos,
+    /// Ends it once its rate is steady.
+    pub steady: Option<SteadyEnd>,
     /// How tables distinguish it.
     pub dimensions: Vec<(String, String)>,
     /// The pace of each of two directions, where they have their own.
@@ -48,7 +63,24 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
     let streams = streams(options, &manner)?;
     let depth = depth(options, assumed_engine);
     let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
-    let (extent, end) = (extent(options), end(options));
+    let files = FileNames::of(options);
+    let increment = options.amount("offset_increment").filter(|amount| !is_zero(*amount));
+    let least = streams.iter().map(|stream| stream.size.0).min().unwrap_or(512);
+    let mut extent = extent(options, least);
+    // A job that ends at the end of its device does so after an increment, too.
+    extent.clipped |= matches!(increment, Some(Amount::Ppm(_)));
+    split_between_files(&mut extent, files.count(), options, least);
+    // On a device the last block may go past the size. A file of the job's own ends there.
+    if let Some(Amount::Bytes(length)) = &mut extent.length
+        && files.are_given()
+    {
+        length.0 = length.0.checked_next_multiple_of(least).unwrap_or(length.0);
+    }
+    if files.count() > 1 && !manner.random {
+        options
+            .remark("its files are passed one after the other, in fio in turn (file_service_type)");
+    }
+    let end = end(options, &manner, extent.length, least);
     let mut load = SequenceLoad {
         extent,
         ramp: options.time("ramp_time", SECOND).unwrap_or(Nanos::ZERO),
@@ -65,8 +97,75 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
     }
     remarks(options, &manner, &load, threads);
     let pause = options.time("startdelay", SECOND).unwrap_or(Nanos::ZERO);
+    let steady = steady(options);
+    if options.flag("readonly") && load.alters() {
+        options.refuse("readonly", "the job writes; fio refuses it as well");
+    }
     let dimensions = dimensions(options, depth, threads);
-    Some(Job { load, threads, pause, dimensions, paces })
+    Some(Job { load, threads, files, increment, pause, steady, dimensions, paces })
+}
+
+fn is_zero(amount: Amount) -> bool {
+    matches!(amount, Amount::Bytes(Bytes(0)) | Amount::Ppm(0))
+}
+
+/// fio divides a `size` between the files of a job, and takes `filesize` for each of them.
+fn split_between_files(extent: &mut Extent, files: u64, options: &mut Options<'_>, block: u64) {
+    if files < 2 {
+        return;
+    }
+    let Some(Amount::Bytes(length)) = extent.length else {
+        if options.text("filename").is_some() {
+            options.refuse("filename", "the job has several files: give size= in bytes");
+        }
+        return;
+    };
+    if !is_zero(extent.from) {
+        options.refuse("offset", "an offset in each of several files is not applied");
+    }
+    let has_filesize = options.text("filesize").is_some();
+    let each = if has_filesize { length.0 } else { length.0 / files };
+    let whole_blocks = each / block * block;
+    extent.length = Some(Amount::Bytes(Bytes(whole_blocks.saturating_mul(files))));
+}
+
+/// `ss=bw_slope:0.1%` with `ss_dur` and `ss_ramp`.
+fn steady(options: &mut Options<'_>) -> Option<SteadyEnd> {
+    let text = options.text("ss")?;
+    let window = options.time("ss_dur", SECOND).filter(|time| time.0 > 0);
+    let ramp = options.time("ss_ramp", SECOND).unwrap_or(Nanos::ZERO);
+    let Some(window) = window else {
+        options.remark("ss has no effect without ss_dur, as in fio");
+        return None;
+    };
+    let (name, limit) = text.split_once(':').unwrap_or((text, ""));
+    let (rate, slope) = match name.trim() {
+        "iops" => (SteadyRate::Iops, false),
+        "iops_slope" => (SteadyRate::Iops, true),
+        "bw" => (SteadyRate::Bandwidth, false),
+        "bw_slope" => (SteadyRate::Bandwidth, true),
+        _ => {
+            options.refuse("ss", "it is none of iops, iops_slope, bw, bw_slope");
+            return None;
+        }
+    };
+    let number = limit.trim().trim_end_matches('%');
+    let percent = number != limit.trim();
+    let value = match number.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => value,
+        _ => match options.bytes_in(number) {
+            Some(bytes) if !percent => bytes as f64,
+            _ => {
+                options.refuse("ss", "this is no limit: give a number or a percentage");
+                return None;
+            }
+        },
+    };
+    options.remark(
+        "ss: the rate is judged after every part of at most 59 s, in fio after every second; the \
+         load may last that much longer",
+    );
+    Some(SteadyEnd { rate, slope, limit: value, percent, window, ramp })
 }
 
 fn dimensions(options: &Options<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
@@ -122,7 +221,11 @@ fn manner(options: &mut Options<'_>) -> Option<Manner> {
 /// What `percentage_random` leaves of a random job's directions.
 fn random_shares(options: &mut Options<'_>) -> Option<[u32; 3]> {
     let Some(text) = options.text("percentage_random") else { return Some([100; 3]) };
-    let share = |text: &str| text.trim_end_matches('%').parse().ok().filter(|share| *share <= 100);
+    // An empty place is fio's default.
+    let share = |text: &str| match text.trim_end_matches('%') {
+        "" => Some(100),
+        text => text.parse().ok().filter(|share| *share <= 100),
+    };
     let [reads, writes, discards] = by_direction(text).map(share);
     let shares = reads.zip(writes).zip(discards);
     if shares.is_none() {
@@ -144,7 +247,7 @@ fn place(op: Op) -> usize {
 fn read_share(options: &mut Options<'_>) -> u32 {
     let reads = options.percent("rwmixread");
     let writes = options.percent("rwmixwrite");
-    let later = options.line_of("rwmixwrite") > options.line_of("rwmixread");
+    let later = options.position_of("rwmixwrite") > options.position_of("rwmixread");
     match (reads, writes) {
         (None, None) => 50,
         (Some(_), Some(writes)) if later => 100 - writes,
@@ -159,17 +262,17 @@ type Sizes = (Vec<(u64, u32)>, u32);
 fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
     let split = options.text("bssplit").map(|text| by_direction(text)[place(op)]);
     if let Some(split) = split.filter(|split| !split.is_empty()) {
-        let parsed = parts(split, &|text| options.bytes_in(text));
-        if parsed.is_none() {
-            options.refuse("bssplit", "this is no list of SIZE/PERCENT with 100 % in all");
-        }
-        return check_sizes(options, "bssplit", parsed?);
+        let Some(parsed) = parts(options, split) else {
+            options.refuse("bssplit", "this is no list of SIZE/PERCENT with at most 100 % each");
+            return None;
+        };
+        return check_sizes(options, "bssplit", op, parsed);
     }
     let range = options.text("bsrange").map(|text| by_direction(text)[place(op)]);
     if let Some(range) = range.filter(|range| !range.is_empty()) {
         let drawn = drawn_sizes(range, &|text| options.bytes_in(text));
         return match drawn {
-            Ok(sizes) => check_sizes(options, "bsrange", sizes),
+            Ok(sizes) => check_sizes(options, "bsrange", op, sizes),
             Err(why) => {
                 options.refuse("bsrange", why);
                 None
@@ -177,9 +280,13 @@ fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
         };
     }
     // `,8k` leaves the reads their preset.
-    let text = Some(by_direction(options.text("bs").unwrap_or(BLOCK_SIZE))[place(op)]);
-    match options.bytes_in(text.filter(|text| !text.is_empty()).unwrap_or(BLOCK_SIZE)) {
-        Some(size) => check_sizes(options, "bs", (vec![(size, 1)], 1)),
+    let text = options.text("bs").map(|text| by_direction(text)[place(op)]);
+    let size = match text.filter(|text| !text.is_empty()) {
+        Some(text) => options.leading_bytes_in("bs", text),
+        None => Some(BLOCK_BYTES),
+    };
+    match size {
+        Some(size) => check_sizes(options, "bs", op, (vec![(size, 1)], 1)),
         None => {
             options.refuse("bs", "this is not a size");
             None
@@ -209,38 +316,66 @@ fn drawn_sizes(text: &str, value: &dyn Fn(&str) -> Option<u64>) -> Result<Sizes,
     }
 }
 
-fn check_sizes(options: &mut Options<'_>, name: &str, sizes: Sizes) -> Option<Sizes> {
-    let fits = sizes.0.iter().all(|(size, _)| (512..=SIZE_MAX).contains(size));
+fn check_sizes(options: &mut Options<'_>, name: &str, op: Op, sizes: Sizes) -> Option<Sizes> {
+    let most = if op == Op::Discard { DISCARD_MAX } else { SIZE_MAX };
+    let fits = sizes.0.iter().all(|(size, _)| (512..=most).contains(size));
     if !fits {
-        options.refuse(name, "transfers are of 512 B to 1 GiB");
+        options.refuse(name, "reads and writes are of 512 B to 1 GiB, discards of up to 3 GiB");
+    }
+    let odd = sizes.0.iter().find(|(size, _)| !size.is_multiple_of(512)).copied();
+    if let Some((size, _)) = odd.filter(|_| fits) {
+        let why = format!(
+            "this is {size} bytes as fio reads it (kb_base), no whole sectors of 512 B; write the \
+             bytes, such as 4096"
+        );
+        options.refuse(name, &why);
+        return None;
     }
     fits.then_some(sizes)
 }
 
-/// `A/30:B/70`: values with their shares; those without a share divide what is left.
-fn parts(text: &str, value: &dyn Fn(&str) -> Option<u64>) -> Option<Sizes> {
+/// `4k/30:8k/70`: sizes with their shares; those without a share divide what is left.
+fn parts(options: &mut Options<'_>, text: &str) -> Option<Sizes> {
     let mut parsed: Vec<(u64, Option<u32>)> = Vec::new();
-    for part in text.split(':') {
-        let (first, share) = part.split_once('/').unwrap_or((part, ""));
+    for part in text.split(':').filter(|part| !part.trim().is_empty()) {
+        let (size, share) = part.split_once('/').unwrap_or((part, ""));
         let share = match share.trim() {
             "" => None,
             share => Some(share.parse::<u32>().ok().filter(|share| *share <= 100)?),
         };
-        parsed.push((value(first.trim())?, share));
+        parsed.push((options.leading_bytes_in("bssplit", size)?, share));
+    }
+    if parsed.is_empty() || parsed.len() > 64 {
+        return None;
     }
     let said: u32 = parsed.iter().filter_map(|(_, share)| *share).sum();
     let open = u32::try_from(parsed.iter().filter(|(_, share)| share.is_none()).count()).ok()?;
-    let left = 100u32.checked_sub(said)?;
-    if open == 0 && left > 0 || parsed.len() > 64 {
-        return None;
+    if open > 0 {
+        let left = 100u32.checked_sub(said)?;
+        // So that what is left divides evenly.
+        let share = |share: Option<u32>| share.map_or(left, |share| share * open);
+        let all = parsed.into_iter().map(|(size, own)| (size, share(own)));
+        let all: Vec<(u64, u32)> = all.filter(|(_, share)| *share > 0).collect();
+        let sum = all.iter().map(|(_, share)| *share).sum();
+        return (!all.is_empty()).then_some((all, sum));
     }
-    // So that what is left divides evenly.
-    let scale = open.max(1);
-    let share = |share: Option<u32>| share.map_or(left, |share| share * scale);
-    let all: Vec<(u64, u32)> =
-        parsed.into_iter().map(|(v, s)| (v, share(s))).filter(|(_, share)| *share > 0).collect();
-    let sum = all.iter().map(|(_, share)| *share).sum();
-    (!all.is_empty()).then_some((all, sum))
+    let mut all: Vec<(u64, u32)> =
+        parsed.into_iter().map(|(size, share)| (size, share.unwrap_or(0))).collect();
+    if said != 100 {
+        // fio goes through the shares from the smallest on, and ends with the largest.
+        let largest =
+            all.iter().enumerate().max_by_key(|(at, (_, share))| (*share, usize::MAX - at));
+        let largest = largest.map(|(at, _)| at)?;
+        let others = said - all[largest].1;
+        all[largest].1 = 100u32.checked_sub(others)?;
+        options.remark(&format!(
+            "bssplit: the shares of a direction are {said} % in all; the largest of them is {} %, \
+             as in fio",
+            all[largest].1
+        ));
+    }
+    all.retain(|(_, share)| *share > 0);
+    (!all.is_empty()).then_some((all, 100))
 }
 
 fn streams(options: &mut Options<'_>, manner: &Manner) -> Option<Vec<IoStream>> {
@@ -327,27 +462,47 @@ fn zones(options: &mut Options<'_>, op: Op) -> Option<Vec<Zone>> {
     zones
 }
 
+/// `60/10:40/`: shares of the I/Os and of the space, in percent. Those that are left open
+/// divide what the others leave.
 fn zones_of(list: &str) -> Option<Vec<Zone>> {
+    let mut shares = Vec::new();
+    for part in list.split(':') {
+        let (access, space) = part.split_once('/').unwrap_or((part, ""));
+        let percent = |text: &str| match text.trim() {
+            "" => Some(None),
+            text => text.parse::<u32>().ok().filter(|percent| *percent <= 100).map(Some),
+        };
+        shares.push((percent(access)?, percent(space)?));
+    }
+    let accesses = filled(shares.iter().map(|(access, _)| *access).collect())?;
+    let spaces = filled(shares.iter().map(|(_, space)| *space).collect())?;
     let mut edge = 0;
     let mut zones = Vec::new();
-    let mut accesses = 0;
-    for part in list.split(':') {
-        let (access, space) = part.split_once('/')?;
-        let (access, space): (u32, u32) = (access.trim().parse().ok()?, space.trim().parse().ok()?);
-        if access > 100 || space == 0 || space > 100 {
-            return None;
-        }
+    for (access, space) in accesses.into_iter().zip(spaces) {
         let from_ppm = edge;
         edge += space * 10_000;
-        accesses += access;
+        if space == 0 {
+            return None;
+        }
         if access > 0 {
             zones.push(Zone { weight: access, from_ppm, to_ppm: edge });
         }
-        if edge > 1_000_000 {
-            return None;
-        }
     }
-    (edge == 1_000_000 && accesses == 100).then_some(zones)
+    Some(zones)
+}
+
+/// Percents that add up to 100, what is left divided between the open ones.
+fn filled(percents: Vec<Option<u32>>) -> Option<Vec<u32>> {
+    let said: u32 = percents.iter().flatten().sum();
+    let open = u32::try_from(percents.iter().filter(|percent| percent.is_none()).count()).ok()?;
+    let left = 100u32.checked_sub(said)?;
+    if open == 0 {
+        return (left == 0).then(|| percents.into_iter().flatten().collect());
+    }
+    if !left.is_multiple_of(open) {
+        return None;
+    }
+    Some(percents.into_iter().map(|percent| percent.unwrap_or(left / open)).collect())
 }
 
 /// Engines of fio that hand one I/O over and wait for it.
@@ -380,18 +535,41 @@ fn depth(options: &mut Options<'_>, assumed: Option<&str>) -> u32 {
     1
 }
 
-fn extent(options: &mut Options<'_>) -> Extent {
+/// The bytes that a job touches; `block` is its smallest transfer.
+fn extent(options: &mut Options<'_>, block: u64) -> Extent {
+    let align = options.number("offset_align").filter(|align| *align > 0);
     let from = options.amount("offset").unwrap_or_default();
-    let length = options.amount("filesize").or_else(|| options.amount("size"));
-    let length = length.filter(|length| *length != Amount::Bytes(Bytes(0)));
+    let filesize = options.amount("filesize");
+    let length = filesize.or_else(|| options.amount("size"));
+    let length = match length.filter(|length| !is_zero(*length)) {
+        // An offset lies within the size of the file.
+        Some(Amount::Bytes(size)) if filesize.is_some() => match from {
+            Amount::Bytes(from) => Some(Amount::Bytes(Bytes(size.0.saturating_sub(from.0)))),
+            Amount::Ppm(_) => Some(Amount::Bytes(size)),
+        },
+        Some(Amount::Ppm(share)) if share > WHOLE_PPM => {
+            options.remark("a size above 100 % is all of the target, as fio does on a device");
+            Some(Amount::Ppm(WHOLE_PPM))
+        }
+        length => length,
+    };
     // A share of the target that begins behind its beginning ends with the target.
     let clipped = matches!(length, Some(Amount::Ppm(_)));
-    Extent { from, length, clipped }
+    Extent { from, length, clipped, block: Some(Bytes(align.unwrap_or(block))) }
 }
 
-fn end(options: &mut Options<'_>) -> Option<SequenceEnd> {
+/// The whole of the target, in parts per million.
+const WHOLE_PPM: u32 = 1_000_000;
+
+/// When a job ends. fio completes the I/O in which it reaches an amount.
+fn end(
+    options: &mut Options<'_>,
+    manner: &Manner,
+    length: Option<Amount>,
+    block: u64,
+) -> Option<SequenceEnd> {
     let time = options.time("runtime", SECOND).filter(|time| time.0 > 0);
-    let loops = options.count("loops", 1_000_000).unwrap_or(1);
+    let loops = u64::from(options.count("loops", 1_000_000).unwrap_or(1));
     match (options.flag("time_based"), time) {
         (true, Some(time)) => return Some(SequenceEnd::time(time)),
         (true, None) => {
@@ -399,48 +577,107 @@ fn end(options: &mut Options<'_>) -> Option<SequenceEnd> {
         }
         (false, _) => {}
     }
+    // fio counts them anew in every loop.
     let ios = options.number("number_ios").filter(|ios| *ios > 0);
+    let ios = ios.map(|ios| ios.saturating_mul(loops));
     let both = options.text("filesize").and(options.text("size")).is_some();
     let bytes = match options.text("io_size") {
         Some(_) => options.amount("io_size"),
         None if both => options.amount("size"),
         None => None,
     };
-    let (bytes, laps) = match bytes {
-        None => (None, Some(u64::from(loops))),
-        Some(Amount::Ppm(1_000_000)) => (None, Some(u64::from(loops))),
-        Some(Amount::Ppm(_)) => {
-            options.refuse("io_size", "a share of the range is not applied; give bytes");
+    let whole_ios = |bytes: u64| {
+        let all = bytes.saturating_mul(loops);
+        Some(Amount::Bytes(Bytes(all.checked_next_multiple_of(block).unwrap_or(all))))
+    };
+    let laps = SequenceEnd { time, ios, laps: Some(loops), ..SequenceEnd::default() };
+    let ended_by = |bytes| SequenceEnd { time, ios, bytes, laps: None };
+    Some(match (bytes, length) {
+        (Some(Amount::Ppm(share)), _) if share > WHOLE_PPM => {
+            options.refuse("io_size", "fio takes at most 100 %");
             return None;
         }
-        Some(Amount::Bytes(bytes)) => {
-            let all = Bytes(bytes.0.saturating_mul(u64::from(loops)));
-            (Some(Amount::Bytes(all)), None)
+        (Some(Amount::Ppm(WHOLE_PPM)), _) => laps,
+        (Some(Amount::Ppm(share)), Some(Amount::Bytes(length))) => {
+            let part = u128::from(length.0) * u128::from(share) / u128::from(WHOLE_PPM);
+            ended_by(whole_ios(u64::try_from(part).unwrap_or(u64::MAX)))
         }
-    };
-    Some(SequenceEnd { time, bytes, ios, laps })
+        (Some(Amount::Ppm(share)), Some(Amount::Ppm(length))) if loops == 1 => {
+            let part = u64::from(share) * u64::from(length) / u64::from(WHOLE_PPM);
+            ended_by(Some(Amount::Ppm(u32::try_from(part).unwrap_or(WHOLE_PPM))))
+        }
+        (Some(Amount::Ppm(share)), None) if loops == 1 && options.text("offset").is_none() => {
+            ended_by(Some(Amount::Ppm(share)))
+        }
+        (Some(Amount::Ppm(_)), _) => {
+            options.refuse("io_size", "this share of the range is not applied; give bytes");
+            return None;
+        }
+        (Some(Amount::Bytes(bytes)), _) => ended_by(whole_ios(bytes.0)),
+        // Without a map of what was visited, the last I/O goes past the size.
+        (None, Some(Amount::Bytes(length)))
+            if manner.random && options.flag("norandommap") && !length.0.is_multiple_of(block) =>
+        {
+            ended_by(whole_ios(length.0))
+        }
+        (None, _) => laps,
+    })
 }
 
 /// Rates and pauses between I/Os: the load's own pace, or that of each direction.
 fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
     let rated = ["rate", "rate_iops"].into_iter().find(|name| {
-        options
-            .text(name)
-            .is_some_and(|text| text.split(',').any(|v| !matches!(v.trim(), "" | "0")))
+        let text = options.text(name).unwrap_or_default();
+        let is_rated = |op: Op| !matches!(by_direction(text)[place(op)], "" | "0");
+        load.streams.iter().any(|stream| is_rated(stream.op))
     });
     let think = options.time("thinktime", MICROSECOND).filter(|time| time.0 > 0);
-    match (rated, think) {
-        (None, None) => {}
-        (None, Some(delay)) => {
-            let ios = u64::from(options.count("thinktime_blocks", u32::MAX).unwrap_or(1));
+    let think = think.map(|delay| {
+        let ios = u64::from(options.count("thinktime_blocks", u32::MAX).unwrap_or(1));
+        (ios, delay)
+    });
+    let paces = match rated {
+        Some(name) => rates(options, name, load).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    if let Some((ios, delay)) = think {
+        if !paces.is_empty() {
+            options.refuse(
+                "thinktime",
+                "pauses in a mix of directions that have rates are not applied",
+            );
+        } else if load.pace == Pace::Closed {
             load.pace = Pace::Burst { ios, delay };
+        } else {
+            load.pace = rate_with_pauses(options, load.pace, ios, delay);
         }
-        (Some(_), Some(_)) => {
-            options.refuse("thinktime", "a rate and pauses together are not applied");
-        }
-        (Some(name), None) => return rates(options, name, load).unwrap_or_default(),
     }
-    Vec::new()
+    paces
+}
+
+/// A rate together with pauses. fio makes up for a pause by issuing faster after it, so that
+/// the slower one of both decides.
+fn rate_with_pauses(options: &mut Options<'_>, rate: Pace, burst: u64, delay: Nanos) -> Pace {
+    let (Pace::Fixed { ios, per } | Pace::Poisson { ios, per }) = rate else { return rate };
+    // Time that the I/Os of a burst take at the rate.
+    let at_rate = u128::from(burst) * u128::from(per.0) / u128::from(ios.max(1));
+    if options.flag("rate_ignore_thinktime") {
+        options.remark(
+            "rate_ignore_thinktime: the I/Os between two pauses and the pause together make the \
+             rate, and are evenly spaced here",
+        );
+        let period = u64::try_from(at_rate).unwrap_or(u64::MAX).saturating_add(delay.0);
+        return Pace::Fixed { ios: burst, per: Nanos(period) };
+    }
+    if at_rate <= u128::from(delay.0) {
+        options.remark("the pauses hold the load below its rate, which has no effect, as in fio");
+        return Pace::Burst { ios: burst, delay };
+    }
+    options.remark(
+        "fio makes up for its pauses and keeps the rate on average; here the I/Os are evenly \
+         spaced at that rate",
+    );
+    rate
 }
 
 fn rates(
@@ -464,15 +701,16 @@ fn rates(
             continue;
         }
         let said = by_direction(text)[place(op)];
-        let rate = options.bytes_in(said).filter(|rate| *rate > 0);
+        // An empty place is no limit.
+        let rate = if said.is_empty() { Some(0) } else { options.bytes_in(said) };
         let Some(rate) = rate.map(u128::from) else {
-            let why = match said.is_empty() || options.bytes_in(said) == Some(0) {
-                true => "every direction of the job needs a rate above 0",
-                false => "this is not a rate",
-            };
-            options.refuse(name, why);
+            options.refuse(name, "this is not a rate");
             return None;
         };
+        if rate == 0 {
+            paces.push((op, Pace::Closed));
+            continue;
+        }
         let weights: u128 = own.iter().map(|stream| u128::from(stream.weight)).sum();
         let bytes: u128 = own.iter().map(|s| u128::from(s.weight) * u128::from(s.size.0)).sum();
         let second = u128::from(SECOND);
@@ -565,9 +803,10 @@ fn repeated(text: &str) -> Option<Vec<u8>> {
             .collect();
     }
     if let Ok(number) = text.parse::<u32>() {
-        let bytes = number.to_be_bytes();
-        let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(3);
-        return Some(bytes[first..].to_vec());
+        // The lowest byte comes first.
+        let bytes = number.to_le_bytes();
+        let last = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0);
+        return Some(bytes[..=last].to_vec());
     }
     let is_plain = text.bytes().all(|b| b.is_ascii_graphic() || b == b' ');
     let odd = ['%', '\'', '"', '\\'];
@@ -586,6 +825,19 @@ fn remarks(options: &mut Options<'_>, manner: &Manner, load: &SequenceLoad, thre
             "norandommap is not set: fio visits every block once before any a second time; here \
              offsets are drawn anew for every I/O",
         );
+        let sizes = load.streams.iter().map(|stream| stream.size).collect::<Vec<_>>();
+        if sizes.iter().any(|size| *size != sizes[0]) {
+            options.remark(
+                "transfer sizes are drawn as asked; fio cuts transfers that do not fit its map \
+                 of visited blocks, so its shares and sizes differ",
+            );
+        }
+    }
+    let repeats = options.percent("dedupe_percentage").is_some_and(|percent| percent > 0);
+    if repeats && load.streams.iter().any(|stream| stream.size != Bytes::kib(4)) {
+        options.remark(
+            "dedupe_percentage: blocks of 4 KiB repeat earlier ones; in fio whole transfers",
+        );
     }
     if manner.is_mixed() {
         options.remark(
@@ -593,13 +845,14 @@ fn remarks(options: &mut Options<'_>, manner: &Manner, load: &SequenceLoad, thre
              in fio where the last I/O ended, random or not",
         );
     }
-    if !manner.random && threads > 1 {
+    if !manner.random && threads > APART_MAX {
         options.remark(
             "each of fio's jobs goes through the range by itself; here the threads share one \
              position",
         );
     }
     if !options.flag("refill_buffers")
+        && load.streams.iter().any(|stream| stream.op == Op::Write)
         && load.data_pattern == Some(DataPattern::RandomUnique)
         && options.text("buffer_compress_percentage").is_none()
     {

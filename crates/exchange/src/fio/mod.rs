@@ -5,6 +5,7 @@
 //! is understood, is of no consequence, or is refused by name. Where anything is refused
 //! nothing is applied. The rules are those of fio 3.
 
+mod files;
 mod jobs;
 mod known;
 mod load;
@@ -14,5 +15,6 @@ mod sizes;
 mod tests;
 mod text;
 
-pub use jobs::{Assumed, sequence};
-pub use text::{JobFile, JobOption, Section, Surroundings};
+pub use jobs::{Assumed, files, sequence};
+pub use known::{is_switch, names as option_names};
+pub use text::{CommandLine, JobFile, JobOption, Section, Surroundings};

@@ -1,7 +1,7 @@
 //! The options of one section, asked for by name; what is wrong with them is gathered.
 
 use super::known::{Fate, canonical, fate, resembling};
-use super::sizes::{amount, bytes, flag, time};
+use super::sizes::{amount, bytes, flag, leading_bytes, time};
 use super::text::{JobOption, Section};
 use crate::misread::Misread;
 use std::collections::BTreeMap;
@@ -35,11 +35,21 @@ impl<'s> Options<'s> {
     fn judge(&mut self) {
         let all: Vec<(&str, &JobOption)> = self.of.iter().map(|(n, o)| (*n, *o)).collect();
         for (name, option) in all {
-            let off = matches!(option.value.as_deref().map(str::trim), Some("0" | "none"));
+            let value = option.value.as_deref().map(str::trim);
+            let off = matches!(value, Some("0" | "none"));
+            if self.kb_base == 1024 && is_size(name) && value.is_some_and(has_binary_unit) {
+                self.remark_at(
+                    option.line,
+                    name,
+                    "KiB, MiB and GiB are 1,000, 1,000,000 and 1,000,000,000 bytes, as fio reads \
+                     them; k, m and g are powers of 1,024, and kb_base=1000 exchanges them",
+                );
+            }
             match fate(name) {
                 Some(Fate::Understood | Fate::Idle) => {}
                 Some(Fate::OffOnly(_)) if off => {}
-                Some(Fate::Remarked(_)) if off => {}
+                // Processor 0 is one, and not off.
+                Some(Fate::Remarked(_)) if off && !PROCESSORS.contains(&name) => {}
                 Some(Fate::Remarked(why)) => self.remark_at(option.line, name, why),
                 Some(Fate::OffOnly(why) | Fate::Refused(why)) => self.refuse(name, why),
                 None => {
@@ -53,14 +63,14 @@ impl<'s> Options<'s> {
     /// Says something of the load that differs, about an option's line.
     fn remark_at(&mut self, line: u64, name: &str, why: &str) {
         let section = excerpt(self.name());
-        self.remarks.push(SequenceRemark::at(line, format!("[{section}] {name}: {why}")));
+        self.remarks.push(remark_of(line, format!("[{section}] {name}: {why}")));
     }
 
     /// Says something of the load that differs, about the section.
     pub fn remark(&mut self, text: &str) {
         let line = self.section.line;
         let section = excerpt(self.name());
-        self.remarks.push(SequenceRemark::at(line, format!("[{section}] {text}")));
+        self.remarks.push(remark_of(line, format!("[{section}] {text}")));
     }
 
     /// Refuses an option, or the section for want of one.
@@ -68,11 +78,12 @@ impl<'s> Options<'s> {
         let line = self.of.get(name).map_or(self.section.line, |option| option.line);
         let value = self.of.get(name).and_then(|option| option.value.as_deref());
         let section = excerpt(self.name());
+        let dashes = if line == 0 { "--" } else { "" };
         let shown = match value {
-            None => excerpt(name).into_owned(),
-            Some(value) => format!("{}={}", excerpt(name), excerpt(value)),
+            None => format!("{dashes}{}", excerpt(name)),
+            Some(value) => format!("{dashes}{}={}", excerpt(name), excerpt(value)),
         };
-        self.misread.push(Misread::at(line, format!("[{section}] {shown}: {why}")));
+        self.misread.push(misread_of(line, format!("[{section}] {shown}: {why}")));
     }
 
     /// The section's name.
@@ -85,9 +96,9 @@ impl<'s> Options<'s> {
         self.section.line
     }
 
-    /// Where an option stands.
-    pub fn line_of(&self, name: &str) -> Option<u64> {
-        self.of.get(name).map(|option| option.line)
+    /// Position of an option among all of the section; of those repeated, the last.
+    pub fn position_of(&self, name: &str) -> Option<usize> {
+        self.section.options.iter().rposition(|option| canonical(&option.name) == name)
     }
 
     /// The value of an option, trimmed; empty for a name alone.
@@ -156,4 +167,53 @@ impl<'s> Options<'s> {
     pub fn bytes_in(&self, text: &str) -> Option<u64> {
         bytes(text, self.kb_base)
     }
+
+    /// Bytes at the beginning of a transfer size. What fio ignores behind them gets a remark.
+    pub fn leading_bytes_in(&mut self, name: &str, text: &str) -> Option<u64> {
+        let (value, rest) = leading_bytes(text, self.kb_base)?;
+        if !rest.is_empty() {
+            let line = self.of.get(name).map_or(self.section.line, |option| option.line);
+            let why = format!(
+                "fio reads '{}' as {value} bytes and ignores the rest; so is it done here",
+                excerpt(text.trim())
+            );
+            self.remark_at(line, name, &why);
+        }
+        Some(value)
+    }
+}
+
+/// Options that name processors.
+const PROCESSORS: [&str; 3] = ["cpumask", "cpus_allowed", "numa_cpu_nodes"];
+
+/// Options whose value is an amount of bytes.
+fn is_size(name: &str) -> bool {
+    const SIZES: [&str; 10] = [
+        "ba",
+        "bs",
+        "bsrange",
+        "bssplit",
+        "filesize",
+        "io_size",
+        "offset",
+        "offset_increment",
+        "rate",
+        "size",
+    ];
+    SIZES.contains(&name)
+}
+
+fn has_binary_unit(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    ["kib", "mib", "gib", "tib", "pib"].iter().any(|unit| value.contains(unit))
+}
+
+/// A remark about a line of a job file; line 0 is the command line.
+pub(super) fn remark_of(line: u64, text: String) -> SequenceRemark {
+    if line == 0 { SequenceRemark::whole(text) } else { SequenceRemark::at(line, text) }
+}
+
+/// What cannot be applied on a line of a job file; line 0 is the command line.
+pub(super) fn misread_of(line: u64, text: String) -> Misread {
+    if line == 0 { Misread::whole(text) } else { Misread::at(line, text) }
 }

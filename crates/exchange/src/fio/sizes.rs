@@ -3,8 +3,8 @@
 use steadfast_domain::sequence::Amount;
 use steadfast_domain::{Bytes, Nanos};
 
-/// Bytes, with fio's units: k, m, g, t, p, with or without `b`, and the binary ki, mi, ...
-/// With `kb_base` 1024 (its default) k is 1,024, too; with 1000 it is 1,000.
+/// Parses bytes with fio's units. `k`, `kb` and `ki` are `kb_base` bytes. `kib` is the other
+/// one: 1,000 with `kb_base` 1024 (the default), 1,024 with 1000.
 pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(hex) = text.strip_prefix("0x") {
@@ -18,13 +18,14 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
 }
 
 fn power(unit: &str, kb_base: u64) -> Option<(u32, u64)> {
-    let bare = unit.strip_suffix('b').unwrap_or(unit);
-    let (letter, base) = match bare.strip_suffix('i') {
-        Some(letter) => (letter, 1024),
-        None => (bare, kb_base),
+    let other_base = if kb_base == 1000 { 1024 } else { 1000 };
+    let (letter, base) = match (unit.strip_suffix("ib"), unit.strip_suffix(['b', 'i'])) {
+        (Some(letter), _) => (letter, other_base),
+        (None, Some(letter)) => (letter, kb_base),
+        (None, None) => (unit, kb_base),
     };
     let power = match letter {
-        "" if base == kb_base => 0,
+        "" if matches!(unit, "" | "b") => 0,
         "k" => 1,
         "m" => 2,
         "g" => 3,
@@ -35,16 +36,28 @@ fn power(unit: &str, kb_base: u64) -> Option<(u32, u64)> {
     Some((power, base))
 }
 
-/// Bytes, or a percentage of the target.
-pub(super) fn amount(text: &str, kb_base: u64) -> Option<Amount> {
-    match text.trim().strip_suffix('%') {
-        None => bytes(text, kb_base).map(|bytes| Amount::Bytes(Bytes(bytes))),
-        Some(percent) => {
-            let percent: u32 = percent.trim().parse().ok().filter(|percent| *percent <= 100)?;
-            Some(Amount::Ppm(percent * 10_000))
-        }
-    }
+/// Parses the bytes at the beginning of a text, and returns what fio ignores behind them.
+pub(super) fn leading_bytes(text: &str, kb_base: u64) -> Option<(u64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    let is_junk = rest.starts_with(['/', ':', '-']) || rest.is_empty();
+    Some((bytes(number, kb_base).filter(|_| is_junk)?, rest))
 }
+
+/// Parses bytes, or a percentage of the target: `50%`, or `50%%` where a template doubled it.
+pub(super) fn amount(text: &str, kb_base: u64) -> Option<Amount> {
+    let text = text.trim();
+    let number = text.trim_end_matches('%');
+    if number == text {
+        return bytes(text, kb_base).map(|bytes| Amount::Bytes(Bytes(bytes)));
+    }
+    let percent: u32 = number.trim().parse().ok().filter(|percent| *percent <= PERCENT_MAX)?;
+    Some(Amount::Ppm(percent * 10_000))
+}
+
+/// More of a target than any option asks for.
+const PERCENT_MAX: u32 = 10_000;
 
 /// A time: a number with us, ms, s, m, h or d, or `[hours:]minutes:seconds`; without a
 /// unit in `preset` nanoseconds.
@@ -101,6 +114,9 @@ mod tests {
             ("4k", 1024, Some(4096)),
             ("4K", 1000, Some(4000)),
             ("4KiB", 1000, Some(4096)),
+            ("4KiB", 1024, Some(4000)),
+            ("4Ki", 1024, Some(4096)),
+            ("4ki", 1000, Some(4000)),
             ("4kb", 1024, Some(4096)),
             ("1m", 1024, Some(1 << 20)),
             ("10", 1024, Some(10)),

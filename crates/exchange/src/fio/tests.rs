@@ -4,7 +4,7 @@ use super::*;
 use crate::misread::Misread;
 use crate::mutations::{MUTATIONS, mutated};
 use proptest::prelude::*;
-use steadfast_domain::sequence::{Amount, SequenceStep};
+use steadfast_domain::sequence::{Amount, SequenceLoad, SequenceStep, SteadyEnd, SteadyRate};
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace};
 use steadfast_domain::{Bytes, Nanos, Sequence};
 
@@ -29,7 +29,8 @@ fn read(text: &str) -> Result<Sequence, Vec<Misread>> {
 
 /// One job of the engine libaio, direct and without a random map.
 fn one(options: &str) -> Result<SequenceStep, String> {
-    let text = format!("[job]\nioengine=libaio\ndirect=1\nnorandommap\n{options}\n");
+    let text =
+        format!("[job]\nfilename=/dev/target\nioengine=libaio\ndirect=1\nnorandommap\n{options}\n");
     match read(&text) {
         Ok(sequence) => Ok(sequence.steps.into_iter().next().unwrap()),
         Err(wrong) => Err(wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")),
@@ -88,7 +89,7 @@ fn splits_zones_rates_and_pauses_are_those_of_fio() {
     let zones: Vec<(u32, u32)> =
         step.load.streams[0].zones.iter().map(|z| (z.weight, z.to_ppm)).collect();
     assert_eq!(zones, [(60, 100_000), (30, 300_000), (10, 1_000_000)]);
-    let pace = |options: &str| one(options).unwrap().load.pace;
+    let pace = |options: &str| one(&format!("rw=randread\n{options}")).unwrap().load.pace;
     let second = Nanos::from_secs(1);
     assert_eq!(pace("rate_iops=107\nnumjobs=3"), Pace::Fixed { ios: 321, per: second });
     assert_eq!(pace("rate=1m\nbs=4k"), Pace::Fixed { ios: 256, per: second });
@@ -144,31 +145,31 @@ fn an_engine_that_waits_has_a_depth_of_one_and_a_line_says_so() {
     assert_eq!(sequence.steps[0].load.demand.depth, 1);
     assert!(sequence.remarks.iter().any(|r| r.text.contains("psync")), "{:?}", sequence.remarks);
     let file = JobFile::read(b"[j]\ndirect=1\nrw=read\niodepth=32\n", &mut Around).unwrap();
-    let assumed = super::sequence(&file, &Assumed { ioengine: Some("libaio") }).unwrap();
+    let assumed =
+        super::sequence(&file, &Assumed { ioengine: Some("libaio"), ..Assumed::default() })
+            .unwrap();
     assert_eq!((assumed.steps[0].load.demand.depth, assumed.remarks.len()), (32, 0));
 }
 
 #[test]
 fn jobs_at_the_same_time_are_one_load_where_they_are_alike_and_run_at_once_otherwise() {
     let alike =
-        read("[global]\nioengine=libaio\ndirect=1\nrw=read\n[a]\n[b]\nnumjobs=2\n").unwrap();
+        read("[global]\nioengine=libaio\ndirect=1\nrw=randread\n[a]\n[b]\nnumjobs=2\n").unwrap();
     assert_eq!(alike.steps.len(), 1);
     assert_eq!((alike.steps[0].label.as_str(), alike.steps[0].load.demand.threads), ("a + b", 3));
-    let unlike = read("[a]\nrw=read\n[b]\nrw=write\nbs=8k\n[c]\nrw=read\n").unwrap();
+    let unlike = read("[a]\nrw=randread\n[b]\nrw=write\nbs=8k\n[c]\nrw=randread\n").unwrap();
     assert_eq!(unlike.steps.len(), 1);
     let step = &unlike.steps[0];
     let loads: Vec<(&str, u32)> = step.loads().map(|(n, l)| (n, l.demand.threads)).collect();
     assert_eq!(loads, [("a + c", 2), ("b", 1)]);
     assert_eq!(step.label, "a + c + b");
     let of = |name| step.dimensions.iter().find(|(own, _)| own == name).unwrap().1.as_str();
-    assert_eq!((of("rw"), of("bs"), of("iodepth")), ("read + write", "4k + 8k", "1"));
+    assert_eq!((of("rw"), of("bs"), of("iodepth")), ("randread + write", "4k + 8k", "1"));
     let apart = read("[a]\nrw=read\n[b]\nstonewall\nrw=write\n").unwrap();
     assert_eq!(apart.steps.len(), 2);
-    for option in ["startdelay", "ramp_time"] {
-        let wrong = read(&format!("[a]\nrw=read\n[b]\nrw=write\n{option}=7\n")).unwrap_err();
-        let why = wrong[0].to_string();
-        assert!(why.contains(&format!("line 3: [b]: {option}")) && why.contains("[a]"), "{why}");
-    }
+    let wrong = read("[a]\nrw=read\n[b]\nrw=write\nramp_time=7\n").unwrap_err();
+    let why = wrong[0].to_string();
+    assert!(why.contains("line 3: [b]: ramp_time") && why.contains("[a]"), "{why}");
     let many: String = (1..=257).map(|n| format!("[j{n}]\nrw=read\nbs={n}k\n")).collect();
     assert!(read(&many).unwrap_err()[0].to_string().contains("more than 256"));
 }
@@ -216,8 +217,14 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
         ("rate=1.5m", "not a rate"),
         ("rw=randwrite\nbuffer_pattern=\"abcd\"-12", "only numbers"),
         ("ioengine=null", "engine"),
-        ("rate=1m\nthinktime=1", "together"),
-        ("bssplit=4k/50:8k/40", "100 %"),
+        ("rw=randrw\nrate_iops=7\ntime_based\nruntime=5\nthinktime=1", "mix of directions"),
+        ("bssplit=4k/50:8k/140", "100 %"),
+        ("bs=4KiB", "4000 bytes"),
+        ("io_size=150%\nsize=1m", "at most 100 %"),
+        ("ss=lat:3%\nss_dur=5", "bw_slope"),
+        ("rw=randwrite\nreadonly", "job writes"),
+        ("numjobs=2\noffset=1m\noffset_increment=10%", "alike"),
+        ("random_distribution=zoned:50/5:30/15", "100 %"),
         ("runtime=soon", "not a time"),
         ("numjobs=0", "from 1 to"),
     ];
@@ -227,6 +234,146 @@ fn what_is_not_understood_is_named_with_its_line_and_nothing_runs() {
     }
     let all = one("rw_sequencer=identical\nverify=crc32c").unwrap_err();
     assert_eq!(all.lines().count(), 2, "each by itself: {all}");
+}
+
+/// The extents of all loads of the first step, from and length.
+fn extents(sequence: &Sequence) -> Vec<(u64, u64)> {
+    let bytes = |amount| match amount {
+        Amount::Bytes(bytes) => bytes.0,
+        Amount::Ppm(_) => panic!("a share"),
+    };
+    let of = |(_, load): (&str, &SequenceLoad)| {
+        (bytes(load.extent.from), load.extent.length.map_or(0, bytes))
+    };
+    sequence.steps[0].loads().map(of).collect()
+}
+
+#[test]
+fn jobs_with_files_of_their_own_have_a_range_each() {
+    const MIB: u64 = 1 << 20;
+    let own = read("[rw]\nrw=randwrite\nsize=100m\nnumjobs=3\ndirectory=/mnt/x\n").unwrap();
+    let third = [(0, 100 * MIB), (100 * MIB, 100 * MIB), (200 * MIB, 100 * MIB)];
+    assert_eq!(extents(&own), third);
+    let told = |sequence: &Sequence, word: &str| {
+        sequence.remarks.iter().any(|remark| remark.text.contains(word))
+    };
+    assert!(told(&own, "300 MiB in all: /mnt/x/rw.0.0 from 0 B"), "{:?}", own.remarks);
+    let shared = read("[rw]\nrw=randwrite\nsize=100m\nnumjobs=3\nfilename=x\n").unwrap();
+    assert_eq!(extents(&shared), [(0, 100 * MIB)]);
+    assert_eq!(shared.steps[0].load.demand.threads, 3);
+    let devices = "[w]\nrw=write\nsize=100m\nfilename=/dev/sda:/dev/sdb\n[r]\nrw=randread\n\
+                   size=30m\nfilename=/dev/sdc\n";
+    let both = read(devices).unwrap();
+    assert_eq!(extents(&both), [(0, 100 * MIB), (100 * MIB, 30 * MIB)]);
+    assert!(!told(&both, "before it reads"), "devices hold what they hold");
+    assert!(told(&read("[r]\nrw=read\nsize=1m\n").unwrap(), "before it reads"));
+    let increment = "[a]\nrw=write\nfilename=/dev/x\nnumjobs=2\noffset=1m\nsize=4m\n\
+                     offset_increment=4m\n";
+    assert_eq!(extents(&read(increment).unwrap()), [(MIB, 4 * MIB), (5 * MIB, 4 * MIB)]);
+    let file = JobFile::read(devices.as_bytes(), &mut Around).unwrap();
+    assert_eq!(files(&file), ["/dev/sda", "/dev/sdb", "/dev/sdc"]);
+    let on =
+        |device| super::sequence(&file, &Assumed { device: Some(device), ..Assumed::default() });
+    assert_eq!(extents(&on("/dev/sdc").unwrap()), [(0, 30 * MIB)]);
+    assert!(on("/dev/sda").unwrap_err()[0].to_string().contains("several targets"));
+    for (text, word) in [
+        ("[a]\nfilename=/dev/a\n[b]\nfilename=/dev/b\n", "--target /dev/a=TARGET"),
+        ("[a]\nfilename=a:b\nsize=1m\n[b]\nfilename=b\nsize=1m\n", "also used by another job"),
+        ("[a]\nsize=1m\nnumjobs=65\n", "at most 64 threads"),
+    ] {
+        let why = read(text).unwrap_err()[0].to_string();
+        assert!(why.contains(word), "{why}");
+    }
+}
+
+#[test]
+fn delays_count_from_the_start_of_fio() {
+    let text = "[global]\ntime_based\nruntime=10\n[a]\nrw=read\nstartdelay=2\n[b]\nrw=write\n\
+                startdelay=5\n[c]\nstonewall\nrw=read\nstartdelay=20\n[d]\nstonewall\n\
+                rw=read\nstartdelay=20\n";
+    let sequence = read(text).unwrap();
+    let delays = |at: usize| -> Vec<u64> {
+        sequence.steps[at].loads().map(|(_, load)| load.delay.0 / 1_000_000_000).collect()
+    };
+    let pauses: Vec<u64> = sequence.steps.iter().map(|step| step.pause.0 / 1_000_000_000).collect();
+    // [a] and [b] end 15 s after the start, [c] 30 s after it.
+    assert_eq!((pauses, delays(0)), (vec![2, 5, 0], vec![0, 3]));
+}
+
+#[test]
+fn empty_places_shares_and_junk_are_read_as_fio_reads_them() {
+    let streams = |options: &str| -> Vec<String> {
+        let load = one(options).unwrap_or_else(|why| panic!("{options}: {why}")).load;
+        let all: u32 = load.streams.iter().map(|s| s.weight).sum();
+        load.streams.iter().map(|s| format!("{s} {}", s.weight * 100 / all)).collect()
+    };
+    assert_eq!(streams("rw=randwrite\nbssplit=16k/50:32k/40"), ["RND 16K W 60", "RND 32K W 40"]);
+    let thirds = ["RND 16K R 34", "RND 32K R 33", "RND 64K R 33"];
+    assert_eq!(streams("rw=randread\nbssplit=16k/33:32k/33:64k/33"), thirds);
+    assert_eq!(streams("rw=randread\nbs=4096/28:8192/9"), ["RND 4K R 100"]);
+    assert_eq!(streams("rw=randwrite\nbs=,4k/15:1024k:85,"), ["RND 4K W 100"]);
+    assert_eq!(streams("rw=randwrite\nbssplit=,16k/100,"), ["RND 16K W 100"]);
+    assert_eq!(streams("rw=randwrite\npercentage_random=,98,"), ["RND 4K W 98", "SEQ 4K W 2"]);
+    assert_eq!(streams("rw=trim\nbs=2G"), ["SEQ 2097152K DISCARD 100"]);
+    let zones = one("rw=randwrite\nrandom_distribution=zoned:50/5:30/15:20/").unwrap();
+    let zones: Vec<(u32, u32)> =
+        zones.load.streams[0].zones.iter().map(|z| (z.weight, z.to_ppm)).collect();
+    assert_eq!(zones, [(50, 50_000), (30, 200_000), (20, 1_000_000)]);
+    let pace = |options: &str| one(options).unwrap().load.pace;
+    assert_eq!(pace("rw=randwrite\nrate_iops=100,"), Pace::Closed, "reads are limited");
+    let second = Nanos::from_secs(1);
+    let burst = |ios, millis| Pace::Burst { ios, delay: Nanos::from_millis(millis) };
+    let thinking = "rw=write\nthinktime=100ms\nthinktime_blocks=10\nrate_iops=";
+    assert_eq!(pace(&format!("{thinking}1000")), burst(10, 100), "the pauses decide");
+    assert_eq!(pace(&format!("{thinking}50")), Pace::Fixed { ios: 50, per: second });
+    let ignored = pace(&format!("{thinking}1000\nrate_ignore_thinktime=1"));
+    assert_eq!(ignored, Pace::Fixed { ios: 10, per: Nanos::from_millis(110) });
+    let mixed = one("rw=randrw\nrate_iops=100,\ntime_based\nruntime=5").unwrap();
+    let paces: Vec<Pace> = mixed.loads().map(|(_, load)| load.pace).collect();
+    assert_eq!(paces, [Pace::Fixed { ios: 100, per: second }, Pace::Closed]);
+    let pattern = one("rw=write\nbuffer_pattern=1234").unwrap().load.data_pattern;
+    assert_eq!(pattern, Some(DataPattern::Repeating(vec![0xd2, 0x04])));
+    let size = |options: &str| one(&format!("rw=read\n{options}")).unwrap().load.extent.length;
+    assert_eq!(size("size=100%%"), Some(Amount::Ppm(1_000_000)));
+    assert_eq!(size("size=200%"), Some(Amount::Ppm(1_000_000)));
+    assert_eq!(size("size=4GiB"), Some(Amount::Bytes(Bytes(976_563 * 4096))));
+    assert_eq!(size("size=4GiB\nkb_base=1000"), Some(Amount::Bytes(Bytes::gib(4))));
+    let steady = one("rw=write\nss=bw_slope:0.1%\nss_dur=300\nss_ramp=600").unwrap().steady;
+    let expected = SteadyEnd {
+        rate: SteadyRate::Bandwidth,
+        slope: true,
+        limit: 0.1,
+        percent: true,
+        window: Nanos::from_secs(300),
+        ramp: Nanos::from_secs(600),
+    };
+    assert_eq!(steady, Some(expected));
+}
+
+/// Options of which a remark is expected, with a word of it.
+#[test]
+fn what_is_not_done_is_said() {
+    let cases = [
+        ("cpus_allowed=0", "processors"),
+        ("end_fsync=1", "not flushed"),
+        ("fsync_on_close=1", "not flushed"),
+        ("pre_read=1", "page cache"),
+        ("file_append=1", "behind what the file holds"),
+        ("sync_file_range=write:8", "page cache"),
+        ("cmd_type=nvme", "NVMe"),
+        ("size=4GiB", "kb_base"),
+        ("bs=4096/28", "ignores the rest"),
+        ("dedupe_percentage=50\nbs=64k\nrw=write", "whole transfers"),
+        ("rw=randread\nnorandommap=0\nbssplit=4k/50:8k/50", "cuts transfers"),
+    ];
+    for (options, word) in cases {
+        let text = format!("[j]\nfilename=/dev/x\ndirect=1\n{options}\n");
+        let remarks = read(&text).unwrap_or_else(|why| panic!("{options}: {why:?}")).remarks;
+        assert!(remarks.iter().any(|r| r.text.contains(word)), "{options}: {remarks:?}");
+    }
+    for option in ["rwmixcycle=10", "fadvise_hint=0", "start_delay=5", "offset_align=4k"] {
+        assert!(one(option).is_ok(), "{option}");
+    }
 }
 
 fn word() -> impl Strategy<Value = String> {

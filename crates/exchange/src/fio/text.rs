@@ -34,7 +34,7 @@ pub struct JobFile {
 pub struct Section {
     /// Its name, without brackets.
     pub name: String,
-    /// Where it begins.
+    /// Its first line, from 1; 0 on the command line.
     pub line: u64,
     /// Its options in order; of an option that is repeated, the last counts.
     pub options: Vec<JobOption>,
@@ -47,7 +47,8 @@ pub struct JobOption {
     pub name: String,
     /// Its value; a name alone has none.
     pub value: Option<String>,
-    /// Its line in the job file; of an included file, the line that includes it.
+    /// Its line in the job file, from 1; of an included file, the line that includes it. 0 on
+    /// the command line.
     pub line: u64,
 }
 
@@ -68,21 +69,74 @@ struct Reading {
     lines: usize,
 }
 
+/// The jobs of fio's command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    /// Options before the first `name`, which every job has.
+    pub globals: Vec<JobOption>,
+    /// A section for every `name`.
+    pub jobs: Vec<Section>,
+}
+
+impl CommandLine {
+    /// Parses options in order, each `name=value` or a name alone. `name` begins a job.
+    pub fn parse<'w>(words: impl IntoIterator<Item = &'w str>) -> CommandLine {
+        let mut line = CommandLine::default();
+        let mut is_global = true;
+        for word in words {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.trim().to_owned())),
+                None => (word, None),
+            };
+            let name = name.trim().to_ascii_lowercase();
+            if name == "name" {
+                let job = value.unwrap_or_default();
+                is_global = job.starts_with("global");
+                if !is_global {
+                    let options = line.globals.clone();
+                    line.jobs.push(Section { name: job, line: 0, options });
+                }
+                continue;
+            }
+            let option = JobOption { name, value, line: 0 };
+            match line.jobs.last_mut().filter(|_| !is_global) {
+                Some(job) => job.options.push(option),
+                None => line.globals.push(option),
+            }
+        }
+        line
+    }
+}
+
 impl JobFile {
     /// Reads a job file with the files that it includes.
     ///
     /// # Errors
     /// Everything that is not of its grammar, line by line.
     pub fn read(bytes: &[u8], around: &mut dyn Surroundings) -> Result<JobFile, Vec<Misread>> {
-        let mut reading = Reading::default();
+        JobFile::read_with(bytes, around, &CommandLine::default())
+    }
+
+    /// Reads a job file that stands on fio's command line with other options: its jobs have
+    /// the global ones where they name none of their own, and follow the jobs of the line.
+    ///
+    /// # Errors
+    /// As [`JobFile::read`].
+    pub fn read_with(
+        bytes: &[u8],
+        around: &mut dyn Surroundings,
+        line: &CommandLine,
+    ) -> Result<JobFile, Vec<Misread>> {
+        let mut reading = Reading { globals: line.globals.clone(), ..Reading::default() };
         reading.take(&decode(bytes), None, 0, around);
         if reading.file.sections.is_empty() && reading.misread.is_empty() {
             reading.misread.push(Misread::whole("it has no job: no section but [global]"));
         }
-        match reading.misread.is_empty() {
-            true => Ok(reading.file),
-            false => Err(reading.misread),
+        if !reading.misread.is_empty() {
+            return Err(reading.misread);
         }
+        reading.file.sections.splice(0..0, line.jobs.iter().cloned());
+        Ok(reading.file)
     }
 
     /// The job file as text: every section with all its options.

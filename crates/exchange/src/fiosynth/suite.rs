@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
 
 /// More cycles than a suite has.
-const CYCLES_MAX: u64 = 100;
+const CYCLES_MAX: u64 = 10_000;
 
 /// A suite.
 #[derive(Debug, Clone, PartialEq)]

@@ -31,6 +31,7 @@ impl Templates for Files {
                  rwmixread=70\nbs=${BLKSIZE}\niodepth=${DEPTH}\ntime_based\nruntime=${TIME}\n\
                  thinktime=${W1THINK}\n"
             }
+            "trim.fio" => "[global]\nrw=trim\nbs=2G\nloops=2\n",
             _ => return Err("no such template".into()),
         };
         Ok(text.into())
@@ -58,6 +59,15 @@ fn a_suite_is_its_preconditioning_and_its_workloads_cycle_by_cycle() {
     let mix = &sequence.steps[2].load;
     assert_eq!(mix.pace, Pace::Burst { ios: 1, delay: Nanos(500_000) }, "half on 2 TB");
     assert_eq!(mix.until.time, Some(Nanos::from_secs(107)));
+}
+
+#[test]
+fn a_template_without_a_job_has_one_for_the_target_and_cycles_may_be_many() {
+    let text = r#"{"def": [{"template": "trim.fio"}], "run_cycles": 700}"#;
+    let suite = Suite::read(text.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(2), &mut Files).unwrap();
+    assert_eq!(sequence.steps.len(), 700);
+    assert_eq!(sequence.steps[0].load.streams[0].size, Bytes::gib(2));
 }
 
 #[test]

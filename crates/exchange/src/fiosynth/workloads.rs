@@ -159,13 +159,21 @@ fn jobs(
 ) -> Result<Sequence, Vec<Misread>> {
     let mut bytes =
         templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
-    if !suite.device_in_global {
+    if !suite.device_in_global || !has_job(&bytes) {
         bytes.extend_from_slice(DEVICE_JOB);
     }
     let factor = if suite.scaled { tb(drive) } else { drive.factor.unwrap_or(1.0) };
     let mut around = Variables { values: variables(workload, factor), templates };
     let file = JobFile::read(&bytes, &mut around)?;
-    job_sequence(&file, &Assumed { ioengine: Some(ENGINE) })
+    job_sequence(&file, &Assumed { ioengine: Some(ENGINE), ..Assumed::default() })
+}
+
+/// Whether a template has a section for a job. Some have options for all jobs only.
+fn has_job(template: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(template);
+    let mut sections = text.lines().filter_map(|line| line.trim().strip_prefix('['));
+    let includes = text.lines().any(|line| line.trim_start().starts_with("include "));
+    includes || sections.any(|name| !name.starts_with("global"))
 }
 
 /// The capacity in TB, to one decimal and at least 0.1.
@@ -184,7 +192,7 @@ fn variables(workload: &Workload, factor: f64) -> BTreeMap<String, String> {
     };
     SCALED_UP.iter().for_each(|name| scale(name, factor));
     SCALED_DOWN.iter().for_each(|name| scale(name, 1.0 / factor));
-    for (name, value) in [("DEV", "target"), ("JOBS", "1"), ("IOENGINE", ENGINE)] {
+    for (name, value) in [("DEV", "/dev/target"), ("JOBS", "1"), ("IOENGINE", ENGINE)] {
         values.entry(name.to_owned()).or_insert_with(|| value.to_owned());
     }
     values

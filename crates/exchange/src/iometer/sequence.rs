@@ -268,8 +268,13 @@ pub fn loads_of_workers(config: &Config, test: &Test) -> Vec<usize> {
 fn extent(active: &Active, sector: u64) -> Extent {
     let (sectors, start) = active.area;
     let bytes = |sectors: u64| Amount::Bytes(Bytes(sectors.saturating_mul(sector)));
-    // A size beyond the end of the disk is cut off there, as Iometer does.
-    Extent { from: bytes(start), length: (sectors > 0).then(|| bytes(sectors)), clipped: true }
+    // Iometer, too, ends a size beyond the end of the disk there.
+    Extent {
+        from: bytes(start),
+        length: (sectors > 0).then(|| bytes(sectors)),
+        clipped: true,
+        block: None,
+    }
 }
 
 /// Returns the streams of a specification, up to four per row: random and sequential reads and

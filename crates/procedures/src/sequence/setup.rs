@@ -8,7 +8,7 @@ use crate::ground::method::Method;
 use crate::ground::stretch::{CHECKPOINT, NO_END, conduct_in_parts};
 use crate::pts::method;
 use crate::unsuitable::Unsuitable;
-use steadfast_domain::sequence::{StepRole, Unfit};
+use steadfast_domain::sequence::{SteadyEnd, SteadyRate, StepRole, Unfit};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::{DataPattern, Order, Until};
 use steadfast_domain::{
@@ -144,6 +144,9 @@ impl Sequenced {
         let load = planned.load(place.seed(self.ground.settings.seed));
         let times: Option<Vec<Nanos>> = load.stimuli().iter().map(|s| s.until.time).collect();
         let time = times.and_then(|times| times.into_iter().max());
+        if let Some(steady) = &planned.step.steady {
+            return apply_until_steady(bench, &place, &load, steady);
+        }
         if time.is_some_and(|time| time <= CHECKPOINT) {
             return bench.apply(&Step::alone(place, load)).map(|_| ());
         }
@@ -245,8 +248,33 @@ impl Sequenced {
     }
 }
 
-/// Returns the data pattern of all loads that write; `None` if they differ or leave it to the
-/// user.
+/// Applies a load until its rate is steady, or until it ends before.
+fn apply_until_steady(
+    bench: &mut dyn Bench,
+    place: &Place,
+    load: &Load,
+    steady: &SteadyEnd,
+) -> Result<(), Halt> {
+    let cut = steady.window.clamp(Nanos::SECOND, CHECKPOINT_AT_ONCE);
+    let ramp = (steady.ramp.0 / Nanos::SECOND.0) as usize;
+    let mut rates: Vec<f64> = Vec::new();
+    for point in 1.. {
+        let place = Place { point, ..place.clone() };
+        let outcome = bench.apply(&Step::part(place, load.clone(), cut, point > 1))?;
+        let seconds = outcome.measurement.intervals.iter().filter(|interval| !interval.partial);
+        rates.extend(seconds.filter_map(|interval| match steady.rate {
+            SteadyRate::Iops => interval.iops(),
+            SteadyRate::Bandwidth => interval.bytes_per_second(),
+        }));
+        let after_ramp = rates.get(ramp..).unwrap_or_default();
+        if outcome.measurement.complete || steady.is_reached(after_ramp) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What all loads that write write, where it is the same and not left to the user.
 fn common_pattern(sequence: &Sequence) -> Option<DataPattern> {
     let loads = sequence.steps.iter().flat_map(SequenceStep::loads).map(|(_, load)| load);
     let mut patterns = loads.filter(|load| load.alters()).map(|load| load.data_pattern.clone());

@@ -235,13 +235,16 @@ fn end(planned: &Planned, stimulus: &Stimulus) -> String {
         until.time.map(|time| time.to_string()),
         until.bytes.map(|bytes| bytes.binary()),
         until.ios.map(|ios| format!("{ios} I/Os")),
+        planned.step.steady.map(|steady| steady.to_string()),
     ];
     let ramp = stimulus.ramp;
+    let delay = stimulus.delay;
+    let begins = if delay.0 > 0 { format!(", begins after {delay}") } else { String::new() };
     let before = if ramp.0 > 0 { format!(" after {ramp} unmeasured") } else { String::new() };
     let times = match planned.step.attempts() {
         0 | 1 => String::new(),
         many => format!(", best of {many}"),
     };
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}{before}{times}", parts.join(" or "))
+    format!("{}{before}{begins}{times}", parts.join(" or "))
 }

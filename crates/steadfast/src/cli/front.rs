@@ -9,7 +9,7 @@ use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Nanos};
 
 /// What every command takes that runs another tool's test.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct FrontArguments {
     /// A block device, a file, or sim:NAME (a simulated drive)
     #[arg(long, value_name = "T")]
@@ -122,14 +122,16 @@ pub struct AttoArguments {
 /// `fio`.
 #[derive(Debug, Args)]
 pub struct FioArguments {
-    /// The job file
-    pub file: PathBuf,
+    /// The job file; none where --name=JOB and its options are given
+    pub file: Option<PathBuf>,
     #[command(flatten)]
     pub front: FrontArguments,
-    /// The engine of jobs that name none, as on fio's own command line; it decides whether
-    /// iodepth has an effect. fio's default is psync
-    #[arg(long, value_name = "NAME")]
-    pub ioengine: Option<String>,
+    /// Run only the job of this name, as with fio; repeatable
+    #[arg(long, value_name = "JOB")]
+    pub section: Vec<String>,
+    /// An option of fio, as NAME=VALUE
+    #[arg(long = "fio-option", hide = true, value_name = "OPTION")]
+    pub options: Vec<String>,
 }
 
 /// `fiosynth`.

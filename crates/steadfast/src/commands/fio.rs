@@ -1,23 +1,180 @@
-//! `steadfast fio`: a job file of fio, as far as its loads can be expressed.
+//! `steadfast fio`: fio's job files and command lines, as far as their loads can be expressed.
 
 use super::front;
-use crate::cli::front::FioArguments;
-use crate::exit::ExitState;
+use crate::cli::front::{FioArguments, FrontArguments};
+use crate::exit::{ExitState, misuse};
+use anyhow::bail;
 use std::path::Path;
-use steadfast_exchange::fio::{Assumed, JobFile, Surroundings, sequence};
+use steadfast_domain::{Bytes, Sequence};
+use steadfast_exchange::fio::{Assumed, CommandLine, JobFile, Surroundings, files, sequence};
+
+/// How messages and reports call jobs without a file.
+const COMMAND_LINE: &str = "command line";
 
 /// Runs, or shows, every job.
 pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
-    let path = &arguments.file;
-    let bytes = front::read(path)?;
+    let line = CommandLine::parse(arguments.options.iter().map(String::as_str));
+    let path = arguments.file.as_deref().unwrap_or(Path::new(COMMAND_LINE));
     let refused = |misread: Vec<_>| front::refused(path, &misread);
-    let file = JobFile::read(&bytes, &mut Around { path }).map_err(refused)?;
-    let assumed = Assumed { ioengine: arguments.ioengine.as_deref() };
-    let mut sequence = sequence(&file, &assumed).map_err(refused)?;
-    let source = front::source(path, &bytes);
-    sequence.title.clone_from(&source.name);
-    sequence.source = Some(source);
-    front::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
+    let (mut file, mut source) = match &arguments.file {
+        Some(path) => {
+            let bytes = front::read(path)?;
+            let file = JobFile::read_with(&bytes, &mut Around { path }, &line).map_err(refused)?;
+            (file, front::source(path, &bytes))
+        }
+        None if line.jobs.is_empty() => {
+            return Err(misuse(
+                "name a job file, or a job: steadfast fio --name=job --rw=randread ...",
+            ));
+        }
+        None => {
+            let file = JobFile { sections: line.jobs.clone() };
+            let source = front::source(path, file.write().as_bytes());
+            (file, source)
+        }
+    };
+    if !arguments.options.is_empty() {
+        // What is run is the file together with the options.
+        source = front::source(path, file.write().as_bytes());
+    }
+    choose_sections(&mut file, &arguments.section)?;
+    let named = files(&file);
+    let front = aimed(arguments, &named)?;
+    let as_named = front.target.len() == 1 && arguments.front.target.is_empty();
+    let complete = |sequence: Sequence| {
+        let title = source.name.clone();
+        Sequence { title, source: Some(source.clone()), ..sequence }
+    };
+    let targets = targets_by_name(&front.target, &named)?;
+    if targets.is_empty() {
+        let assumed = Assumed { device: None, as_named, ..Assumed::default() };
+        let sequence = complete(sequence(&file, &assumed).map_err(refused)?);
+        let front = sized(front, &sequence, as_named);
+        check_room(&front, &sequence)?;
+        return front::conduct(&front, sequence).map(|conducted| conducted.state);
+    }
+    let mut each = Vec::new();
+    for (name, target) in &targets {
+        let assumed = Assumed { device: Some(name), as_named, ..Assumed::default() };
+        each.push((target.as_str(), complete(sequence(&file, &assumed).map_err(refused)?)));
+    }
+    front::conduct_several(&front, each).map(|conducted| conducted.state)
+}
+
+/// Leaves the sections that `--section` names.
+fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> {
+    if chosen.is_empty() {
+        return Ok(());
+    }
+    file.sections.retain(|section| chosen.contains(&section.name));
+    if file.sections.is_empty() {
+        return Err(misuse(format!("--section={}: there is no such job", chosen.join(","))));
+    }
+    Ok(())
+}
+
+/// The arguments with a target. Jobs of the command line are aimed at the file or the devices
+/// that they name; those of a file never reach anything but `--target`.
+fn aimed(arguments: &FioArguments, named: &[String]) -> anyhow::Result<FrontArguments> {
+    let mut front = arguments.front.clone();
+    if !front.target.is_empty() || arguments.file.is_some() {
+        return Ok(front);
+    }
+    let are_devices = named.iter().all(|name| name.starts_with("/dev/"));
+    match named {
+        [only] => front.target = vec![only.clone()],
+        [_, ..] if are_devices => {
+            front.target = named.iter().map(|name| format!("{name}={name}")).collect();
+        }
+        [_, ..] => {
+            return Err(misuse(
+                "the jobs name several files: say which device or file holds them, with --target",
+            ));
+        }
+        [] => {
+            return Err(misuse(
+                "name what is to be tested: --filename, or --target (a block device, a file or \
+                 sim:NAME)",
+            ));
+        }
+    }
+    Ok(front)
+}
+
+/// The smallest target of any test.
+const SMALLEST: Bytes = Bytes::mib(64);
+
+/// A file that the jobs name and that does not exist is made as large as they need.
+fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> FrontArguments {
+    let is_new_file = |target: &String| {
+        !target.starts_with("sim:") && !target.starts_with("/dev/") && !Path::new(target).exists()
+    };
+    if as_named && front.size.is_none() && front.target.iter().all(is_new_file) {
+        front.size = sequence.reach().map(|reach| reach.max(SMALLEST));
+    }
+    front
+}
+
+/// Refuses a target that cannot hold all files of the jobs.
+fn check_room(front: &FrontArguments, sequence: &Sequence) -> anyhow::Result<()> {
+    if front.hosts.list()?.is_some() {
+        // They are asked once, before the run.
+        return Ok(());
+    }
+    let target = front::target(front)?;
+    let device = front::foresee(front, target)?;
+    if let Some(reach) = sequence.reach()
+        && reach > device.capacity
+    {
+        bail!(
+            "{target}: the jobs need {} ({} bytes), and the target has {} ({} bytes); give them a \
+             smaller size or use a larger target",
+            reach.binary(),
+            reach.0,
+            device.capacity.binary(),
+            device.capacity.0
+        );
+    }
+    Ok(())
+}
+
+/// The files or devices of the jobs with the targets that stand for them: those given as
+/// `NAME=TARGET`, or as many targets as the jobs name. Empty where one target stands for all.
+fn targets_by_name(targets: &[String], named: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let mapped = |target: &String| {
+        let name = named.iter().find(|name| {
+            target.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('='))
+        })?;
+        Some((name.clone(), target[name.len() + 1..].to_owned()))
+    };
+    let pairs: Vec<(String, String)> = targets.iter().filter_map(mapped).collect();
+    if pairs.is_empty() {
+        return match targets.len() {
+            0 | 1 => Ok(Vec::new()),
+            count if count == named.len() => {
+                Ok(named.iter().cloned().zip(targets.iter().cloned()).collect())
+            }
+            count => Err(misuse(format!(
+                "{count} targets were given, and the jobs name {} files or devices{}; give one \
+                 target, or each as --target NAME=TARGET",
+                named.len(),
+                listed(named)
+            ))),
+        };
+    }
+    let missing: Vec<String> =
+        named.iter().filter(|name| !pairs.iter().any(|(own, _)| own == *name)).cloned().collect();
+    if !missing.is_empty() || pairs.len() != targets.len() {
+        return Err(misuse(format!(
+            "give every device of the jobs a target, as --target NAME=TARGET; without one:{}",
+            listed(&missing)
+        )));
+    }
+    Ok(pairs)
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
 /// Included files lie beside the job file; variables are those of the environment.

@@ -253,6 +253,8 @@ fn step_line(number: usize, step: &SequenceStep) -> String {
         (StepRole::Measure, true) => " (purged before)",
         (StepRole::Measure, false) => "",
     };
+    let steady = step.steady.map(|steady| format!(", or {steady}")).unwrap_or_default();
+    let times = format!("{times}{steady}");
     let head = format!("{number:>4}. {}{purpose}:", printable(&step.label));
     if step.beside.is_empty() {
         return format!("{head} {}{times}", load_text(&step.load));
@@ -285,6 +287,8 @@ fn load_text(load: &SequenceLoad) -> String {
         None => format!("from {from} to the end"),
     };
     let ramp = if load.ramp.0 > 0 { format!(", {} unmeasured", load.ramp) } else { String::new() };
+    let delay =
+        if load.delay.0 > 0 { format!(", begins after {}", load.delay) } else { String::new() };
     let pattern = load.data_pattern.as_ref();
     let more: String = [
         load_words::pace_text(load.pace, &load.streams).map(|text| format!(", held to {text}")),
@@ -298,7 +302,7 @@ fn load_text(load: &SequenceLoad) -> String {
     .flatten()
     .collect();
     format!(
-        "{} {}, {extent}, until {}{ramp}{more}",
+        "{} {}, {extent}, until {}{ramp}{delay}{more}",
         streams.join(", "),
         load.demand,
         ends.join(" or ")

@@ -9,7 +9,7 @@ use steadfast_domain::sequence::SequenceLoad;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Op, Order, Pace, Until, Zone};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Stimulus};
 use steadfast_engine::fio::job;
-use steadfast_exchange::fio::{Assumed, JobFile, Surroundings, sequence};
+use steadfast_exchange::fio::{Assumed, CommandLine, JobFile, Surroundings, sequence};
 
 const CAPACITY: Bytes = Bytes(10_007 * 4096);
 
@@ -302,6 +302,206 @@ fn the_real_fio_gives_an_exported_load() {
         assert!(offset >= range.start.0 && offset + size <= range.end().0);
         assert_eq!((offset - range.start.0) % size, 0);
     }
+}
+
+/// Job files, each with the I/Os that fio itself issues for it on files of `CAPACITY`.
+const JOBS: [&str; 18] = [
+    "[a]\nrw=write\nbs=4k\nfilename=x\noffset=10k\nsize=100k\n",
+    "[a]\nrw=write\nbs=4k\nfilename=x\noffset=1024\nsize=10240\n",
+    "[a]\nrw=write\nbs=4k\nfilename=x\nsize=1m\nio_size=10000\n",
+    "[a]\nrw=write\nbs=4k\nfilename=x\nsize=4MiB\n",
+    "[a]\nrw=write\nbs=4096\nfilename=x\nsize=4MiB\nkb_base=1000\n",
+    "[a]\nrw=write\nbs=4k\nsize=64k\nnumjobs=2\n",
+    "[a]\nrw=write\nbs=4k\nsize=64k\nnrfiles=4\n",
+    "[a]\nrw=write\nbs=4k\nsize=64k\nfilename=p:q\n",
+    "[a]\nrw=write\nbs=4k\nsize=64k\nfilename=x\nnumjobs=2\noffset_increment=64k\n",
+    "[a]\nrw=write\nbs=4k\nsize=64k\nfilename=x\nnumjobs=2\n",
+    "[a]\nrw=write\nbs=64k\nsize=1m\n[b]\nrw=write\nbs=16k\nsize=1m\nloops=3\n",
+    "[a]\nrw=write\nbs=8k,\nfilename=x\nsize=100k\n",
+    "[a]\nrw=read\nbs=4k\nfilename=x\noffset=30%\nsize=50%\n",
+    "[a]\nrw=read\nbs=256k\nfilename=x\noffset=10%\nnumjobs=2\noffset_increment=25%\n",
+    "[a]\nrw=read\nbs=64k\nfilename=x\noffset=10%\noffset_align=256k\nsize=30%%\n",
+    "[a]\nrw=read\nbs=4k\nfilename=x\nsize=1m\nio_size=55%\n",
+    "[a]\nrw=write\nbs=4k\nfilename=x\nsize=16k\nnumber_ios=7\nloops=2\n",
+    "[a]\nrw=write\nfilename=x\nsize=64000\nkb_base=1000\nnumber_ios=7\nloops=2\n",
+];
+
+/// I/Os of one file or range: how many, their bytes, and where they lie.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Touched {
+    ios: u64,
+    bytes: u64,
+    from: u64,
+    to: u64,
+}
+
+impl Touched {
+    fn add(&mut self, offset: u64, size: u64) {
+        let from = if self.ios == 0 { offset } else { self.from.min(offset) };
+        let to = self.to.max(offset + size);
+        *self = Touched { ios: self.ios + 1, bytes: self.bytes + size, from, to };
+    }
+}
+
+/// What fio does, by its own log, file by file.
+fn touched_by_fio(text: &str) -> Vec<Touched> {
+    let scratch = tempfile::tempdir().unwrap();
+    let x = std::fs::File::create(scratch.path().join("x")).unwrap();
+    x.set_len(CAPACITY.0).unwrap();
+    std::fs::write(scratch.path().join("job.fio"), format!("[global]\nwrite_iolog=log\n{text}"))
+        .unwrap();
+    let output = Command::new("fio").arg("job.fio").current_dir(scratch.path()).output().unwrap();
+    assert!(output.status.success(), "{text}: {}", String::from_utf8_lossy(&output.stderr));
+    let log = std::fs::read_to_string(scratch.path().join("log")).unwrap();
+    let mut files: std::collections::BTreeMap<String, Touched> = Default::default();
+    for line in log.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(at) = words.iter().position(|word| ["read", "write"].contains(word)) else {
+            continue;
+        };
+        let number = |at: usize| words[at].parse().unwrap();
+        files.entry(words[at - 1].to_owned()).or_default().add(number(at + 1), number(at + 2));
+    }
+    files.into_values().collect()
+}
+
+/// What is applied, range by range: the draws of every load until its end.
+fn touched_here(sequence: &steadfast_domain::Sequence, files: usize) -> Vec<Touched> {
+    let mut ranges: std::collections::BTreeMap<u64, Touched> = Default::default();
+    for (_, load) in sequence.steps.iter().flat_map(|step| step.loads()) {
+        let stimulus = load.on(CAPACITY, 512).unwrap();
+        let base = if files > 1 { stimulus.active_range.start.0 } else { 0 };
+        let plan = std::sync::Arc::new(steadfast_engine::draw::DrawPlan::new(&stimulus).unwrap());
+        let mut drawer = steadfast_engine::draw::Drawer::new(plan, 7, 0);
+        let touched = ranges.entry(base).or_default();
+        let (mut ios, mut bytes) = (0, 0);
+        let ends = |ios: u64, bytes: u64| {
+            stimulus.until.ios.is_some_and(|end| ios >= end)
+                || stimulus.until.bytes.is_some_and(|end| bytes >= end.0)
+        };
+        while !ends(ios, bytes) {
+            let io = drawer.draw();
+            touched.add(io.offset - base, io.size.into());
+            (ios, bytes) = (ios + 1, bytes + u64::from(io.size));
+        }
+    }
+    ranges.into_values().collect()
+}
+
+/// The words of a command line that says what a job file says.
+fn words_of(text: &str) -> Vec<String> {
+    let word = |line: &str| match line.strip_prefix('[') {
+        Some(name) => format!("name={}", name.trim_end_matches(']')),
+        None => line.to_owned(),
+    };
+    text.lines().map(word).collect()
+}
+
+#[test]
+fn jobs_touch_what_they_touch_with_the_real_fio() {
+    let test = "jobs_touch_what_they_touch_with_the_real_fio";
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skip(test, "fio is not installed");
+    }
+    for text in JOBS {
+        let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
+        let ours =
+            sequence(&file, &Assumed::default()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        let expected = touched_by_fio(text);
+        let split = text.contains("nrfiles") || text.contains("p:q");
+        if !split {
+            assert_eq!(touched_here(&ours, expected.len()), expected, "{text}");
+        } else {
+            // Files that one thread takes in turn lie next to each other.
+            let all = touched_here(&ours, 1);
+            let sum = |of: &dyn Fn(&Touched) -> u64| expected.iter().map(of).sum::<u64>();
+            let one = Touched {
+                ios: sum(&|t| t.ios),
+                bytes: sum(&|t| t.bytes),
+                from: 0,
+                to: sum(&|t| t.to),
+            };
+            assert_eq!(all, [one], "{text}");
+        }
+        let words = words_of(text);
+        let line = CommandLine::parse(words.iter().map(String::as_str));
+        let typed = JobFile { sections: line.jobs };
+        let typed = sequence(&typed, &Assumed::default()).unwrap();
+        assert_eq!(typed.steps, ours.steps, "the command line of {text}");
+        let texts = |sequence: &steadfast_domain::Sequence| -> Vec<String> {
+            sequence.remarks.iter().map(|remark| remark.text.clone()).collect()
+        };
+        assert_eq!(texts(&typed), texts(&ours), "{text}");
+    }
+}
+
+#[test]
+fn the_command_line_of_fio_runs() {
+    let scratch = tempfile::tempdir().unwrap();
+    let fio = |line: &str| -> Vec<String> {
+        std::iter::once("fio").chain(line.split(' ')).map(str::to_owned).collect()
+    };
+    let of = |words: &[String]| words.iter().map(String::as_str).collect::<Vec<_>>().join("\u{1}");
+    let run = |line: &str| {
+        let words = fio(line);
+        let joined = of(&words);
+        succeed(scratch.path(), &joined.split('\u{1}').collect::<Vec<_>>())
+    };
+    run("-direct=1 -ioengine libaio --name=t --rw=randwrite --bs 4k --iodepth=4 --norandommap \
+         --size=1m --filename=f.bin --group_reporting --out run");
+    assert_eq!(std::fs::metadata(scratch.path().join("f.bin")).unwrap().len(), 64 << 20);
+    let found = findings(&scratch.path().join("run"));
+    assert_eq!(cell(&found, "sequence-writes", "t", "ios"), 256.0);
+    std::fs::write(scratch.path().join("job.fio"), "[a]\nrw=write\nsize=64k\n").unwrap();
+    let plan = run("job.fio --bs=16k --target f.bin --plan");
+    assert!(plan.contains("SEQ 16K W"), "global options are those of the file's jobs: {plan}");
+    let words = fio("--name=t --size=3g --rw=read --target f.bin");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    refuse(scratch.path(), &words, &["3 GiB", "64 MiB", "larger target"]);
+    let several = run("--filename=/dev/nowhere0:/dev/nowhere1 --name=t --size=4m --rw=read \
+                       --target sim:small --plan");
+    assert!(several.contains("4 MiB"), "{several}");
+    for (line, parts) in [
+        ("--name=t --rwx=read --target sim:small", ["--rwx", "did you mean 'rw'"]),
+        ("--name=t --rw=read --bs=4q --filename=f.bin", ["[t] --bs=4q", "not a size"]),
+        ("--rw=read --target sim:small", ["--name=", "job file"]),
+        ("--name=t --rw=read", ["--filename", "--target"]),
+        ("--name=t --rw=read --size=1m --filename=/dev/nowhere7", ["/dev/nowhere7", "No such"]),
+    ] {
+        let words = fio(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        refuse(scratch.path(), &words, &parts);
+    }
+}
+
+/// A delayed job does its I/Os in its own time, and a steady rate ends a step.
+#[test]
+fn jobs_begin_after_their_delay_and_end_once_they_are_steady() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = "[global]\nioengine=libaio\ndirect=1\nnorandommap\ntime_based\nruntime=2\n\
+                rw=randread\nrate_iops=100\n[a]\n[b]\nstartdelay=1\nbs=8k\n";
+    std::fs::write(scratch.path().join("job.fio"), text).unwrap();
+    let file = std::fs::File::create(scratch.path().join("f.bin")).unwrap();
+    file.set_len(64 << 20).unwrap();
+    for (target, out) in [("f.bin", "native"), ("sim:small", "sim")] {
+        let words = ["fio", "job.fio", "--target", target, "--out", out];
+        succeed(scratch.path(), &words);
+        let found = findings(&scratch.path().join(out));
+        for job in ["a", "b"] {
+            let row = format!("a + b: {job}");
+            let ios = cell(&found, "sequence-apart", &row, "ios");
+            assert!((ios - 200.0).abs() <= 1.0, "{out} {job}: {ios}");
+            let iops = cell(&found, "sequence-apart", &row, "iops");
+            assert!((iops - 100.0).abs() < 3.0, "{out} {job}: {iops}");
+        }
+    }
+    let steady = "[s]\nfilename=/dev/x\nioengine=libaio\ndirect=1\nnorandommap\nrw=randread\nrate_iops=100\n\
+                  time_based\nruntime=500\nss=iops:20%\nss_dur=5\nss_ramp=3\n";
+    std::fs::write(scratch.path().join("steady.fio"), steady).unwrap();
+    succeed(scratch.path(), &["fio", "steady.fio", "--target", "sim:small", "--out", "steady"]);
+    let found = findings(&scratch.path().join("steady"));
+    let ios = cell(&found, "sequence-reads", "s", "ios");
+    assert!((ios - 1000.0).abs() <= 2.0, "two parts of 5 s: {ios}");
 }
 
 #[test]
