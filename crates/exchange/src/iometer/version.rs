@@ -25,8 +25,6 @@ pub enum Dialect {
 
 /// The first version with access specifications by name.
 const NAMED_SPECS: u64 = 19_980_521;
-/// The first version whose unknown keys are errors; before it, managers stood otherwise.
-const MANAGERS_BY_KEY: u64 = 19_990_217;
 /// The first version that Iometer itself still reads.
 const OLDEST: u64 = 19_980_105;
 
@@ -75,10 +73,6 @@ impl Version {
     pub fn has_named_specs(&self) -> bool {
         self.date().is_none_or(|date| date >= NAMED_SPECS)
     }
-    /// Whether managers and workers are written with the keys that are read here.
-    pub fn has_manager_keys(&self) -> bool {
-        self.date().is_none_or(|date| date >= MANAGERS_BY_KEY)
-    }
     /// Whether Iometer had files of this form at all.
     pub fn is_known(&self) -> bool {
         self.date().is_none_or(|date| date >= OLDEST)
@@ -114,8 +108,6 @@ mod tests {
         let version = |text| Version::parse(text).unwrap();
         assert!(!version("1998.05.20").has_named_specs());
         assert!(version("1998.05.21").has_named_specs());
-        assert!(!version("1999.02.16").has_manager_keys());
-        assert!(version("1999.02.17").has_manager_keys());
         assert!(!version("1998.01.04").is_known());
         assert!(version("3.26.97").is_known() && !version("3.26.97").has_named_specs());
     }
