@@ -184,20 +184,42 @@ fn comparison(title: &str, sides: &[Side<'_>], (of_many, room): (bool, usize)) -
         summary.extend(own_summaries(sides));
     }
     findings.summary = summary.into_iter().map(Exhibit::Table).collect();
-    if let Some(plot) = figures::plot(sides) {
-        findings.front.plots.push(figures::PLOT.to_owned());
-        let page = Page::new("Key figures", vec![Exhibit::Plot(plot)]);
+    if of_many {
+        findings.front.figures = figures::headline(sides);
+    }
+    let bars = figures::plots(sides);
+    if !bars.is_empty() {
+        findings.front.plots.extend(bars.iter().map(|plot| plot.id.clone()));
+        let page = Page::new("Key figures", bars.into_iter().map(Exhibit::Plot).collect());
         findings.form_pages.push(page.named("key-figures"));
     }
     findings.chapters.extend(changes);
-    let plots = plots::overlaid(sides, room);
-    if !plots.is_empty() {
-        let exhibits = plots.into_iter().map(Exhibit::Plot).collect();
+    let plots::Overlays { drawn, left_out } = plots::overlaid(sides, room);
+    if !drawn.is_empty() {
+        let count = drawn.len();
+        let mut exhibits: Vec<Exhibit> = drawn.into_iter().map(Exhibit::Plot).collect();
+        exhibits.extend(not_drawn(count, &left_out).map(Exhibit::Text));
         findings.chapters.push(Page::new("Curves over one another", exhibits).named("curves"));
     }
     findings.long_tables = long_tables(sides);
     findings.chapters.push(listed(&findings.long_tables));
     findings
+}
+
+/// Titles of curves that are named as left out.
+const LEFT_OUT_NAMED: usize = 6;
+
+/// Names the curves that there was no room for.
+fn not_drawn(drawn: usize, left_out: &[String]) -> Option<String> {
+    let named = left_out.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect::<Vec<_>>();
+    let more = match left_out.len().saturating_sub(LEFT_OUT_NAMED) {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    let all = drawn + left_out.len();
+    (!left_out.is_empty()).then(|| {
+        format!("{drawn} of {all} curves are drawn. Left out: {}{more}.", named.join("; "))
+    })
 }
 
 /// Lines of a table that prints, at most.
