@@ -74,6 +74,8 @@ pub const FILE_TARGET: &str = "file-target";
 pub const FILTERED: &str = "filtered";
 /// What fio said beside its results. The engine's own note.
 pub const FIO_SAID: &str = "fio-said";
+/// What another tool's results do not state.
+pub const FOREIGN_ABSENT: &str = "foreign-absent";
 /// The device saw I/Os during steps that were not the steps'.
 pub const FOREIGN_IO: &str = "foreign-io";
 /// Another tool's preconditioning or sequential I/O by several jobs.
@@ -86,6 +88,8 @@ pub const FOREIGN_MIX: &str = "foreign-mix";
 pub const FOREIGN_ONE_WINDOW: &str = "foreign-one-window";
 /// Another tool's log does not say whether the device was purged.
 pub const FOREIGN_PURGE: &str = "foreign-purge";
+/// Another tool measured the numbers.
+pub const FOREIGN_RESULT: &str = "foreign-result";
 /// Another tool drew the same offsets in every step.
 pub const FOREIGN_SAME_OFFSETS: &str = "foreign-same-offsets";
 /// Another tool's units have other names.

@@ -6,13 +6,14 @@
 //!
 //! [`ground`] is what every procedure stands on, `exhibits` what every report has;
 //! [`pts`] holds the procedures of the PTS and its numbers, [`rwsw`] those of a captured
-//! workload, [`tkperf`] those of TKperf, [`sequence`] what other tools' files ask for,
+//! workload, [`tkperf`] those of TKperf, [`foreign`] reports results of other tools, [`sequence`] what other tools' files ask for,
 //! `catalogue` lists what is on offer.
 #![forbid(unsafe_code)]
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod catalogue;
 mod exhibits;
+pub mod foreign;
 pub mod ground;
 mod meta;
 mod offer;

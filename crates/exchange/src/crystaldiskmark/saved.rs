@@ -7,6 +7,10 @@ use steadfast_domain::Bytes;
 pub struct Saved {
     /// Its first line: the program, its version and edition.
     pub heading: String,
+    /// Whether KDiskMark saved it.
+    pub is_kdiskmark: bool,
+    /// Whether rates of KDiskMark were corrected to 10^6 bytes.
+    pub corrected: bool,
     /// The program's version, where the first line has one.
     pub version: Option<String>,
     /// Percent of the mixed tests' I/Os that read, where it has such tests.

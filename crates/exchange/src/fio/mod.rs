@@ -14,5 +14,6 @@ mod sizes;
 mod tests;
 mod text;
 
+pub(crate) use jobs::NAMED_MAX;
 pub use jobs::{Assumed, sequence};
 pub use text::{JobFile, JobOption, Section, Surroundings};

@@ -3,13 +3,16 @@
 use super::front;
 use crate::cli::front::FioArguments;
 use crate::exit::ExitState;
+use crate::recognize::expect;
 use std::path::Path;
 use steadfast_exchange::fio::{Assumed, JobFile, Surroundings, sequence};
+use steadfast_exchange::identify::FileKind;
 
 /// Runs, or shows, every job.
 pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     let path = &arguments.file;
     let bytes = front::read(path)?;
+    expect(path, &bytes, "a job file of fio", &[FileKind::FioJob])?;
     let refused = |misread: Vec<_>| front::refused(path, &misread);
     let file = JobFile::read(&bytes, &mut Around { path }).map_err(refused)?;
     let assumed = Assumed { ioengine: arguments.ioengine.as_deref() };

@@ -3,6 +3,7 @@
 use crate::asked::SOFTWARE;
 use crate::cli::trace::{ImportArguments, ImportFormat};
 use crate::exit::{ExitState, misuse};
+use crate::recognize::recognize;
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::{Context, bail};
@@ -25,17 +26,24 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut inputs = Vec::new();
     let mut found = None;
+    let mut first = Vec::new();
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
         found = found.or_else(|| import::recognise(&beginning));
+        if inputs.is_empty() {
+            first = beginning;
+        }
         inputs.push(input);
     }
     let format = match (format(arguments)?, found) {
         (Some(format), _) | (None, Some(format)) => format,
-        (None, None) => bail!(
-            "{}: unknown format; give --format, or the columns with --csv",
-            arguments.files[0].display()
-        ),
+        (None, None) => {
+            let path = &arguments.files[0];
+            if let Some(found) = recognize(path, &first) {
+                bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
+            }
+            bail!("{}: unknown format; give --format, or the columns with --csv", path.display())
+        }
     };
     // A part is never left behind as if it were the whole.
     let imported = write(&output, &format, inputs, began(arguments)?)?;
