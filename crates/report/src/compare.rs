@@ -349,9 +349,36 @@ fn has_differences(caveats: &[Caveat]) -> bool {
     caveats.iter().any(|caveat| caveat.id == ids::SETTING_DIFFERS)
 }
 
+/// More settings than this that a run does not state, as results of other tools, are one
+/// disclosure.
+const NOT_STATED: usize = 3;
+
+/// The settings that some runs do not state, by these runs; only where there are many.
+fn not_stated(
+    sides: &[Side<'_>],
+    differences: &[settings::Difference],
+) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for difference in differences {
+        let letters = difference.not_stated_by(sides);
+        match found.iter_mut().find(|(other, _)| *other == letters) {
+            Some((_, labels)) => labels.push(difference.label.clone()),
+            None => found.push((letters, vec![difference.label.clone()])),
+        }
+    }
+    found.retain(|(letters, labels)| !letters.is_empty() && labels.len() > NOT_STATED);
+    found
+}
+
 fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]) -> Vec<Caveat> {
+    let together = not_stated(sides, differences);
+    let is_alone = |difference: &&settings::Difference| {
+        let letters = difference.not_stated_by(sides);
+        !together.iter().any(|(other, _)| *other == letters)
+    };
     let mut caveats: Vec<Caveat> = differences
         .iter()
+        .filter(is_alone)
         .map(|difference| {
             let kind = if difference.severe { CaveatKind::Invalidates } else { CaveatKind::Remark };
             let id = if difference.severe { ids::SETTING_DIFFERS } else { ids::PLATFORM_DIFFERS };
@@ -361,6 +388,14 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
             Caveat::new(kind, id, text, if difference.severe { remedy } else { "" })
         })
         .collect();
+    caveats.extend(together.iter().map(|(letters, labels)| {
+        let text = format!(
+            "{letters} does not state: {}. Whether the runs differ in them is not known.",
+            labels.join(", ")
+        );
+        let remedy = "Compare runs whose settings are known to be the same.";
+        Caveat::new(CaveatKind::Invalidates, ids::SETTING_DIFFERS, text, remedy)
+    }));
     let without: Vec<String> =
         sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
     if !without.is_empty() {
