@@ -148,6 +148,9 @@ fn with_bars(plot: Plot, sides: &[Side<'_>], figures: &[&Compared<'_>]) -> Optio
     Some(plot.caption(caption).series(series))
 }
 
+/// Changes of a procedure in the table of all procedures.
+const HEADLINE: usize = 4;
+
 /// The changes of a procedure's first figures, for the table of all procedures.
 pub(super) fn headline(sides: &[Side<'_>]) -> Vec<KeyFigure> {
     let all = compared(sides);
@@ -159,5 +162,5 @@ pub(super) fn headline(sides: &[Side<'_>]) -> Vec<KeyFigure> {
         };
         (1..sides.len()).map(figure).filter(|figure| figure.value.is_some()).collect()
     };
-    all.iter().flat_map(of).collect()
+    all.iter().flat_map(of).take(HEADLINE).collect()
 }
