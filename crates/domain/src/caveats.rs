@@ -73,7 +73,9 @@ pub const FILE_TARGET: &str = "file-target";
 pub const FILTERED: &str = "filtered";
 /// Messages of fio in addition to its results. Added by the engine.
 pub const FIO_SAID: &str = "fio-said";
-/// The device received I/Os from other sources during steps.
+/// What another tool's results do not state.
+pub const FOREIGN_ABSENT: &str = "foreign-absent";
+/// The device saw I/Os during steps that were not the steps'.
 pub const FOREIGN_IO: &str = "foreign-io";
 /// Another tool preconditioned, or applied sequential I/O, with several jobs.
 pub const FOREIGN_JOBS: &str = "foreign-jobs";
@@ -85,6 +87,8 @@ pub const FOREIGN_MIX: &str = "foreign-mix";
 pub const FOREIGN_ONE_WINDOW: &str = "foreign-one-window";
 /// Another tool's log does not state whether the device was purged.
 pub const FOREIGN_PURGE: &str = "foreign-purge";
+/// Another tool measured the numbers.
+pub const FOREIGN_RESULT: &str = "foreign-result";
 /// Another tool drew the same offsets in every step.
 pub const FOREIGN_SAME_OFFSETS: &str = "foreign-same-offsets";
 /// Another tool uses different names for units.

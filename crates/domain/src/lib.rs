@@ -50,7 +50,8 @@ pub use device::{Device, Host, Transport, Zoned};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign::{
-    ForeignKind, ForeignMeasured, ForeignRun, ForeignTest, ForeignValue, StatedSteadiness,
+    ForeignIos, ForeignKind, ForeignMeasured, ForeignOutcome, ForeignResults, ForeignRun,
+    ForeignTest, ForeignValue, StatedSteadiness,
 };
 pub use foreign_io::ForeignIo;
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};

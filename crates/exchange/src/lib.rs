@@ -10,10 +10,12 @@ pub mod crystaldiskmark;
 mod encoding;
 pub mod fio;
 pub mod fiosynth;
+pub mod identify;
 pub mod iometer;
 mod misread;
 #[cfg(test)]
 mod mutations;
+pub mod results;
 pub mod tkperf;
 
 pub use encoding::decode;

@@ -16,6 +16,7 @@
 
 mod catalogue;
 mod exhibits;
+pub mod foreign;
 pub mod ground;
 mod meta;
 mod offer;

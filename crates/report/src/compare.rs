@@ -184,20 +184,42 @@ fn comparison(title: &str, sides: &[Side<'_>], (of_many, room): (bool, usize)) -
         summary.extend(own_summaries(sides));
     }
     findings.summary = summary.into_iter().map(Exhibit::Table).collect();
-    if let Some(plot) = figures::plot(sides) {
-        findings.front.plots.push(figures::PLOT.to_owned());
-        let page = Page::new("Key figures", vec![Exhibit::Plot(plot)]);
+    if of_many {
+        findings.front.figures = figures::headline(sides);
+    }
+    let bars = figures::plots(sides);
+    if !bars.is_empty() {
+        findings.front.plots.extend(bars.iter().map(|plot| plot.id.clone()));
+        let page = Page::new("Key figures", bars.into_iter().map(Exhibit::Plot).collect());
         findings.form_pages.push(page.named("key-figures"));
     }
     findings.chapters.extend(changes);
-    let plots = plots::overlaid(sides, room);
-    if !plots.is_empty() {
-        let exhibits = plots.into_iter().map(Exhibit::Plot).collect();
+    let plots::Overlays { drawn, left_out } = plots::overlaid(sides, room);
+    if !drawn.is_empty() {
+        let count = drawn.len();
+        let mut exhibits: Vec<Exhibit> = drawn.into_iter().map(Exhibit::Plot).collect();
+        exhibits.extend(not_drawn(count, &left_out).map(Exhibit::Text));
         findings.chapters.push(Page::new("Curves over one another", exhibits).named("curves"));
     }
     findings.long_tables = long_tables(sides);
     findings.chapters.push(listed(&findings.long_tables));
     findings
+}
+
+/// Titles of curves that are named as left out.
+const LEFT_OUT_NAMED: usize = 6;
+
+/// Names the curves that there was no room for.
+fn not_drawn(drawn: usize, left_out: &[String]) -> Option<String> {
+    let named = left_out.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect::<Vec<_>>();
+    let more = match left_out.len().saturating_sub(LEFT_OUT_NAMED) {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    let all = drawn + left_out.len();
+    (!left_out.is_empty()).then(|| {
+        format!("{drawn} of {all} curves are drawn. Left out: {}{more}.", named.join("; "))
+    })
 }
 
 /// Lines of a table that prints, at most.
@@ -327,9 +349,36 @@ fn has_differences(caveats: &[Caveat]) -> bool {
     caveats.iter().any(|caveat| caveat.id == ids::SETTING_DIFFERS)
 }
 
+/// More settings than this that a run does not state, as results of other tools, are one
+/// disclosure.
+const NOT_STATED: usize = 3;
+
+/// The settings that some runs do not state, by these runs; only where there are many.
+fn not_stated(
+    sides: &[Side<'_>],
+    differences: &[settings::Difference],
+) -> Vec<(String, Vec<String>)> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for difference in differences {
+        let letters = difference.not_stated_by(sides);
+        match found.iter_mut().find(|(other, _)| *other == letters) {
+            Some((_, labels)) => labels.push(difference.label.clone()),
+            None => found.push((letters, vec![difference.label.clone()])),
+        }
+    }
+    found.retain(|(letters, labels)| !letters.is_empty() && labels.len() > NOT_STATED);
+    found
+}
+
 fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]) -> Vec<Caveat> {
+    let together = not_stated(sides, differences);
+    let is_alone = |difference: &&settings::Difference| {
+        let letters = difference.not_stated_by(sides);
+        !together.iter().any(|(other, _)| *other == letters)
+    };
     let mut caveats: Vec<Caveat> = differences
         .iter()
+        .filter(is_alone)
         .map(|difference| {
             let kind = if difference.severe { CaveatKind::Invalidates } else { CaveatKind::Remark };
             let id = if difference.severe { ids::SETTING_DIFFERS } else { ids::PLATFORM_DIFFERS };
@@ -339,6 +388,14 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
             Caveat::new(kind, id, text, if difference.severe { remedy } else { "" })
         })
         .collect();
+    caveats.extend(together.iter().map(|(letters, labels)| {
+        let text = format!(
+            "{letters} does not state: {}. Whether the runs differ in them is not known.",
+            labels.join(", ")
+        );
+        let remedy = "Compare runs whose settings are known to be the same.";
+        Caveat::new(CaveatKind::Invalidates, ids::SETTING_DIFFERS, text, remedy)
+    }));
     let without: Vec<String> =
         sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
     if !without.is_empty() {

@@ -39,14 +39,10 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = Vec::new();
     let numbers = metrics(&[(findings.title.clone(), findings.clone())]);
     if !numbers.rows.is_empty() && all_tables(findings).all(|table| table.id != numbers.id) {
-        files.push((format!("{}.csv", numbers.id), csv(&numbers)));
+        add(&mut files, file_stem(&numbers.id), csv(&numbers));
     }
     for table in all_tables(findings) {
-        let file = (format!("{}.csv", file_stem(&table.id)), csv(table));
-        // A table of the summary may be on a page, too.
-        if !files.contains(&file) {
-            files.push(file);
-        }
+        add(&mut files, file_stem(&table.id), csv(table));
     }
     let mut taken: Vec<String> = Vec::new();
     for part in parts(findings) {
@@ -54,16 +50,29 @@ pub fn tables(findings: &Findings) -> Vec<(String, String)> {
         let same = taken.iter().filter(|other| **other == title).count();
         let prefix = if same > 0 { format!("{title}-{}", same + 1) } else { title.clone() };
         taken.push(title);
-        files.extend(
-            all_tables(part)
-                .map(|table| (format!("{prefix}-{}.csv", file_stem(&table.id)), csv(table))),
-        );
+        for table in all_tables(part) {
+            add(&mut files, format!("{prefix}-{}", file_stem(&table.id)), csv(table));
+        }
     }
     files
 }
 
-/// Replaces everything except ASCII letters and digits by dashes, so that the id of a table cannot
-/// name another directory.
+/// Adds a file under a name that no other has. A table that stands both in the summary and on a
+/// page is one file; another table of the same name gets a number.
+fn add(files: &mut Vec<(String, String)>, stem: String, content: String) {
+    let mut name = format!("{stem}.csv");
+    let mut number = 1;
+    while let Some((_, other)) = files.iter().find(|(taken, _)| *taken == name) {
+        if *other == content {
+            return;
+        }
+        number += 1;
+        name = format!("{stem}-{number}.csv");
+    }
+    files.push((name, content));
+}
+
+/// Letters, digits and dashes: a table's id never leaves its directory.
 fn file_stem(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
@@ -99,6 +108,16 @@ mod tests {
             .row(Row::new("say \"4K\"", [Cell::number(Some(0.1), 1), Cell::Missing]));
         assert_eq!(csv(&table), "\"Block, size\",100/0,'=1+1\r\n\"say \"\"4K\"\"\",0.1,\r\n");
         assert_eq!(file_stem(&table.id), "---x");
+    }
+
+    #[test]
+    fn every_file_has_a_name_of_its_own() {
+        let mut files = Vec::new();
+        for (stem, content) in [("a", "1"), ("a", "1"), ("a", "2"), ("a-2", "3"), ("a", "2")] {
+            add(&mut files, stem.to_owned(), content.to_owned());
+        }
+        let named: Vec<(&str, &str)> = files.iter().map(|(n, c)| (&**n, &**c)).collect();
+        assert_eq!(named, [("a.csv", "1"), ("a-2.csv", "2"), ("a-2-2.csv", "3")]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub fn parse() -> Cli {
             ),
         ));
     }
-    let words = tkperf::double_dashed(words.into_iter());
+    let words = iometer::without_slashes(tkperf::double_dashed(words.into_iter()));
     let words = fio::separated(words)
         .unwrap_or_else(|why| end(&Cli::command().error(ErrorKind::UnknownArgument, why)));
     let parsed = overview::add_to(Cli::command())
@@ -168,7 +168,9 @@ pub enum Command {
     #[command(after_help = "Example:\n  steadfast study RUN_DIR --json")]
     Study(StudyArguments),
     /// Write the report again
-    #[command(after_help = "Example:\n  steadfast report RUN_DIR --format html,pdf")]
+    #[command(after_help = "Examples:\n  steadfast report RUN_DIR --format html,pdf\n  \
+        steadfast report fio.json -o report         (another tool's results)\n  \
+        steadfast report round*.json -o report      (a round per file: judged for steady state)")]
     Report(ReportArguments),
     /// Compare up to seven runs
     #[command(after_help = "Examples:\n  \
@@ -182,6 +184,10 @@ pub enum Command {
         steadfast check RUN_DIR          (a run of a FioSynth suite: its targets)\n  \
         steadfast check RUN_DIR --list   (the names that a limit can use)")]
     Check(CheckArguments),
+    /// Say what a file is and which command takes it
+    #[command(after_help = "Examples:\n  steadfast identify result.json test.icf old.xml\n  \
+        steadfast identify downloads/* --json")]
+    Identify(IdentifyAnyArguments),
     /// Record this machine's block I/O into a trace file
     #[command(after_help = "Examples:\n  \
         steadfast capture --device /dev/nvme0n1 --duration 24h -o monday.parquet\n  \
@@ -727,7 +733,7 @@ pub struct UnlockArguments {
 /// `study`.
 #[derive(Debug, Args)]
 pub struct StudyArguments {
-    /// The run directory
+    /// A run directory, or results of another tool, which are printed
     pub run_dir: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -737,8 +743,15 @@ pub struct StudyArguments {
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// The run directory
-    pub run_dir: PathBuf,
+    /// A run directory, or results of another tool; several files of results are rounds
+    #[arg(required = true, num_args = 1.., value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Directory for the report of another tool's results; a run's report goes into the run
+    /// directory. Without it results are printed
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub writing: WritingArguments,
     /// Formats: html, pdf, csv, json, text (printed)
     #[arg(long, value_delimiter = ',', default_value = "html,pdf,csv,json")]
     pub format: Vec<Format>,
@@ -756,8 +769,8 @@ pub enum LongFormat {
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// Run directories or findings.json files; percentages relate to the first. Two to seven;
-    /// any number with --format csv or parquet
+    /// Run directories, findings.json files, or results of other tools; percentages relate to
+    /// the first. Two to seven; any number with --format csv or parquet
     #[arg(required = true, num_args = 1.., value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// A directory for compare.html, compare.pdf and the tables as CSV, or one
@@ -778,7 +791,7 @@ pub struct CompareArguments {
 /// `check`.
 #[derive(Debug, Args)]
 pub struct CheckArguments {
-    /// A run directory or a findings.json file
+    /// A run directory, a findings.json file, or results of another tool
     pub run: PathBuf,
     /// The limits file; see docs/limits.md. Default: the targets of the suite that was run
     #[arg(long, value_name = "FILE")]
@@ -798,6 +811,17 @@ pub struct CheckArguments {
     /// Print the verdicts only; write no report
     #[arg(long)]
     pub no_report: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `identify`.
+#[derive(Debug, Args)]
+pub struct IdentifyAnyArguments {
+    /// Files or directories
+    #[arg(required = true, num_args = 1.., value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -9,6 +9,7 @@ mod hosts;
 mod output;
 mod panel;
 mod prometheus;
+mod recognize;
 mod regular;
 mod remarks;
 mod selected;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Identify(arguments) => commands::identify::run(&arguments),
         Command::Capture(arguments) => commands::capture::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),

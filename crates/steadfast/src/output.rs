@@ -2,13 +2,15 @@
 
 use crate::asked::SOFTWARE;
 use crate::cli::Format;
+use crate::recognize::{Recognized, expect, recognize};
 use crate::regular;
 use crate::terminal;
 use crate::writing::Shelf;
-use anyhow::Context;
+use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Findings, caveats};
-use steadfast_exchange::{crystaldiskmark, iometer};
+use steadfast_exchange::identify::FileKind;
+use steadfast_exchange::{crystaldiskmark, iometer, results};
 use steadfast_host::{Directory, read_regular};
 use steadfast_report::Printed;
 use steadfast_runner::ledger::{Contents, Ledger};
@@ -64,18 +66,14 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
 }
 
 /// Findings of a run directory (recomputed), of a file of findings (recomputed where the journal
-/// lies in its directory, else as stored, if its digest matches), of a log of
-/// TKperf (.xml), of results of Iometer (.csv) or of CrystalDiskMark (.txt).
+/// lies in its directory, else as stored, if its digest matches), or of results of another tool:
+/// a file, or a directory with a file for each round.
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
-        return study(run);
-    }
-    let ending = run.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-    match ending.as_deref() {
-        Some("xml") => return of_tkperf(run),
-        Some("csv") => return of_iometer(run),
-        Some("txt") => return of_crystaldiskmark(run),
-        _ => {}
+        return match is_run_directory(run) {
+            true => study(run),
+            false => of_directory(run),
+        };
     }
     // The journal next to it says more, and is checked line by line.
     let directory = run.parent().filter(|_| run.ends_with("findings.json"));
@@ -84,6 +82,20 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     }
     let bytes = read_regular(run, FINDINGS_MAX)
         .with_context(|| format!("{} cannot be read; give a run directory", run.display()))?;
+    let found = recognize(run, &bytes);
+    match found.as_ref().and_then(|found| found.kind) {
+        Some(FileKind::TkperfXml) => return of_tkperf(run),
+        Some(FileKind::IometerCsv) => return of_iometer(run),
+        Some(FileKind::CrystalDiskMark | FileKind::KDiskMark) => return of_crystaldiskmark(run),
+        Some(kind) if kind.has_results() => return of_results(&[run.to_owned()]),
+        _ => {}
+    }
+    if let Some(Recognized { name, .. }) =
+        found.as_ref().filter(|found| found.kind != Some(FileKind::Findings))
+    {
+        let what = found.as_ref().map(Recognized::what_to_do).unwrap_or_default();
+        bail!("{}: this is {name}, which has no results; {what}", run.display());
+    }
     steadfast_report::parse_findings(&bytes).with_context(|| {
         format!(
             "{} cannot be used; give its run directory, or recreate the file with `steadfast study \
@@ -91,6 +103,80 @@ pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
             run.display()
         )
     })
+}
+
+/// Whether a directory is that of a run.
+pub fn is_run_directory(path: &Path) -> bool {
+    ["settings.json", JOURNAL].iter().any(|name| path.join(name).exists())
+}
+
+/// Whether a path names findings or results, and not a run directory, which it is taken for if
+/// there is nothing.
+pub fn is_foreign(path: &Path) -> bool {
+    path.is_file() || path.is_dir() && !is_run_directory(path)
+}
+
+/// More files than a run of another tool has rounds.
+const ROUNDS_MAX: usize = 1000;
+
+/// The files of results in a directory, by name. FioSynth's table repeats its JSON files and is
+/// left out next to them.
+pub fn results_in(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found: Vec<(PathBuf, FileKind)> = Vec::new();
+    let cannot = || format!("{} cannot be read", directory.display());
+    for entry in std::fs::read_dir(directory).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if !path.is_file() {
+            continue;
+        }
+        let recognized = crate::recognize::recognize_file(&path)?;
+        let kind = recognized.and_then(|found| found.kind).filter(|kind| kind.has_results());
+        found.extend(kind.map(|kind| (path, kind)));
+        if found.len() > ROUNDS_MAX {
+            bail!("{}: more than {ROUNDS_MAX} files of results", directory.display());
+        }
+    }
+    if found.iter().any(|(_, kind)| *kind == FileKind::FioJson) {
+        found.retain(|(_, kind)| *kind == FileKind::FioJson);
+    }
+    let mut files: Vec<PathBuf> = found.into_iter().map(|(path, _)| path).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Findings of a directory that is no run's: its files of results are rounds.
+fn of_directory(directory: &Path) -> anyhow::Result<Findings> {
+    let files = results_in(directory)?;
+    if files.is_empty() {
+        bail!(
+            "{} is not a run directory: it has no settings.json, and no file of another tool's \
+             results; `steadfast identify FILE` says what a file is",
+            directory.display()
+        );
+    }
+    of_results(&files)
+}
+
+/// The longest file of results of another tool that is read: one of fio with histograms has
+/// some 100 kB per job.
+const RESULTS_MAX: u64 = 64 << 20;
+
+/// Findings of files of results of another tool, which are rounds of one run.
+pub fn of_results(files: &[PathBuf]) -> anyhow::Result<Findings> {
+    let mut rounds = Vec::new();
+    for file in files {
+        let bytes = read_regular(file, RESULTS_MAX)?;
+        let kind = recognize(file, &bytes).and_then(|found| found.kind);
+        let Some(kind) = kind.filter(|kind| kind.has_results()) else {
+            expect(file, &bytes, "a round of results", &[])?;
+            bail!("{}: not recognized; only results of other tools are rounds", file.display());
+        };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let read =
+            results::read(kind, &name, &bytes).with_context(|| file.display().to_string())?;
+        rounds.push(read);
+    }
+    steadfast_procedures::foreign::findings(&rounds, SOFTWARE).map_err(|why| anyhow!("{why}"))
 }
 
 /// The journal of a run directory.
@@ -103,6 +189,7 @@ const TKPERF_LOG_MAX: u64 = 256 << 20;
 pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
     let place = || log.display().to_string();
     let bytes = read_regular(log, TKPERF_LOG_MAX)?;
+    expect(log, &bytes, "a log of TKperf", &[FileKind::TkperfXml])?;
     let run = steadfast_exchange::tkperf::read(&bytes).with_context(place)?;
     Ok(steadfast_procedures::tkperf::foreign::findings(&run, SOFTWARE))
 }
@@ -110,6 +197,7 @@ pub fn of_tkperf(log: &Path) -> anyhow::Result<Findings> {
 /// Findings of a file of results of Iometer.
 pub fn of_iometer(file: &Path) -> anyhow::Result<Findings> {
     let bytes = regular::foreign(file)?;
+    expect(file, &bytes, "a result of Iometer", &[FileKind::IometerCsv])?;
     let runs = iometer::results::read(&bytes).with_context(|| file.display().to_string())?;
     Ok(iometer::findings(&runs, &regular::source(file, &bytes), SOFTWARE))
 }

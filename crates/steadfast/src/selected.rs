@@ -4,8 +4,9 @@
 use crate::cli::trace::{FilterArguments, LayerChoice, Selection};
 use crate::crew;
 use crate::exit::{ExitState, misuse};
+use crate::recognize::recognize_file;
 use crate::{tags, terminal};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use std::cell::RefCell;
@@ -14,6 +15,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use steadfast_domain::io_event::SeenInPart;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
+use steadfast_exchange::identify::FileKind;
 use steadfast_host::open_regular;
 use steadfast_trace::captured::Answer;
 use steadfast_trace::clock::{Calendar, Moment};
@@ -184,7 +186,18 @@ fn say_if_several(name: &str, captured: &Captured<File>) {
 /// One file of a capture, opened.
 pub fn open(path: &Path) -> anyhow::Result<Captured<File>> {
     let file = open_regular(path)?;
-    Captured::open(file).with_context(|| path.display().to_string())
+    Captured::open(file).map_err(anyhow::Error::from).or_else(|error| {
+        // A file of another kind is named; a damaged capture is not.
+        match recognize_file(path)?.filter(|found| found.kind != Some(FileKind::Parquet)) {
+            Some(found) => bail!(
+                "{}: this is {}, not a capture; {}",
+                path.display(),
+                found.name,
+                found.what_to_do()
+            ),
+            None => Err(error).with_context(|| path.display().to_string()),
+        }
+    })
 }
 
 /// Says on standard error what a capture's file lacks.

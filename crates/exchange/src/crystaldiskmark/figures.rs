@@ -12,16 +12,17 @@ use steadfast_domain::{Caveat, CaveatKind, Findings};
 /// Returns the findings of a saved result.
 pub fn findings(saved: &Saved, source: &SequenceSource, software: &str) -> Findings {
     let tables = tables(saved);
+    let name = name(saved);
     let page = Page::new("CrystalDiskMark", tables.clone());
     let chapter = Page::new("Saved Result", vec![Exhibit::Facts(facts(saved, source))]);
     Findings {
         id: "crystaldiskmark".into(),
-        method: "Read from a result that CrystalDiskMark saved; nothing was measured here".into(),
+        method: format!("Read from a result that {name} saved; Steadfast measured nothing"),
         headline: saved.heading.clone(),
         digest: source.sha256.clone(),
         software: software.to_owned(),
         ending: format!("Read from {}: {} tests.", source.name, saved.tests.len()),
-        caveats: vec![caveat()],
+        caveats: caveats(saved),
         summary: tables.into_iter().take(1).collect(),
         form_pages: vec![page],
         chapters: vec![chapter],
@@ -29,15 +30,42 @@ pub fn findings(saved: &Saved, source: &SequenceSource, software: &str) -> Findi
     }
 }
 
-fn caveat() -> Caveat {
-    Caveat::new(
+fn name(saved: &Saved) -> &'static str {
+    if saved.is_kdiskmark { "KDiskMark" } else { "CrystalDiskMark" }
+}
+
+fn caveats(saved: &Saved) -> Vec<Caveat> {
+    let attempts = match saved.is_kdiskmark {
+        // Its default profile shows the mean of the attempts, its peak profile the best one.
+        true => "The mean or the best",
+        false => "The best",
+    };
+    let mut caveats = vec![Caveat::new(
         CaveatKind::Deviation,
         ids::SEQUENCE_NOT_STEADY,
-        "The best of several attempts of some seconds each, on a part of a file system, without \
-         purge and steady state: these numbers are what the drive does at best, not what it \
-         sustains.",
+        format!(
+            "{attempts} of several attempts of some seconds each, on a part of a file system, \
+             without purge and steady state: these numbers are what the drive does at best, not \
+             what it sustains."
+        ),
         "Compare them only with other results of CrystalDiskMark's tests.",
-    )
+    )];
+    let remark = |id, text: &str| Caveat::new(CaveatKind::Remark, id, text, "");
+    if saved.corrected {
+        caveats.push(remark(
+            ids::FOREIGN_UNITS,
+            "What KDiskMark prints as MB/s are 1,024,000 bytes/s, as the IOPS of the same lines \
+             show. Here MB/s are 10^6 bytes, so the numbers are 2.4 % larger than in its window.",
+        ));
+    }
+    if saved.is_kdiskmark && saved.mix.is_some() {
+        caveats.push(remark(
+            ids::FOREIGN_MIX,
+            "KDiskMark's tests of a mix are means of its reads and writes weighted by the mix, \
+             not their sum; they are left out.",
+        ));
+    }
+    caveats
 }
 
 fn header(saved: &Saved, source: &SequenceSource) -> FormHeader {
@@ -46,14 +74,14 @@ fn header(saved: &Saved, source: &SequenceSource) -> FormHeader {
         found.map(|(_, value)| value.clone())
     };
     FormHeader {
-        issuer: "Steadfast".into(),
-        specification: "A saved result of CrystalDiskMark".into(),
-        lesser: Some("NOT MEASURED HERE: read from a saved result of CrystalDiskMark".into()),
+        issuer: name(saved).into(),
+        specification: format!("A saved result of {}", name(saved)),
+        lesser: Some(format!("NOT MEASURED BY STEADFAST: read from a result of {}", name(saved))),
         test: "CrystalDiskMark".into(),
         subtitle: of("Profile").map_or(String::new(), |profile| format!("Profile {profile}")),
         revision: saved.version.clone().unwrap_or_else(|| "CrystalDiskMark".into()),
         vendor: None,
-        model: None,
+        model: of("Target").as_deref().and_then(bracketed),
         sponsor: None,
         blocks: vec![
             FormBlock::new("Test Platform", [Setting::identity("Operating System", of("OS"))])
@@ -67,6 +95,12 @@ fn header(saved: &Saved, source: &SequenceSource) -> FormHeader {
             ),
         ],
     }
+}
+
+/// `/home/x [Samsung SSD 980 PRO 1TB]`: KDiskMark names the drive of its directory.
+fn bracketed(target: &str) -> Option<String> {
+    let (_, rest) = target.split_once('[')?;
+    Some(rest.trim_end_matches(']').trim().to_owned()).filter(|model| !model.is_empty())
 }
 
 fn facts(saved: &Saved, source: &SequenceSource) -> Facts {
@@ -86,6 +120,13 @@ fn tables(saved: &Saved) -> Vec<Exhibit> {
     let micros = |test: &Test| Cell::number(test.micros, 2);
     let of =
         |id, title, value: &dyn Fn(&Test) -> Cell| Exhibit::Table(table(saved, (id, title), value));
+    if saved.is_kdiskmark {
+        return vec![
+            of("crystaldiskmark", "MB/s (10^6 bytes)", &mb),
+            of("crystaldiskmark-iops", "IOPS", &iops),
+            of("crystaldiskmark-latency", "Mean response time in µs", &micros),
+        ];
+    }
     vec![
         of("crystaldiskmark", "MB/s (10^6 bytes), best attempt", &mb),
         of("crystaldiskmark-iops", "IOPS of the best attempt", &iops),

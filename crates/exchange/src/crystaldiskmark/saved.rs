@@ -7,7 +7,11 @@ use steadfast_domain::Bytes;
 pub struct Saved {
     /// First line: program, version and edition.
     pub heading: String,
-    /// Version of the program; `None` if the first line has none.
+    /// Whether KDiskMark saved it.
+    pub is_kdiskmark: bool,
+    /// Whether rates of KDiskMark were corrected to 10^6 bytes.
+    pub corrected: bool,
+    /// The program's version, where the first line has one.
     pub version: Option<String>,
     /// Reads among the I/Os of mixed tests, in percent; `None` if there are no mixed tests.
     pub mix: Option<u8>,

@@ -43,6 +43,26 @@ fn version_8_is_read() {
     assert_eq!(saved.not_understood, [(21, "some remark".to_owned())]);
 }
 
+const KDISKMARK: &str = "                KDiskMark (3.1.4): https://github.com/x\n\
+    \x20           Flexible I/O Tester (fio-3.35): https://github.com/x\n-----\n\
+    * MB/s = 1,000,000 bytes/s\n\n[Read]\n\
+    Sequential   1 MiB (Q=  8, T= 1):  1024.000 MB/s [   1000.0 IOPS] <  8000.00 us>\n\
+    \x20   Random   4 KiB (Q= 32, T= 1):    40.960 MB/s [  10000.0 IOPS] <   320.00 us>\n\
+    [Mix] Read 70%/Write 30%\n\
+    \x20   Random   4 KiB (Q= 32, T= 1):    40.960 MB/s [  10000.0 IOPS] <   320.00 us>\n\n\
+    Profile: Default\n Target: /home/x [Some SSD 1TB]\n";
+
+/// The first line's MB/s are fio's KiB/s through 1000, the second line's are 10^6 bytes.
+#[test]
+fn rates_of_kdiskmark_are_corrected_where_they_are_wrong() {
+    let saved = read(KDISKMARK.as_bytes()).unwrap();
+    assert!(saved.is_kdiskmark && saved.corrected);
+    assert_eq!(saved.version.as_deref(), Some("3.1.4"));
+    let rates: Vec<(String, f64)> = saved.tests.iter().map(|t| (t.name(), t.mb)).collect();
+    let expected = [("SEQ1M Q8T1", 1024.0 * 1.024), ("RND4K Q32T1", 40.96)];
+    assert_eq!(rates, expected.map(|(name, mb)| (name.to_owned(), mb)), "and no mix");
+}
+
 #[test]
 fn older_versions_say_the_direction_in_the_line() {
     let saved = read(FIVE.as_bytes()).unwrap();

@@ -46,8 +46,8 @@ struct Parsed {
     loads: Vec<(Sharing, FileSet)>,
 }
 
-/// So many jobs at once name their step.
-const NAMED_MAX: usize = 6;
+/// More jobs at once than this are counted in the name of their step, not named.
+pub(crate) const NAMED_MAX: usize = 6;
 
 /// More loads at once than a file has.
 const AT_ONCE_MAX: usize = 256;

@@ -15,6 +15,7 @@ mod sizes;
 mod tests;
 mod text;
 
+pub(crate) use jobs::NAMED_MAX;
 pub use jobs::{Assumed, files, sequence};
 pub use known::{is_switch, names as option_names};
 pub use text::{CommandLine, JobFile, JobOption, Section, Surroundings};

@@ -272,7 +272,11 @@ fn seats(
                 let specs = specs_of(config, worker, remarks)?;
                 seats.push(seat((place, &manager.name), worker, specs));
             } else {
-                let text = format!("network worker '{}' is left out", worker.name);
+                let text = format!(
+                    "worker '{}' is a network worker, which moves data between hosts and not to a \
+                     drive; it is left out",
+                    worker.name
+                );
                 remarks.push(Remark { line: Some(worker.line.0), text });
             }
         }

@@ -144,7 +144,11 @@ impl<'a> Pairs<'a> {
         }
         Value { line: key.line, text: String::new() }
     }
-    /// Returns true if the next line that is not blank is a key or a comment.
+    /// Whether the next line that is not blank is this key.
+    pub(super) fn is_at(&mut self, name: &str) -> bool {
+        self.peek().and_then(|(line, text)| Key::of(line, text)).is_some_and(|key| key.is(name))
+    }
+    /// Whether the next line that is not blank is a key or a comment.
     pub(super) fn is_at_comment(&mut self) -> bool {
         self.peek().is_some_and(|(_, text)| text.starts_with('\''))
     }

@@ -1,6 +1,7 @@
 //! Parses configurations.
 
 use super::config::Config;
+use super::keys;
 use super::pairs::{Pairs, Value};
 use super::read_display::display;
 use super::read_managers::managers;
@@ -110,17 +111,14 @@ fn section(
         }
         "access specifications" => {
             twice(config.specs.is_some())?;
-            let read = if config.version.has_named_specs() { specs } else { old_specs };
+            // By the keys: files of one version exist in both forms.
+            let named = config.version.has_named_specs() || pairs.is_at(keys::SPEC_NAME);
+            let read = if named { specs } else { old_specs };
             config.specs = Some(read(pairs, remarks)?);
         }
         "manager list" => {
             twice(config.managers.is_some())?;
-            if !config.version.has_manager_keys() {
-                let what = "managers of versions before 1999.02.17 cannot be read; load the \
-                    file with Iometer 2006.07.27 and save it again";
-                return Err(Misread::at(line, what));
-            }
-            config.managers = Some(managers(pairs)?);
+            config.managers = Some(managers(pairs, remarks)?);
         }
         _ => {
             let value = Value { line, text: text.to_owned() };

@@ -7,12 +7,16 @@ use super::config::{
 use super::keys;
 use super::pairs::{Key, Pairs, Value};
 use super::read_display::enabled;
+use super::remark::Remark;
 use crate::misread::Misread;
 
 const SECTION: &str = "MANAGER LIST";
 const WORKER: &str = "a worker";
 
-pub(super) fn managers(pairs: &mut Pairs<'_>) -> Result<Vec<Manager>, Misread> {
+pub(super) fn managers(
+    pairs: &mut Pairs<'_>,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<Manager>, Misread> {
     let mut managers = Vec::new();
     loop {
         let key = pairs.key(SECTION)?;
@@ -22,11 +26,15 @@ pub(super) fn managers(pairs: &mut Pairs<'_>) -> Result<Vec<Manager>, Misread> {
         if !key.is(keys::MANAGER) {
             return Err(key.unknown(SECTION));
         }
-        managers.push(manager(pairs, &key)?);
+        managers.push(manager(pairs, &key, remarks)?);
     }
 }
 
-fn manager(pairs: &mut Pairs<'_>, key: &Key) -> Result<Manager, Misread> {
+fn manager(
+    pairs: &mut Pairs<'_>,
+    key: &Key,
+    remarks: &mut Vec<Remark>,
+) -> Result<Manager, Misread> {
     let value = pairs.value(key);
     let (id, name) = value.numbered("the manager")?;
     let mut manager =
@@ -39,7 +47,7 @@ fn manager(pairs: &mut Pairs<'_>, key: &Key) -> Result<Manager, Misread> {
         if key.is(keys::ADDRESS) {
             manager.address = Some(pairs.value(&key).text);
         } else if key.is(keys::WORKER) {
-            let worker = worker(pairs, &key)?;
+            let worker = worker(pairs, &key, remarks)?;
             manager.workers.push(worker);
         } else {
             return Err(key.unknown("a manager"));
@@ -47,7 +55,7 @@ fn manager(pairs: &mut Pairs<'_>, key: &Key) -> Result<Manager, Misread> {
     }
 }
 
-fn worker(pairs: &mut Pairs<'_>, key: &Key) -> Result<Worker, Misread> {
+fn worker(pairs: &mut Pairs<'_>, key: &Key, remarks: &mut Vec<Remark>) -> Result<Worker, Misread> {
     let name = pairs.value(key);
     let mut worker = Worker {
         name: name.text,
@@ -77,7 +85,7 @@ fn worker(pairs: &mut Pairs<'_>, key: &Key) -> Result<Worker, Misread> {
         } else if key.is(keys::ASSIGNED) {
             worker.specs = Some(assigned(pairs)?);
         } else if key.is(keys::TARGETS) {
-            worker.targets = Some(targets(pairs)?);
+            worker.targets = Some(targets(pairs, remarks)?);
         } else {
             return Err(key.unknown(WORKER));
         }
@@ -185,13 +193,19 @@ fn assigned(pairs: &mut Pairs<'_>) -> Result<Vec<Assigned>, Misread> {
     }
 }
 
-fn targets(pairs: &mut Pairs<'_>) -> Result<Vec<Target>, Misread> {
+fn targets(pairs: &mut Pairs<'_>, remarks: &mut Vec<Remark>) -> Result<Vec<Target>, Misread> {
     let section = "the target assignments";
     let mut targets = Vec::new();
     loop {
         let key = pairs.key(section)?;
         if key.ends(keys::TARGETS) {
             return Ok(targets);
+        }
+        // Scripts that write configurations double it; it can mean nothing else.
+        if key.ends(keys::TARGET) && !targets.is_empty() {
+            let text = "a second 'End target of the same target is ignored".to_owned();
+            remarks.push(Remark { line: Some(key.line), text });
+            continue;
         }
         if !key.is(keys::TARGET) {
             return Err(key.unknown(section));

@@ -25,9 +25,7 @@ pub enum Dialect {
 
 /// First version with named access specifications.
 const NAMED_SPECS: u64 = 19_980_521;
-/// First version in which unknown keys are errors; earlier ones write managers in another form.
-const MANAGERS_BY_KEY: u64 = 19_990_217;
-/// Oldest version that Iometer itself still reads.
+/// The first version that Iometer itself still reads.
 const OLDEST: u64 = 19_980_105;
 
 impl Version {
@@ -75,11 +73,7 @@ impl Version {
     pub fn has_named_specs(&self) -> bool {
         self.date().is_none_or(|date| date >= NAMED_SPECS)
     }
-    /// Returns true if managers and workers are written with the keys known here.
-    pub fn has_manager_keys(&self) -> bool {
-        self.date().is_none_or(|date| date >= MANAGERS_BY_KEY)
-    }
-    /// Returns true if the version is not older than the first one of this file format.
+    /// Whether Iometer had files of this form at all.
     pub fn is_known(&self) -> bool {
         self.date().is_none_or(|date| date >= OLDEST)
     }
@@ -114,8 +108,6 @@ mod tests {
         let version = |text| Version::parse(text).unwrap();
         assert!(!version("1998.05.20").has_named_specs());
         assert!(version("1998.05.21").has_named_specs());
-        assert!(!version("1999.02.16").has_manager_keys());
-        assert!(version("1999.02.17").has_manager_keys());
         assert!(!version("1998.01.04").is_known());
         assert!(version("3.26.97").is_known() && !version("3.26.97").has_named_specs());
     }

@@ -28,7 +28,7 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
         "atto" => return atto::key(results),
         _ => {}
     }
-    let figure = |(number, measured): (usize, &Measured<'_>)| {
+    let figure = |measured: &Measured<'_>| {
         let rate = measured.best().and_then(Attempt::mb_per_second);
         let load = &measured.step.load;
         // A rate limit says nothing about the speed of the drive, so the label names the pace.
@@ -39,9 +39,10 @@ pub(super) fn key(sequence: &Sequence, results: &Results<'_>) -> Vec<KeyFigure> 
             all => format!(", best of {all}"),
         };
         let label = format!("{}{pace}{best}", measured.step.label);
-        KeyFigure::new(&format!("step-{number}-rate"), label, rate, "MB/s")
+        KeyFigure::new(&format!("{}-rate", measured.step.label), label, rate, "MB/s")
     };
-    (1..).zip(results.measured.iter().take(STEPS)).map(figure).collect()
+    // Of two runs of different files only steps of one name are the same figure.
+    results.measured.iter().take(STEPS).map(figure).collect()
 }
 
 /// Returns the ids of the plots of page one: the first two of the tool.

@@ -19,7 +19,7 @@ mod results;
 #[cfg(test)]
 pub(crate) mod sample;
 mod setup;
-mod tables;
+pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 mod viking;

@@ -5,8 +5,8 @@ use super::setup::{Planned, Sequenced};
 use steadfast_domain::findings::{Cell, Column, Row, Table};
 use steadfast_domain::{Nanos, SequenceLoad, Stimulus, Tally, load_words};
 
-/// Percentiles of the tables by direction, in percent, and the ids of their columns.
-const PERCENTILES: [(f64, &str); 8] = [
+/// The percentiles of the tables by direction, in percent, with the ids of their columns.
+pub(crate) const PERCENTILES: [(f64, &str); 8] = [
     (50.0, "p50-ms"),
     (90.0, "p90-ms"),
     (95.0, "p95-ms"),

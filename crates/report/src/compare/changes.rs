@@ -4,7 +4,7 @@
 
 use super::side::Side;
 use steadfast_domain::findings::{
-    COMPARED, Cell, Column, Exhibit, Metric, Page, Row, Table, within_noise,
+    COMPARED, Cell, Column, Exhibit, Metric, Page, Row, Table, may_be_noise,
 };
 use steadfast_domain::{Bytes, Findings};
 
@@ -17,7 +17,7 @@ pub(super) fn page(sides: &[Side<'_>]) -> Option<Page> {
     let matrices = matrices(sides);
     let tables = if matrices.is_empty() { lines(sides).into_iter().collect() } else { matrices };
     let exhibits: Vec<Exhibit> = tables.into_iter().map(Exhibit::Table).collect();
-    let title = "Change against A, %; gray: within the rounds of both windows";
+    let title = "Change against A, %; gray: within the rounds of both, or no rounds";
     (!exhibits.is_empty()).then(|| Page::new(title, exhibits).named("changes"))
 }
 
@@ -31,7 +31,7 @@ fn metrics<'a>(side: &Side<'a>) -> impl Iterator<Item = &'a Metric> {
 fn change(from: Option<&Metric>, to: Option<&Metric>) -> (Cell, bool) {
     let both = from.zip(to).filter(|(from, _)| from.value != 0.0);
     let percent = both.map(|(from, to)| (to.value / from.value - 1.0) * 100.0);
-    let noise = both.is_some_and(|(from, to)| within_noise(from.range, to.range));
+    let noise = both.is_some_and(|(from, to)| may_be_noise(from.range, to.range));
     (Cell::change(percent, 1), noise)
 }
 

@@ -3,11 +3,8 @@
 
 use super::side::Side;
 use steadfast_domain::findings::{
-    Axis, Cell, Column, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table, within_noise,
+    Axis, Cell, Column, KeyFigure, Plot, PlotKind, Row, Scale, Series, Stroke, Table, may_be_noise,
 };
-
-/// Name of the picture.
-pub(super) const PLOT: &str = "key-figures-compared";
 
 /// A figure with the value of each run.
 struct Compared<'a> {
@@ -61,17 +58,24 @@ pub(super) fn table(sides: &[Side<'_>]) -> Option<Table> {
 /// What changed from the first run to each other one, in percent; gray within the noise of the
 /// measurement windows.
 pub(super) fn changes(sides: &[Side<'_>]) -> Option<Table> {
+    let all = compared(sides);
     let row = |one: &Compared<'_>| {
         let cells = (1..sides.len())
             .map(|at| Cell::change(one.percent(at).map(|percent| percent - 100.0), 1));
-        let noise = (1..sides.len()).filter(|at| within_noise(one.ranges[0], one.ranges[*at]));
-        Row::new(one.figure.label.clone(), cells).named(&one.figure.id).gray(noise.map(|at| at - 1))
+        let noise = (1..sides.len()).filter(|at| may_be_noise(one.ranges[0], one.ranges[*at]));
+        Row::new(label(one.figure, &all), cells).named(&one.figure.id).gray(noise.map(|at| at - 1))
     };
-    let rows: Vec<Row> = compared(sides).iter().map(row).collect();
+    let rows: Vec<Row> = all.iter().map(row).collect();
     let letters = sides.iter().skip(1).map(|side| Column::from(side.letter.to_string()));
-    let title = "Change against A, %; gray: within the rounds of both windows";
+    let title = "Change against A, %; gray: within the rounds of both, or no rounds";
     let table = Table::new(CHANGES, title, "Figure").columns(letters);
     (!rows.is_empty()).then(|| table.rows(rows))
+}
+
+/// The label of a figure, with its unit where another figure has the same label.
+fn label(figure: &KeyFigure, all: &[Compared<'_>]) -> String {
+    let same = all.iter().filter(|one| one.figure.label == figure.label).count();
+    if same > 1 { head(figure) } else { figure.label.clone() }
 }
 
 /// Names of the two tables.
@@ -86,19 +90,77 @@ fn value_text(figure: &KeyFigure, value: Option<f64>) -> String {
     crate::number::figure(&KeyFigure { value, ..figure.clone() })
 }
 
-/// The same as bars: every figure in percent of the first run's.
-pub(super) fn plot(sides: &[Side<'_>]) -> Option<Plot> {
+/// Names of the pictures: of rates, of which more is better, and of times, of which less is.
+const RATES: &str = "key-rates-compared";
+const TIMES: &str = "key-times-compared";
+
+/// A change that is larger is not drawn: next to it nothing else could be seen.
+const DRAWN_MAX: f64 = 100.0;
+
+/// What changed against the first run as bars, rates and times apart. The axis fits the changes,
+/// so that one percent can be seen.
+pub(super) fn plots(sides: &[Side<'_>]) -> Vec<Plot> {
     let all = compared(sides);
-    if all.iter().all(|one| one.percent(0).is_none()) {
+    let chart = |id, title, units: &[&str]| {
+        let has_unit = |one: &&Compared<'_>| units.contains(&one.figure.unit.as_str());
+        let figures: Vec<&Compared<'_>> = all.iter().filter(has_unit).collect();
+        let names = figures.iter().map(|one| label(one.figure, &all)).collect();
+        let across = Axis::new("", Scale::Categories(names));
+        let plot =
+            Plot::new(PlotKind::Bars, id, title, across, Axis::new("Change, %", Scale::Linear));
+        with_bars(plot, sides, &figures)
+    };
+    let rates = ["IOPS", "MB/s", "GB/s", "MiB/s"];
+    let times = ["ms", "us", "µs", "s", "min", "h"];
+    let rates = chart(RATES, "Rates: change against A (more is better)", &rates);
+    let times = chart(TIMES, "Response times: change against A (less is better)", &times);
+    rates.into_iter().chain(times).collect()
+}
+
+/// The plot with a bar for each figure and run; `None` where there is none to draw.
+fn with_bars(plot: Plot, sides: &[Side<'_>], figures: &[&Compared<'_>]) -> Option<Plot> {
+    let change = |one: &Compared<'_>, at: usize| one.percent(at).map(|percent| percent - 100.0);
+    let mut too_large: Vec<String> = Vec::new();
+    let mut series = Vec::new();
+    for (at, side) in sides.iter().enumerate() {
+        let mut points = Vec::new();
+        for (x, one) in (0u32..).zip(figures) {
+            let value = change(one, at);
+            let drawn = value.filter(|value| value.abs() <= DRAWN_MAX);
+            if let (Some(value), None) = (value, drawn) {
+                let value = crate::number::grouped(value, 0);
+                too_large.push(format!("{}, {}: {value} %", one.figure.label, side.letter));
+            }
+            points.push((f64::from(x), drawn));
+        }
+        let letter = side.letter.to_string();
+        series.push(Series::new(letter, Stroke::Measured, points).named(side.name.clone()));
+    }
+    // Run A has its place, so that each run keeps its color.
+    let is_drawn = |series: &Series| series.points.iter().any(|(_, value)| value.is_some());
+    if !series.iter().skip(1).any(is_drawn) {
         return None;
     }
-    let names = all.iter().map(|one| one.figure.label.clone()).collect();
-    let series = sides.iter().enumerate().map(|(at, side)| {
-        let points = (0u32..).zip(&all).map(|(x, one)| (f64::from(x), one.percent(at)));
-        let letter = side.letter.to_string();
-        Series::new(letter, Stroke::Measured, points.collect()).named(side.name.clone())
-    });
-    let (x, y) = (Axis::new("", Scale::Categories(names)), Axis::new("% of A", Scale::Linear));
-    let plot = Plot::new(PlotKind::Bars, PLOT, "Key figures, in percent of run A", x, y);
-    Some(plot.caption("Of response times less is better, of rates more.").series(series))
+    let caption = match too_large.as_slice() {
+        [] => String::new(),
+        some => format!("Beyond the drawing: {}.", some.join("; ")),
+    };
+    Some(plot.caption(caption).series(series))
+}
+
+/// Changes of a procedure in the table of all procedures.
+const HEADLINE: usize = 4;
+
+/// The changes of a procedure's first figures, for the table of all procedures.
+pub(super) fn headline(sides: &[Side<'_>]) -> Vec<KeyFigure> {
+    let all = compared(sides);
+    let of = |one: &Compared<'_>| -> Vec<KeyFigure> {
+        let figure = |at: usize| {
+            let label = format!("{}, {}", one.figure.label, sides[at].letter);
+            let id = format!("{}-{}", one.figure.id, sides[at].letter);
+            KeyFigure::new(&id, label, one.percent(at), "% of A")
+        };
+        (1..sides.len()).map(figure).filter(|figure| figure.value.is_some()).collect()
+    };
+    all.iter().flat_map(of).take(HEADLINE).collect()
 }

@@ -6,11 +6,29 @@ use crate::summary;
 use steadfast_domain::Findings;
 use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Series, Stroke, TimeUnit};
 
-/// The overlays of the plots that at least two runs have, at most so many: the plots that
-/// matter most first, of each its first series before the second one of any.
-pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Vec<Plot> {
+/// What readers of drive tests look for first, as series are named; mixes of a matrix are named in
+/// percent of reads and writes.
+const LOOKED_FOR: [&[&str]; 5] = [
+    &["RND 4K W", "0/100"],
+    &["RND 4K R", "100/0"],
+    &["RND 4K RW65", "65/35"],
+    &["SEQ 128K W"],
+    &["SEQ 128K R"],
+];
+
+/// Drawings of a comparison, and the titles of those that there was no room for.
+#[derive(Default)]
+pub(super) struct Overlays {
+    pub drawn: Vec<Plot>,
+    pub left_out: Vec<String>,
+}
+
+/// The overlays of the plots that at least two runs have, at most so many: of every load that
+/// readers look for its first drawing and the first series of every other plot, then their second
+/// ones; the plots that matter most first.
+pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Overlays {
     let plots: Vec<Vec<&Plot>> = sides.iter().map(plots_of_run).collect();
-    let mut of_plots: Vec<Vec<Plot>> = Vec::new();
+    let mut of_plots: Vec<Vec<(String, Plot)>> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
     for plot in plots.iter().flatten() {
         if done.contains(&plot.id.as_str()) || plot.kind == PlotKind::HeatMap {
@@ -30,13 +48,31 @@ pub(super) fn overlaid(sides: &[Side<'_>], room: usize) -> Vec<Plot> {
             of_plots.push(overlays(sides, plot, &same));
         }
     }
-    let mut chosen = vec![0; of_plots.len()];
-    let deepest = of_plots.iter().map(Vec::len).max().unwrap_or(0);
-    for at in (0..deepest).flat_map(|_| 0..of_plots.len()) {
-        let left = room.saturating_sub(chosen.iter().sum());
-        chosen[at] += usize::from(left > 0 && chosen[at] < of_plots[at].len());
+    let mut drawn = [0; LOOKED_FOR.len()];
+    let mut order: Vec<(usize, usize, usize, usize)> = Vec::new();
+    for (plot, overlays) in of_plots.iter().enumerate() {
+        for (nth, (key, _)) in overlays.iter().enumerate() {
+            let load = LOOKED_FOR.iter().position(|names| names.contains(&key.as_str()));
+            let turn = load.map_or(nth, |load| {
+                drawn[load] += 1;
+                drawn[load] - 1
+            });
+            order.push((turn, load.unwrap_or(LOOKED_FOR.len()), plot, nth));
+        }
     }
-    of_plots.into_iter().zip(chosen).flat_map(|(plots, n)| plots.into_iter().take(n)).collect()
+    order.sort_unstable();
+    let chosen = &order[..order.len().min(room)];
+    let mut all = Overlays::default();
+    for (at, overlays) in of_plots.into_iter().enumerate() {
+        for (nth, (_, overlay)) in overlays.into_iter().enumerate() {
+            if chosen.iter().any(|(_, _, plot, own)| (*plot, *own) == (at, nth)) {
+                all.drawn.push(overlay);
+            } else {
+                all.left_out.push(overlay.title);
+            }
+        }
+    }
+    all
 }
 
 /// A run's plots: those of its page one, then all others.
@@ -80,8 +116,8 @@ fn measured(plot: &Plot) -> impl Iterator<Item = &Series> {
     plot.series.iter().filter(move |s| is_line(s) && (is_measured(s) || other(s)))
 }
 
-/// A drawing for each series of the plots, in which each run has one line.
-fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Plot> {
+/// A drawing for each series of the plots, in which each run has one line, with the series' name.
+fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<(String, Plot)> {
     let mut keys: Vec<&Series> = Vec::new();
     for series in plots.iter().flatten().flat_map(|plot| measured(plot)) {
         if !keys.iter().any(|key| is_same(key, series)) {
@@ -94,7 +130,10 @@ fn overlays(sides: &[Side<'_>], first: &Plot, plots: &[Option<&Plot>]) -> Vec<Pl
         keys.truncate(1);
     }
     let drawn = keys.iter().enumerate();
-    drawn.map(|(number, key)| overlay(sides, first, plots, key, (number, alone))).collect()
+    let of_key = |(number, key): (usize, &&Series)| {
+        (key.id.clone(), overlay(sides, first, plots, key, (number, alone)))
+    };
+    drawn.map(of_key).collect()
 }
 
 fn overlay(

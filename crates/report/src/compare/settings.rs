@@ -18,6 +18,15 @@ pub(super) struct Difference {
 }
 
 impl Difference {
+    /// The letters of the runs that do not state it, where all others agree; empty otherwise.
+    pub fn not_stated_by(&self, sides: &[Side<'_>]) -> String {
+        let there = sides.iter().zip(&self.values).filter(|(side, _)| side.findings.is_some());
+        let (without, stated): (Vec<_>, Vec<_>) = there.partition(|(_, value)| value.is_none());
+        let agree = stated.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        let letters: Vec<String> =
+            without.iter().filter(|_| agree).map(|(side, _)| side.letter.to_string()).collect();
+        letters.join(", ")
+    }
     /// `A, C: TC 4 / QD 32; B: TC 2 / QD 16`.
     pub fn told(&self, sides: &[Side<'_>]) -> String {
         let mut told: Vec<(&Option<String>, String)> = Vec::new();

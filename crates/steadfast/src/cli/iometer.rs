@@ -3,8 +3,23 @@
 use super::front::FrontArguments;
 use super::{ProcedureArguments, WritingArguments, more_than_nothing};
 use clap::{Args, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use steadfast_domain::Nanos;
+
+/// Returns the words with Iometer's own options as ours: `/c FILE` is the configuration, `/r FILE`
+/// the results.
+pub fn without_slashes(words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_none_or(|command| command != "iometer") {
+        return words;
+    }
+    let ours = |word: OsString| match word.to_str() {
+        Some("/c" | "/C") => None,
+        Some("/r" | "/R") => Some("-r".into()),
+        _ => Some(word),
+    };
+    words.into_iter().filter_map(ours).collect()
+}
 
 /// `iometer`.
 #[derive(Debug, Args)]

@@ -16,7 +16,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Other tools' tests and files",
-        &["crystaldiskmark", "atto", "iometer", "fio", "fiosynth", "tkperf"],
+        &["identify", "crystaldiskmark", "atto", "iometer", "fio", "fiosynth", "tkperf"],
     ),
     ("Housekeeping", &["restore", "unlock", "schema", "completions", "man", "help"]),
 ];

@@ -24,7 +24,7 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
         (None, true) => None,
         (None, false) => Some(own(&arguments.run)?),
     };
-    let run = match arguments.run.is_dir() {
+    let run = match output::is_run_directory(&arguments.run) {
         true => Some(Ledger::find(&arguments.run)?),
         false => None,
     };
@@ -60,7 +60,7 @@ fn read(file: &Path) -> anyhow::Result<Limits> {
 
 /// The targets of the suite that was run.
 fn own(run: &Path) -> anyhow::Result<Limits> {
-    let sequence = match run.is_dir() {
+    let sequence = match output::is_run_directory(run) {
         true => Ledger::read(run)?.settings.settings.sequence,
         false => None,
     };

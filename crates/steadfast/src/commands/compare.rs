@@ -138,8 +138,8 @@ fn names(found: &[(&Path, Findings)]) -> Vec<String> {
     let models: Vec<Option<String>> = found.iter().map(|(_, findings)| model(findings)).collect();
     let directory = |run: &Path| -> String {
         // A file of another tool has a name of its own.
-        let ending = run.extension().filter(|ending| !ending.eq_ignore_ascii_case("json"));
-        if let (Some(_), Some(name), true) = (ending, run.file_stem(), run.is_file()) {
+        let is_findings = run.file_name().is_some_and(|name| name == "findings.json");
+        if let (false, Some(name), true) = (is_findings, run.file_stem(), run.is_file()) {
             return name.to_string_lossy().into_owned();
         }
         let run = if run.is_dir() { Some(run) } else { run.parent() };

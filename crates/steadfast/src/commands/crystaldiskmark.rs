@@ -5,6 +5,7 @@ use crate::asked::SOFTWARE;
 use crate::cli::Format;
 use crate::cli::front::CrystalDiskMarkArguments;
 use crate::exit::ExitState;
+use crate::recognize::expect;
 use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use std::path::Path;
@@ -12,6 +13,7 @@ use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::text::printable;
 use steadfast_domain::{Findings, Nanos};
 use steadfast_exchange::crystaldiskmark::{self, Direction, Saved, Test};
+use steadfast_exchange::identify::FileKind;
 use steadfast_procedures::presets::CrystalDiskMark;
 use steadfast_report::date_stamp;
 
@@ -50,6 +52,8 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
         None => None,
     };
     let bytes = front::read(file)?;
+    let accepted = [FileKind::CrystalDiskMark, FileKind::KDiskMark];
+    expect(file, &bytes, "a result of CrystalDiskMark", &accepted)?;
     let saved = crystaldiskmark::read(&bytes).map_err(|why| front::refused(file, &[why]))?;
     for (line, text) in &saved.not_understood {
         terminal::complain(&format!(
@@ -109,7 +113,7 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> Saved {
         mix: preset.mix,
         tests,
         facts: facts.map(|(name, value)| (name.to_owned(), value)).into(),
-        not_understood: Vec::new(),
+        ..Saved::default()
     }
 }
 

@@ -3,10 +3,12 @@
 use super::front;
 use crate::cli::front::{FioArguments, FrontArguments};
 use crate::exit::{ExitState, misuse};
+use crate::recognize::expect;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Bytes, Sequence};
 use steadfast_exchange::fio::{Assumed, CommandLine, JobFile, Surroundings, files, sequence};
+use steadfast_exchange::identify::FileKind;
 
 /// How messages and reports call jobs without a file.
 const COMMAND_LINE: &str = "command line";
@@ -19,6 +21,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     let (mut file, mut source) = match &arguments.file {
         Some(path) => {
             let bytes = front::read(path)?;
+            expect(path, &bytes, "a job file of fio", &[FileKind::FioJob])?;
             let file = JobFile::read_with(&bytes, &mut Around { path }, &line).map_err(refused)?;
             (file, front::source(path, &bytes))
         }

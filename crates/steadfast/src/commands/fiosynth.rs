@@ -3,13 +3,16 @@
 use super::front;
 use crate::cli::front::FioSynthArguments;
 use crate::exit::ExitState;
+use crate::recognize::expect;
 use std::path::{Component, Path, PathBuf};
 use steadfast_exchange::fiosynth::{Drive, Suite, Templates, sequence};
+use steadfast_exchange::identify::FileKind;
 
 /// Runs, or shows, every workload of the suite.
 pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     let path = &arguments.file;
     let bytes = front::read(path)?;
+    expect(path, &bytes, "a suite of FioSynth", &[FileKind::FioSynthSuite])?;
     let refused = |misread: Vec<_>| front::refused(path, &misread);
     let suite = Suite::read(&bytes).map_err(refused)?;
     let device = front::foresee(&arguments.front, front::target(&arguments.front)?)?;

@@ -16,6 +16,7 @@ pub mod export;
 pub mod fio;
 pub mod fiosynth;
 pub mod front;
+pub mod identify;
 pub mod iometer;
 pub mod mark;
 pub mod measure;

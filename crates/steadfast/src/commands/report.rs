@@ -1,17 +1,51 @@
-//! `steadfast report`: the report again.
+//! `steadfast report`: the report again, or of another tool's results.
 
-use crate::cli::ReportArguments;
-use crate::exit::ExitState;
-use crate::writing::Shelf;
+use crate::cli::{Format, ReportArguments};
+use crate::exit::{ExitState, misuse};
+use crate::writing::{Rule, Shelf};
 use crate::{output, terminal};
 use steadfast_runner::Ledger;
 
 /// Recomputes the findings and writes the requested formats.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
-    let directory = Ledger::find(&arguments.run_dir)?;
-    let findings = output::study_in(&directory)?;
-    for file in output::write(&Shelf::of_run(&directory), &findings, &arguments.format)? {
-        terminal::print(&file.display().to_string())?;
+    match arguments.runs.as_slice() {
+        [run] if !output::is_foreign(run) => {
+            if arguments.output.is_some() {
+                return Err(misuse(
+                    "a run's report goes into its run directory; omit -o, or use steadfast compare",
+                ));
+            }
+            let directory = Ledger::find(run)?;
+            let findings = output::study_in(&directory)?;
+            let shelf = Shelf::of_run(&directory);
+            for file in output::write(&shelf, &findings, &arguments.format)? {
+                terminal::print(&file.display().to_string())?;
+            }
+            Ok(ExitState::Done)
+        }
+        _ => foreign(arguments),
+    }
+}
+
+/// Reports results of other tools: one file or directory, or a file for each round.
+fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
+    let rule = Rule::of(&arguments.writing)?;
+    let shelf = match &arguments.output {
+        Some(path) => Some(Shelf::named(path, rule, &output::names(&arguments.format))?),
+        None => None,
+    };
+    let findings = match arguments.runs.as_slice() {
+        [only] => output::findings_of(only)?,
+        rounds => output::of_results(rounds)?,
+    };
+    match shelf {
+        Some(shelf) => {
+            for file in output::write(&shelf, &findings, &arguments.format)? {
+                terminal::print(&file.display().to_string())?;
+            }
+        }
+        None if arguments.format == [Format::Json] => terminal::print_findings(&findings)?,
+        None => terminal::print(&steadfast_report::text(&findings, terminal::width()))?,
     }
     Ok(ExitState::Done)
 }

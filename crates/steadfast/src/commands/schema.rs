@@ -1,6 +1,6 @@
 //! `steadfast schema`: JSON Schemas of what is written and printed, made from the types.
 
-use super::{calibrate, check, devices, doctor, measure, plan, restore, several, trace};
+use super::{calibrate, check, devices, doctor, identify, measure, plan, restore, several, trace};
 use crate::cli::SchemaArguments;
 use crate::exit::{ExitState, misuse};
 use crate::terminal;
@@ -15,7 +15,7 @@ use steadfast_runner::ledger::Line;
 type Document = (&'static str, &'static str, fn() -> Schema);
 
 /// Every document. docs/schema has a file for each.
-const DOCUMENTS: [Document; 36] = [
+const DOCUMENTS: [Document; 37] = [
     (
         "record",
         "A record: settings and entries of a run, in one",
@@ -40,6 +40,7 @@ const DOCUMENTS: [Document; 36] = [
     ("restore", "restore --json", restore::schema),
     ("check", "check --json", check::schema),
     ("check-list", "check --list --json", check::schema_of_list),
+    ("identify", "identify --json", identify::schema),
     ("trace-streams", "trace streams --json", trace::streams::schema),
     ("trace-processes", "trace processes --json", trace::streams::schema_of_processes),
     ("trace-steps", "trace steps --json", trace::over_time::schema),

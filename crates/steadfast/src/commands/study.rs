@@ -8,9 +8,15 @@ use steadfast_runner::Ledger;
 
 /// Recomputes the findings, keeps them as `findings.json` and prints them.
 pub fn run(arguments: &StudyArguments) -> anyhow::Result<ExitState> {
-    let directory = Ledger::find(&arguments.run_dir)?;
-    let findings = output::study_in(&directory)?;
-    output::write(&Shelf::of_run(&directory), &findings, &[Format::Json])?;
+    let run = &arguments.run_dir;
+    let findings = if output::is_foreign(run) {
+        output::findings_of(run)?
+    } else {
+        let directory = Ledger::find(run)?;
+        let findings = output::study_in(&directory)?;
+        output::write(&Shelf::of_run(&directory), &findings, &[Format::Json])?;
+        findings
+    };
     if arguments.json {
         terminal::print_findings(&findings)?;
     } else {

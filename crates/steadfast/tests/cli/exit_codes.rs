@@ -95,8 +95,8 @@ fn an_import_says_what_must_be_unpacked_first() {
     let tar = [vec![b'x'; 257], b"ustar".to_vec()].concat();
     let kinds: [(&[u8], &str); 5] = [
         (b"nothing known", "--format (blktrace"),
-        (b"\xfd7zXZ\0", "xz -d"),
-        (b"BZh91AY", "bunzip2"),
+        (b"\xfd7zXZ\0", "xz -dk"),
+        (b"BZh91AY", "bzip2 -dk"),
         (b"\x04\x22\x4d\x18", "lz4 -d"),
         (&tar, "tar -xf"),
     ];

@@ -138,7 +138,7 @@ fn refused(here: &Path) {
     refuse(
         here,
         &["compare", "one", "bad.toml"],
-        &["bad.toml cannot be used", "contains no findings"],
+        &["bad.toml: this is a file of limits", "steadfast check RUN_DIR --limits bad.toml"],
     );
     std::fs::write(here.join("new.json"), "{\"version\": 3, \"title\": \"IOPS\"}").unwrap();
     let said = ["new.json cannot be used", "findings are of version 3", "steadfast study"];

@@ -76,8 +76,11 @@ const REST: [(&str, Form); 44] = [
     ("Segments Retransmitted/Second", Decimal),
 ];
 
-/// Bins of response times that 1.1.0 appends: name of the column, and the exclusive upper limit in
-/// microseconds.
+/// The last bin of response times.
+pub(super) const LAST_BIN: &str = ">= 10 s";
+
+/// The bins of response times that 1.1.0 appends: the name of the column, and the first
+/// time that is above the bin, in microseconds.
 pub const LATENCY_BINS: [(&str, u64); 21] = [
     ("0 to 50 uS", 50),
     ("50 to 100 uS", 100),
@@ -99,7 +102,7 @@ pub const LATENCY_BINS: [(&str, u64); 21] = [
     ("2 to 4.7 s", 4_700_000),
     ("4.7 to 5 s", 5_000_000),
     ("5 to 10 s", 10_000_000),
-    (">= 10 s", u64::MAX),
+    (LAST_BIN, u64::MAX),
 ];
 
 /// Returns name and format of every numeric column, in the order of the version.

@@ -50,13 +50,13 @@ pub struct Figures {
     pub sides: Option<(Side, Side)>,
     /// Measured time, in nanoseconds.
     pub elapsed_ns: u64,
-    /// First sector.
-    pub start: u64,
-    /// Number of sectors; 0 for all.
-    pub sectors: u64,
-    /// Outstanding I/Os per disk and worker.
-    pub depth: u64,
-    /// Processor utilization; `None` if not observed.
+    /// The first sector; `None` where workers differ.
+    pub start: Option<u64>,
+    /// Sectors, 0 for all; `None` where workers differ.
+    pub sectors: Option<u64>,
+    /// Outstanding I/Os of each disk of each worker; `None` where workers differ.
+    pub depth: Option<u64>,
+    /// The processors, where they were observed.
     pub processors: Option<Processors>,
     /// I/Os by response time, one count per bin of [`LATENCY_BINS`].
     pub bins: Option<Vec<u64>>,
@@ -192,9 +192,11 @@ impl Values {
     }
 
     fn place(&mut self, figures: &Figures) {
-        self.set("Starting Sector", figures.start as f64);
-        self.set("Maximum Size", figures.sectors as f64);
-        self.set("Queue Depth", figures.depth as f64);
+        // Iometer writes -1 where the workers of a row differ.
+        let common = |value: Option<u64>| value.map_or(-1.0, |value| value as f64);
+        self.set("Starting Sector", common(figures.start));
+        self.set("Maximum Size", common(figures.sectors));
+        self.set("Queue Depth", common(figures.depth));
     }
 
     fn processors(&mut self, kind: &RowKind, figures: &Figures) {

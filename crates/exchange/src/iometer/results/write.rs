@@ -1,6 +1,6 @@
 //! Writes files of results as Iometer does.
 
-use super::columns::{Form, WORDS, numbers};
+use super::columns::{Form, LAST_BIN, WORDS, numbers};
 use super::model::{Ending, Row, Run, Table};
 use crate::iometer::config::AccessSpec;
 use crate::iometer::version::Dialect;
@@ -47,11 +47,11 @@ fn word(text: &str) -> String {
 }
 
 fn access_spec(out: &mut Out, spec: &AccessSpec, dialect: Dialect) {
-    // 1.1.0 ends these lines with a comma.
+    // 1.1.0 ends the rows with a comma, and not their head.
     let comma = if dialect == Dialect::V1_1 { "," } else { "" };
     out.line("'Access specification name,default assignment");
     out.line(&format!("{},{}", word(&spec.name), spec.assignment.number()));
-    out.line(&format!("'size,% of size,% reads,% random,delay,burst,align,reply{comma}"));
+    out.line("'size,% of size,% reads,% random,delay,burst,align,reply");
     for row in &spec.lines {
         let (size, of_size, reads, random) = (row.size, row.of_size, row.reads, row.random);
         let (delay, burst, align, reply) = (row.delay_ms, row.burst, row.align, row.reply);
@@ -63,7 +63,10 @@ fn access_spec(out: &mut Out, spec: &AccessSpec, dialect: Dialect) {
 
 fn table(out: &mut Out, table: &Table, dialect: Dialect) {
     let columns = numbers(dialect);
-    let names: Vec<&str> = WORDS.into_iter().chain(columns.iter().map(|(name, _)| *name)).collect();
+    // Iometer puts a blank before the name of its last bin, and before no other.
+    let printed = |name: &'static str| if name == LAST_BIN { " >= 10 s" } else { name };
+    let names = columns.iter().map(|(name, _)| printed(name));
+    let names: Vec<&str> = WORDS.into_iter().chain(names).collect();
     out.line("'Results");
     out.line(&format!("'{}", names.join(",")));
     for row in &table.rows {

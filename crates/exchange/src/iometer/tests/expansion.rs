@@ -57,7 +57,7 @@ fn each_access_specification_has_its_tests_and_the_idle_one_none() {
     let specs: Vec<&str> = tests.iter().map(|test| test.active[0].spec.as_str()).collect();
     assert_eq!(specs, ["read big", "mixed sizes"]);
     assert_eq!((tests[0].active[0].area, tests[0].active[0].depth), ((2048, 101), 16));
-    assert!(remarks[0].text.contains("network worker 'Worker 2' is left out"));
+    assert!(remarks[0].text.contains("'Worker 2' is a network worker"));
     let idle = OF_2006.replace("\tread big\n\tmixed", "\tIdle\n\tmixed");
     let config = read(idle.as_bytes()).unwrap().config;
     let tests = tests_of(&config, 4, None, &mut Vec::new()).unwrap();

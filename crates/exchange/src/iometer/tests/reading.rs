@@ -137,10 +137,36 @@ fn files_of_before_names_are_read_and_their_managers_named() {
     let expected = ["2048 bytes random 67% reads", "Untitled", "2048 bytes random 67% reads 2"];
     assert_eq!(names, expected);
     assert!(config.specs.iter().flatten().all(|spec| spec.assignment == Assignment::All));
-    let managers = "Version 1999.01.01\n'MANAGER LIST ===\n";
-    assert!(refused(managers).contains("line 2: managers of versions before 1999.02.17"));
     let short = "Version 1998.02.01\n'ACCESS SPECIFICATIONS\n'rows\n512 50 1 1 0 1\n";
     assert!(refused(short).contains("line 4: the shares"), "{}", refused(short));
+}
+
+/// Files of old versions in the form of new ones, as Iometer 1.1.0 loads them.
+#[test]
+fn the_keys_tell_the_form_of_a_file_and_not_its_version() {
+    for version in ["1998.10.08", "1998.02.01"] {
+        let old = OF_2006.replace("2006.07.27", version);
+        let (old, new) = (reading(&old).config, reading(OF_2006).config);
+        assert_eq!((old.specs, old.managers), (new.specs, new.managers), "{version}");
+    }
+}
+
+#[test]
+fn a_doubled_end_of_a_target_is_ignored_with_a_remark() {
+    let doubled = OF_2006.replacen("'End target\n", "'End target\n'End target\n", 1);
+    assert_ne!(doubled, OF_2006);
+    let Reading { config, remarks } = reading(&doubled);
+    let targets = |config: Config| {
+        config.managers.map(|managers| {
+            let workers = managers.into_iter().flat_map(|manager| manager.workers);
+            workers
+                .flat_map(|worker| worker.targets.unwrap_or_default())
+                .map(|t| t.name)
+                .collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(targets(config), targets(reading(OF_2006).config));
+    assert!(remarks.iter().any(|remark| remark.text.contains("'End target")), "{remarks:?}");
 }
 
 #[test]

@@ -21,10 +21,11 @@ fn figures() -> Figures {
         disks: 1,
         sides: Some((side(1_388_493), side(0))),
         elapsed_ns: 30_036_000_000,
-        depth: 32,
+        start: Some(0),
+        sectors: Some(0),
+        depth: Some(32),
         processors: Some(Processors { user: 0.301, system: 13.75 }),
         bins: Some((1..=LATENCY_BINS.len() as u64).collect()),
-        ..Figures::default()
     }
 }
 
@@ -54,6 +55,20 @@ fn values(text: &str, row: usize) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let header = lines.iter().position(|line| line.starts_with("'Target Type")).unwrap();
     lines[header + 1 + row].split(',').map(str::to_owned).collect()
+}
+
+#[test]
+fn a_row_of_workers_that_differ_has_minus_one() {
+    let mut run = sample("2006.07.27");
+    let figures = Figures { depth: None, ..figures() };
+    let dialect = run.version.dialect();
+    run.parts[0].tables[0].rows = vec![Row::of(RowKind::All, "All", "", dialect, &figures)];
+    let text = write(&run);
+    let header = text.lines().find(|line| line.starts_with("'Target Type")).unwrap();
+    let at = header.split(',').position(|name| name == "Queue Depth").unwrap();
+    assert_eq!(values(&text, 0)[at], "-1");
+    let back = read(text.as_bytes()).unwrap();
+    assert_eq!(back[0].parts[0].tables[0].rows[0].get("Queue Depth"), Some(-1.0));
 }
 
 #[test]
@@ -119,7 +134,8 @@ fn each_kind_of_row_has_its_own_blanks() {
 #[test]
 fn a_file_of_1_1_0_has_both_rates_the_bins_and_the_commas() {
     let text = write(&sample("1.1.0"));
-    assert!(text.contains("burst,align,reply,\r\n512,100,100,0,0,1,512,0,\r\n"));
+    assert!(text.contains("burst,align,reply\r\n512,100,100,0,0,1,512,0,\r\n"));
+    assert!(text.contains(",5 to 10 s, >= 10 s\r\n"), "a blank before the last bin alone");
     let all = values(&text, 0);
     assert_eq!(all.len(), 80);
     assert_eq!((all[9].as_str(), all[12].as_str()), ("22.572083", "23.668545"));

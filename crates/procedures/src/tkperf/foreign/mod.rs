@@ -200,7 +200,7 @@ fn preconditioning(test: &ForeignTest, demand: Option<String>) -> Vec<Setting> {
     if !matches!(test.kind, ForeignKind::Iops | ForeignKind::Latency) {
         return Vec::new();
     }
-    let amount = test.jobs.map(|jobs| format!("{} x User Capacity", 2 * u64::from(jobs)));
+    let amount = test.jobs.map(|jobs| format!("{} × User Capacity", 2 * u64::from(jobs)));
     vec![
         Setting::new("wipc", "Pre Condition 1", "SEQ 128K W (WIPC)", Origin::Profile),
         Setting::new("wipc-demand", "TOIO - TC/QD", demand, Origin::Found),

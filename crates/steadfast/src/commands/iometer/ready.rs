@@ -2,9 +2,11 @@
 
 use crate::cli::iometer::IometerArguments;
 use crate::commands::front;
+use crate::recognize::expect;
 use std::path::Path;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};
+use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::iometer::{
     self, AccessLine, AccessSpec, Active, Assignment, Circumstances, Config, Disk, Line, Plan,
     Setup, Test, Version,
@@ -38,6 +40,7 @@ impl Ready {
         disk: Option<Disk<'_>>,
     ) -> anyhow::Result<Self> {
         let bytes = front::read(file)?;
+        expect(file, &bytes, "a configuration of Iometer", &[FileKind::IometerConfig])?;
         let refused = |why| front::refused(file, &[why]);
         let reading = iometer::read(&bytes).map_err(refused)?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());

@@ -188,14 +188,18 @@ impl Made<'_> {
     fn of_workers(&self, are_meant: impl Fn(&Active) -> bool) -> Figures {
         let meant: Vec<&Active> = self.active.iter().filter(|active| are_meant(active)).collect();
         let managers: BTreeSet<usize> = meant.iter().map(|active| active.manager).collect();
-        let first = meant.first();
+        let common = |of: fn(&Active) -> u64| {
+            let mut values = meant.iter().map(|active| of(active));
+            let first = values.next()?;
+            values.all(|value| value == first).then_some(first)
+        };
         let place = Figures {
             managers: managers.len() as u64,
             workers: meant.len() as u64,
             disks: meant.iter().map(|active| active.targets.len() as u64).sum(),
-            start: first.map_or(0, |active| active.area.1),
-            sectors: first.map_or(0, |active| active.area.0),
-            depth: first.map_or(0, |active| u64::from(active.depth)),
+            start: common(|active| active.area.1),
+            sectors: common(|active| active.area.0),
+            depth: common(|active| u64::from(active.depth)),
             processors: self.shares.iter().find_map(Share::processors),
             ..Figures::default()
         };

@@ -3,6 +3,7 @@
 use crate::asked::SOFTWARE;
 use crate::cli::trace::{ImportArguments, ImportFormat};
 use crate::exit::{ExitState, misuse};
+use crate::recognize::recognize;
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::{Context, bail};
@@ -13,6 +14,7 @@ use std::io::{BufReader, BufWriter, Chain, Cursor, Read, Write};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::SeenInPart;
+use steadfast_exchange::identify::FileKind;
 use steadfast_host::NewFile;
 use steadfast_trace::Writer;
 use steadfast_trace::clock::Moment;
@@ -26,23 +28,34 @@ pub fn run(arguments: &ImportArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin(&arguments.output)?;
     let mut inputs = Vec::new();
     let mut found = None;
+    let mut first = Vec::new();
     for path in &arguments.files {
         let (input, beginning) = open(path)?;
-        if let Some(what) = packed(&beginning) {
-            bail!("{}: {what}", path.display());
+        // With --format, too: its bytes would be taken for lines.
+        if let Some(found) = recognize(path, &beginning)
+            && found.kind.is_some_and(|kind| kind.is_packed() || kind == FileKind::Parquet)
+        {
+            bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
         }
         found = found.or_else(|| import::recognise(&beginning));
+        if inputs.is_empty() {
+            first = beginning;
+        }
         inputs.push(input);
     }
     let format = match (format(arguments)?, found) {
         (Some(format), _) | (None, Some(format)) => format,
         (None, None) => {
+            let path = &arguments.files[0];
+            if let Some(found) = recognize(path, &first) {
+                bail!("{}: this is {}; {}", path.display(), found.name, found.what_to_do());
+            }
             let formats = ImportFormat::value_variants().iter();
             let names = formats.filter_map(ValueEnum::to_possible_value);
             let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
             bail!(
                 "{}: unknown format; give --format ({}), or the columns of a text file with --csv",
-                arguments.files[0].display(),
+                path.display(),
                 names.join(", ")
             )
         }
@@ -79,23 +92,6 @@ fn began(arguments: &ImportArguments) -> anyhow::Result<Option<u64>> {
             "--began takes a date and a time in UTC, such as '2026-11-21 06:16:17', not '{other}'"
         ))),
     }
-}
-
-/// What to do with a file whose first bytes are those of an archive, or of a compression that is
-/// not unpacked here.
-fn packed(beginning: &[u8]) -> Option<&'static str> {
-    let kinds: [(&[u8], &str); 6] = [
-        (b"\xfd7zXZ\0", "an xz file; unpack it first: xz -d"),
-        (b"BZh", "a bzip2 file; unpack it first: bunzip2"),
-        (b"\x04\x22\x4d\x18", "an lz4 file; unpack it first: lz4 -d"),
-        (b"PK\x03\x04", "a zip archive; unpack it first: unzip"),
-        (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first: 7z x"),
-        (b"PAR1", "a Parquet file; trace commands read those of steadfast without an import"),
-    ];
-    if beginning.get(257..262) == Some(b"ustar") {
-        return Some("a tar archive; unpack it first: tar -xf");
-    }
-    kinds.into_iter().find(|(start, _)| beginning.starts_with(start)).map(|(_, what)| what)
 }
 
 type Content = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;

@@ -1,0 +1,369 @@
+//! diskspd's results: XML (`-Rxml`) and text.
+//!
+//! Rates follow from the counts of every thread's targets and the time of the time span, as
+//! diskspd computes them. Latencies (`-L`) are milliseconds; percentiles are of all threads.
+
+use super::{of_directions, plausible};
+use crate::misread::Misread;
+use roxmltree::{Document, Node, ParsingOptions};
+use steadfast_domain::text::{excerpt, with_short_words};
+use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
+
+/// More elements than a result has: a thread's target has some 20, a percentile four.
+const ELEMENTS_MAX: u32 = 1_000_000;
+
+/// Results of diskspd with nothing in them yet.
+fn empty() -> ForeignResults {
+    ForeignResults { id: "diskspd".into(), tool: "diskspd".into(), ..ForeignResults::default() }
+}
+
+const NO_LATENCY: &str = "Response times: diskspd ran without -L.";
+
+pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+    let text = crate::decode(bytes);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| {
+        let what = format!("this is no XML: {}", with_short_words(&error.to_string()));
+        Misread::at(error.pos().row.into(), what)
+    })?;
+    let root = document.root_element();
+    let mut results = empty();
+    if let Some(system) = child(root, "System") {
+        results.version = child(system, "Tool").and_then(|tool| text_in(tool, "Version"));
+        for (label, name) in [("Host", "ComputerName"), ("Start time", "RunTime")] {
+            results.facts.extend(text_in(system, name).map(|text| (label.to_owned(), text)));
+        }
+    }
+    let profiles: Vec<Node<'_, '_>> = child(root, "Profile")
+        .and_then(|profile| child(profile, "TimeSpans"))
+        .map(|spans| children(spans, "TimeSpan").collect())
+        .unwrap_or_default();
+    for (at, span) in children(root, "TimeSpan").enumerate() {
+        let Some(seconds) = value_in(span, "TestTimeSeconds").filter(|time| *time > 0.0) else {
+            continue;
+        };
+        let targets: Vec<Node<'_, '_>> =
+            children(span, "Thread").flat_map(|thread| children(thread, "Target")).collect();
+        let latency = child(span, "Latency");
+        let direction = |name: &str| {
+            let total = |field: String| -> u64 {
+                let values = targets.iter().filter_map(|target| value_in(*target, &field));
+                values.map(|value| value as u64).fold(0, u64::saturating_add)
+            };
+            let counts = Counts {
+                ios: total(format!("{name}Count")),
+                bytes: total(format!("{name}Bytes")),
+                seconds,
+            };
+            counts.ios_with(latency.map(|latency| xml_latency(latency, name)))
+        };
+        let (label, load, demand) = profiles.get(at).map_or_else(
+            || (format!("timespan {}", at + 1), None, None),
+            |profile| described(*profile, at),
+        );
+        let mut test = of_directions(label, direction("Read"), direction("Write"));
+        if let Some(latency) = latency.filter(|_| !test.all.is_empty()) {
+            let ios = std::mem::take(&mut test.all);
+            test.all = ios_with_times(ios, xml_latency(latency, "Total"));
+        }
+        results.tests.push(ForeignOutcome { load, demand, ..test });
+    }
+    say_missing(&mut results);
+    Ok(results)
+}
+
+/// Counts of one direction over a time span.
+struct Counts {
+    ios: u64,
+    bytes: u64,
+    seconds: f64,
+}
+
+impl Counts {
+    fn ios_with(&self, times: Option<Times>) -> ForeignIos {
+        if self.ios == 0 {
+            return ForeignIos { ios: Some(0), ..ForeignIos::default() };
+        }
+        let ios = ForeignIos {
+            ios: Some(self.ios),
+            iops: Some(self.ios as f64 / self.seconds),
+            bytes_per_second: Some(self.bytes as f64 / self.seconds),
+            ..ForeignIos::default()
+        };
+        match times {
+            Some(times) => ios_with_times(ios, times),
+            None => ios,
+        }
+    }
+}
+
+/// Response times of one direction, in milliseconds.
+#[derive(Default)]
+struct Times {
+    mean: Option<f64>,
+    longest: Option<f64>,
+    percentiles: Vec<(f64, f64)>,
+}
+
+fn ios_with_times(ios: ForeignIos, times: Times) -> ForeignIos {
+    ForeignIos {
+        mean_ms: times.mean,
+        longest_ms: times.longest,
+        percentiles: times.percentiles,
+        ..ios
+    }
+}
+
+fn say_missing(results: &mut ForeignResults) {
+    if results.tests.iter().any(|test| test.all.mean_ms.is_none() && !test.all.is_empty()) {
+        results.absent.push(NO_LATENCY.into());
+    }
+}
+
+fn xml_latency(latency: Node<'_, '_>, name: &str) -> Times {
+    let field = format!("{name}Milliseconds");
+    let mut times =
+        Times { mean: value_in(latency, &format!("Average{field}")), ..Times::default() };
+    for bucket in children(latency, "Bucket") {
+        let both = value_in(bucket, "Percentile").zip(value_in(bucket, &field));
+        match both {
+            Some((100.0, ms)) => times.longest = Some(ms),
+            Some((percent, ms)) if percent > 0.0 => times.percentiles.push((percent, ms)),
+            _ => {}
+        }
+    }
+    times
+}
+
+/// Label, load and demand of a time span's profile.
+fn described(span: Node<'_, '_>, at: usize) -> (String, Option<String>, Option<String>) {
+    let targets: Vec<Node<'_, '_>> = child(span, "Targets")
+        .map(|targets| children(targets, "Target").collect())
+        .unwrap_or_default();
+    let Some(first) = targets.first() else {
+        return (format!("timespan {}", at + 1), None, None);
+    };
+    let bytes = value_in(*first, "BlockSize");
+    // <Random> is the alignment of random I/O; without it, or with 0, I/O is sequential.
+    let random = value_in(*first, "Random").is_some_and(|alignment| alignment > 0.0);
+    let order = if random { "random" } else { "sequential" };
+    let writes = value_in(*first, "WriteRatio").unwrap_or(0.0);
+    let size = bytes.map_or_else(String::new, |bytes| format!(" {bytes} B"));
+    let load = format!("{order}{size}, {writes} % writes");
+    let of = |name: &str| value_in(*first, name).map(|value| format!("{name}={value}"));
+    let demand: Vec<String> =
+        [of("ThreadsPerFile"), of("RequestCount")].into_iter().flatten().collect();
+    let several =
+        if targets.len() > 1 { format!(", {} targets", targets.len()) } else { String::new() };
+    let label = format!("timespan {}: {load}", at + 1);
+    (label, Some(format!("{load}{several}")), Some(demand.join(", ")))
+}
+
+fn children<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
+    node.children().filter(move |child| child.has_tag_name(name))
+}
+
+fn child<'a, 'i>(node: Node<'a, 'i>, name: &'static str) -> Option<Node<'a, 'i>> {
+    children(node, name).next()
+}
+
+fn text_in(node: Node<'_, '_>, name: &str) -> Option<String> {
+    let found = node.children().find(|child| child.has_tag_name(name))?;
+    Some(excerpt(found.text()?.trim()).into_owned()).filter(|text| !text.is_empty())
+}
+
+fn value_in(node: Node<'_, '_>, name: &str) -> Option<f64> {
+    let found = node.children().find(|child| child.has_tag_name(name))?;
+    plausible(found.text()?.trim().parse().ok()?)
+}
+
+/// What the rows of the text's table of percentiles are named.
+const TEXT_PERCENTILES: [(&str, f64); 12] = [
+    ("25th", 25.0),
+    ("50th", 50.0),
+    ("75th", 75.0),
+    ("90th", 90.0),
+    ("95th", 95.0),
+    ("99th", 99.0),
+    ("3-nines", 99.9),
+    ("4-nines", 99.99),
+    ("5-nines", 99.999),
+    ("6-nines", 99.9999),
+    ("7-nines", 99.99999),
+    ("8-nines", 99.999999),
+];
+
+pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+    let text = crate::decode(bytes);
+    let mut results = empty();
+    let mut span: Option<TextSpan> = None;
+    let mut said = SaidBefore::default();
+    let mut section = "";
+    for (number, line) in (1..).zip(text.lines()) {
+        let trimmed = line.trim();
+        let after = |name: &str| trimmed.strip_prefix(name).map(str::trim);
+        if let Some(command) = after("Command Line:") {
+            results.facts.push(("Command line".into(), excerpt(command).into_owned()));
+        } else if let Some(version) = after("version:") {
+            results.version = Some(excerpt(version).into_owned());
+        } else if let Some(name) = after("computer name:") {
+            results.facts.push(("Host".into(), excerpt(name).into_owned()));
+        } else if after("Results for timespan").is_some() {
+            results.tests.extend(span.take().map(TextSpan::finish));
+            let at = results.tests.len();
+            span = Some(TextSpan::new(
+                at + 1,
+                said.load.get(at).cloned(),
+                said.demand.get(at).cloned(),
+            ));
+        } else if let Some(time) = after("actual test time:") {
+            let seconds = time.trim_end_matches('s').parse().ok().and_then(plausible);
+            let Some(span) = span.as_mut() else { continue };
+            span.seconds = seconds
+                .ok_or_else(|| Misread::at(number, format!("'{}' is no time", excerpt(time))))?;
+        } else if ["Total IO", "Read IO", "Write IO"].contains(&trimmed) {
+            section = match trimmed {
+                "Read IO" => "read",
+                "Write IO" => "write",
+                _ => "total",
+            };
+        } else if let (Some(row), Some(span)) = (trimmed.strip_prefix("total:"), span.as_mut()) {
+            // The same word, alone, begins the table of percentiles of older versions.
+            if row.contains('|') {
+                span.totals(section, row).map_err(|what| Misread::at(number, what))?;
+            }
+        } else if let Some(span) = span.as_mut() {
+            span.percentile(trimmed);
+        } else {
+            said.take(trimmed);
+        }
+    }
+    results.tests.extend(span.take().map(TextSpan::finish));
+    say_missing(&mut results);
+    Ok(results)
+}
+
+/// The input parameters of every time span, which stand before all results.
+#[derive(Default)]
+struct SaidBefore {
+    load: Vec<String>,
+    demand: Vec<String>,
+}
+
+impl SaidBefore {
+    fn take(&mut self, line: &str) {
+        if line.starts_with("timespan:") {
+            self.load.push(String::new());
+            self.demand.push(String::new());
+        }
+        let add = |words: &mut Vec<String>, text: &str| {
+            let Some(last) = words.last_mut() else { return };
+            // Of several targets the first is described.
+            if !last.contains(text.split(':').next().unwrap_or(text)) {
+                let comma = if last.is_empty() { "" } else { ", " };
+                *last = format!("{last}{comma}{}", excerpt(text));
+            }
+        };
+        let load = ["performing ", "block size:", "using random I/O", "using sequential I/O"];
+        if load.iter().any(|begin| line.starts_with(begin)) {
+            add(&mut self.load, line);
+        }
+        let demand = ["number of outstanding I/O operations", "threads per file", "total threads"];
+        if demand.iter().any(|begin| line.starts_with(begin)) {
+            add(&mut self.demand, line);
+        }
+    }
+}
+
+/// The results of a time span, as its lines come.
+struct TextSpan {
+    number: usize,
+    load: Option<String>,
+    demand: Option<String>,
+    seconds: f64,
+    reads: (Counted, Times),
+    writes: (Counted, Times),
+    total: Times,
+}
+
+#[derive(Default)]
+struct Counted {
+    ios: u64,
+    bytes: u64,
+}
+
+impl TextSpan {
+    fn new(number: usize, load: Option<String>, demand: Option<String>) -> Self {
+        TextSpan {
+            number,
+            load: load.filter(|load| !load.is_empty()),
+            demand: demand.filter(|demand| !demand.is_empty()),
+            seconds: 0.0,
+            reads: Default::default(),
+            writes: Default::default(),
+            total: Times::default(),
+        }
+    }
+
+    /// `bytes | I/Os | MiB/s | I/O per s | AvgLat | ...`; the mean is there with -L only.
+    fn totals(&mut self, section: &str, row: &str) -> Result<(), String> {
+        let fields: Vec<&str> = row.split('|').map(str::trim).collect();
+        let count = |at: usize| {
+            let text: &str = fields.get(at).copied().unwrap_or_default();
+            text.parse::<u64>().map_err(|_| format!("'{}' is no count", excerpt(text)))
+        };
+        let counted = Counted { bytes: count(0)?, ios: count(1)? };
+        // With -D and without -L the fifth field is a deviation of IOPS, which has two decimals.
+        let mean = fields.get(4).filter(|text| decimals(text) == 3);
+        let mean = mean.and_then(|text| plausible(text.parse().ok()?));
+        match section {
+            "read" => (self.reads.0, self.reads.1.mean) = (counted, mean),
+            "write" => (self.writes.0, self.writes.1.mean) = (counted, mean),
+            _ => self.total.mean = mean,
+        }
+        Ok(())
+    }
+
+    /// `3-nines | read | write | total`, in milliseconds.
+    fn percentile(&mut self, line: &str) {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [name, read, write, total] = fields[..] else { return };
+        let sides =
+            [(&mut self.reads.1, read), (&mut self.writes.1, write), (&mut self.total, total)];
+        for (times, text) in sides {
+            let Some(ms) = text.parse().ok().and_then(plausible) else { continue };
+            if name == "max" {
+                times.longest = Some(ms);
+            } else if let Some((_, percent)) = TEXT_PERCENTILES.iter().find(|(own, _)| *own == name)
+            {
+                times.percentiles.push((*percent, ms));
+            }
+        }
+    }
+
+    fn finish(self) -> ForeignOutcome {
+        let seconds = self.seconds;
+        let ios = |(counted, times): (Counted, Times)| {
+            let Counted { ios, bytes } = counted;
+            // Without a time there is no rate.
+            let counts = Counts { ios: if seconds > 0.0 { ios } else { 0 }, bytes, seconds };
+            counts.ios_with(Some(times))
+        };
+        let load = self.load;
+        let label = match &load {
+            Some(load) => format!("timespan {}: {load}", self.number),
+            None => format!("timespan {}", self.number),
+        };
+        let mut test = of_directions(label, ios(self.reads), ios(self.writes));
+        if !test.all.is_empty() {
+            test.all = ios_with_times(std::mem::take(&mut test.all), self.total);
+        }
+        ForeignOutcome { load, demand: self.demand, ..test }
+    }
+}
+
+/// Digits behind the decimal point.
+fn decimals(text: &str) -> usize {
+    text.split_once('.').map_or(0, |(_, digits)| digits.len())
+}

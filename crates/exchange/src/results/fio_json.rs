@@ -1,0 +1,301 @@
+//! fio's `--output-format=json` and `json+`.
+//!
+//! fio writes a job's numbers per direction: `total_ios`, `iops`, `bw_bytes` (`bw`, KiB/s,
+//! before fio 3), `lat_ns` from submission to completion, `clat_ns` without the submission.
+//! Percentiles stand in `clat_ns`, in `lat_ns` with `lat_percentiles=1`; `json+` adds `bins`,
+//! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
+
+use super::{of_directions, plausible};
+use crate::misread::Misread;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use steadfast_domain::text::excerpt;
+use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
+
+/// More jobs than a result has.
+const JOBS_MAX: usize = 10_000;
+
+/// Reads the output; lines that fio printed before or after the JSON do not count.
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+    let text = crate::decode(bytes);
+    // Warnings of fio and its terse lines stand before and after the object.
+    let start = text.find('{').ok_or_else(|| Misread::whole("it holds no JSON object"))?;
+    let mut objects = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    let root = match objects.next() {
+        Some(Ok(Value::Object(root))) => root,
+        Some(Err(error)) if error.is_eof() => {
+            return Err(Misread::whole(
+                "the JSON is incomplete: fio was stopped while it wrote it, or the file was cut",
+            ));
+        }
+        Some(Err(error)) => return Err(Misread::whole(format!("this is no JSON: {error}"))),
+        _ => return Err(Misread::whole("it holds no JSON object")),
+    };
+    let mut results = ForeignResults {
+        id: "fio".into(),
+        tool: "fio".into(),
+        version: text_of(&root, "fio version").map(|text| text.trim_start_matches("fio-").into()),
+        unix_ms: unix_ms(&root),
+        ..ForeignResults::default()
+    };
+    let global = object(&root, "global options");
+    results.facts.extend(options_fact("Global options", global));
+    let mut seen = Seen::default();
+    let jobs = list(&root, "jobs").or_else(|| list(&root, "client_stats"));
+    let jobs = jobs.ok_or_else(|| {
+        Misread::whole("it has neither \"jobs\" nor \"client_stats\": this is no result of fio")
+    })?;
+    if jobs.len() > JOBS_MAX {
+        return Err(Misread::whole(format!("more than {JOBS_MAX} jobs")));
+    }
+    let mut read = Vec::new();
+    for value in jobs {
+        let Value::Object(job) = value else { continue };
+        let name = text_of(job, "jobname").unwrap_or_default();
+        // fio's sum over the hosts of a client/server run, which the other entries add up to.
+        if name == "All clients" {
+            continue;
+        }
+        let group = job.get("groupid").and_then(Value::as_i64).unwrap_or(0);
+        read.push((group, Job::read(job, global, &mut seen)));
+    }
+    results.tests = steps(read);
+    if let Some(util) = list(&root, "disk_util") {
+        let names: Vec<&str> = util.iter().filter_map(|disk| disk.get("name")?.as_str()).collect();
+        results.facts.push(("Disks".into(), names.join(", ")));
+    }
+    seen.say(&mut results);
+    Ok(results)
+}
+
+/// What was met in any job and must be said once.
+#[derive(Default)]
+struct Seen {
+    completion: bool,
+    no_total: bool,
+    trims: bool,
+}
+
+impl Seen {
+    fn say(&self, results: &mut ForeignResults) {
+        let remark = |results: &mut ForeignResults, text: &str| results.remarks.push(text.into());
+        if self.completion {
+            remark(
+                results,
+                "Percentiles are fio's clat, from the end of the submission on; mean and maximum \
+                 are fio's lat, as Steadfast measures. lat_percentiles=1 makes fio write those of \
+                 lat.",
+            );
+        }
+        if self.trims {
+            remark(results, "Trims are neither reads nor writes and are not in the sums.");
+        }
+        if self.no_total {
+            results.absent.push("Response times: the job ran with disable_lat=1.".into());
+        }
+        let merged = results.tests.iter().any(|test| {
+            test.all.percentiles.is_empty() && test.all.histogram.is_empty() && !test.all.is_empty()
+        });
+        if merged {
+            results.absent.push(
+                "Percentiles of reads and writes together, and of several jobs: percentiles \
+                 cannot be added up. --output-format=json+ makes fio write its histograms, from \
+                 which they follow."
+                    .into(),
+            );
+        }
+    }
+}
+
+/// A job, or one of its clones.
+pub(super) struct Job {
+    pub name: String,
+    pub load: String,
+    pub demand: Option<String>,
+    pub errors: Option<u64>,
+    pub reads: ForeignIos,
+    pub writes: ForeignIos,
+}
+
+impl Job {
+    fn read(job: &Map<String, Value>, global: Option<&Map<String, Value>>, seen: &mut Seen) -> Job {
+        let own = object(job, "job options");
+        let option = |name: &str| {
+            let of = |map: Option<&Map<String, Value>>| text_of(map?, name);
+            of(own).or_else(|| of(global))
+        };
+        let named = ["rw", "bs", "bssplit", "rwmixread", "percentage_random", "rate_iops", "rate"];
+        let words = named.iter().filter_map(|name| {
+            let value = option(name)?;
+            Some(if *name == "rw" { value } else { format!("{name}={value}") })
+        });
+        let depth = option("iodepth").unwrap_or_else(|| "1".into());
+        let threads = option("numjobs").unwrap_or_else(|| "1".into());
+        let engine = option("ioengine").map(|name| format!(", {name}")).unwrap_or_default();
+        let trims = object(job, "trim").and_then(|trim| number(trim, "total_ios"));
+        seen.trims |= trims.unwrap_or(0.0) > 0.0;
+        Job {
+            name: text_of(job, "jobname").unwrap_or_else(|| "job".into()),
+            load: words.collect::<Vec<_>>().join(", "),
+            // Options are recorded by newer versions alone; without them nothing is known.
+            demand: own.map(|_| format!("iodepth={depth}, numjobs={threads}{engine}")),
+            errors: number(job, "total_err").or_else(|| number(job, "error")).map(|n| n as u64),
+            reads: ios(job, "read", seen),
+            writes: ios(job, "write", seen),
+        }
+    }
+}
+
+/// The jobs by their groups, which ran one after the other.
+pub(super) fn steps(jobs: Vec<(i64, Job)>) -> Vec<ForeignOutcome> {
+    let mut groups: Vec<(i64, Vec<Job>)> = Vec::new();
+    for (group, job) in jobs {
+        match groups.iter_mut().find(|(id, _)| *id == group) {
+            Some((_, jobs)) => jobs.push(job),
+            None => groups.push((group, vec![job])),
+        }
+    }
+    groups.into_iter().map(|(_, jobs)| step(jobs)).collect()
+}
+
+/// The jobs of one group ran at the same time: clones of a job, and other jobs.
+fn step(jobs: Vec<Job>) -> ForeignOutcome {
+    let mut loads: Vec<Vec<Job>> = Vec::new();
+    for job in jobs {
+        match loads.iter_mut().find(|clones| clones[0].name == job.name) {
+            Some(clones) => clones.push(job),
+            None => loads.push(vec![job]),
+        }
+    }
+    let outcomes: Vec<ForeignOutcome> = loads.iter().map(|clones| of_clones(clones)).collect();
+    if outcomes.len() == 1 {
+        return outcomes.into_iter().next().unwrap_or_default();
+    }
+    let all = |of: fn(&ForeignOutcome) -> &ForeignIos| -> ForeignIos {
+        ForeignIos::at_once(&outcomes.iter().map(of).collect::<Vec<_>>())
+    };
+    ForeignOutcome {
+        label: step_label(&outcomes),
+        load: None,
+        demand: None,
+        all: all(|outcome| &outcome.all),
+        reads: all(|outcome| &outcome.reads),
+        writes: all(|outcome| &outcome.writes),
+        errors: outcomes.iter().map(|outcome| outcome.errors).sum(),
+        apart: outcomes.iter().map(|own| (own.label.clone(), own.all.clone())).collect(),
+    }
+}
+
+/// `a + b`, as `steadfast fio` names the step of such a job file.
+fn step_label(loads: &[ForeignOutcome]) -> String {
+    let names: Vec<&str> = loads.iter().map(|load| load.label.as_str()).collect();
+    match names.len() {
+        0..=crate::fio::NAMED_MAX => names.join(" + "),
+        all => {
+            let named = crate::fio::NAMED_MAX;
+            format!("{} + {} more", names[..named].join(" + "), all - named)
+        }
+    }
+}
+
+fn of_clones(clones: &[Job]) -> ForeignOutcome {
+    let sum = |of: fn(&Job) -> &ForeignIos| -> ForeignIos {
+        ForeignIos::at_once(&clones.iter().map(of).collect::<Vec<_>>())
+    };
+    let first = &clones[0];
+    let several = match clones.len() {
+        1 => String::new(),
+        many => format!(", {many} clones"),
+    };
+    ForeignOutcome {
+        load: Some(first.load.clone()).filter(|load| !load.is_empty()),
+        demand: first.demand.as_ref().map(|demand| format!("{demand}{several}")),
+        errors: clones.iter().map(|job| job.errors).sum(),
+        ..of_directions(first.name.clone(), sum(|job| &job.reads), sum(|job| &job.writes))
+    }
+}
+
+fn ios(job: &Map<String, Value>, direction: &str, seen: &mut Seen) -> ForeignIos {
+    let Some(of) = object(job, direction) else { return ForeignIos::default() };
+    let count = number(of, "total_ios").map(|ios| ios as u64);
+    if count == Some(0) {
+        return ForeignIos { ios: count, ..ForeignIos::default() };
+    }
+    // Nanoseconds since fio 3, before it microseconds under names without a unit.
+    let times = |name: &str| {
+        let new = object(of, &format!("{name}_ns")).map(|times| (times, 1e6));
+        new.or_else(|| object(of, name).map(|times| (times, 1e3)))
+    };
+    let (total, completion) = (times("lat"), times("clat"));
+    let of_total = |name: &str| {
+        let (times, per_ms) = total?;
+        number(times, "N")
+            .filter(|n| *n > 0.0)
+            .or_else(|| number(times, name).filter(|m| *m > 0.0))?;
+        number(times, name).map(|value| value / per_ms)
+    };
+    seen.no_total |= of_total("mean").is_none();
+    let has = |times: &Option<(&Map<String, Value>, f64)>, name: &str| {
+        times.and_then(|(times, _)| object(times, name)).is_some_and(|map| !map.is_empty())
+    };
+    let by_total = has(&total, "percentile") || has(&total, "bins");
+    let source = if by_total { total } else { completion };
+    let (mut percentiles, mut histogram) = (Vec::new(), BTreeMap::new());
+    if let Some((times, per_ms)) = source {
+        let read = |text: &String, value: &Value| {
+            Some((text.parse::<f64>().ok()?, plausible(value.as_f64()?)? / per_ms))
+        };
+        let all = object(times, "percentile").into_iter().flatten();
+        percentiles = all.filter_map(|(text, value)| read(text, value)).collect();
+        let bins = object(times, "bins").into_iter().flatten();
+        let per_ns = 1e6 / per_ms;
+        histogram = bins
+            .filter_map(|(time, ios)| {
+                let time = plausible(time.parse::<f64>().ok()?)?;
+                Some(((time * per_ns) as u64, ios.as_u64()?))
+            })
+            .filter(|(_, ios)| *ios > 0)
+            .collect();
+    }
+    seen.completion |= !by_total && (!percentiles.is_empty() || !histogram.is_empty());
+    let bytes = number(of, "bw_bytes").or_else(|| number(of, "bw").map(|kib| kib * 1024.0));
+    ForeignIos {
+        ios: count,
+        iops: number(of, "iops"),
+        bytes_per_second: bytes,
+        mean_ms: of_total("mean"),
+        longest_ms: of_total("max"),
+        percentiles,
+        histogram,
+    }
+}
+
+fn object<'v>(map: &'v Map<String, Value>, name: &str) -> Option<&'v Map<String, Value>> {
+    map.get(name)?.as_object()
+}
+
+fn list<'v>(map: &'v Map<String, Value>, name: &str) -> Option<&'v [Value]> {
+    map.get(name)?.as_array().map(Vec::as_slice)
+}
+
+fn number(map: &Map<String, Value>, name: &str) -> Option<f64> {
+    plausible(map.get(name)?.as_f64()?)
+}
+
+fn text_of(map: &Map<String, Value>, name: &str) -> Option<String> {
+    map.get(name)?.as_str().map(|text| excerpt(text).into_owned())
+}
+
+fn unix_ms(root: &Map<String, Value>) -> Option<u64> {
+    let whole = root.get("timestamp_ms").and_then(Value::as_u64);
+    whole.or_else(|| root.get("timestamp")?.as_u64()?.checked_mul(1000))
+}
+
+fn options_fact(label: &str, options: Option<&Map<String, Value>>) -> Option<(String, String)> {
+    let options = options.filter(|options| !options.is_empty())?;
+    let pair = |(name, value): (&String, &Value)| match value.as_str() {
+        Some("") | None => excerpt(name).into_owned(),
+        Some(value) => format!("{}={}", excerpt(name), excerpt(value)),
+    };
+    Some((label.to_owned(), options.iter().take(64).map(pair).collect::<Vec<_>>().join(" ")))
+}

@@ -1,0 +1,80 @@
+//! Results of other tools' tests: fio's JSON and terse output, diskspd's XML and text, vdbench's
+//! flat file, FioSynth's table.
+//!
+//! Every reader takes bytes and returns [`ForeignResults`]. What a file does not state stays
+//! `None`; nothing is computed that the tool could not have computed from the same numbers.
+
+mod diskspd;
+mod fio_json;
+pub(crate) mod fio_terse;
+mod fiosynth_csv;
+#[cfg(test)]
+mod tests;
+pub(crate) mod vdbench;
+
+use crate::identify::FileKind;
+use crate::misread::Misread;
+use sha2::{Digest, Sha256};
+use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
+
+/// Reads a file of results. `file` is its name, which FioSynth puts the test and the round in.
+///
+/// # Errors
+/// Returns what cannot be read, with its line where it has one; `kind` must be one of results.
+pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, Misread> {
+    let mut results = match kind {
+        FileKind::FioJson => fio_json::read(bytes)?,
+        FileKind::FioTerse => fio_terse::read(bytes)?,
+        FileKind::FioSynthCsv => fiosynth_csv::read(bytes)?,
+        FileKind::DiskspdXml => diskspd::read_xml(bytes)?,
+        FileKind::DiskspdText => diskspd::read_text(bytes)?,
+        FileKind::VdbenchFlat => vdbench::read(bytes)?,
+        other => return Err(Misread::whole(format!("{} has no results", other.name()))),
+    };
+    if results.tests.is_empty() {
+        return Err(Misread::whole("it holds no test: the tool ended before it measured anything"));
+    }
+    number_labels(&mut results.tests);
+    results.file = file.to_owned();
+    results.digest = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    if let Some((name, round)) = fiosynth_name(file).filter(|_| kind == FileKind::FioJson) {
+        results.id = "fiosynth".into();
+        results.round = Some(round);
+        // The jobs of a FioSynth template all have one name; the file says which test it was.
+        let several = results.tests.len() > 1;
+        for test in &mut results.tests {
+            test.label = if several { format!("{name} {}", test.label) } else { name.to_owned() };
+        }
+    }
+    Ok(results)
+}
+
+/// The test and the round in the name of a result of FioSynth: `4K_read_run3.json`.
+fn fiosynth_name(file: &str) -> Option<(&str, u32)> {
+    let (name, round) = file.strip_suffix(".json")?.rsplit_once("_run")?;
+    Some((name, round.parse().ok()?)).filter(|(name, _)| !name.is_empty())
+}
+
+/// Gives the second and further tests of a name a number.
+fn number_labels(tests: &mut [ForeignOutcome]) {
+    let mut taken = std::collections::BTreeSet::new();
+    for test in tests {
+        let base = test.label.clone();
+        let mut number = 1;
+        while !taken.insert(test.label.clone()) {
+            number += 1;
+            test.label = format!("{base} #{number}");
+        }
+    }
+}
+
+/// A test of reads and writes that ran at the same time.
+fn of_directions(label: String, reads: ForeignIos, writes: ForeignIos) -> ForeignOutcome {
+    let all = ForeignIos::at_once(&[&reads, &writes]);
+    ForeignOutcome { label, all, reads, writes, ..ForeignOutcome::default() }
+}
+
+/// A number that is no number, or below zero, is not one.
+fn plausible(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite() && *value >= 0.0)
+}

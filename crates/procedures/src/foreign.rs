@@ -1,0 +1,582 @@
+//! Results of other tools as findings: under the names that our runs of the same tests use, so
+//! that both stand side by side. Several files in a row are rounds, judged by the rule of the PTS.
+
+use crate::exhibits::loops::tracking_table;
+use crate::exhibits::pages::{page, rounds_axis};
+use crate::pts::method::TWENTY_TEN;
+use crate::sequence::tables::PERCENTILES;
+use crate::words::rounds_text;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Page, Plot,
+    PlotKind, Row, Scale, Series, Setting, Stroke, Table,
+};
+use steadfast_domain::steady_state::{Point, Track, judge, judge_every};
+use steadfast_domain::{
+    Caveat, CaveatKind, Findings, ForeignIos, ForeignOutcome, ForeignResults, Op, Verdict,
+};
+
+/// Returns the findings of one file of results, or of several files of one tool as rounds of the
+/// same tests. `software` read them.
+///
+/// Rounds are in the order of their numbers, else of their times, else as given.
+///
+/// # Errors
+/// Returns why the files are no rounds of one run: there is none, or they are of several tools.
+pub fn findings(files: &[ForeignResults], software: &str) -> Result<Findings, String> {
+    let Some(first) = files.first() else { return Err("no file of results".into()) };
+    if let Some(other) = files.iter().find(|file| file.id != first.id) {
+        return Err(format!(
+            "{} is a result of {} and {} of {}; rounds of one run are of one tool",
+            first.file, first.tool, other.file, other.tool
+        ));
+    }
+    let files = in_order(files);
+    let tests = tests(&files);
+    let rounds = tests.iter().map(|test| test.rounds.len()).max().unwrap_or(0);
+    let verdict = (rounds >= TWENTY_TEN.window as usize).then(|| verdict(&tests, rounds));
+    let window = window(verdict.as_ref(), rounds);
+    let counted: Vec<Counted<'_>> = tests.iter().map(|test| Counted::new(test, &window)).collect();
+    let digest = match files.as_slice() {
+        [only] => only.digest.clone(),
+        all => all
+            .iter()
+            .map(|file| &file.digest[..16.min(file.digest.len())])
+            .collect::<Vec<_>>()
+            .join(" "),
+    };
+    let last = files.iter().filter_map(|file| file.unix_ms).max().unwrap_or(0);
+    let mut form_pages = vec![page("All Steps", all_steps(&counted))];
+    form_pages.extend(rounds_page(&tests, verdict.as_ref(), rounds));
+    let (key, plots) = (key(&counted), if rounds > 1 { vec![ROUNDS_PLOT] } else { Vec::new() });
+    let all = files.iter().copied();
+    let findings = Findings {
+        id: first.id.clone(),
+        method: format!(
+            "{}'s own run, read from its results; Steadfast measured nothing",
+            first.tool
+        ),
+        headline: tool(first),
+        run_unix_ms: (0, last),
+        digest,
+        software: software.to_owned(),
+        ending: ending(&files, &tests, verdict.as_ref(), rounds),
+        caveats: caveats(&files, verdict.as_ref(), &window, rounds),
+        summary: all_steps(&counted).into_iter().take(1).collect(),
+        form_pages,
+        chapters: vec![details(&counted), source(all, &counted)],
+        metrics: counted.iter().flat_map(metrics).collect(),
+        ..Findings::new(title(&first.id, &first.tool), header(&files))
+    };
+    Ok(findings.fronted(key, plots).judged(verdict))
+}
+
+/// As our runs of the same files are titled.
+fn title<'t>(id: &str, tool: &'t str) -> &'t str {
+    match id {
+        "fio" => "fio job file",
+        "fiosynth" => "FioSynth suite",
+        _ => tool,
+    }
+}
+
+fn tool(file: &ForeignResults) -> String {
+    match &file.version {
+        Some(version) => format!("{} {version}", file.tool),
+        None => file.tool.clone(),
+    }
+}
+
+/// By the rounds that the names state, else by time, else as given.
+fn in_order(files: &[ForeignResults]) -> Vec<&ForeignResults> {
+    let mut files: Vec<&ForeignResults> = files.iter().collect();
+    if files.iter().all(|file| file.round.is_some()) {
+        files.sort_by_key(|file| file.round);
+    } else if files.iter().all(|file| file.unix_ms.is_some()) {
+        files.sort_by_key(|file| file.unix_ms);
+    }
+    files
+}
+
+/// A test with its outcome in every round.
+struct ForeignSeries<'a> {
+    label: &'a str,
+    rounds: Vec<&'a ForeignOutcome>,
+}
+
+fn tests<'a>(files: &[&'a ForeignResults]) -> Vec<ForeignSeries<'a>> {
+    let mut tests: Vec<ForeignSeries<'a>> = Vec::new();
+    for outcome in files.iter().flat_map(|file| &file.tests) {
+        match tests.iter_mut().find(|test| test.label == outcome.label) {
+            Some(test) => test.rounds.push(outcome),
+            None => tests.push(ForeignSeries { label: &outcome.label, rounds: vec![outcome] }),
+        }
+    }
+    tests
+}
+
+/// The rate that a test is judged by: IOPS, of which MB/s are a multiple.
+fn track(test: &ForeignSeries<'_>) -> Track {
+    let points = (1..).zip(&test.rounds).map(|(round, outcome)| Point {
+        round,
+        value: outcome.all.iops,
+        after_gap: false,
+    });
+    Track { name: test.label.to_owned(), unit: "IOPS".into(), points: points.collect() }
+}
+
+/// The first steady window of all tests, or the last window where none is steady.
+fn verdict(tests: &[ForeignSeries<'_>], rounds: usize) -> Verdict {
+    let whole = tests.iter().filter(|test| test.rounds.len() == rounds);
+    let tracks: Vec<Track> = whole.map(track).collect();
+    judge_every(&tracks, &TWENTY_TEN)
+        .into_iter()
+        .find(|verdict| verdict.steady)
+        .unwrap_or_else(|| judge(&tracks, &TWENTY_TEN))
+}
+
+/// The rounds whose means are reported: the window, else the last five.
+fn window(verdict: Option<&Verdict>, rounds: usize) -> Vec<u32> {
+    let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+    match verdict.and_then(|verdict| verdict.window) {
+        Some((first, last)) => (first..=last).collect(),
+        None => (rounds.saturating_sub(TWENTY_TEN.window) + 1..=rounds).collect(),
+    }
+}
+
+/// A test over the reported rounds.
+struct Counted<'a> {
+    label: &'a str,
+    first: &'a ForeignOutcome,
+    all: ForeignIos,
+    reads: ForeignIos,
+    writes: ForeignIos,
+    errors: Option<u64>,
+    apart: Vec<(&'a str, ForeignIos)>,
+    /// Lowest and highest IOPS of the rounds; `None` of one round.
+    iops_range: Option<(f64, f64)>,
+}
+
+impl<'a> Counted<'a> {
+    fn new(test: &ForeignSeries<'a>, window: &[u32]) -> Self {
+        let inside = (1..).zip(&test.rounds).filter(|(round, _)| window.contains(round));
+        let mut rounds: Vec<&'a ForeignOutcome> = inside.map(|(_, outcome)| *outcome).collect();
+        // A test of fewer rounds than the others: all that it has.
+        if rounds.is_empty() {
+            rounds.clone_from(&test.rounds);
+        }
+        let of = |part: fn(&ForeignOutcome) -> &ForeignIos| {
+            ForeignIos::mean_of(&rounds.iter().map(|outcome| part(outcome)).collect::<Vec<_>>())
+        };
+        let first = rounds[0];
+        let apart = first.apart.iter().map(|(name, _)| {
+            let own = rounds.iter().filter_map(|outcome| {
+                outcome.apart.iter().find(|(other, _)| other == name).map(|(_, ios)| ios)
+            });
+            (name.as_str(), ForeignIos::mean_of(&own.collect::<Vec<_>>()))
+        });
+        let iops: Vec<f64> = rounds.iter().filter_map(|outcome| outcome.all.iops).collect();
+        let least = iops.iter().copied().reduce(f64::min);
+        let most = iops.iter().copied().reduce(f64::max);
+        Counted {
+            label: test.label,
+            first,
+            all: of(|outcome| &outcome.all),
+            reads: of(|outcome| &outcome.reads),
+            writes: of(|outcome| &outcome.writes),
+            errors: rounds.iter().map(|outcome| outcome.errors).sum(),
+            apart: apart.collect(),
+            iops_range: least.zip(most).filter(|_| rounds.len() > 1),
+        }
+    }
+}
+
+fn rate_cells(ios: &ForeignIos) -> [Cell; 3] {
+    [
+        Cell::number(ios.iops, 1),
+        Cell::number(ios.bytes_per_second.map(|bytes| bytes / 1e6), 2),
+        Cell::number(ios.mean_ms, 4),
+    ]
+}
+
+fn tail_cells(ios: &ForeignIos) -> [Cell; 3] {
+    [
+        Cell::number(ios.percentile(99.0), 4),
+        Cell::number(ios.percentile(99.9), 4),
+        Cell::number(ios.longest_ms, 4),
+    ]
+}
+
+const ALL_COLUMNS: [(&str, &str); 6] = [
+    ("iops", "IOPS"),
+    ("mb", "MB/s"),
+    ("mean-ms", "Mean ms"),
+    ("p99-ms", "99 % ms"),
+    ("p99.9-ms", "99.9 % ms"),
+    ("max-ms", "Max ms"),
+];
+
+/// Every test, and loads that ran at the same time, under the names of a sequence's tables.
+fn all_steps(counted: &[Counted<'_>]) -> Vec<Exhibit> {
+    let row = |test: &Counted<'_>| {
+        let cells = rate_cells(&test.all).into_iter().chain(tail_cells(&test.all));
+        let errors = Cell::number(test.errors.map(|errors| errors as f64), 0);
+        Row::new(test.label, cells.chain([errors]))
+    };
+    let all = Table::new("sequence", "Every step", "Step")
+        .columns(ALL_COLUMNS)
+        .column(("errors", "Errors"))
+        .rows(counted.iter().map(row));
+    let apart = counted.iter().flat_map(|test| {
+        test.apart.iter().map(|(name, ios)| {
+            let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
+            let cells = rate_cells(ios).into_iter().chain(tail_cells(ios));
+            Row::new(format!("{}: {name}", test.label), std::iter::once(count).chain(cells))
+        })
+    });
+    let apart: Vec<Row> = apart.collect();
+    let table = Table::new("sequence-apart", "Loads that ran at the same time", "Step: load")
+        .column(("ios", "I/Os"))
+        .columns(ALL_COLUMNS);
+    let apart = (!apart.is_empty()).then(|| table.rows(apart));
+    std::iter::once(all).chain(apart).map(Exhibit::Table).collect()
+}
+
+/// Reads and writes of every test.
+fn details(counted: &[Counted<'_>]) -> Page {
+    let direction = |id: &str, title: &str, of: for<'c> fn(&'c Counted<'_>) -> &'c ForeignIos| {
+        let busy = counted.iter().filter(|test| !of(test).is_empty());
+        let rows: Vec<Row> = busy
+            .map(|test| {
+                let ios = of(test);
+                let count = Cell::number(ios.ios.map(|ios| ios as f64), 0);
+                let percentiles =
+                    PERCENTILES.map(|(percent, _)| Cell::number(ios.percentile(percent), 4));
+                let cells = std::iter::once(count).chain(rate_cells(ios)).chain(percentiles);
+                Row::new(test.label, cells.chain([Cell::number(ios.longest_ms, 4)]))
+            })
+            .collect();
+        let table = Table::new(id, title, "Step")
+            .column(("ios", "I/Os"))
+            .columns(ALL_COLUMNS.into_iter().take(3))
+            .columns(PERCENTILES.map(|(percent, id)| Column::new(id, format!("{percent} %"))))
+            .column(("max-ms", "Max ms"))
+            .spanner("Response times in ms");
+        (!rows.is_empty()).then(|| Exhibit::Table(table.rows(rows)))
+    };
+    let reads = direction("sequence-reads", "Reads of every step", |test| &test.reads);
+    let writes = direction("sequence-writes", "Writes of every step", |test| &test.writes);
+    page("Details of the Steps", reads.into_iter().chain(writes).collect())
+}
+
+const ROUNDS_PLOT: &str = "foreign-rounds";
+
+/// IOPS of every round, and the verdict on them.
+fn rounds_page(
+    tests: &[ForeignSeries<'_>],
+    verdict: Option<&Verdict>,
+    rounds: usize,
+) -> Option<Page> {
+    if rounds < 2 {
+        return None;
+    }
+    let numbers = 1..=rounds;
+    let rows = tests.iter().map(|test| {
+        let value = |round: usize| test.rounds.get(round - 1).and_then(|outcome| outcome.all.iops);
+        Row::new(test.label, numbers.clone().map(|round| Cell::number(value(round), 1)))
+    });
+    let table = Table::new("foreign-round-iops", "IOPS of every round", "Step")
+        .columns(numbers.clone().map(|round| round.to_string()))
+        .rows(rows);
+    let series = tests.iter().map(|test| {
+        let points = (1u32..).zip(&test.rounds);
+        let points = points.map(|(round, outcome)| (f64::from(round), outcome.all.iops));
+        Series::new(test.label, Stroke::Measured, points.collect())
+    });
+    let plot = Plot::new(
+        PlotKind::Lines,
+        ROUNDS_PLOT,
+        "IOPS of every round",
+        rounds_axis(),
+        Axis::new("IOPS", Scale::Linear),
+    );
+    let mut exhibits = vec![Exhibit::Plot(plot.series(series))];
+    exhibits.extend(verdict.map(|verdict| Exhibit::Table(tracking_table("steady-state", verdict))));
+    exhibits.push(Exhibit::Table(table));
+    Some(page("Rounds", exhibits))
+}
+
+/// Tests of page one.
+const FIGURES: usize = 8;
+
+fn key(counted: &[Counted<'_>]) -> Vec<KeyFigure> {
+    let of = |test: &Counted<'_>| {
+        let mb = test.all.bytes_per_second.map(|bytes| bytes / 1e6);
+        let iops =
+            KeyFigure::new(&format!("{}-iops", test.label), test.label, test.all.iops, "IOPS");
+        let rate = KeyFigure::new(&format!("{}-rate", test.label), test.label, mb, "MB/s");
+        [iops.ranging(test.iops_range), rate]
+    };
+    counted.iter().flat_map(of).take(FIGURES).collect()
+}
+
+fn metrics(test: &Counted<'_>) -> Vec<Metric> {
+    let of = |ios: &ForeignIos, direction: Option<Op>| -> Vec<Metric> {
+        let mb = ios.bytes_per_second.map(|bytes| bytes / 1e6);
+        let percentile =
+            |name, percent| Metric::new(name, test.label, ios.percentile(percent), "ms");
+        let all = [
+            Metric::new("iops", test.label, ios.iops, "IOPS"),
+            Metric::new("throughput", test.label, mb, "MB/s"),
+            Metric::new("art", test.label, ios.mean_ms, "ms"),
+            percentile("p50", 50.0),
+            percentile("p99", 99.0),
+            percentile("p99-9", 99.9),
+            percentile("p99-99", 99.99),
+            percentile("p99-999", 99.999),
+            Metric::new("mrt", test.label, ios.longest_ms, "ms"),
+        ];
+        all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
+    };
+    let mut all = of(&test.all, None);
+    for metric in all.iter_mut().filter(|metric| metric.metric == "iops") {
+        metric.range = test.iops_range;
+    }
+    if !test.reads.is_empty() && !test.writes.is_empty() {
+        all.extend(of(&test.reads, Some(Op::Read)));
+        all.extend(of(&test.writes, Some(Op::Write)));
+    }
+    all
+}
+
+fn ending(
+    files: &[&ForeignResults],
+    tests: &[ForeignSeries<'_>],
+    verdict: Option<&Verdict>,
+    rounds: usize,
+) -> String {
+    let of = match files {
+        [only] => format!("Read from {}: ", only.file),
+        all => format!("Read from {} files: ", all.len()),
+    };
+    let count = match tests.len() {
+        1 => "1 test".to_owned(),
+        many => format!("{many} tests"),
+    };
+    let judged = match verdict.map(|verdict| (verdict.steady, verdict.window)) {
+        Some((true, Some((first, last)))) => {
+            format!(", steady state in rounds {first} to {last} of {rounds}")
+        }
+        Some(_) => format!(", steady state NOT achieved in {rounds} rounds"),
+        None => String::new(),
+    };
+    format!("{of}{count}{judged}.")
+}
+
+fn caveats(
+    files: &[&ForeignResults],
+    verdict: Option<&Verdict>,
+    window: &[u32],
+    rounds: usize,
+) -> Vec<Caveat> {
+    let tool = &files[0].tool;
+    let remark = |id, text: String| Caveat::new(CaveatKind::Remark, id, text, "");
+    let mut caveats = vec![Caveat::new(
+        CaveatKind::Deviation,
+        ids::FOREIGN_RESULT,
+        format!(
+            "{tool} measured these numbers, Steadfast did not. Purge, preconditioning, write cache \
+             and what the drive did before are not in the file."
+        ),
+        "Repeat the test with Steadfast to know the conditions.",
+    )];
+    match verdict {
+        Some(verdict) if !verdict.steady => caveats.push(Caveat::new(
+            CaveatKind::Invalidates,
+            ids::STEADY_STATE_NOT_ACHIEVED,
+            format!("STEADY STATE NOT ACHIEVED: the values are those of {}.", rounds_text(window)),
+            "Run more rounds.",
+        )),
+        Some(_) => {}
+        None => {
+            let text = match rounds {
+                1 => "One round: steady state cannot be judged.".to_owned(),
+                few => format!(
+                    "{few} rounds: steady state is judged over {} and was not.",
+                    TWENTY_TEN.window
+                ),
+            };
+            let remedy =
+                "Give the files of five or more rounds: steadfast report ROUND1 ROUND2 ...";
+            caveats.push(Caveat::new(
+                CaveatKind::Deviation,
+                ids::SEQUENCE_NOT_STEADY,
+                text,
+                remedy,
+            ));
+        }
+    }
+    if rounds > 1 {
+        let merged = "Rates and mean response times are means over the reported rounds, the \
+                      maximum is their largest. Percentiles follow from histograms, where the \
+                      files have them.";
+        caveats.push(remark(ids::FOREIGN_LOG, merged.into()));
+    }
+    let mut said: Vec<&String> = Vec::new();
+    for text in files.iter().flat_map(|file| &file.remarks) {
+        if !said.contains(&text) {
+            said.push(text);
+            caveats.push(remark(ids::FOREIGN_LOG, text.clone()));
+        }
+    }
+    let absent = absent(files.iter().copied());
+    caveats.extend(
+        absent
+            .into_iter()
+            .map(|text| remark(ids::FOREIGN_ABSENT, format!("Not in the file, so a dash. {text}"))),
+    );
+    caveats
+}
+
+/// What the files lack, each once.
+fn absent<'a>(files: impl Iterator<Item = &'a ForeignResults>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in files.flat_map(|file| &file.absent) {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
+}
+
+/// Where the numbers come from, and what was applied in the tool's own words.
+fn source<'a>(files: impl Iterator<Item = &'a ForeignResults>, counted: &[Counted<'_>]) -> Page {
+    let mut exhibits = Vec::new();
+    for file in files {
+        let facts = Facts::new(&*file.file).rows([
+            Setting::identity("Tool", tool(file)),
+            Setting::identity("SHA-256 of the file", file.digest.as_str()),
+        ]);
+        let own = file.facts.iter().map(|(label, value)| Setting::identity(label, value.as_str()));
+        exhibits.push(Exhibit::Facts(facts.rows(own)));
+    }
+    let rows = counted.iter().map(|test| {
+        let cells =
+            [Cell::known(test.first.load.as_deref()), Cell::known(test.first.demand.as_deref())];
+        Row::new(test.label, cells)
+    });
+    let loads = Table::new("foreign-loads", "What was applied, in the tool's own words", "Step")
+        .columns(["Load", "Demand"])
+        .rows(rows);
+    exhibits.push(Exhibit::Table(loads));
+    page("Source", exhibits)
+}
+
+fn header(files: &[&ForeignResults]) -> FormHeader {
+    let first = files[0];
+    let names: Vec<&str> = files.iter().map(|file| file.file.as_str()).collect();
+    let said = match names.as_slice() {
+        [only] => (*only).to_owned(),
+        [first, .., last] => format!("{first} to {last}, {} files", names.len()),
+        [] => String::new(),
+    };
+    let fact = |label: &str| {
+        let found = first.facts.iter().find(|(name, _)| name == label);
+        found.map(|(_, value)| value.clone())
+    };
+    FormHeader {
+        issuer: first.tool.clone(),
+        specification: format!("Results of {}", tool(first)),
+        lesser: Some(format!("NOT MEASURED BY STEADFAST: read from results of {}", first.tool)),
+        test: title(&first.id, &first.tool).to_owned(),
+        subtitle: said.clone(),
+        revision: tool(first),
+        vendor: None,
+        model: fact("Device"),
+        sponsor: None,
+        blocks: vec![FormBlock::new(
+            "Test Parameters",
+            [Setting::identity("Results", said), Setting::identity("Test SW", tool(first))],
+        )],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::EndState;
+
+    fn file(name: &str, at: u64, iops: f64) -> ForeignResults {
+        let ios = ForeignIos {
+            ios: Some((iops * 60.0) as u64),
+            iops: Some(iops),
+            bytes_per_second: Some(iops * 4096.0),
+            mean_ms: Some(1.0),
+            longest_ms: Some(at as f64),
+            percentiles: vec![(99.0, 2.0)],
+            ..ForeignIos::default()
+        };
+        let test = ForeignOutcome {
+            label: "w".into(),
+            all: ios.clone(),
+            writes: ios,
+            ..ForeignOutcome::default()
+        };
+        ForeignResults {
+            id: "fio".into(),
+            tool: "fio".into(),
+            file: name.into(),
+            digest: "0".repeat(64),
+            unix_ms: Some(at),
+            tests: vec![test],
+            ..ForeignResults::default()
+        }
+    }
+
+    fn cell(findings: &Findings, column: &str) -> Option<f64> {
+        let Exhibit::Table(table) = &findings.summary[0] else { panic!() };
+        let at = table.columns.iter().position(|own| own.id == column).unwrap();
+        match table.rows[0].cells[at] {
+            Cell::Number { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn one_file_is_reported_as_it_is_and_not_judged() {
+        let found = findings(&[file("a.json", 7, 1000.0)], "steadfast").unwrap();
+        assert_eq!((found.end, &found.verdict), (EndState::Complete, &None));
+        assert_eq!((cell(&found, "iops"), cell(&found, "p99-ms")), (Some(1000.0), Some(2.0)));
+        assert_eq!(cell(&found, "p99.9-ms"), None);
+        assert!(found.header.lesser.unwrap().contains("NOT MEASURED BY STEADFAST"));
+    }
+
+    /// The mean of the window by hand; files in any order.
+    #[test]
+    fn rounds_are_judged_by_the_rule_of_the_pts() {
+        let rates = [2000.0, 1010.0, 990.0, 1000.0, 1020.0, 980.0];
+        let mut files: Vec<ForeignResults> =
+            (1..).zip(rates).map(|(at, iops)| file(&format!("{at}"), at, iops)).collect();
+        files.reverse();
+        let found = findings(&files, "steadfast").unwrap();
+        assert_eq!(found.end, EndState::Steady);
+        assert_eq!(found.verdict.as_ref().unwrap().window, Some((2, 6)));
+        assert_eq!((cell(&found, "iops"), cell(&found, "max-ms")), (Some(1000.0), Some(6.0)));
+        assert_eq!(cell(&found, "p99-ms"), None, "percentiles of rounds do not add up");
+        assert_eq!(found.metrics[0].range, Some((980.0, 1020.0)));
+        let falling: Vec<ForeignResults> =
+            (1..7).map(|at| file("x", at, 1000.0 / at as f64)).collect();
+        let found = findings(&falling, "steadfast").unwrap();
+        assert_eq!(found.end, EndState::NotSteady);
+        assert!(found.caveats.iter().any(|c| c.id == ids::STEADY_STATE_NOT_ACHIEVED));
+        let few = findings(&falling[..3], "steadfast").unwrap();
+        assert_eq!((few.end, few.verdict), (EndState::Complete, None));
+    }
+
+    #[test]
+    fn files_of_two_tools_are_no_rounds() {
+        let other = ForeignResults { id: "diskspd".into(), ..file("b", 1, 1.0) };
+        assert!(findings(&[file("a", 1, 1.0), other], "x").unwrap_err().contains("one tool"));
+        assert!(findings(&[], "x").is_err());
+    }
+}

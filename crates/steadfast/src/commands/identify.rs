@@ -1,0 +1,118 @@
+//! `steadfast identify`: what a file is, and which command takes it.
+
+use crate::cli::IdentifyAnyArguments;
+use crate::exit::ExitState;
+use crate::recognize::recognize_file;
+use crate::{output, selected, terminal};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use steadfast_domain::text::printable;
+use steadfast_exchange::identify::FileKind;
+
+/// The JSON output.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Identification {
+    files: Vec<IdentifiedFile>,
+}
+
+/// What a file is.
+#[derive(Serialize, schemars::JsonSchema)]
+struct IdentifiedFile {
+    file: PathBuf,
+    /// A short name of its kind; null where nothing is recognized.
+    kind: Option<String>,
+    /// What it is, or why it cannot be read.
+    text: String,
+    /// The command that takes it.
+    command: Option<String>,
+}
+
+/// The schema of the JSON output.
+pub fn schema() -> schemars::Schema {
+    terminal::schema_of::<Identification>()
+}
+
+/// Says of each file what it is.
+pub fn run(arguments: &IdentifyAnyArguments) -> anyhow::Result<ExitState> {
+    let files: Vec<IdentifiedFile> = arguments.files.iter().map(|path| identify(path)).collect();
+    let is_unknown = files.iter().any(|file| file.kind.is_none());
+    if arguments.json {
+        terminal::print_json(&Identification { files })?;
+    } else {
+        for file in &files {
+            let line = format!("{}: {}", file.file.display(), file.text);
+            terminal::print(&printable(&line))?;
+            if let Some(command) = &file.command {
+                terminal::print(&format!("    {}", printable(command)))?;
+            }
+        }
+    }
+    Ok(if is_unknown { ExitState::Incomplete } else { ExitState::Done })
+}
+
+fn identify(path: &Path) -> IdentifiedFile {
+    let of = |kind: Option<&str>, text: &str, command: Option<String>| IdentifiedFile {
+        file: path.to_owned(),
+        kind: kind.map(str::to_owned),
+        text: text.to_owned(),
+        command,
+    };
+    if path.is_dir() {
+        return directory(path, of);
+    }
+    let found = match recognize_file(path) {
+        Err(error) => return of(None, &format!("cannot be read: {error:#}"), None),
+        Ok(None) => return of(None, "not recognized", None),
+        Ok(Some(found)) => found,
+    };
+    if found.kind == Some(FileKind::Parquet) {
+        return parquet(path, of);
+    }
+    let advice = if found.command.is_none() { &found.advice } else { "" };
+    let comma = if advice.is_empty() { "" } else { "; " };
+    of(Some(found.id), &format!("{}{comma}{advice}", found.name), found.command)
+}
+
+type Answer<'a> = &'a dyn Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile;
+
+fn directory(
+    path: &Path,
+    of: impl Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile,
+) -> IdentifiedFile {
+    let of: Answer<'_> = &of;
+    let name = path.display();
+    if output::is_run_directory(path) {
+        return of(Some("run"), "a run directory", Some(format!("steadfast report {name}")));
+    }
+    if path.join("targets.json").is_file() {
+        let text = "a directory of the runs of several targets";
+        return of(Some("run-targets"), text, Some(format!("steadfast compare {name}/*")));
+    }
+    match output::results_in(path) {
+        Ok(files) if !files.is_empty() => {
+            let text = format!("a directory with {} files of another tool's results", files.len());
+            of(Some("results"), &text, Some(format!("steadfast report {name}")))
+        }
+        _ => of(None, "a directory, and no run", None),
+    }
+}
+
+/// A Parquet file says in its footer what it is.
+fn parquet(
+    path: &Path,
+    of: impl Fn(Option<&str>, &str, Option<String>) -> IdentifiedFile,
+) -> IdentifiedFile {
+    let name = path.display();
+    match selected::open(path) {
+        Ok(captured) if captured.is_several() => {
+            let command = format!("steadfast trace hosts {name}");
+            of(Some("fold"), "a fold of captures", Some(command))
+        }
+        Ok(_) => of(Some("capture"), "a capture", Some(format!("steadfast trace streams {name}"))),
+        Err(_) => {
+            let text =
+                "a Parquet file without a capture: exported steps, or another program's table";
+            of(Some("parquet"), text, None)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Every pair of kinds of runs in a comparison: each file that it writes has a name of its own.
+
+use super::scratch::{code, refuse, run_in, stderr, succeed};
+use std::collections::BTreeSet;
+use std::path::Path;
+use steadfast_domain::Findings;
+
+/// Every procedure on a simulated drive, in the shortest form that it has.
+const KINDS: [&str; 17] = [
+    "iops",
+    "throughput",
+    "latency",
+    "wsat",
+    "composite --mix 40/60",
+    "dirth",
+    "composite-dirth",
+    "xsr",
+    "hir",
+    "verify-write",
+    "hdd-iops",
+    "hdd-throughput",
+    "individual-streams --workload retail-web-portal",
+    "multi-wsat --workload retail-web-portal",
+    "rwsw-dirth --workload retail-web-portal",
+    "suite --procedures iops,wsat",
+    "tkperf --set tests=iops,lat",
+];
+
+fn findings(run: &Path) -> Findings {
+    let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_comparison_of_any_two_kinds_has_every_file_once() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let mut found: Vec<(String, Findings)> = Vec::new();
+    for (number, kind) in KINDS.iter().enumerate() {
+        let name = format!("run-{number}");
+        let kind: Vec<&str> = kind.split(' ').collect();
+        // A simulated drive keeps no data to verify.
+        let target: &[&str] = match kind[0] {
+            "verify-write" => &["--target", "scratch.bin", "--size", "64MiB"],
+            _ => &["--target", "sim:small"],
+        };
+        let words = [target, &["--profile", "quick", "--out", &name]].concat();
+        let output = run_in(here, &[&["run"], &kind[..], &words[..]].concat());
+        assert!(matches!(code(&output), 0 | 3), "{kind:?}: {}", stderr(&output));
+        found.push((kind[0].to_owned(), findings(&here.join(&name))));
+    }
+    let marks = ["crystaldiskmark", "--test-size", "16MiB", "--loops", "1", "--measure", "1s"];
+    let marks = [&marks[..], &["--target", "sim:small", "--out", "marks"]].concat();
+    succeed(here, &marks);
+    found.push(("crystaldiskmark".into(), findings(&here.join("marks"))));
+    let mut compared = 0;
+    for (at, one) in found.iter().enumerate() {
+        for other in &found[at..] {
+            let Ok(comparison) = steadfast_report::compare(&[one.clone(), other.clone()]) else {
+                continue;
+            };
+            compared += 1;
+            let mut names = BTreeSet::from(["compare.html", "compare.pdf", "compare.json"]);
+            let files = steadfast_report::tables(&comparison);
+            for (name, _) in &files {
+                assert!(names.insert(name), "{} and {}: {name} twice", one.0, other.0);
+            }
+            assert!(files.len() > 2, "{} and {}", one.0, other.0);
+        }
+    }
+    // Each with itself; a suite and TKperf's tests with their parts.
+    assert!(compared >= found.len() + 4, "{compared}");
+    // The directory itself, where a run has parts.
+    let (suite, tkperf) = ("run-15", "run-16");
+    succeed(here, &["compare", suite, suite, "-o", "suites"]);
+    succeed(here, &["compare", tkperf, suite, "-o", "both"]);
+    for name in ["compare.html", "compare.pdf", "compare.json"] {
+        assert!(here.join("suites").join(name).is_file() && here.join("both").join(name).is_file());
+    }
+    refuse(here, &["compare", "run-0", "marks", "-o", "nothing"], &["no procedure in common"]);
+    assert!(!here.join("nothing").exists());
+}

@@ -1,0 +1,253 @@
+//! Results of other tools: what fio itself writes, read back and compared with fio's own numbers.
+
+use super::scratch::{code, refuse, run_in, skip, stderr, succeed};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs fio on a file; `false` where it is not installed.
+fn fio(here: &Path, arguments: &[&str]) -> bool {
+    let base = ["--size=8m", "--filename=data", "--randrepeat=0", "--runtime=1", "--time_based"];
+    let Ok(output) = Command::new("fio").current_dir(here).args(arguments).args(base).output()
+    else {
+        skip("results of fio", "fio is not installed");
+        return false;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    true
+}
+
+fn json(path: &Path) -> Value {
+    let text = std::fs::read_to_string(path).unwrap();
+    let text = &text[text.find('{').unwrap()..];
+    serde_json::Deserializer::from_str(text).into_iter::<Value>().next().unwrap().unwrap()
+}
+
+/// A cell of a table of findings.
+fn cell(findings: &Value, table: &str, row: &str, column: &str) -> Option<f64> {
+    let pages =
+        ["form_pages", "chapters"].iter().flat_map(|part| findings[part].as_array().unwrap());
+    let exhibits = pages.flat_map(|page| page["exhibits"].as_array().unwrap());
+    let found = exhibits.map(|exhibit| &exhibit["table"]).find(|own| own["id"] == table)?;
+    let columns = found["columns"].as_array()?;
+    let at = columns.iter().position(|own| own["id"] == column)?;
+    let row = found["rows"].as_array()?.iter().find(|own| own["id"] == row)?;
+    row["cells"][at]["number"]["value"].as_f64()
+}
+
+fn close(found: Option<f64>, expected: f64) {
+    let found = found.unwrap();
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}");
+}
+
+/// The oracle is fio's own JSON, read here by name.
+#[test]
+fn fio_says_the_same_in_every_format_of_its_output() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let load = ["--name=mix", "--rw=randrw", "--rwmixread=65", "--bs=4k", "--ioengine=psync"];
+    let formats = ["--output-format=json+,terse", "--output=both.txt", "--lat_percentiles=1"];
+    if !fio(here, &[&load[..], &formats].concat()) {
+        return;
+    }
+    let own = json(&here.join("both.txt"));
+    let job = &own["jobs"][0];
+    let text = std::fs::read_to_string(here.join("both.txt")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("3;")).unwrap();
+    std::fs::write(here.join("terse.txt"), line).unwrap();
+    let report = |file: &str| -> Value {
+        serde_json::from_str(&succeed(here, &["report", file, "--format", "json"])).unwrap()
+    };
+    let (both, terse) = (report("both.txt"), report("terse.txt"));
+    for (direction, table) in [("read", "sequence-reads"), ("write", "sequence-writes")] {
+        let of = &job[direction];
+        let number = |value: &Value| value.as_f64().unwrap();
+        for found in [&both, &terse] {
+            close(cell(found, table, "mix", "iops"), number(&of["iops"]));
+            close(cell(found, table, "mix", "mb"), number(&of["bw_bytes"]) / 1e6);
+            let mean = cell(found, table, "mix", "mean-ms").unwrap();
+            assert!((mean - number(&of["lat_ns"]["mean"]) / 1e6).abs() < 2e-6, "{mean}");
+        }
+        assert_eq!(cell(&both, table, "mix", "ios"), of["total_ios"].as_f64());
+        close(cell(&both, table, "mix", "max-ms"), number(&of["lat_ns"]["max"]) / 1e6);
+        close(
+            cell(&both, table, "mix", "p99-ms"),
+            number(&of["lat_ns"]["percentile"]["99.000000"]) / 1e6,
+        );
+    }
+    let sum = job["read"]["iops"].as_f64().unwrap() + job["write"]["iops"].as_f64().unwrap();
+    close(cell(&both, "sequence", "mix", "iops"), sum);
+    // Of reads and writes together fio states no percentile; its histograms have it.
+    let mut bins: Vec<(u64, u64)> = Vec::new();
+    for direction in ["read", "write"] {
+        for (time, ios) in job[direction]["lat_ns"]["bins"].as_object().unwrap() {
+            bins.push((time.parse().unwrap(), ios.as_u64().unwrap()));
+        }
+    }
+    bins.sort_unstable();
+    let all: u64 = bins.iter().map(|(_, ios)| ios).sum();
+    let mut sum = 0;
+    let reached = bins.iter().find(|(_, ios)| {
+        sum += ios;
+        sum as f64 >= 0.99 * all as f64
+    });
+    close(cell(&both, "sequence", "mix", "p99-ms"), reached.unwrap().0 as f64 / 1e6);
+    assert_eq!(cell(&terse, "sequence", "mix", "p99-ms"), None);
+    let said = format!("{terse}");
+    assert!(said.contains("NOT MEASURED BY STEADFAST") && said.contains("clat"), "{said}");
+}
+
+/// Jobs at once, clones, and a run of the same job file by ours next to fio's.
+#[test]
+fn a_result_of_fio_stands_next_to_our_run_of_its_job_file() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let job = "[global]\nioengine=psync\nsize=8m\nfilename=data\nruntime=1\ntime_based\nbs=4k\n\
+        [reader]\nrw=randread\nnumjobs=2\n[writer]\nrw=randwrite\n[last]\nstonewall\nrw=read\n";
+    std::fs::write(here.join("job.fio"), job).unwrap();
+    if !fio(here, &["job.fio", "--output-format=json", "--output=result.json"]) {
+        return;
+    }
+    let own = json(&here.join("result.json"));
+    let iops = |name: &str, direction: &str| -> f64 {
+        let jobs = own["jobs"].as_array().unwrap().iter();
+        let jobs = jobs.filter(|job| job["jobname"] == name);
+        jobs.map(|job| job[direction]["iops"].as_f64().unwrap()).sum()
+    };
+    let report = succeed(here, &["report", "result.json", "--format", "json"]);
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let both = "reader + writer";
+    close(cell(&report, "sequence-reads", both, "iops"), iops("reader", "read"));
+    close(
+        cell(&report, "sequence", both, "iops"),
+        iops("reader", "read") + iops("writer", "write"),
+    );
+    close(cell(&report, "sequence", "last", "iops"), iops("last", "read"));
+    close(
+        cell(&report, "sequence-apart", "reader + writer: writer", "iops"),
+        iops("writer", "write"),
+    );
+    succeed(here, &["fio", "job.fio", "--target", "sim:small", "--out", "run"]);
+    succeed(here, &["compare", "result.json", "run", "-o", "comparison"]);
+    let text = std::fs::read_to_string(here.join("comparison/sequence.csv")).unwrap();
+    let row = text.lines().find(|line| line.starts_with("last · IOPS")).unwrap();
+    let values: Vec<&str> = row.split(',').collect();
+    assert!(values[1].parse::<f64>().unwrap() > 0.0 && values[2].parse::<f64>().unwrap() > 0.0);
+    std::fs::write(
+        here.join("limits.toml"),
+        "[[limit]]\ntitle = \"x\"\ntable = \"sequence\"\nrow = \"last\"\ncolumn = \"iops\"\nmin = 1e12\n",
+    )
+    .unwrap();
+    let output = run_in(here, &["check", "result.json", "--limits", "limits.toml", "--no-report"]);
+    assert_eq!(code(&output), 5, "{}", stderr(&output));
+}
+
+/// A file of fio's with this rate, as far as it is read.
+fn round(rate: f64, at: u64) -> String {
+    format!(
+        "{{\"fio version\":\"fio-3.33\",\"timestamp_ms\":{at},\"jobs\":[{{\"jobname\":\"w\",\"groupid\":0,\
+         \"error\":0,\"read\":{{\"total_ios\":0}},\"write\":{{\"total_ios\":60000,\"iops\":{rate},\
+         \"bw_bytes\":{},\"lat_ns\":{{\"mean\":1e6,\"max\":2e6,\"N\":60000}}}}}}]}}",
+        rate * 4096.0
+    )
+}
+
+#[test]
+fn several_files_are_rounds_and_are_judged() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    std::fs::create_dir(here.join("rounds")).unwrap();
+    // The sixth round is the first whose window is within 20 %.
+    let rates = [2000.0, 1000.0, 1020.0, 990.0, 1010.0, 980.0];
+    for (number, rate) in (1..).zip(rates) {
+        let file = here.join(format!("rounds/{}.json", 10 - number));
+        std::fs::write(file, round(rate, number)).unwrap();
+    }
+    let read = |words: &[&str]| -> Value {
+        serde_json::from_str(&succeed(here, &[words, &["--format", "json"]].concat())).unwrap()
+    };
+    let steady = read(&["report", "rounds"]);
+    assert_eq!(
+        (steady["end"].as_str(), &steady["verdict"]["window"][0]),
+        (Some("steady"), &2.into())
+    );
+    close(cell(&steady, "sequence", "w", "iops"), 1000.0);
+    close(cell(&steady, "foreign-round-iops", "w", "1"), 2000.0);
+    let files = ["report", "rounds/9.json", "rounds/8.json"];
+    let few = read(&files);
+    assert_eq!((few["end"].as_str(), &few["verdict"]), (Some("complete"), &Value::Null));
+    succeed(here, &["report", "rounds", "-o", "out", "--format", "html,csv"]);
+    assert!(here.join("out/report.html").is_file() && here.join("out/sequence.csv").is_file());
+    succeed(here, &["compare", "rounds", "rounds/9.json", "-o", "both.json"]);
+    refuse(here, &["report", "rounds", "-o", "out"], &["exists", "--force"]);
+    std::fs::create_dir(here.join("empty")).unwrap();
+    refuse(here, &["report", "empty"], &["not a run directory"]);
+}
+
+/// Every door names a file of another kind and the command that takes it.
+#[test]
+fn files_of_another_kind_are_named_with_their_command() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let files = [
+        ("job.fio", "[a]\nrw=read\nsize=1m\n", "fio-job", "steadfast fio job.fio"),
+        (
+            "test.icf",
+            "Version 1.1.0 \n'TEST SETUP =====\n",
+            "iometer-icf",
+            "steadfast iometer test.icf",
+        ),
+        (
+            "old.txt",
+            "CrystalDiskMark 8.0.4 x64\n",
+            "crystaldiskmark",
+            "crystaldiskmark --read old.txt",
+        ),
+        (
+            "suite.json",
+            "{\"def\":[{\"template\":\"a\"}]}",
+            "fiosynth-suite",
+            "steadfast fiosynth suite.json",
+        ),
+        (
+            "log.xml",
+            "<x><ioperfversion>2</ioperfversion></x>",
+            "tkperf-xml",
+            "tkperf --read log.xml",
+        ),
+        ("r.json", &round(1.0, 1), "fio-json", "steadfast report r.json"),
+        ("io.log", "fio version 2 iolog\n", "fio-iolog", "steadfast trace import io.log"),
+    ];
+    for (name, content, ..) in &files {
+        std::fs::write(here.join(name), content).unwrap();
+    }
+    std::fs::write(here.join("x.xz"), [0xfd, b'7', b'z', b'X', b'Z', 0, 1]).unwrap();
+    for (name, _, kind, command) in &files {
+        let text = succeed(here, &["identify", name, "--json"]);
+        let found: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(found["files"][0]["kind"], *kind, "{text}");
+        assert!(found["files"][0]["command"].as_str().unwrap().contains(command), "{text}");
+    }
+    let doors: [(&[&str], &str); 6] = [
+        (&["fio", "FILE", "--target", "sim:small", "--plan"], "fio-job"),
+        (&["fiosynth", "FILE", "--target", "sim:small", "--plan"], "fiosynth-suite"),
+        (&["iometer", "FILE", "--target", "sim:small", "--plan"], "iometer-icf"),
+        (&["crystaldiskmark", "--read", "FILE"], "crystaldiskmark"),
+        (&["tkperf", "--read", "FILE"], "tkperf-xml"),
+        (&["trace", "import", "FILE", "-o", "out.parquet"], "fio-iolog"),
+    ];
+    for (door, own) in doors {
+        for (name, _, kind, command) in files.iter().filter(|(_, _, kind, _)| *kind != own) {
+            let words: Vec<&str> =
+                door.iter().map(|word| if *word == "FILE" { *name } else { word }).collect();
+            let output = run_in(here, &words);
+            assert_eq!(code(&output), 1, "{words:?} {kind}: {}", stderr(&output));
+            assert!(stderr(&output).contains(command), "{words:?}: {}", stderr(&output));
+        }
+    }
+    refuse(here, &["trace", "streams", "job.fio"], &["a job file of fio", "steadfast fio job.fio"]);
+    refuse(here, &["compare", "job.fio", "r.json"], &["a job file of fio"]);
+    refuse(here, &["fio", "x.xz", "--target", "sim:small"], &["xz -dk x.xz"]);
+    std::fs::write(here.join("what"), "hello\n").unwrap();
+    assert_eq!(code(&run_in(here, &["identify", "what", "job.fio"])), 1);
+}
