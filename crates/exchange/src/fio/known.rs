@@ -267,10 +267,9 @@ pub(super) fn fate(name: &str) -> Option<Fate> {
 
 /// A known name that resembles this one, for a message.
 pub(super) fn resembling(name: &str) -> String {
-    if name.len() > NAME_MAX {
-        return String::new();
-    }
-    steadfast_domain::suggestion(name, names())
+    // A slip changes few letters: longer and shorter names need no comparison.
+    let near = names().filter(|known| known.len().abs_diff(name.len()) <= LETTERS_MAX);
+    steadfast_domain::suggestion(name, near)
 }
 
 /// Every option that fio and this program know.
@@ -306,8 +305,8 @@ const SWITCHES: [&str; 18] = [
     "zero_buffers",
 ];
 
-/// A longer name is no misspelled option.
-const NAME_MAX: usize = 64;
+/// Letters by which a misspelled name may be longer or shorter.
+const LETTERS_MAX: usize = 3;
 
 /// Names that [`canonical`] replaces.
 const OTHER_NAMES: [&str; 12] = [
