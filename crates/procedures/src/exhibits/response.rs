@@ -290,7 +290,7 @@ mod tests {
         assert!(last <= five_nines * 1.1 && last > five_nines, "{last} {five_nines}");
         assert!(plot.caption.contains("; 1 I/Os lie beyond"), "{}", plot.caption);
         let labels: Vec<_> = plot.markers.iter().map(|m| m.label.as_str()).collect();
-        assert_eq!(labels[0], "ART 0.175 ms", "{labels:?}");
+        assert_eq!(labels[0], "ART 0.150 ms", "{labels:?}");
         assert_eq!(labels.len(), 4, "{labels:?}");
     }
 

@@ -89,7 +89,7 @@ fn are_explained(page: &str) {
     let words = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()));
     let missing: BTreeSet<&str> = words
         .filter(|word| looks_short(word))
-        .map(|word| letters(word))
+        .map(letters)
         .map(|word| word.strip_suffix('s').unwrap_or(word))
         .filter(|word| !PLAIN.contains(word) && !explained.contains(word))
         .collect();

@@ -27,7 +27,7 @@ fn the_composite_has_the_counts_of_the_capture_in_every_step() {
     }
     assert!(runs[1..].iter().all(|step| step.continues));
     let findings = test.study(&record(&settings, bench.entries));
-    assert_eq!(findings.ending, "Steady state in measured steps 1 to 5.");
+    assert_eq!(findings.ending, "Steady state in rounds 1 to 5.");
     assert_eq!(findings.form_pages.len(), 4);
     assert!(findings.method.contains("RWSW PTS 1.0.7"), "{}", findings.method);
     let ids: Vec<&str> = findings.caveats.iter().map(|c| c.id.as_str()).collect();
@@ -54,7 +54,7 @@ fn every_stream_is_run_alone_at_the_demand_of_its_order() {
     assert_eq!(of("stream-2"), ("RND 8K R".to_owned(), Demand::new(4, 32)));
     assert_eq!(of("stream-3"), ("SEQ 64K W".to_owned(), Demand::new(1, 32)));
     let findings = test.study(&record(&settings, bench.entries));
-    assert_eq!(findings.ending, "Every one of 3 I/O streams reached steady state.");
+    assert_eq!(findings.ending, "All 3 I/O streams reached steady state.");
     let verdict = findings.verdict.unwrap();
     assert!(verdict.steady);
     let evidence: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
@@ -77,8 +77,8 @@ fn evidence_of_streams_that_end_at_different_rounds_names_their_windows() {
     let verdict = test.study(&record(&settings, bench.entries)).verdict.unwrap();
     assert_eq!((verdict.steady, verdict.window), (true, None));
     let names: Vec<&str> = verdict.tracks.iter().map(|track| track.name.as_str()).collect();
-    assert_eq!(names[0], "RND 4K W T4Q32, steps 1 to 5");
-    assert_eq!(names[2], "SEQ 64K W T1Q32, steps 4 to 8");
+    assert_eq!(names[0], "RND 4K W T4Q32, rounds 1 to 5");
+    assert_eq!(names[2], "SEQ 64K W T1Q32, rounds 4 to 8");
 }
 
 #[test]
