@@ -213,9 +213,10 @@ impl ContentSampler {
         let number = self.first + self.held.len() as u64;
         let wanted = Wanted { number, device, offset: offset.saturating_sub(*base), length };
         let taken = self.wanted.as_ref().is_some_and(|queue| queue.try_send(wanted).is_ok());
-        match taken {
-            true => self.pending.push_back((number, now)),
-            false => self.done().sample.passed_over += 1,
+        if taken {
+            self.pending.push_back((number, now))
+        } else {
+            self.done().sample.passed_over += 1
         }
     }
 

@@ -62,7 +62,7 @@ impl Capture {
     /// remedy for each.
     pub fn begin(options: &Options) -> Result<Capture, CaptureError> {
         check(options)?;
-        let cgroup_setup = Told::of(options)?;
+        let cgroup_setup = CgroupSetup::of(options)?;
         let mut opened = Vec::new();
         if options.layers.contains(&Layer::Block) {
             opened.push(open(options, &cgroup_setup)?);
@@ -207,18 +207,18 @@ fn count_merged(merging: &mut [Merging], events: &[IoEvent]) {
 /// The captured cgroup hierarchy, its mount point and a remark that names both; all `None` if
 /// cgroups are not captured.
 #[derive(Default)]
-struct Told {
+struct CgroupSetup {
     #[cfg(feature = "ebpf")]
     hierarchy: Option<ebpf::Hierarchy>,
     place: Option<PathBuf>,
     remark: Option<String>,
 }
 
-impl Told {
+impl CgroupSetup {
     #[cfg(feature = "ebpf")]
-    fn of(options: &Options) -> Result<Told, CaptureError> {
+    fn of(options: &Options) -> Result<CgroupSetup, CaptureError> {
         if !options.cgroups {
-            return Ok(Told::default());
+            return Ok(CgroupSetup::default());
         }
         let (hierarchy, place) = ebpf::chosen_hierarchy().ok_or_else(|| {
             CaptureError::new(
@@ -228,12 +228,12 @@ impl Told {
         })?;
         let remark =
             format!("The cgroups are those of {} ({}).", place.display(), hierarchy.describe());
-        Ok(Told { hierarchy: Some(hierarchy), place: Some(place), remark: Some(remark) })
+        Ok(CgroupSetup { hierarchy: Some(hierarchy), place: Some(place), remark: Some(remark) })
     }
 
     #[cfg(not(feature = "ebpf"))]
-    fn of(_: &Options) -> Result<Told, CaptureError> {
-        Ok(Told::default())
+    fn of(_: &Options) -> Result<CgroupSetup, CaptureError> {
+        Ok(CgroupSetup::default())
     }
 }
 
@@ -342,7 +342,7 @@ fn check_steps(options: &Options) -> Result<(), CaptureError> {
 
 type Opened = (Box<dyn Source>, Option<String>);
 
-fn open(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
+fn open(options: &Options, cgroup_setup: &CgroupSetup) -> Result<Opened, CaptureError> {
     match options.source {
         Some(SourceName::Ebpf) => Ok((open_ebpf(options, cgroup_setup)?, None)),
         Some(SourceName::Tracefs) => Ok((open_tracefs(options)?, None)),
@@ -365,7 +365,7 @@ fn open(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> 
 
 /// Opens the file-system layer, which only eBPF can capture.
 #[cfg(feature = "ebpf")]
-fn open_files(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
+fn open_files(options: &Options, cgroup_setup: &CgroupSetup) -> Result<Opened, CaptureError> {
     if options.source == Some(SourceName::Tracefs) {
         return Err(CaptureError::new(
             "the file-system layer cannot be captured through tracefs",
@@ -377,17 +377,20 @@ fn open_files(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureE
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_files(options: &Options, cgroup_setup: &Told) -> Result<Opened, CaptureError> {
+fn open_files(options: &Options, cgroup_setup: &CgroupSetup) -> Result<Opened, CaptureError> {
     Ok((open_ebpf(options, cgroup_setup)?, None))
 }
 
 #[cfg(feature = "ebpf")]
-fn open_ebpf(options: &Options, cgroup_setup: &Told) -> Result<Box<dyn Source>, CaptureError> {
+fn open_ebpf(
+    options: &Options,
+    cgroup_setup: &CgroupSetup,
+) -> Result<Box<dyn Source>, CaptureError> {
     Ok(Box::new(ebpf::Blocks::open(options, cgroup_setup.hierarchy)?))
 }
 
 #[cfg(not(feature = "ebpf"))]
-fn open_ebpf(_: &Options, _: &Told) -> Result<Box<dyn Source>, CaptureError> {
+fn open_ebpf(_: &Options, _: &CgroupSetup) -> Result<Box<dyn Source>, CaptureError> {
     Err(CaptureError::new(
         "this program was built without eBPF",
         "build it with `make build`, or with cargo's --features ebpf",

@@ -2,7 +2,7 @@
 
 use crate::error::CaptureError;
 use steadfast_domain::IoEvent;
-use steadfast_domain::io_event::{SeenInPart, StreamInStep, StreamResponses};
+use steadfast_domain::io_event::{IncompleteIos, StreamInStep, StreamResponses};
 
 /// Counters of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Counters {
     /// processor: for each, an I/O is missing or seen only in part.
     pub skipped: u64,
     /// I/Os seen only in part.
-    pub in_part: SeenInPart,
+    pub in_part: IncompleteIos,
     /// Kinds of I/O that the source cannot follow: description and count.
     pub unseen: Vec<(String, u64)>,
     /// Completions of a part of an I/O; the I/O itself is counted once.

@@ -10,7 +10,7 @@ pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 /// DIRTH: no demand kept the response time below its ceiling.
 pub const ART_CEILING: &str = "art-ceiling";
 /// A test that allows no gap was interrupted and restarted with its purge.
-pub const BEGUN_ANEW: &str = "begun-anew";
+pub const RESTARTED: &str = "begun-anew";
 /// I/Os of a trace extend beyond the end of their device.
 pub const BEYOND_DEVICE: &str = "beyond-device";
 /// A block size was omitted because it is smaller than the device's sector.
@@ -72,7 +72,7 @@ pub const FILE_TARGET: &str = "file-target";
 /// The user's filter excludes I/Os of a trace.
 pub const FILTERED: &str = "filtered";
 /// Messages of fio in addition to its results. Added by the engine.
-pub const FIO_SAID: &str = "fio-said";
+pub const FIO_MESSAGES: &str = "fio-said";
 /// What another tool's results do not state.
 pub const FOREIGN_ABSENT: &str = "foreign-absent";
 /// The device saw I/Os during steps that were not the steps'.
@@ -146,7 +146,7 @@ pub const NO_RESPONSE_TIMES: &str = "no-response-times";
 /// No preconditioning independent of the workload takes place.
 pub const NO_WIPC: &str = "no-wipc";
 /// The engine stopped waiting for I/Os that did not complete.
-pub const NOT_WAITED_FOR: &str = "not-waited-for";
+pub const IOS_OUTSTANDING: &str = "not-waited-for";
 /// A capture recorded the I/Os of a single process.
 pub const ONE_PROCESS: &str = "one-process";
 /// I/Os of a trace could not be sorted by issue time.
@@ -238,7 +238,7 @@ pub const REQUESTS_MERGED: &str = "requests-merged";
 /// Fewer rounds are allowed than the method specifies.
 pub const ROUNDS_MAX: &str = "rounds-max";
 /// A compared run does not contain the procedure.
-pub const RUN_WITHOUT: &str = "run-without";
+pub const PROCEDURE_MISSING: &str = "run-without";
 /// We chose the interval at which steady state of a captured workload is judged.
 pub const RWSW_CADENCE: &str = "rwsw-cadence";
 /// Rules of RWSW PTS that could not be checked.
@@ -284,7 +284,7 @@ pub const SUITE_ORDER: &str = "suite-order";
 /// The times of a trace are rounded.
 pub const TIMES_ROUNDED: &str = "times-rounded";
 /// Profile tkperf deviates from TKperf.
-pub const TKPERF_MENDED: &str = "tkperf-mended";
+pub const TKPERF_DEVIATIONS: &str = "tkperf-mended";
 /// The order of the throughput test's block sizes could not be checked.
 pub const TP_ORDER: &str = "tp-order";
 /// The preconditioning of the throughput test could not be checked.
@@ -315,9 +315,9 @@ pub const NOT_STEADY: [&str; 2] = [STEADY_STATE_NOT_ACHIEVED, PART_NOT_STEADY];
 
 /// Caveats that the bench or its engine adds itself. They do not come from the procedure, so a
 /// resumed procedure does not add them again.
-pub const OF_THE_BENCH: [&str; 9] = [
+pub const BENCH_CAVEATS: [&str; 9] = [
     CONDITIONS_CHANGED,
-    FIO_SAID,
+    FIO_MESSAGES,
     HOSTS_FIO_VERSIONS,
     HOSTS_LOAD,
     HOSTS_SKEW,

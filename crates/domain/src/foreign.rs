@@ -47,7 +47,7 @@ pub struct ForeignTest {
     /// All values, in the order of the file.
     pub values: Vec<ForeignValue>,
     /// Statement of the tool about steady state; `None` if it made none.
-    pub stated: Option<StatedSteadiness>,
+    pub stated: Option<ClaimedSteadyState>,
 }
 
 /// Kind of a test of another tool.
@@ -93,7 +93,7 @@ pub struct ForeignMeasured {
 
 /// Statement of another tool about steady state.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct StatedSteadiness {
+pub struct ClaimedSteadyState {
     /// True if the tool states that steady state was reached; `None` if it does not say.
     pub reached: Option<bool>,
     /// Rounds of the steady-state window, starting at 1.

@@ -530,7 +530,7 @@ pub struct CapturePart {
     Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(default)]
-pub struct SeenInPart {
+pub struct IncompleteIos {
     /// I/Os issued before the capture began: only their completion was seen.
     pub begun_before: u64,
     /// I/Os whose completion was not seen. They are among the events, without a response time.
@@ -539,7 +539,7 @@ pub struct SeenInPart {
     pub too_many: u64,
 }
 
-impl SeenInPart {
+impl IncompleteIos {
     /// Returns the number of I/Os that are not among the events.
     pub fn missing(&self) -> u64 {
         self.begun_before + self.too_many
@@ -548,7 +548,7 @@ impl SeenInPart {
 
 /// Prints `12 incomplete (3 omitted: issued before the capture, 9 without a response time:
 /// completion missing)`.
-impl fmt::Display for SeenInPart {
+impl fmt::Display for IncompleteIos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons: Vec<String> = [
             (self.begun_before, "omitted: issued before the capture"),
@@ -603,9 +603,8 @@ impl ContentSample {
     /// Returns the share of duplicates among the blocks, or `None` if no block was read back.
     pub fn duplicate_share(&self) -> Option<Share> {
         let share = || self.duplicates as f64 / self.blocks as f64;
-        (self.blocks > 0).then(|| match self.is_complete() {
-            true => Share::Exact(share()),
-            false => Share::AtLeast(share()),
+        (self.blocks > 0).then(|| {
+            if self.is_complete() { Share::Exact(share()) } else { Share::AtLeast(share()) }
         })
     }
 
@@ -717,7 +716,7 @@ pub struct CaptureConditions {
     /// I/Os that are not among the events because they were seen only in part.
     pub unfinished: u64,
     /// All I/Os seen only in part, by reason; `None` if the source does not report it.
-    pub in_part: Option<SeenInPart>,
+    pub in_part: Option<IncompleteIos>,
     /// Reads and writes that the source cannot see: description and count.
     pub unseen: Vec<(String, u64)>,
     /// CPU time of the capture itself in nanoseconds, in the kernel and in user space; `None` if
@@ -821,8 +820,8 @@ mod tests {
 
     #[test]
     fn incomplete_ios_are_listed_by_reason() {
-        assert_eq!(SeenInPart::default().to_string(), "0 incomplete");
-        let part = SeenInPart { begun_before: 3, unended: 9, too_many: 0 };
+        assert_eq!(IncompleteIos::default().to_string(), "0 incomplete");
+        let part = IncompleteIos { begun_before: 3, unended: 9, too_many: 0 };
         assert_eq!(
             part.to_string(),
             "12 incomplete (3 omitted: issued before the capture, 9 without a response time: \

@@ -50,8 +50,8 @@ pub use device::{Device, Host, Transport, Zoned};
 pub use direct_buffer::DirectBuffer;
 pub use findings::{Caveat, CaveatKind, EndState, Exhibit, Findings};
 pub use foreign::{
-    ForeignIos, ForeignKind, ForeignMeasured, ForeignOutcome, ForeignResults, ForeignRun,
-    ForeignTest, ForeignValue, StatedSteadiness,
+    ClaimedSteadyState, ForeignIos, ForeignKind, ForeignMeasured, ForeignOutcome, ForeignResults,
+    ForeignRun, ForeignTest, ForeignValue,
 };
 pub use foreign_io::ForeignIo;
 pub use histogram::{CoarseHistogram, FineHistogram, Histogram, QuarterHistogram};
@@ -62,7 +62,7 @@ pub use outcome::{Gap, Outcome};
 pub use proof::{DirectoryProof, Proof};
 pub use purge::{Purge, PurgeChoice, PurgeFailure, PurgeMethod, ReadBack};
 pub use record::{Entry, Note, Record};
-pub use replayed::Replayed;
+pub use replayed::ReplayResult;
 pub use script::{DueIo, Script, ScriptError, ScriptLoad};
 pub use segments::Segments;
 pub use sequence::{Sequence, SequenceLoad, SequenceStep};

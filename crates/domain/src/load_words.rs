@@ -6,7 +6,7 @@ use crate::text::number;
 
 /// Returns the I/Os per second that a pace requests; `None` if it requests no rate: as fast as
 /// possible, or in bursts whose length depends on the device.
-pub fn asked_rate(pace: Pace) -> Option<f64> {
+pub fn requested_rate(pace: Pace) -> Option<f64> {
     match pace {
         Pace::Fixed { ios, per } | Pace::Poisson { ios, per } if per.0 > 0 => {
             Some(ios as f64 / per.as_secs_f64())
@@ -19,9 +19,9 @@ pub fn asked_rate(pace: Pace) -> Option<f64> {
 /// `None` if any stream requests no rate.
 pub fn asked_rate_of_load(pace: Pace, streams: &[IoStream]) -> Option<f64> {
     if streams.iter().all(|stream| stream.pace.is_none()) {
-        return asked_rate(pace);
+        return requested_rate(pace);
     }
-    streams.iter().map(|stream| asked_rate(stream.pace.unwrap_or(Pace::Closed))).sum()
+    streams.iter().map(|stream| requested_rate(stream.pace.unwrap_or(Pace::Closed))).sum()
 }
 
 /// Describes the pace of a load and those of streams with their own; `None` if every I/O follows
@@ -37,7 +37,7 @@ pub fn pace_text(pace: Pace, streams: &[IoStream]) -> Option<String> {
 
 fn describe_pace(pace: Pace) -> Option<String> {
     let rate = || {
-        let rate = asked_rate(pace).unwrap_or_default();
+        let rate = requested_rate(pace).unwrap_or_default();
         number(rate, if (rate - rate.round()).abs() < 1e-6 { 0 } else { 2 })
     };
     match pace {

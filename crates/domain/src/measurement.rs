@@ -2,7 +2,7 @@
 
 use crate::histogram::CoarseHistogram;
 pub use crate::kernel_counts::KernelCounters;
-use crate::replayed::Replayed;
+use crate::replayed::ReplayResult;
 use crate::stimulus::{Op, Pace};
 pub use crate::tally::{StreamTally, Tally, Unmeasured, mean, mean_ms};
 use crate::units::{Bytes, Nanos};
@@ -128,7 +128,7 @@ impl Silence {
 
 /// Effect of stalls on a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stalling {
+pub enum StallEffect {
     /// Too short to affect the numbers.
     Slight,
     /// The numbers need a caveat.
@@ -217,7 +217,7 @@ pub struct LogDelta {
 /// other than the device was the limit.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Sensed {
+pub struct SensorReadings {
     /// Device temperature at the end, in degrees Celsius; `None` if it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<f64>,
@@ -355,7 +355,7 @@ pub struct Measurement {
     pub kernel: Option<KernelCounters>,
     /// Account of the replay; `None` unless the load is a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<Box<Replayed>>,
+    pub replay: Option<Box<ReplayResult>>,
     /// Flash bytes written per host byte written; `None` if the device does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
@@ -367,7 +367,7 @@ pub struct Measurement {
     pub hosts: Vec<HostPart>,
     /// Temperature, power, CPU use and device logs.
     #[serde(default)]
-    pub sensed: Sensed,
+    pub sensed: SensorReadings,
 }
 
 /// CPU time that the program's control groups waited for during a step because a quota was used up
@@ -455,14 +455,14 @@ impl Measurement {
     /// Returns the effect of the stalls on the step (our rule, docs/methods.md): more than 10 % of
     /// the measured time and more than 1.5 s voids the step; more than 1 % and more than 0.1 s
     /// calls for a caveat.
-    pub fn stalling(&self) -> Stalling {
+    pub fn stalling(&self) -> StallEffect {
         let (stalled, elapsed) = (self.stalled().0, self.elapsed.0);
         if stalled > elapsed / 10 && stalled > VOIDING.0 {
-            Stalling::Void
+            StallEffect::Void
         } else if stalled > elapsed / 100 && stalled > NOTICED.0 {
-            Stalling::Marked
+            StallEffect::Marked
         } else {
-            Stalling::Slight
+            StallEffect::Slight
         }
     }
 }
@@ -496,18 +496,18 @@ mod tests {
             Measurement { elapsed, stalls, ..Measurement::default() }.stalling()
         };
         for (elapsed, lasted, expected) in [
-            (5_000, &[][..], Stalling::Slight),
-            (5_000, &[100], Stalling::Slight),
-            (5_000, &[101], Stalling::Marked),
-            (60_000, &[600], Stalling::Slight),
-            (60_000, &[300, 301], Stalling::Marked),
-            (60_000, &[6_000], Stalling::Marked),
-            (60_000, &[6_001], Stalling::Void),
-            (500, &[90], Stalling::Slight),
-            (500, &[110], Stalling::Marked),
-            (3_000, &[1_500], Stalling::Marked),
-            (3_000, &[1_501], Stalling::Void),
-            (0, &[1_501], Stalling::Void),
+            (5_000, &[][..], StallEffect::Slight),
+            (5_000, &[100], StallEffect::Slight),
+            (5_000, &[101], StallEffect::Marked),
+            (60_000, &[600], StallEffect::Slight),
+            (60_000, &[300, 301], StallEffect::Marked),
+            (60_000, &[6_000], StallEffect::Marked),
+            (60_000, &[6_001], StallEffect::Void),
+            (500, &[90], StallEffect::Slight),
+            (500, &[110], StallEffect::Marked),
+            (3_000, &[1_500], StallEffect::Marked),
+            (3_000, &[1_501], StallEffect::Void),
+            (0, &[1_501], StallEffect::Void),
         ] {
             assert_eq!(stalling(elapsed, lasted), expected, "{elapsed} {lasted:?}");
         }

@@ -105,7 +105,7 @@ impl Proof {
 
     /// Returns true if two proofs taken at nearly the same time describe the same device. Ignores
     /// the mark of a scratch file, which may be renewed in between.
-    pub fn is_same_sight(&self, now: &Proof) -> bool {
+    pub fn is_same_device(&self, now: &Proof) -> bool {
         let unmarked = |proof: &Proof| Proof { mark: None, ..proof.clone() };
         unmarked(self) == unmarked(now)
     }

@@ -25,10 +25,7 @@ pub const RECORD_VERSION: u32 = 3;
 /// programs read every run that they understand and refuse the others.
 pub fn version_for(settings: &Settings) -> u32 {
     let is_newer = |sequence: &Sequence| sequence.is_at_once() || sequence.is_numbered();
-    match settings.sequence.as_deref().is_some_and(is_newer) {
-        true => RECORD_VERSION,
-        false => 2,
-    }
+    if settings.sequence.as_deref().is_some_and(is_newer) { RECORD_VERSION } else { 2 }
 }
 
 /// An observation that a procedure records and shows.
@@ -114,7 +111,7 @@ pub struct HostChange {
 /// Occasion on which the bench reads conditions again that a procedure had settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ReadAgain {
+pub enum RereadOccasion {
     /// After a purge, which can reset a drive: the conditions were set again.
     Purge,
     /// After the phase that followed the purge.
@@ -123,12 +120,12 @@ pub enum ReadAgain {
     End,
 }
 
-impl std::fmt::Display for ReadAgain {
+impl std::fmt::Display for RereadOccasion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            ReadAgain::Purge => "after the purge",
-            ReadAgain::Preconditioning => "after the preconditioning",
-            ReadAgain::End => "at the end of the run",
+            RereadOccasion::Purge => "after the purge",
+            RereadOccasion::Preconditioning => "after the preconditioning",
+            RereadOccasion::End => "at the end of the run",
         })
     }
 }
@@ -176,7 +173,7 @@ pub enum Entry {
         got: Conditions,
         /// Occasion; `None` if the run was resumed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        when: Option<ReadAgain>,
+        when: Option<RereadOccasion>,
     },
     /// The device was purged.
     Purged(Purge),
@@ -255,7 +252,7 @@ impl Record {
     }
     /// Returns the conditions as last read back, whether settled or read again, and the occasion of
     /// a later reading. The occasion is `None` for settled conditions and for a resumed run.
-    pub fn conditions_last(&self) -> Option<(&Conditions, Option<ReadAgain>)> {
+    pub fn conditions_last(&self) -> Option<(&Conditions, Option<RereadOccasion>)> {
         self.entries.iter().rev().find_map(|entry| match entry {
             Entry::Settled { got, .. } => Some((got, None)),
             Entry::Resettled { got, when } => Some((got, *when)),

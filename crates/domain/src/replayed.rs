@@ -57,7 +57,7 @@ pub struct ScriptPosition {
 
 /// Results of playing a script in one step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// Response times from submission, one tally per operation; those of the measurement itself
     /// start at the due time.
     pub served: Vec<StreamTally>,

@@ -114,7 +114,7 @@ pub enum Overlaps {
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
-pub struct LeaveOut {
+pub struct ReplayOmissions {
     /// True to omit flushes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flushes: bool,
@@ -201,7 +201,7 @@ pub struct ScriptLoad {
     pub overlaps: Overlaps,
     /// Operations that are not played.
     #[serde(default)]
-    pub leave_out: LeaveOut,
+    pub leave_out: ReplayOmissions,
     /// Data pattern of the writes.
     #[serde(default)]
     pub data_pattern: DataPattern,
@@ -292,14 +292,14 @@ impl fmt::Display for Overlaps {
 /// Error for a text that is not a [`Timing`] or an [`Overlaps`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not {wanted}", excerpt(text))]
-pub struct MannerError {
+pub struct ReplayTimingError {
     text: String,
     wanted: &'static str,
 }
 
 impl FromStr for Timing {
-    type Err = MannerError;
-    fn from_str(text: &str) -> Result<Self, MannerError> {
+    type Err = ReplayTimingError;
+    fn from_str(text: &str) -> Result<Self, ReplayTimingError> {
         let factor = |digits: &str| {
             let times: f64 = digits.parse().ok()?;
             let thousandths = (times * 1000.0).round();
@@ -314,19 +314,19 @@ impl FromStr for Timing {
             _ => None,
         };
         let wanted = "a timing; choose original, faster:N (N 0.001 or more) or closed";
-        timing.ok_or_else(|| MannerError { text: text.to_owned(), wanted })
+        timing.ok_or_else(|| ReplayTimingError { text: text.to_owned(), wanted })
     }
 }
 
 impl FromStr for Overlaps {
-    type Err = MannerError;
-    fn from_str(text: &str) -> Result<Self, MannerError> {
+    type Err = ReplayTimingError;
+    fn from_str(text: &str) -> Result<Self, ReplayTimingError> {
         match text {
             "keep" => Ok(Overlaps::Keep),
             "order" => Ok(Overlaps::Order),
             _ => {
                 let wanted = "a rule for overlaps; choose keep or order";
-                Err(MannerError { text: text.to_owned(), wanted })
+                Err(ReplayTimingError { text: text.to_owned(), wanted })
             }
         }
     }
@@ -350,7 +350,7 @@ mod tests {
             demand: Demand::new(1, 32),
             timing: Timing::Faster { thousandths: 1500 },
             overlaps: Overlaps::Order,
-            leave_out: LeaveOut { flushes: true, ..LeaveOut::default() },
+            leave_out: ReplayOmissions { flushes: true, ..ReplayOmissions::default() },
             data_pattern: DataPattern::RandomUnique,
             open: None,
         }

@@ -150,9 +150,10 @@ fn print_point(path: &Path, choice: &Choice, point: &Point) -> Fallible<()> {
         let ratios = ours.iter().zip(all).map(|(a, b)| a.iops / b);
         format!("{:.2}", middle(ratios.collect()))
     };
-    let [lean_iops, lean_ratio] = match leanest.is_empty() {
-        true => ["–".to_owned(), "–".to_owned()],
-        false => [format!("{:.0}", middle(leanest.clone())), ratio(&leanest)],
+    let [lean_iops, lean_ratio] = if leanest.is_empty() {
+        ["–".to_owned(), "–".to_owned()]
+    } else {
+        [format!("{:.0}", middle(leanest.clone())), ratio(&leanest)]
     };
     println!(
         "| {} | {} | {:.0} | {:.0} | {:.2} | {lean_iops} | {lean_ratio} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} |",

@@ -7,7 +7,7 @@ use steadfast_domain::{Caveat, Halt, Measurement, Nanos, Step};
 use steadfast_host::{Directory, Target};
 
 /// Waits until a load may begin and returns the time, as in [`Start::begins`].
-pub type Agree<'a> = &'a mut dyn FnMut() -> Result<Option<Nanos>, Halt>;
+pub type StartAgreement<'a> = &'a mut dyn FnMut() -> Result<Option<Nanos>, Halt>;
 
 /// Applies loads to a device.
 pub trait Engine: Send {
@@ -38,11 +38,11 @@ pub trait Engine: Send {
     /// Applies a step that begins together with those of other targets: `agree` waits for them
     /// and returns the time, which replaces `start.begins`. An engine that can creates its
     /// threads and memory first, so that it only has to wait for that time.
-    fn apply_with_others(
+    fn apply_at_common_start(
         &mut self,
         prepared: Prepared,
         start: &Start,
-        agree: Agree<'_>,
+        agree: StartAgreement<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let start = Start { begins: agree()?, ..start.clone() };
@@ -65,7 +65,7 @@ pub trait Engine: Send {
 }
 
 /// An engine that holds an armed target.
-pub trait OnTarget: Engine {
+pub trait TargetEngine: Engine {
     /// Returns the target that the engine drives.
     fn target(&self) -> &Target;
 

@@ -20,7 +20,7 @@ mod start;
 mod stop;
 mod zones;
 
-pub use engine::{Engine, OnTarget};
+pub use engine::{Engine, TargetEngine};
 pub use prepared::{Prepared, Refusal};
 pub use start::{Start, WorkDone};
 pub use stop::Stop;

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 use steadfast_domain::measurement::Stall;
-use steadfast_domain::{Halt, Measurement, Nanos, Step, measurement::Stalling};
+use steadfast_domain::{Halt, Measurement, Nanos, Step, measurement::StallEffect};
 use steadfast_host::RunQueueTime;
 
 /// A thread that wakes this late, or has not read the clock for this long, was stalled.
@@ -93,7 +93,7 @@ fn nanos_of(clock: libc::clockid_t) -> u64 {
 
 /// Returns the measurement. Errors: it was stalled for so long that its step is void.
 pub(crate) fn unless_void(measurement: Measurement, step: &Step) -> Result<Measurement, Halt> {
-    if measurement.stalling() != Stalling::Void {
+    if measurement.stalling() != StallEffect::Void {
         return Ok(measurement);
     }
     let (stalled, elapsed) = (measurement.stalled(), measurement.elapsed);

@@ -400,9 +400,10 @@ impl Filled {
         let key = |number: u32| pairs.key(number).map(|(stream, who)| (stream, kept(&who)));
         let keys: Vec<_> = all.map(key).collect();
         let is_known = |piece: &Piece| keys.get(piece.pair as usize).is_some_and(Option::is_some);
-        match self.is_whole && times.pieces.iter().all(is_known) {
-            true => ByPair { end_ns: self.end_ns, pairs: keys, times, hits, seconds },
-            false => ByPair::default(),
+        if self.is_whole && times.pieces.iter().all(is_known) {
+            ByPair { end_ns: self.end_ns, pairs: keys, times, hits, seconds }
+        } else {
+            ByPair::default()
         }
     }
 }

@@ -433,9 +433,10 @@ impl Fold for CellsFold {
             Field::Layer,
         ]);
         let own = own.and(Contents::FIELDS).and(Fields::BUSY);
-        match self.filling.wanted.by.processes {
-            true => own.and(Fields::of(&[Field::Pid, Field::Command])),
-            false => own,
+        if self.filling.wanted.by.processes {
+            own.and(Fields::of(&[Field::Pid, Field::Command]))
+        } else {
+            own
         }
     }
 

@@ -98,13 +98,14 @@ pub fn page(shown: &Shown) -> Result<String, Refusal> {
     );
     let whole = replaced(page::INDEX, STYLE_LINK, &format!("<style>{style}</style>"))?;
     let whole = replaced(&whole, SCRIPT_LINK, &scripts)?;
-    match whole.len() <= BYTES_MAX {
-        true => Ok(whole),
-        false => Err(Refusal::bad(format!(
+    if whole.len() <= BYTES_MAX {
+        Ok(whole)
+    } else {
+        Err(Refusal::bad(format!(
             "the page would have {:.1} MB, more than {} MB; export fewer captures at once",
             whole.len() as f64 / 1e6,
             BYTES_MAX / 1_000_000
-        ))),
+        )))
     }
 }
 

@@ -201,9 +201,10 @@ impl Gathering {
                 let (op, bytes, sequential) =
                     (batch.op(row), batch.bytes(row), rows.sequential[row]);
                 let stream = StreamKey { op, sequential, bytes };
-                let process = match wanted.processes {
-                    true => ProcessKey { pid: batch.pid(row), command: batch.command(row) },
-                    false => NOBODY,
+                let process = if wanted.processes {
+                    ProcessKey { pid: batch.pid(row), command: batch.command(row) }
+                } else {
+                    NOBODY
                 };
                 self.ios.push(Io {
                     row,

@@ -65,9 +65,10 @@ impl Query {
     /// As [`Self::number`]; where it is beyond the bounds.
     pub fn within(&self, name: &str, usual: u64, most: u64) -> Result<u64, Refusal> {
         let number = self.number(name)?.unwrap_or(usual);
-        match (1..=most).contains(&number) {
-            true => Ok(number),
-            false => Err(Refusal::bad(format!("'{name}' is from 1 to {most}, not {number}"))),
+        if (1..=most).contains(&number) {
+            Ok(number)
+        } else {
+            Err(Refusal::bad(format!("'{name}' is from 1 to {most}, not {number}")))
         }
     }
 
@@ -114,9 +115,10 @@ fn hexadecimal(digit: u8) -> Option<u8> {
 pub fn window(query: &Query, end_ns: u64) -> Result<(u64, u64), Refusal> {
     let from = query.number("from")?.unwrap_or(0);
     let to = query.number("to")?.unwrap_or(end_ns).min(end_ns.max(1));
-    match from < to {
-        true => Ok((from, to)),
-        false => Err(Refusal::bad(format!("nothing lies between {from} ns and {to} ns"))),
+    if from < to {
+        Ok((from, to))
+    } else {
+        Err(Refusal::bad(format!("nothing lies between {from} ns and {to} ns")))
     }
 }
 

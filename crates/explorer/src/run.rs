@@ -409,10 +409,7 @@ fn window_view((from, to): (u32, u32), track: &TrackVerdict) -> WindowView {
 
 /// How far values may lie apart, as a part of the average.
 fn share_of_average(track: &TrackVerdict) -> f64 {
-    match track.average == 0.0 {
-        true => 0.0,
-        false => track.data_excursion_allowed / track.average.abs(),
-    }
+    if track.average == 0.0 { 0.0 } else { track.data_excursion_allowed / track.average.abs() }
 }
 
 fn verdict_words(verdict: &Verdict, track: &TrackVerdict) -> String {

@@ -248,9 +248,10 @@ impl Serving {
         }
         let path = request.uri().path().strip_prefix('/').unwrap_or_default();
         let (token, rest) = path.split_once('/').unwrap_or((path, ""));
-        match is_same(token, &self.token) {
-            true => Ok(rest.to_owned()),
-            false => forbidden("the address lacks the token; open the address that was printed"),
+        if is_same(token, &self.token) {
+            Ok(rest.to_owned())
+        } else {
+            forbidden("the address lacks the token; open the address that was printed")
         }
     }
 }

@@ -100,9 +100,10 @@ impl Stretches {
             0 => 0,
             _ => self.all.partition_point(|stretch| stretch.from_ns < from_ns),
         };
-        let end = match to_ns >= self.end_ns {
-            true => self.all.len(),
-            false => self.all.partition_point(|s| s.from_ns <= to_ns).saturating_sub(1),
+        let end = if to_ns >= self.end_ns {
+            self.all.len()
+        } else {
+            self.all.partition_point(|s| s.from_ns <= to_ns).saturating_sub(1)
         };
         first..end.max(first)
     }

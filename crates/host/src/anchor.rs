@@ -30,17 +30,17 @@ const KERNELS_OWN: [u32; 13] = [
 /// A block device node or regular file, pinned by an `O_PATH` handle. Such a handle does not open
 /// the file: it neither wakes a device nor blocks on a pipe.
 #[derive(Debug)]
-pub(crate) struct Anchor {
+pub(crate) struct PinnedPath {
     file: File,
     metadata: Metadata,
 }
 
-impl Anchor {
+impl PinnedPath {
     /// Resolves a path, following links.
     ///
     /// # Errors
     /// The path does not exist, or is neither a block device nor a regular file with a name.
-    pub fn at(path: &Path) -> Result<Anchor, HostError> {
+    pub fn at(path: &Path) -> Result<PinnedPath, HostError> {
         let failed = |error| HostError::io("find it", path, error);
         let flags = libc::O_PATH | libc::O_CLOEXEC;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
@@ -57,7 +57,7 @@ impl Anchor {
         };
         match refused {
             Some(kind) => Err(HostError::NotTestable { path: path.to_owned(), kind }),
-            None => Ok(Anchor { file, metadata }),
+            None => Ok(PinnedPath { file, metadata }),
         }
     }
 

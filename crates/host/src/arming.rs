@@ -14,7 +14,7 @@
 //! this program left; any other file when the user has named it by its full
 //! path ([`Device::confirmation`]) or by its file name.
 
-use crate::anchor::Anchor;
+use crate::anchor::PinnedPath;
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::fuse;
@@ -25,7 +25,7 @@ use crate::made_here::{is_made_here, is_new};
 use crate::mark::{self, Standing};
 use crate::mounts::mounts;
 use crate::node::Node;
-use crate::occupancy::{Sight, Stack, Use, UseKind};
+use crate::occupancy::{DeviceProbe, Stack, Use, UseKind};
 use crate::processes::{self, Sought};
 use crate::refusal::Refusal;
 use crate::roots::{Roots, file_name, listed as listed_in};
@@ -68,7 +68,7 @@ pub fn arm(
     roots: &Roots,
 ) -> Result<Target, Refusal> {
     let path = Path::new(&device.path);
-    let anchor = Anchor::at(path)?;
+    let anchor = PinnedPath::at(path)?;
     let found = inspect_anchored(&anchor, path, roots)?;
     if !found.is_same(device) {
         return Err(Refusal::Changed { device: title(device), now: title(&found) });
@@ -108,7 +108,7 @@ pub(crate) fn verify_still_free(target: &mut Target, roots: &Roots) -> Result<()
 
 /// What stands before the door, and what must live.
 struct Door<'a> {
-    anchor: Anchor,
+    anchor: PinnedPath,
     found: Device,
     keep: &'a [PathBuf],
     roots: &'a Roots,
@@ -194,7 +194,7 @@ impl Door<'_> {
         let mut openers = Openers::of(&reading);
         // An overlay counts who has opened a file in it as openers of its layers, too.
         drop(reading);
-        let sight = match Sight::take(self.roots) {
+        let sight = match DeviceProbe::take(self.roots) {
             Ok(sight) => Some(sight),
             // The kernel's count tells that nobody has it open.
             Err(_) if openers.are_none() => None,
@@ -215,7 +215,7 @@ impl Door<'_> {
         }
         let sight = match sight {
             Some(sight) => sight,
-            None => Sight::take(self.roots)?,
+            None => DeviceProbe::take(self.roots)?,
         };
         // A loop device that only reads is no writer; a file system may be
         // mounted from it all the same.
@@ -262,7 +262,7 @@ impl Door<'_> {
         let roots = self.roots;
         let device = || self.found.path.clone();
         let is_alone = || locks::is_alone(target.file());
-        let sight = match Sight::take(roots) {
+        let sight = match DeviceProbe::take(roots) {
             Ok(sight) => Some(sight),
             // Somebody who only reads it for a moment is gone soon.
             Err(_) if patiently(is_alone, |is_alone| *is_alone) => None,
@@ -287,15 +287,16 @@ impl Door<'_> {
         let sought = Sought::files(inodes.ids.clone());
         let look = || processes::openers(&sought, roots, true);
         let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
-        match by.is_empty() {
-            true => Ok(inodes.ids),
-            false => Err(Refusal::OpenForWriting { device: device(), by }),
+        if by.is_empty() {
+            Ok(inodes.ids)
+        } else {
+            Err(Refusal::OpenForWriting { device: device(), by })
         }
     }
 
     /// All inodes of the file. What cannot be followed is known to be free only where this process
     /// has made it.
-    fn inodes(&self, id: FileId, sight: Option<&Sight<'_>>) -> Result<Inodes, Refusal> {
+    fn inodes(&self, id: FileId, sight: Option<&DeviceProbe<'_>>) -> Result<Inodes, Refusal> {
         let file = self.anchor.file();
         let found = match sight {
             Some(sight) => sight.inodes(file),
@@ -413,7 +414,7 @@ fn refuse_unfit(
     keep: &[PathBuf],
     roots: &Roots,
 ) -> Result<Stack, Refusal> {
-    let sight = Sight::take(roots)?;
+    let sight = DeviceProbe::take(roots)?;
     let uses = sight.uses(node)?;
     if !uses.is_empty() {
         return Err(Refusal::InUse {
@@ -446,9 +447,10 @@ fn refuse_company(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Re
         || locks_of(files.clone(), roots),
         |held| held.as_ref().is_ok_and(Vec::is_empty),
     )?;
-    match held.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::HeldExclusively { device: found.path.clone(), by: held }),
+    if held.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::HeldExclusively { device: found.path.clone(), by: held })
     }
 }
 
@@ -459,9 +461,10 @@ fn refuse_writers(stack: &Stack, found: &Device, roots: &Roots) -> Result<(), Re
     let sought = Sought { numbers, files: BTreeSet::new() };
     let look = || processes::openers(&sought, roots, true);
     let by = patiently(look, |by| by.as_ref().is_ok_and(Vec::is_empty))?;
-    match by.is_empty() {
-        true => Ok(()),
-        false => Err(Refusal::OpenForWriting { device: found.path.clone(), by }),
+    if by.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::OpenForWriting { device: found.path.clone(), by })
     }
 }
 
@@ -488,7 +491,7 @@ fn refuse_kept(
     node: &Node,
     device: &str,
     keep: &[PathBuf],
-    sight: &Sight<'_>,
+    sight: &DeviceProbe<'_>,
 ) -> Result<(), Refusal> {
     let own = sight.disks_below(node)?;
     let mut kept = Vec::new();
@@ -534,7 +537,7 @@ fn with_remedy(error: HostError, remedy: &str) -> HostError {
 fn refuse_other_paths(
     node: &Node,
     found: &Device,
-    sight: &Sight<'_>,
+    sight: &DeviceProbe<'_>,
     roots: &Roots,
 ) -> Result<(), Refusal> {
     let whole = node.whole();
@@ -621,9 +624,10 @@ fn verify_handle(target: &Target, node: &Node, roots: &Roots) -> Result<(), Refu
     let same = metadata.file_type().is_block_device() && node.device_number() == Some(number);
     if same && length == device.capacity.0 {
         let now = describe(node, path, roots);
-        return match now.is_same(device) {
-            true => Ok(()),
-            false => Err(Refusal::Changed { device: title(device), now: title(&now) }),
+        return if now.is_same(device) {
+            Ok(())
+        } else {
+            Err(Refusal::Changed { device: title(device), now: title(&now) })
         };
     }
     let now = format!("block device {}:{} of {length} bytes", number.0, number.1);

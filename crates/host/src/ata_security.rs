@@ -86,9 +86,10 @@ impl Identity {
         for sentence in line.split('.') {
             let Some((time, what)) = sentence.split_once("min for ") else { continue };
             let minutes = time.split_whitespace().last().and_then(|number| number.parse().ok());
-            match what.trim().starts_with("ENHANCED") {
-                true => self.enhanced_minutes = minutes,
-                false => self.minutes = minutes,
+            if what.trim().starts_with("ENHANCED") {
+                self.enhanced_minutes = minutes
+            } else {
+                self.minutes = minutes
             }
         }
     }
@@ -152,9 +153,10 @@ pub(crate) fn clear_password(
     }
     let disable = ["--user-master", "u", "--security-disable", password, device];
     tools.run(HDPARM, &disable, ANSWER)?;
-    match Identity::ask(device, tools)?.enabled {
-        true => Err(failed("the drive does not accept this password")),
-        false => Ok(true),
+    if Identity::ask(device, tools)?.enabled {
+        Err(failed("the drive does not accept this password"))
+    } else {
+        Ok(true)
     }
 }
 

@@ -8,11 +8,11 @@
 //! then identifies exactly what will be overwritten, and a resumed run cannot confuse two
 //! namespaces or partitions.
 
-use crate::anchor::Anchor;
+use crate::anchor::PinnedPath;
 use crate::backing::FileId;
 use crate::error::HostError;
 use crate::node::Node;
-use crate::occupancy::{self, Sight};
+use crate::occupancy::{self, DeviceProbe};
 use crate::roots::{Roots, entries, file_name, is_padding, read_text};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -55,12 +55,12 @@ fn is_testable(node: &Node) -> bool {
 /// The path does not exist, is neither a block device nor a regular file, or is a device that
 /// sysfs does not list.
 pub fn inspect(path: &Path, roots: &Roots) -> Result<Device, HostError> {
-    inspect_anchored(&Anchor::at(path)?, path, roots)
+    inspect_anchored(&PinnedPath::at(path)?, path, roots)
 }
 
 /// Returns the facts of the anchored device or file, under the path that the user gave.
 pub(crate) fn inspect_anchored(
-    anchor: &Anchor,
+    anchor: &PinnedPath,
     path: &Path,
     roots: &Roots,
 ) -> Result<Device, HostError> {
@@ -72,7 +72,7 @@ pub(crate) fn inspect_anchored(
     Ok(describe(&node, path, roots))
 }
 
-fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, HostError> {
+fn describe_file(anchor: &PinnedPath, path: &Path, roots: &Roots) -> Result<Device, HostError> {
     let name = anchor.name().map_err(|e| HostError::io("find it", path, e))?;
     let metadata = anchor.metadata();
     let on = occupancy::file_system_of(&name, roots);
@@ -100,7 +100,7 @@ fn describe_file(anchor: &Anchor, path: &Path, roots: &Roots) -> Result<Device, 
 /// Returns the loop devices backed by a file, as far as this user can see them. Before any write,
 /// [`crate::arm`] asks the kernel which others may write.
 fn backs(file: FileId, roots: &Roots) -> Vec<String> {
-    let Ok(sight) = Sight::take(roots) else { return Vec::new() };
+    let Ok(sight) = DeviceProbe::take(roots) else { return Vec::new() };
     sight.loops_over(&[file].into()).map(|over| format!("backs {}", over.name)).collect()
 }
 

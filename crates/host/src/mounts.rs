@@ -75,12 +75,11 @@ pub(crate) fn mounts_everywhere(roots: &Roots) -> Result<Vec<Mount>, HostError> 
         let table = thread.join("mountinfo");
         let looked = processes::look(process, roots, || {
             let view = View::of(thread)?;
-            match seen.contains(&view) {
-                true => Ok(None),
-                false => {
-                    let mounts = read_table(&table, &thread.join("root"))?;
-                    Ok(Some((view, mounts)))
-                }
+            if seen.contains(&view) {
+                Ok(None)
+            } else {
+                let mounts = read_table(&table, &thread.join("root"))?;
+                Ok(Some((view, mounts)))
             }
         });
         let looked = looked.map_err(|error| HostError::io("read its mounts", &table, error))?;

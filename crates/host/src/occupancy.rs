@@ -1,9 +1,9 @@
 //! Who uses a device: mounts, swap, holders and whatever is built upon them.
 //!
 //! Two questions are answered here. *Is this device, or a part of it, or
-//! anything stacked on it, in use?* ([`Sight::uses`]) And: *which disks carry
-//! the paths that must live?* ([`Sight::disks_of_path`]). Everything is compared
-//! by number; what cannot be read is an error. [`Sight::stack`] lists what else
+//! anything stacked on it, in use?* ([`DeviceProbe::uses`]) And: *which disks carry
+//! the paths that must live?* ([`DeviceProbe::disks_of_path`]). Everything is compared
+//! by number; what cannot be read is an error. [`DeviceProbe::stack`] lists what else
 //! leads to the same blocks, for the exclusive open: that alone sees what holds
 //! a device without standing in any list.
 
@@ -72,7 +72,7 @@ pub(crate) struct Stack {
 
 /// The state of the machine, read once.
 #[derive(Debug)]
-pub(crate) struct Sight<'a> {
+pub(crate) struct DeviceProbe<'a> {
     roots: &'a Roots,
     mounts: Vec<(Mount, Vec<Node>)>,
     own_mounts: Vec<Mount>,
@@ -81,7 +81,7 @@ pub(crate) struct Sight<'a> {
     loops: Vec<(Node, Backing)>,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> DeviceProbe<'a> {
     /// Looks at the machine.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl<'a> Sight<'a> {
         }
         let mounts = mounts_everywhere(roots)?;
         let layers = Layers::new(mounts.clone(), roots);
-        Ok(Sight {
+        Ok(DeviceProbe {
             mounts: mounts.into_iter().map(|mount| (mount.clone(), mount.nodes(roots))).collect(),
             own_mounts: self::mounts(roots)?,
             swaps: Swaps::read(roots, &layers)?,
@@ -465,20 +465,20 @@ impl<'a> Sight<'a> {
 /// What uses a device, in words, for people who only look. What cannot be seen
 /// is one of the words.
 pub(crate) fn seen_uses(node: &Node, roots: &Roots) -> Vec<String> {
-    match Sight::take(roots).and_then(|sight| sight.uses(node)) {
+    match DeviceProbe::take(roots).and_then(|sight| sight.uses(node)) {
         Ok(uses) => uses.iter().map(ToString::to_string).collect(),
         Err(error) => vec![format!("unknown ({error})")],
     }
 }
 
-/// [`Sight::disks_below`], for people who only look: empty where it is unknown.
+/// [`DeviceProbe::disks_below`], for people who only look: empty where it is unknown.
 pub(crate) fn disks_below(node: &Node, roots: &Roots) -> BTreeSet<Node> {
-    Sight::take(roots).and_then(|sight| sight.disks_below(node)).unwrap_or_default()
+    DeviceProbe::take(roots).and_then(|sight| sight.disks_below(node)).unwrap_or_default()
 }
 
-/// [`Sight::disks_of_path`], for people who only look: empty where it is unknown.
+/// [`DeviceProbe::disks_of_path`], for people who only look: empty where it is unknown.
 pub(crate) fn disks_of_path(path: &Path, roots: &Roots) -> BTreeSet<Node> {
-    Sight::take(roots).and_then(|sight| sight.disks_of_path(path)).unwrap_or_default()
+    DeviceProbe::take(roots).and_then(|sight| sight.disks_of_path(path)).unwrap_or_default()
 }
 
 /// Devices that share sectors with a device.
@@ -494,7 +494,7 @@ struct SectorSharers {
 
 /// The uses that were found so far.
 struct Survey<'a> {
-    sight: &'a Sight<'a>,
+    sight: &'a DeviceProbe<'a>,
     /// The devices that the survey came down from: no foreign holders.
     below: Vec<Node>,
     seen: BTreeSet<Node>,
@@ -689,7 +689,7 @@ mod tests {
         machine.place(&efi, 40_000, 16_384);
         machine.place(&free, 131_136, 1000);
         let stack_of = |part: &Node| {
-            let stack = Sight::take(&machine.roots).unwrap().stack(part).unwrap();
+            let stack = DeviceProbe::take(&machine.roots).unwrap().stack(part).unwrap();
             disk_names(stack.claims)
         };
         assert_eq!(stack_of(&image), ["sda2"]);
@@ -770,7 +770,7 @@ mod tests {
         for free in ["dm-2", "dm-3"] {
             assert_eq!(told(&machine, free), Vec::<String>::new(), "{free}");
         }
-        let sight = Sight::take(&machine.roots).unwrap();
+        let sight = DeviceProbe::take(&machine.roots).unwrap();
         let claims = |name: &str| {
             let node = Node::named(name, &machine.roots).unwrap();
             disk_names(sight.stack(&node).unwrap().claims)
@@ -975,7 +975,7 @@ mod tests {
             machine.partition(&Node::named("nbd0", &machine.roots).unwrap(), "nbd0p1", "43:1", 9);
         let disks = |number: &str| {
             machine.mount(&[(number, "/", "ext4", "/dev/root")]);
-            let sight = Sight::take(&machine.roots).unwrap();
+            let sight = DeviceProbe::take(&machine.roots).unwrap();
             sight.disks_of_first_root().map(disk_names).map_err(|error| error.to_string())
         };
         for (number, known) in [

@@ -192,9 +192,10 @@ impl Sought {
 
     fn is(&self, metadata: &Metadata) -> bool {
         let number = (libc::major(metadata.rdev()), libc::minor(metadata.rdev()));
-        match metadata.file_type().is_block_device() {
-            true => self.numbers.contains(&number),
-            false => self.files.contains(&FileId::of(metadata)),
+        if metadata.file_type().is_block_device() {
+            self.numbers.contains(&number)
+        } else {
+            self.files.contains(&FileId::of(metadata))
         }
     }
 }

@@ -52,9 +52,10 @@ fn proof_of(file: &File, roots: &Roots) -> std::io::Result<Proof> {
         boot: boot_id(roots),
         ..Proof::default()
     };
-    Ok(match metadata.file_type().is_block_device() {
-        true => with_block(proof, file, &metadata, roots),
-        false => Proof { file: Some(file_proof(&metadata)), mark: mark(file, &metadata), ..proof },
+    Ok(if metadata.file_type().is_block_device() {
+        with_block(proof, file, &metadata, roots)
+    } else {
+        Proof { file: Some(file_proof(&metadata)), mark: mark(file, &metadata), ..proof }
     })
 }
 

@@ -6,7 +6,7 @@
 //! system keeps no extended attributes, a scratch file is unmarked and needs
 //! the confirmation, too.
 
-use crate::anchor::Anchor;
+use crate::anchor::PinnedPath;
 use crate::arming::{Consent, arm};
 use crate::error::HostError;
 use crate::files::{Directory, FileError, Readers};
@@ -35,7 +35,7 @@ pub fn create_scratch(path: &Path, size: Bytes) -> Result<(), HostError> {
     if size.0 == 0 {
         return Err(HostError::NoSize { path: path.to_owned() });
     }
-    let found = match Anchor::at(path) {
+    let found = match PinnedPath::at(path) {
         Err(HostError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return create(path, size);
         }

@@ -1,7 +1,7 @@
 //! [`Target`]: an open handle on a device, armed for reading or for overwriting. Only
-//! [`crate::arm`] creates one, from an [`Anchor`].
+//! [`crate::arm`] creates one, from an [`PinnedPath`].
 
-use crate::anchor::Anchor;
+use crate::anchor::PinnedPath;
 use crate::backing::open_node;
 use crate::locks::clear_flags;
 use crate::mark::MarkKeeper;
@@ -97,7 +97,7 @@ impl Target {
     /// Opens a device by its path, for tests.
     #[cfg(test)]
     pub(crate) fn open(device: Device, access: Access) -> io::Result<Target> {
-        let anchor = Anchor::at(Path::new(&device.path)).map_err(io::Error::other)?;
+        let anchor = PinnedPath::at(Path::new(&device.path)).map_err(io::Error::other)?;
         Target::anchored(device, access, &anchor)
     }
 
@@ -116,7 +116,11 @@ impl Target {
     }
 
     /// Opens the anchored device, with O_DIRECT if its file system supports it.
-    pub(crate) fn anchored(device: Device, access: Access, anchor: &Anchor) -> io::Result<Target> {
+    pub(crate) fn anchored(
+        device: Device,
+        access: Access,
+        anchor: &PinnedPath,
+    ) -> io::Result<Target> {
         let path = &anchor.path();
         let exclusive = access == Access::Write && device.transport != Transport::File;
         let (file, direct) = match open_with(path, access, exclusive, libc::O_DIRECT) {

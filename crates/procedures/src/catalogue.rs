@@ -3,7 +3,7 @@
 
 use crate::ground::asked::Asked;
 use crate::ground::ranges;
-use crate::offer::{Offer, boxed};
+use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::{self, Parameter};
 use crate::pts::method::ground;
 use crate::pts::{dirth, hir, iops, latency, scattered, throughput, wsat, xsr};
@@ -17,104 +17,104 @@ use steadfast_domain::text::excerpt;
 use steadfast_domain::{Class, Procedure, Profile, Settings, suggestion};
 
 /// All procedures that run steps themselves.
-pub(crate) const SINGLE: &[Offer] = &[
-    Offer {
+pub(crate) const SINGLE: &[ProcedureSpec] = &[
+    ProcedureSpec {
         name: "iops",
         summary: "IOPS of 7 read/write mixes x 8 block sizes in steady state (PTS IOPS test)",
         parameters: iops::PARAMETERS,
         make: |asked| scattered::offered::<iops::Iops>("IOPS", asked),
     },
-    Offer {
+    ProcedureSpec {
         name: "throughput",
         summary: "MB/s of sequential reads and writes, 1024 KiB and 128 KiB, in steady state",
         parameters: &[],
         make: |asked| scattered::offered::<throughput::Throughput>("Throughput", asked),
     },
-    Offer {
+    ProcedureSpec {
         name: "latency",
         summary: "response times with one outstanding I/O, 3 mixes x 3 block sizes; histogram",
         parameters: latency::PARAMETERS,
         make: |asked| scattered::offered::<latency::Latency>("Latency", asked),
     },
-    Offer {
+    ProcedureSpec {
         name: "wsat",
         summary: "write saturation of one workload after a purge, minute by minute (PTS WSAT)",
         parameters: wsat::PARAMETERS,
         make: |asked| boxed(wsat::Wsat::on(ground(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "composite",
         summary: "WSAT of the JESD219 composite workload: 12 block sizes in 3 LBA zones",
         parameters: wsat::COMPOSITE_PARAMETERS,
         make: |asked| boxed(wsat::Wsat::composite(ground(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "dirth",
         summary: "IOPS and response times of 49 demands, histograms of three of them (PTS DIRTH)",
         parameters: dirth::PARAMETERS,
         make: |asked| boxed(dirth::Dirth::on(ground(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "composite-dirth",
         summary: "DIRTH of the JESD219 composite workload",
         parameters: dirth::COMPOSITE_PARAMETERS,
         make: |asked| boxed(dirth::Dirth::composite(ground(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "xsr",
         summary: "MB/s of large sequential writes before and after hours of random ones (PTS XSR)",
         parameters: xsr::PARAMETERS,
         make: |asked| boxed(xsr::Xsr::on(ground(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "hir",
         summary: "IOPS of a saturated drive after host idle times of 5 to 50 s (PTS HIR)",
         parameters: hir::PARAMETERS,
         make: |asked| boxed(hir::Hir::on(ground(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "verify-write",
         summary: "every sector of the active range written, read back and compared",
         parameters: &[],
         make: |asked| boxed(VerifyWrite::new(asked)),
     },
-    Offer {
+    ProcedureSpec {
         name: "hdd-iops",
         summary: "IOPS of 3 mixes x 3 block sizes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
         make: |asked| boxed(hdd::Zones::iops(asked)),
     },
-    Offer {
+    ProcedureSpec {
         name: "hdd-throughput",
         summary: "MB/s of sequential reads and writes in each of 128 zones (TKperf's hdd mode)",
         parameters: hdd::PARAMETERS,
         make: |asked| boxed(hdd::Zones::throughput(asked)),
     },
-    Offer {
+    ProcedureSpec {
         name: "replay-native",
         summary: "a captured workload again, step by step or every single I/O (RWSW Replay Native)",
         parameters: rwsw::replay::PARAMETERS,
         make: |asked| boxed(rwsw::replay::Replay::on(captured(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "individual-streams",
         summary: "each I/O stream of a captured workload to steady state (RWSW Individual Streams)",
         parameters: rwsw::steady::INDIVIDUAL_PARAMETERS,
         make: |asked| boxed(rwsw::steady::SteadyStreams::individual(captured(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "multi-wsat",
         summary: "all I/O streams of a captured workload together to steady state (RWSW Multi-WSAT)",
         parameters: rwsw::steady::MULTI_PARAMETERS,
         make: |asked| boxed(rwsw::steady::SteadyStreams::multi(captured(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: "rwsw-dirth",
         summary: "a captured workload to steady state, then with 1 to 1,024 outstanding I/Os (RWSW DIRTH)",
         parameters: rwsw::dirth::PARAMETERS,
         make: |asked| boxed(rwsw::dirth::Dirth::on(captured(asked)?)),
     },
-    Offer {
+    ProcedureSpec {
         name: crate::sequence::NAME,
         summary: "what another tool's file or preset asks for, load after load (crystaldiskmark, \
                   atto, fio, fiosynth, iometer)",
@@ -127,7 +127,10 @@ pub(crate) const SINGLE: &[Offer] = &[
 ///
 /// # Errors
 /// Returns [`Unsuitable`] if there is none; the message lists the names.
-pub(crate) fn find(offers: &'static [Offer], name: &str) -> Result<&'static Offer, Unsuitable> {
+pub(crate) fn find(
+    offers: &'static [ProcedureSpec],
+    name: &str,
+) -> Result<&'static ProcedureSpec, Unsuitable> {
     offers.iter().find(|offer| offer.name == name).ok_or_else(|| {
         let names: Vec<_> = offers.iter().map(|offer| offer.name).collect();
         Unsuitable(format!(
@@ -141,7 +144,7 @@ pub(crate) fn find(offers: &'static [Offer], name: &str) -> Result<&'static Offe
 
 /// Collects the inputs for the constructor of a procedure.
 pub(crate) fn asked<'a>(
-    offer: &Offer,
+    offer: &ProcedureSpec,
     settings: &'a Settings,
     geometry: Geometry,
     amendments: &'a [Amendment],
@@ -168,7 +171,7 @@ pub(crate) fn made(
 
 /// Returns the parameters that a procedure has with these settings: its own, plus those for
 /// scattered active ranges or for the profile where they apply.
-pub(crate) fn parameters_of(offer: &Offer, settings: &Settings) -> Vec<Parameter> {
+pub(crate) fn parameters_of(offer: &ProcedureSpec, settings: &Settings) -> Vec<Parameter> {
     let scattered = ranges::is_asked(settings) && OF_CLIENT_1.contains(&offer.name);
     let more = match offer.name {
         _ if scattered => ranges::PARAMETERS,

@@ -35,7 +35,7 @@ mod words;
 
 pub use ground::asked::Asked;
 pub use meta::{META_KEYS, check_meta};
-pub use offer::{Make, Offer};
+pub use offer::{Make, ProcedureSpec};
 pub use parameters::Parameter;
 pub use pts::workload::zone_shift_of;
 pub use unsuitable::Unsuitable;
@@ -44,10 +44,10 @@ use steadfast_domain::settings::{Amendment, Geometry};
 use steadfast_domain::{Procedure, Settings};
 
 /// Procedures that consist of other procedures.
-const OF_SEVERAL: [Offer; 2] = [tkperf::OFFER, suite::OFFER];
+const OF_SEVERAL: [ProcedureSpec; 2] = [tkperf::OFFER, suite::OFFER];
 
 /// All procedures.
-pub const PROCEDURES: &[Offer] = &{
+pub const PROCEDURES: &[ProcedureSpec] = &{
     let mut all = [suite::OFFER; catalogue::SINGLE.len() + OF_SEVERAL.len()];
     let mut at = 0;
     while at < catalogue::SINGLE.len() {
@@ -64,7 +64,7 @@ pub const PROCEDURES: &[Offer] = &{
 /// assert!(steadfast_procedures::offer("iops").is_some());
 /// assert!(steadfast_procedures::offer("io").is_none());
 /// ```
-pub fn offer(name: &str) -> Option<&'static Offer> {
+pub fn offer(name: &str) -> Option<&'static ProcedureSpec> {
     catalogue::find(PROCEDURES, name).ok()
 }
 

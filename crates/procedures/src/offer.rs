@@ -10,7 +10,7 @@ pub type Make = fn(&Asked<'_>) -> Result<Box<dyn Procedure>, Unsuitable>;
 
 /// Entry of a procedure in the list of procedures.
 #[derive(Debug, Clone, Copy)]
-pub struct Offer {
+pub struct ProcedureSpec {
     /// Name on the command line.
     pub name: &'static str,
     /// One line on what the procedure measures, for help and lists.

@@ -18,9 +18,10 @@ pub(crate) fn said(settings: &Settings, option: &str, is_default: bool) -> Origi
     let is_it = |word: &str| {
         word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     };
-    match !is_default || settings.command.split_whitespace().any(is_it) {
-        true => Origin::Chosen,
-        false => Origin::Default,
+    if !is_default || settings.command.split_whitespace().any(is_it) {
+        Origin::Chosen
+    } else {
+        Origin::Default
     }
 }
 

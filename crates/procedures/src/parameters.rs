@@ -107,9 +107,10 @@ pub(crate) fn check(
     let unknown = settings.parameters.keys().find(|name| known.iter().all(|p| p.name != *name));
     let Some(unknown) = unknown else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(|p| p.name).collect();
-    let has = match names.is_empty() {
-        true => "it has none".to_owned(),
-        false => format!("it has: {}", names.join(", ")),
+    let has = if names.is_empty() {
+        "it has none".to_owned()
+    } else {
+        format!("it has: {}", names.join(", "))
     };
     let meant = suggestion(unknown, names);
     Err(Unsuitable(format!(
@@ -139,9 +140,10 @@ pub(crate) fn facts(parameters: &[Parameter], settings: &Settings) -> Facts {
             return p.row(settings, p.name, "not used in this run").remark(format!(" ({origin})"));
         }
         // An unverified parameter is listed under Disclosures with its meaning and source.
-        let remark = match p.unverified {
-            true => format!(" ({origin}), unverified: see Disclosures"),
-            false => format!(" ({origin}): {}; source: {}", p.meaning, p.source),
+        let remark = if p.unverified {
+            format!(" ({origin}), unverified: see Disclosures")
+        } else {
+            format!(" ({origin}): {}; source: {}", p.meaning, p.source)
         };
         p.row(settings, p.name, p.value(settings)).remark(remark)
     };

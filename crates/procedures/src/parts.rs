@@ -279,9 +279,10 @@ pub(crate) fn ending(noun: &str, record: &Record, studied: &[Studied<'_>]) -> St
         .filter(|(_, names)| !names.is_empty())
         .map(|(state, names)| format!("{state}: {names}"))
         .collect();
-    let state = match record.has_ended() {
-        true => format!("All {noun} ended"),
-        false => "The run is not finished".to_owned(),
+    let state = if record.has_ended() {
+        format!("All {noun} ended")
+    } else {
+        "The run is not finished".to_owned()
     };
     format!("{state}; {}.", states.join("; "))
 }

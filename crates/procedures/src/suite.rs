@@ -12,7 +12,7 @@ use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::choices::Choices;
 use crate::ground::ranges;
-use crate::offer::{Offer, boxed};
+use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::Parameter;
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::method;
@@ -39,7 +39,7 @@ const PROCEDURES: Parameter = Parameter {
 };
 
 /// Entry of the suite in the list of procedures.
-pub(crate) const OFFER: Offer = Offer {
+pub(crate) const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "several procedures on one device, in one plan and one report",
     parameters: &[PROCEDURES],

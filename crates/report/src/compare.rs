@@ -400,7 +400,7 @@ fn caveats(title: &str, sides: &[Side<'_>], differences: &[settings::Difference]
         sides.iter().filter(|s| s.findings.is_none()).map(|s| s.letter.to_string()).collect();
     if !without.is_empty() {
         let text = format!("{} has no {title}: its values are missing.", without.join(", "));
-        caveats.push(Caveat::new(CaveatKind::Deviation, ids::RUN_WITHOUT, text, ""));
+        caveats.push(Caveat::new(CaveatKind::Deviation, ids::PROCEDURE_MISSING, text, ""));
     }
     caveats.extend(unsteady(sides));
     caveats.extend(inherited(sides));

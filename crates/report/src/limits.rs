@@ -420,12 +420,13 @@ impl Checked {
     /// Returns a sentence with the number of values that passed; it says first if the run has not
     /// ended.
     pub fn outcome(&self) -> String {
-        match self.finished {
-            true => self.judgment(),
-            false => format!(
+        if self.finished {
+            self.judgment()
+        } else {
+            format!(
                 "UNFINISHED: the run has not ended, and its numbers are not final. So far: {}",
                 self.judgment()
-            ),
+            )
         }
     }
 
@@ -507,9 +508,10 @@ impl Checked {
         if !self.pass {
             let failed: Vec<&str> =
                 self.limits.iter().filter(|j| !j.pass).map(|j| j.title.as_str()).collect();
-            let text = match failed.is_empty() {
-                true => self.outcome(),
-                false => format!("{} {}.", self.outcome(), failed.join("; ")),
+            let text = if failed.is_empty() {
+                self.outcome()
+            } else {
+                format!("{} {}.", self.outcome(), failed.join("; "))
             };
             let remedy = "See the chapter 'Check against limits'.";
             report

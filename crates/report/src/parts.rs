@@ -99,9 +99,8 @@ fn holds_for_all(findings: &Findings, caveat: &Caveat) -> bool {
 
 /// Returns the titles of the largest parts that the caveat applies to as a whole.
 fn titles<'a>(findings: &'a Findings, caveat: &Caveat) -> Vec<&'a str> {
-    let of_part = |part: &'a Findings| match holds_for_all(part, caveat) {
-        true => vec![part.title.as_str()],
-        false => titles(part, caveat),
+    let of_part = |part: &'a Findings| {
+        if holds_for_all(part, caveat) { vec![part.title.as_str()] } else { titles(part, caveat) }
     };
     findings.parts.iter().flat_map(of_part).collect()
 }

@@ -36,7 +36,7 @@ const COMMON: &str = include_str!("common.typ");
 
 /// The findings as a PDF to read, A4: page one sums it up, then every plot and table once.
 pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
-    let mut desk = Desk::new(REPORT)?;
+    let mut desk = TypstWorld::new(REPORT)?;
     let mut content = head(findings, printed);
     content["cover"] = cover(findings, &mut desk);
     content["sections"] = sections(findings, &mut desk).into();
@@ -46,7 +46,7 @@ pub fn pdf(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportErro
 /// The findings as the report form, A4 across: every page of the form with its head, each as
 /// the form has it.
 pub fn pdf_form(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, ReportError> {
-    let mut desk = Desk::new(FORM)?;
+    let mut desk = TypstWorld::new(FORM)?;
     let mut content = head(findings, printed);
     let parts = parts(findings);
     let own = (usize::from(parts.is_empty()), findings);
@@ -59,7 +59,7 @@ pub fn pdf_form(findings: &Findings, printed: &Printed) -> Result<Vec<u8>, Repor
 }
 
 fn typeset(
-    mut desk: Desk,
+    mut desk: TypstWorld,
     mut content: Value,
     findings: &Findings,
 ) -> Result<Vec<u8>, ReportError> {
@@ -158,7 +158,7 @@ fn head(findings: &Findings, printed: &Printed) -> Value {
 }
 
 /// Page one.
-fn cover(findings: &Findings, desk: &mut Desk) -> Value {
+fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
     let all = disclosures(findings);
     let attention = all.iter().filter(|c| c.kind == CaveatKind::Invalidates);
     let badges = summary::badges(findings)
@@ -215,7 +215,7 @@ fn front(findings: &Findings) -> Value {
 }
 
 /// One plot is as wide as the page, of several each has half of it.
-fn small_plots(plots: &[Cow<'_, Plot>], desk: &mut Desk) -> Vec<Value> {
+fn small_plots(plots: &[Cow<'_, Plot>], desk: &mut TypstWorld) -> Vec<Value> {
     let drawings = match plots {
         [only] => vec![svg_low(only)],
         several => svgs_beside(several),
@@ -224,7 +224,7 @@ fn small_plots(plots: &[Cow<'_, Plot>], desk: &mut Desk) -> Vec<Value> {
 }
 
 /// The whole, where it has pages of its own, and every part.
-fn sections(findings: &Findings, desk: &mut Desk) -> Vec<Value> {
+fn sections(findings: &Findings, desk: &mut TypstWorld) -> Vec<Value> {
     let parts = parts(findings);
     let of_many = !parts.is_empty();
     let borrows = borrows(findings);
@@ -245,7 +245,7 @@ fn section<'a>(
     (number, of_many): (usize, bool),
     borrows: bool,
     once: &mut Once<'a>,
-    desk: &mut Desk,
+    desk: &mut TypstWorld,
 ) -> Value {
     let is_part = of_many && number > 0;
     let keys = summary::own_plots(findings);
@@ -273,7 +273,7 @@ fn section<'a>(
 
 fn pages(
     pages: Vec<(usize, &Page, Vec<Shown<'_>>)>,
-    (keys, desk): (&[&str], &mut Desk),
+    (keys, desk): (&[&str], &mut TypstWorld),
     number: impl Fn(usize) -> String,
 ) -> Vec<Value> {
     let page = |(index, page, shown): (usize, &Page, Vec<Shown<'_>>)| {
@@ -286,7 +286,7 @@ fn pages(
 }
 
 /// The form of one procedure: every page as the form has it.
-fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut Desk) -> Value {
+fn form(findings: &Findings, number: usize, printed: &Printed, desk: &mut TypstWorld) -> Value {
     let header = &findings.header;
     let mut page = |page: &Page| {
         let shown: Vec<Shown<'_>> = page.exhibits.iter().map(as_is).collect();
@@ -376,7 +376,7 @@ fn lines(rows: &[&Setting]) -> usize {
 }
 
 /// The plots that matter most, and those that need it, are as wide as the page.
-fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value> {
+fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut TypstWorld) -> Vec<Value> {
     shown
         .iter()
         .map(|exhibit| match exhibit {
@@ -407,11 +407,11 @@ fn exhibits_of(shown: &[Shown<'_>], keys: &[&str], desk: &mut Desk) -> Vec<Value
         .collect()
 }
 
-fn exhibits(shown: &[Shown<'_>], desk: &mut Desk) -> Vec<Value> {
+fn exhibits(shown: &[Shown<'_>], desk: &mut TypstWorld) -> Vec<Value> {
     shown.iter().map(|exhibit| exhibit_content(exhibit, desk)).collect()
 }
 
-fn exhibit_content(exhibit: &Shown<'_>, desk: &mut Desk) -> Value {
+fn exhibit_content(exhibit: &Shown<'_>, desk: &mut TypstWorld) -> Value {
     match exhibit {
         Shown::Table(table) => table_content(table),
         Shown::Facts(facts) => {
@@ -424,7 +424,7 @@ fn exhibit_content(exhibit: &Shown<'_>, desk: &mut Desk) -> Value {
     }
 }
 
-fn plot_content(plot: &Plot, drawing: String, desk: &mut Desk) -> Value {
+fn plot_content(plot: &Plot, drawing: String, desk: &mut TypstWorld) -> Value {
     json!({
         "kind": "plot",
         "file": desk.put_plot(drawing),
@@ -586,9 +586,8 @@ fn rooms(table: &Table, printed: &[Vec<String>]) -> Vec<ColumnRoom> {
 fn shares(rooms: &[ColumnRoom]) -> Vec<usize> {
     let with_short_texts: Vec<ColumnRoom> = rooms
         .iter()
-        .map(|room| match room.whole <= SHORT_TEXT {
-            true => ColumnRoom { least: room.whole, ..*room },
-            false => *room,
+        .map(|room| {
+            if room.whole <= SHORT_TEXT { ColumnRoom { least: room.whole, ..*room } } else { *room }
         })
         .collect();
     let least: Vec<usize> = with_short_texts.iter().map(|room| room.least).collect();
@@ -614,7 +613,7 @@ fn of_words(table: &Table, column: usize) -> bool {
 }
 
 /// What the typesetter sees of the world: its template, our files, the fonts.
-struct Desk {
+struct TypstWorld {
     library: LazyHash<Library>,
     main: FileId,
     common: FileId,
@@ -629,11 +628,11 @@ fn file_id(name: &str) -> Result<FileId, ReportError> {
     Ok(RootedPath::new(VirtualRoot::Project, path).intern())
 }
 
-impl Desk {
+impl TypstWorld {
     /// With a template on it.
     fn new(template: &str) -> Result<Self, ReportError> {
         let (main, common) = (file_id("main.typ")?, file_id("common.typ")?);
-        Ok(Desk {
+        Ok(TypstWorld {
             library: LazyHash::new(Library::default()),
             main,
             common,
@@ -676,7 +675,7 @@ fn fonts() -> &'static Fonts {
     })
 }
 
-impl World for Desk {
+impl World for TypstWorld {
     fn library(&self) -> &LazyHash<Library> {
         &self.library
     }

@@ -210,12 +210,13 @@ pub(crate) fn plots(findings: &Findings) -> Vec<Cow<'_, Plot>> {
     let firsts = of_parts.into_iter().filter_map(|part| Some((part, *own_plots(part).first()?)));
     let firsts: Vec<(&Findings, &Plot)> = firsts.take(PLOTS_OF_PARTS).collect();
     let same_title = |plot: &Plot| firsts.iter().filter(|(_, p)| p.title == plot.title).count() > 1;
-    let named = firsts.iter().map(|(part, plot)| match same_title(plot) {
-        true => {
+    let named = firsts.iter().map(|(part, plot)| {
+        if same_title(plot) {
             let title = format!("{}: {}", part.title, plot.title);
             Cow::Owned(Plot { title, ..(*plot).clone() })
+        } else {
+            Cow::Borrowed(*plot)
         }
-        false => Cow::Borrowed(*plot),
     });
     named.collect()
 }

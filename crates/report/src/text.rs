@@ -123,9 +123,10 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let mut lines = vec![table.title.clone()];
     if let Some(spanner) = &table.spanner {
         let indented = format!("{:head$}  {spanner}", "");
-        match indented.chars().count() <= width {
-            true => lines.push(indented),
-            false => lines.extend(wrapped(spanner, width, "  ")),
+        if indented.chars().count() <= width {
+            lines.push(indented)
+        } else {
+            lines.extend(wrapped(spanner, width, "  "))
         }
     }
     for (from, to) in folds(&widths, width) {

@@ -171,7 +171,7 @@ impl HostChanges {
 
 /// Host changes left by a dead process.
 #[derive(Debug)]
-pub struct Leftover {
+pub struct AbandonedChanges {
     directory: Directory,
     name: OsString,
     file: File,
@@ -181,7 +181,7 @@ pub struct Leftover {
     pub changes: Vec<HostChange>,
 }
 
-impl Leftover {
+impl AbandonedChanges {
     /// Undoes its changes, the last first, and removes the file if all succeed. Returns every
     /// change with its result.
     pub fn undo<T>(
@@ -209,7 +209,7 @@ impl Leftover {
 /// # Errors
 ///
 /// The directory exists and cannot be read or trusted.
-pub fn left_behind(directory: &Path) -> io::Result<Vec<Leftover>> {
+pub fn left_behind(directory: &Path) -> io::Result<Vec<AbandonedChanges>> {
     refuse_link(directory)?;
     let directory = match Directory::open(directory) {
         Err(error) if error.is_missing() => return Ok(Vec::new()),
@@ -224,7 +224,7 @@ pub fn left_behind(directory: &Path) -> io::Result<Vec<Leftover>> {
     Ok(all)
 }
 
-fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<Leftover>> {
+fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<AbandonedChanges>> {
     if Path::new(name).extension().is_none_or(|extension| extension != "jsonl") {
         return Ok(None);
     }
@@ -251,7 +251,7 @@ fn left_in(directory: &Directory, name: &OsStr) -> io::Result<Option<Leftover>> 
     match (owner, changes.is_empty()) {
         (Some(owner), false) => {
             let (directory, name) = (directory.clone(), name.to_owned());
-            Ok(Some(Leftover { directory, name, file, owner, changes }))
+            Ok(Some(AbandonedChanges { directory, name, file, owner, changes }))
         }
         _ => {
             directory.remove_own(name, &file);

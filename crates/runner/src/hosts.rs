@@ -6,8 +6,8 @@
 use crate::ledger::Moment;
 use crate::physical;
 use crate::rig::{Journal, Rig, Tell, Watch};
-use crate::surroundings::HostWishes;
-use crate::together::Seat;
+use crate::surroundings::HostRequests;
+use crate::together::StartTicket;
 use std::time::Duration;
 use steadfast_domain::measurement::CommonStart;
 use steadfast_domain::record::HostChange;
@@ -27,7 +27,7 @@ pub struct HostsRig {
     engine: FioHosts,
     stop: Stop,
     purge: PurgeChoice,
-    seat: Option<Seat>,
+    seat: Option<StartTicket>,
     caveats: Vec<Caveat>,
 }
 
@@ -67,13 +67,13 @@ impl Rig for HostsRig {
     fn forgets(&self) -> bool {
         false
     }
-    fn wish(&mut self, wishes: &HostWishes) {
+    fn wish(&mut self, wishes: &HostRequests) {
         self.purge = wishes.purge.choice;
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
     }
-    fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
+    fn join(&mut self, seat: StartTicket, caveat: Option<Caveat>) {
         self.seat = Some(seat);
         self.caveats.extend(caveat);
     }

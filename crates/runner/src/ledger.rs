@@ -291,9 +291,12 @@ impl Ledger {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
         let settings = open_settings(&directory)?;
         let journal = directory.open_to_append(OsStr::new(JOURNAL));
-        let journal = journal.map_err(|error| match error.is_missing() {
-            true => LedgerError::NotBegun(directory.path().to_owned()),
-            false => error.into(),
+        let journal = journal.map_err(|error| {
+            if error.is_missing() {
+                LedgerError::NotBegun(directory.path().to_owned())
+            } else {
+                error.into()
+            }
         })?;
         refuse_foreign(&directory.metadata()?, directory.path())?;
         for (file, path) in [(&settings, &settings_path), (&journal, &path)] {
@@ -602,9 +605,12 @@ fn lock(journal: &File, directory: &Path) -> Result<(), LedgerError> {
 }
 
 fn open_settings(directory: &Directory) -> Result<File, LedgerError> {
-    directory.open_file(OsStr::new(SETTINGS)).map_err(|error| match error.is_missing() {
-        true => LedgerError::NotARun(directory.path().to_owned()),
-        false => error.into(),
+    directory.open_file(OsStr::new(SETTINGS)).map_err(|error| {
+        if error.is_missing() {
+            LedgerError::NotARun(directory.path().to_owned())
+        } else {
+            error.into()
+        }
     })
 }
 

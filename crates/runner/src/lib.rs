@@ -34,5 +34,5 @@ pub use once::{Once, Single, once};
 pub use progress::{Event, Progress};
 pub use rehearsal::{Outlook, Plan, Planned, refusal, rehearse, steps_of};
 pub use rig::Rig;
-pub use surroundings::HostWishes;
-pub use together::{Keeping, Seat, meeting};
+pub use surroundings::HostRequests;
+pub use together::{StartSync, StartTicket, meeting};

@@ -13,7 +13,7 @@ use crate::progress::{Event, Progress};
 use crate::rig::Rig;
 use crate::settled::Settled;
 use std::collections::{BTreeMap, VecDeque};
-use steadfast_domain::record::{Check, HostChange, ReadAgain};
+use steadfast_domain::record::{Check, HostChange, RereadOccasion};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::{
     Bench, Bytes, Caveat, CaveatKind, Conditions, Entry, Gap, Halt, Load, Measurement, Nanos, Note,
@@ -208,7 +208,7 @@ impl<'a> LiveBench<'a> {
 
     /// Reads back what was settled, keeps it, and says where it is otherwise. Where
     /// `set` is true it is set again first.
-    fn read_again(&mut self, when: ReadAgain, set: bool) -> Result<(), Halt> {
+    fn read_again(&mut self, when: RereadOccasion, set: bool) -> Result<(), Halt> {
         let (Some(wanted), Some(found)) = (self.settled.wanted(), self.rig.read_back()) else {
             return Ok(());
         };
@@ -222,7 +222,7 @@ impl<'a> LiveBench<'a> {
 
     /// Reads back what was settled, at the end of a run that measured.
     pub fn read_at_the_end(&mut self) -> Result<(), Halt> {
-        if self.is_live { self.read_again(ReadAgain::End, false) } else { Ok(()) }
+        if self.is_live { self.read_again(RereadOccasion::End, false) } else { Ok(()) }
     }
 
     fn settle_rig(&mut self, wanted: &Conditions) -> Result<Conditions, Halt> {
@@ -319,7 +319,7 @@ impl<'a> LiveBench<'a> {
 fn is_own_note(entry: &Entry) -> bool {
     let Entry::Noted(note) = entry else { return false };
     match note.as_ref() {
-        Note::Caveat(caveat) => ids::OF_THE_BENCH.contains(&caveat.id.as_str()),
+        Note::Caveat(caveat) => ids::BENCH_CAVEATS.contains(&caveat.id.as_str()),
         _ => false,
     }
 }
@@ -437,7 +437,7 @@ impl Bench for LiveBench<'_> {
                     gap.written = Some(Bytes(0));
                 }
                 self.journal(&Entry::Purged(purge.clone()))?;
-                self.read_again(ReadAgain::Purge, true)?;
+                self.read_again(RereadOccasion::Purge, true)?;
                 purge
             }
         };
@@ -457,7 +457,7 @@ impl Bench for LiveBench<'_> {
                 self.ledger.is_there().map_err(failed)?;
                 if precondition_ends {
                     self.end_load();
-                    self.read_again(ReadAgain::Preconditioning, false)?;
+                    self.read_again(RereadOccasion::Preconditioning, false)?;
                 }
                 let result = self.run(step);
                 self.keep_caveats()?;
@@ -512,7 +512,7 @@ impl Bench for LiveBench<'_> {
 mod tests {
     use super::*;
     use steadfast_domain::stimulus::{ActiveRange, Until};
-    use steadfast_domain::{Bytes, Demand, Place, Replayed, Stimulus};
+    use steadfast_domain::{Bytes, Demand, Place, ReplayResult, Stimulus};
 
     #[test]
     fn a_script_that_continues_goes_on_where_its_last_step_left_it() {
@@ -522,7 +522,7 @@ mod tests {
         let mut position = Position::default();
         assert_eq!(position.start(&step).script, ScriptPosition::default());
         let at = ScriptPosition { ios: 7, time: Nanos::SECOND };
-        let replay = Some(Box::new(Replayed { position: at, ..Replayed::default() }));
+        let replay = Some(Box::new(ReplayResult { position: at, ..ReplayResult::default() }));
         position.advance(&step, &Measurement { replay, ..Measurement::default() });
         step.continues = true;
         assert_eq!(position.start(&step).script, at);

@@ -3,15 +3,15 @@
 use crate::ledger::Moment;
 use crate::physical;
 use crate::rig::{Journal, Rig, Tell, Watch};
-use crate::surroundings::{HostWishes, Surroundings};
-use crate::together::Seat;
+use crate::surroundings::{HostRequests, Surroundings};
+use crate::together::StartTicket;
 use std::time::Duration;
 use steadfast_domain::measurement::{CommonStart, KernelCounters};
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
     Caveat, Conditions, Device, Halt, Host, Measurement, Nanos, Proof, Purge, PurgeMethod, Step,
 };
-use steadfast_engine::{OnTarget, Prepared, Refusal, Start, Stop};
+use steadfast_engine::{Prepared, Refusal, Start, Stop, TargetEngine};
 use steadfast_host::{Directory, HostError, PurgeProgress, PurgeWatch, Roots};
 
 pub use steadfast_host::wall_clock_unix_ms;
@@ -21,12 +21,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// A device of this machine.
 pub struct RealRig {
-    engine: Box<dyn OnTarget>,
+    engine: Box<dyn TargetEngine>,
     host: Host,
     roots: Roots,
     stop: Stop,
     surroundings: Surroundings,
-    seat: Option<Seat>,
+    seat: Option<StartTicket>,
     caveats: Vec<Caveat>,
     /// The kernel's counters at the cut that left a load running.
     at_cut: Option<KernelCounters>,
@@ -34,7 +34,7 @@ pub struct RealRig {
 
 impl RealRig {
     /// Creates a rig around an engine that holds an armed target.
-    pub fn new(engine: impl OnTarget + 'static, roots: Roots, stop: Stop) -> Self {
+    pub fn new(engine: impl TargetEngine + 'static, roots: Roots, stop: Stop) -> Self {
         let device = engine.target().device();
         let host = steadfast_host::host_facts(&roots, device);
         let surroundings = Surroundings::new(device, &roots);
@@ -101,13 +101,13 @@ impl Rig for RealRig {
         false
     }
 
-    fn wish(&mut self, wishes: &HostWishes) {
+    fn wish(&mut self, wishes: &HostRequests) {
         self.surroundings.wish(wishes);
     }
     fn keep_files_in(&mut self, run: &Directory) {
         self.engine.keep_files_in(run);
     }
-    fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
+    fn join(&mut self, seat: StartTicket, caveat: Option<Caveat>) {
         self.seat = Some(seat);
         self.caveats.extend(caveat);
     }
@@ -189,7 +189,7 @@ impl Rig for RealRig {
             before = steadfast_host::kernel_counters(&device, roots);
             Ok(met.as_ref().map(|met| met.agreed).or(start.begins))
         };
-        let mut measurement = engine.apply_with_others(prepared, start, &mut agree, watch)?;
+        let mut measurement = engine.apply_at_common_start(prepared, start, &mut agree, watch)?;
         measurement.common_start = met.map(|met: CommonStart| {
             let late = measurement.common_start.and_then(|start| start.late);
             CommonStart { late, ..met }

@@ -1,8 +1,8 @@
 //! A [`Rig`]: a device with everything that is needed to test it.
 
 use crate::ledger::Moment;
-use crate::surroundings::HostWishes;
-use crate::together::Seat;
+use crate::surroundings::HostRequests;
+use crate::together::StartTicket;
 use steadfast_domain::measurement::Interval;
 use steadfast_domain::record::{Check, HostChange};
 use steadfast_domain::{
@@ -47,7 +47,7 @@ pub trait Rig: Send {
     fn forgets(&self) -> bool;
     /// Sets the user's requests for the purge, and for the host during the run. A simulated
     /// device has no host.
-    fn wish(&mut self, wishes: &HostWishes);
+    fn wish(&mut self, wishes: &HostRequests);
     /// From now on, stores files that the engine keeps in the run's directory. A simulated drive
     /// keeps none.
     fn keep_files_in(&mut self, run: &Directory) {
@@ -56,7 +56,7 @@ pub trait Rig: Send {
     /// From now on, starts loads together with those of other devices of this host; `caveat`
     /// discloses that they are tested at the same time. A simulated drive shares nothing with
     /// others and ignores the seat.
-    fn join(&mut self, seat: Seat, caveat: Option<Caveat>) {
+    fn join(&mut self, seat: StartTicket, caveat: Option<Caveat>) {
         drop((seat, caveat));
     }
     /// Checks device and host before anything is touched, and starts what lasts for the run.

@@ -1,7 +1,7 @@
 //! Settings that a run made on host and device, and whether they still hold: a purge, a reset or
 //! another program can change a write cache unnoticed.
 
-use steadfast_domain::record::ReadAgain;
+use steadfast_domain::record::RereadOccasion;
 use steadfast_domain::{Caveat, CaveatKind, Conditions, caveats};
 
 /// The wanted conditions, those read last, and when to read them again.
@@ -53,7 +53,7 @@ impl Settled {
     }
 
     /// Stores conditions that were read. Returns a caveat if they differ from those read before.
-    pub fn read(&mut self, got: &Conditions, when: ReadAgain) -> Option<Caveat> {
+    pub fn read(&mut self, got: &Conditions, when: RereadOccasion) -> Option<Caveat> {
         let before = std::mem::replace(&mut self.got, got.clone());
         self.wanted.as_ref()?;
         let changes = changes(&before, got);

@@ -1,7 +1,7 @@
 //! The simulated rig: an SSD in virtual time.
 
 use crate::rig::{Journal, Rig, Tell, Watch};
-use crate::surroundings::HostWishes;
+use crate::surroundings::HostRequests;
 use steadfast_domain::record::HostChange;
 use steadfast_domain::settings::SimGap;
 use steadfast_domain::{
@@ -52,7 +52,7 @@ impl Rig for SimulatedRig {
             ..Conditions::default()
         })
     }
-    fn wish(&mut self, wishes: &HostWishes) {
+    fn wish(&mut self, wishes: &HostRequests) {
         self.purge = wishes.purge.choice;
     }
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {

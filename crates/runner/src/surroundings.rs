@@ -21,7 +21,7 @@ const AMPLIFIED_FROM: u64 = 1_000_000_000;
 
 /// The user's requests for the host during a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HostWishes {
+pub struct HostRequests {
     /// Whether to keep the processors out of slow idle states.
     pub hold_idle_states: bool,
     /// Command that prints the device's power.
@@ -30,10 +30,10 @@ pub struct HostWishes {
     pub purge: PurgeOrder,
 }
 
-impl HostWishes {
+impl HostRequests {
     /// Returns the requests in a run's settings.
     pub fn of(settings: &Settings) -> Self {
-        HostWishes {
+        HostRequests {
             hold_idle_states: settings.hold_c_states,
             power_command: settings.power_command.clone(),
             purge: PurgeOrder {
@@ -51,7 +51,7 @@ impl HostWishes {
 pub(crate) struct Surroundings {
     device: Device,
     roots: Roots,
-    wishes: HostWishes,
+    wishes: HostRequests,
     logs: DeviceLogs,
     /// The last reading, as long as nothing but steps has happened to the device since.
     last: Option<LogReading>,
@@ -82,7 +82,7 @@ impl Surroundings {
         Surroundings {
             device: device.clone(),
             roots: roots.clone(),
-            wishes: HostWishes::default(),
+            wishes: HostRequests::default(),
             logs: DeviceLogs::new(device, roots),
             last: None,
             power: None,
@@ -98,7 +98,7 @@ impl Surroundings {
         &self.wishes.purge
     }
 
-    pub(crate) fn wish(&mut self, wishes: &HostWishes) {
+    pub(crate) fn wish(&mut self, wishes: &HostRequests) {
         self.wishes = wishes.clone();
     }
 

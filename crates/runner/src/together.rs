@@ -1,6 +1,6 @@
 //! Several devices of one host, each in a run of its own, whose loads start together.
 //!
-//! Every run has a [`Seat`]. Before a load starts, its run waits at the load's place until every
+//! Every run has a [`StartTicket`]. Before a load starts, its run waits at the load's place until every
 //! other run waits too, or has left. Those that wait at the same place are released together and
 //! agree on a time shortly ahead, so that each can start then: its engine has created its threads
 //! and memory before. Runs need not do the same steps: if they wait at different places, the one
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Which loads start together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeping {
+pub enum StartSync {
     /// Those of every step that all runs have.
     Steps,
     /// The first of every phase; inside a phase each run continues at its own pace.
@@ -38,17 +38,17 @@ pub enum Keeping {
 
 /// One run's place in the meeting. Dropping it leaves the meeting.
 #[derive(Debug)]
-pub struct Seat {
-    meeting: Arc<Meeting>,
+pub struct StartTicket {
+    meeting: Arc<StartBarrier>,
     number: usize,
-    keeping: Keeping,
+    keeping: StartSync,
     /// Phase whose first load has started.
     phase: Option<String>,
 }
 
 /// State shared by the runs.
 #[derive(Debug)]
-struct Meeting {
+struct StartBarrier {
     table: Mutex<Table>,
     changed: Condvar,
 }
@@ -77,14 +77,14 @@ enum Standing {
 
 /// Creates seats for this many runs. `phases` are those of the procedure in order, as far as they
 /// are known.
-pub fn meeting(runs: usize, phases: Vec<String>, keeping: Keeping) -> Vec<Seat> {
+pub fn meeting(runs: usize, phases: Vec<String>, keeping: StartSync) -> Vec<StartTicket> {
     let table = Mutex::new(Table { runs: vec![Standing::Away; runs], phases });
-    let meeting = Arc::new(Meeting { table, changed: Condvar::new() });
-    let seat = |number| Seat { meeting: Arc::clone(&meeting), number, keeping, phase: None };
+    let meeting = Arc::new(StartBarrier { table, changed: Condvar::new() });
+    let seat = |number| StartTicket { meeting: Arc::clone(&meeting), number, keeping, phase: None };
     (0..runs).map(seat).collect()
 }
 
-impl Seat {
+impl StartTicket {
     /// Waits until this step's load may start. `None` if no other run starts with it.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Seat {
             table = waited.unwrap_or_else(PoisonError::into_inner).0;
         };
         drop(table);
-        if agreed.is_some() && self.keeping == Keeping::Start {
+        if agreed.is_some() && self.keeping == StartSync::Start {
             self.leave();
         }
         Ok(agreed.map(|(agreed, targets)| CommonStart {
@@ -131,7 +131,7 @@ impl Seat {
     /// Returns where it waits for the others before a load at this place; `None` if it need not
     /// wait.
     fn meets_at(&mut self, place: &Place) -> Option<Place> {
-        if self.keeping != Keeping::Phases {
+        if self.keeping != StartSync::Phases {
             return Some(place.clone());
         }
         // Runs need not begin a phase with the same step.
@@ -148,13 +148,13 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for StartTicket {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
-impl Meeting {
+impl StartBarrier {
     /// Locks the table; a run that panics leaves no half-made change in it.
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
@@ -216,7 +216,7 @@ mod tests {
     }
 
     /// Does these steps in a run of its own, one after another, and leaves.
-    fn run(mut seat: Seat, steps: Vec<(&'static str, u32, u32)>) -> JoinHandle<Vec<Met>> {
+    fn run(mut seat: StartTicket, steps: Vec<(&'static str, u32, u32)>) -> JoinHandle<Vec<Met>> {
         std::thread::spawn(move || {
             let each = steps.into_iter().map(|place| {
                 let met = seat.meet(&step(place), &Stop::default()).unwrap();
@@ -226,8 +226,8 @@ mod tests {
         })
     }
 
-    fn seats(runs: usize) -> Vec<Seat> {
-        meeting(runs, vec!["wipc".into(), "rounds".into(), "end".into()], Keeping::Steps)
+    fn seats(runs: usize) -> Vec<StartTicket> {
+        meeting(runs, vec!["wipc".into(), "rounds".into(), "end".into()], StartSync::Steps)
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn only_the_first_load_where_no_more_is_wanted() {
         let places = vec![("rounds", 1, 1), ("rounds", 1, 2)];
-        let seats = meeting(2, Vec::new(), Keeping::Start);
+        let seats = meeting(2, Vec::new(), StartSync::Start);
         let runs: Vec<_> = seats.into_iter().map(|seat| run(seat, places.clone())).collect();
         for run in runs {
             let met = run.join().unwrap();
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_first_load_of_every_phase_whatever_its_number_is() {
-        let seats = meeting(2, vec!["wipc".into(), "replay".into()], Keeping::Phases);
+        let seats = meeting(2, vec!["wipc".into(), "replay".into()], StartSync::Phases);
         let places = [
             vec![("wipc", 0, 1), ("replay", 0, 1), ("replay", 0, 2)],
             vec![("wipc", 0, 1), ("wipc", 0, 2), ("replay", 0, 3), ("replay", 0, 5)],

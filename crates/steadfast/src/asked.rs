@@ -103,11 +103,12 @@ const META_MAX: u64 = 16 << 20;
 pub fn meta(given: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     let mut all = BTreeMap::new();
     for item in given {
-        let text = match item.contains('=') {
-            true => item.clone(),
-            false => read_regular_text(Path::new(item), META_MAX).map_err(|e| {
+        let text = if item.contains('=') {
+            item.clone()
+        } else {
+            read_regular_text(Path::new(item), META_MAX).map_err(|e| {
                 misuse(format!("--meta {item} is neither key=value nor a file: {e}"))
-            })?,
+            })?
         };
         let lines = text.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#'));
         for line in lines {

@@ -305,9 +305,10 @@ fn process_number(text: &str) -> Result<u32, String> {
 /// A width that capture steps can have.
 fn capture_step(text: &str) -> Result<Nanos, String> {
     let width: Nanos = text.parse().map_err(|error: <Nanos as FromStr>::Err| error.to_string())?;
-    match steadfast_trace::widths::is_step_width(width.0) {
-        true => Ok(width),
-        false => Err("give 100us to 1h, or whole hours".to_owned()),
+    if steadfast_trace::widths::is_step_width(width.0) {
+        Ok(width)
+    } else {
+        Err("give 100us to 1h, or whole hours".to_owned())
     }
 }
 
@@ -549,7 +550,7 @@ pub enum TogetherName {
     Start,
 }
 
-impl From<TogetherName> for steadfast_runner::Keeping {
+impl From<TogetherName> for steadfast_runner::StartSync {
     fn from(name: TogetherName) -> Self {
         match name {
             TogetherName::Steps => Self::Steps,

@@ -5,7 +5,7 @@ use crate::cli::Format;
 use crate::recognize::{Recognized, expect, recognize};
 use crate::regular;
 use crate::terminal;
-use crate::writing::Shelf;
+use crate::writing::OutputDir;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Caveat, CaveatKind, Findings, caveats};
@@ -70,10 +70,7 @@ pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
 /// a file, or a directory with a file for each round.
 pub fn findings_of(run: &Path) -> anyhow::Result<Findings> {
     if run.is_dir() {
-        return match is_run_directory(run) {
-            true => study(run),
-            false => of_directory(run),
-        };
+        return if is_run_directory(run) { study(run) } else { of_directory(run) };
     }
     // The journal next to it says more, and is checked line by line.
     let directory = run.parent().filter(|_| run.ends_with("findings.json"));
@@ -211,7 +208,7 @@ fn of_crystaldiskmark(file: &Path) -> anyhow::Result<Findings> {
 
 /// Writes the forms asked for into a directory; returns the files.
 pub fn write(
-    shelf: &Shelf,
+    shelf: &OutputDir,
     findings: &Findings,
     formats: &[Format],
 ) -> anyhow::Result<Vec<PathBuf>> {

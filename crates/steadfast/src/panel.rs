@@ -253,14 +253,15 @@ impl Panel {
         device: &Device,
         stop: Stop,
     ) -> Self {
-        let view = match terminal::is_watched() {
-            true => View::Line(OneLine {
+        let view = if terminal::is_watched() {
+            View::Line(OneLine {
                 bars: bars.clone(),
                 bar: bars.add(line_of("{wide_msg}")),
                 rate: String::new(),
                 drawn: None,
-            }),
-            false => View::Lines,
+            })
+        } else {
+            View::Lines
         };
         Panel::with(view, Some(name.to_owned()), procedure, device, stop)
     }
@@ -390,9 +391,10 @@ impl Panel {
         if let Some(interval) = interval {
             let rate = interval_line(interval);
             // Aligned columns of digits take more room than their words.
-            let rate = match is_narrow {
-                true => rate.split_whitespace().collect::<Vec<_>>().join(" "),
-                false => rate,
+            let rate = if is_narrow {
+                rate.split_whitespace().collect::<Vec<_>>().join(" ")
+            } else {
+                rate
             };
             live.rate.set_message(fitted(&rate, PREFIX));
         }
@@ -612,9 +614,10 @@ fn left_line(left: Option<TimeLeft>, clock_unix_ms: Option<u64>, is_narrow: bool
         Some(now) => format!("{} ({} UTC)", whole_seconds(after), clock_text(now, after)),
         None => whole_seconds(after),
     };
-    match best == worst {
-        true => format!("left     {}", at(best)),
-        false => format!("left     {} if steady at once, {} at most", at(best), at(worst)),
+    if best == worst {
+        format!("left     {}", at(best))
+    } else {
+        format!("left     {} if steady at once, {} at most", at(best), at(worst))
     }
 }
 

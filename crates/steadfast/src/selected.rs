@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::open_regular;
@@ -26,7 +26,7 @@ use steadfast_trace::workload::Threshold;
 use steadfast_trace::{By, Captured, StudyOptions, TraceError};
 
 /// A capture in its files, and which of its I/Os count.
-pub struct Selected {
+pub struct FilteredCapture {
     pub captured: Captured<File>,
     pub pass: Pass,
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Selected {
     said: RefCell<BTreeSet<String>>,
 }
 
-impl Selected {
+impl FilteredCapture {
     pub fn open(selection: &Selection) -> anyhow::Result<Self> {
         Self::files(&selection.files, &selection.filter)
     }
@@ -74,7 +74,7 @@ impl Selected {
         let filtered = filtered(&name, filter, layers, (captured.conditions(), span_ns))?;
         let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
         let (accept_damage, said) = (filter.accept_damage, RefCell::default());
-        Ok(Selected { captured, pass, name, accept_damage, said })
+        Ok(FilteredCapture { captured, pass, name, accept_damage, said })
     }
 
     pub fn conditions(&self) -> &CaptureConditions {
@@ -209,7 +209,7 @@ fn say_what_is_missing(name: &str, recovery: Option<&Recovery>, conditions: &Cap
             recovery.bytes_ignored
         ));
     }
-    if let Some(part) = conditions.in_part.filter(|part| *part != SeenInPart::default()) {
+    if let Some(part) = conditions.in_part.filter(|part| *part != IncompleteIos::default()) {
         terminal::complain(&format!("{name}: incomplete I/Os: {part}"));
     }
     if conditions.lost > 0 {

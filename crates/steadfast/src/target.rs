@@ -154,19 +154,19 @@ fn simulated(drive: &str) -> anyhow::Result<&'static DriveSpec> {
 
 /// What moves the data of a real device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mover {
+pub enum EngineChoice {
     /// Our own engine.
     Uring,
     /// fio, with the directory that keeps its job files and answers.
     Fio(PathBuf),
 }
 
-impl Mover {
+impl EngineChoice {
     /// As records and `--engine` name it.
     pub fn name(&self) -> &'static str {
         match self {
-            Mover::Uring => "uring",
-            Mover::Fio(_) => "fio",
+            EngineChoice::Uring => "uring",
+            EngineChoice::Fio(_) => "fio",
         }
     }
 }
@@ -196,7 +196,7 @@ impl From<&Settings> for Course {
 /// A rig on what was named, with this engine where it is real. `keep` is the
 /// run directory, whose disk is never written to.
 pub fn rig(
-    mover: &Mover,
+    mover: &EngineChoice,
     named: &Named,
     consent: &Consent,
     keep: &[PathBuf],
@@ -215,12 +215,12 @@ pub fn rig(
         .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?;
     let unusable = || format!("{}: no engine can be started", device.path);
     match mover {
-        Mover::Uring => {
+        EngineChoice::Uring => {
             let engine = Native::new(target, stop.clone(), NativeOptions::default());
             let engine = engine.with_context(unusable)?;
             Ok(Box::new(RealRig::new(engine, roots, stop.clone())))
         }
-        Mover::Fio(directory) => {
+        EngineChoice::Fio(directory) => {
             let options = FioOptions::in_directory(directory);
             let engine = Fio::new(target, stop.clone(), options).with_context(unusable)?;
             Ok(Box::new(RealRig::new(engine, roots, stop.clone())))

@@ -191,9 +191,10 @@ fn line(text: &str) {
 pub fn for_watchers(text: &str) -> String {
     let text = printable(text);
     let room = error_width() - 1;
-    match is_watched() && text.chars().count() > room {
-        true => wrapped(&text, room, "  ").join("\n"),
-        false => text.into_owned(),
+    if is_watched() && text.chars().count() > room {
+        wrapped(&text, room, "  ").join("\n")
+    } else {
+        text.into_owned()
     }
 }
 

@@ -69,25 +69,25 @@ pub fn readers_of(directory: &Directory, name: &str) -> Readers {
 }
 
 /// A directory that reports go into.
-pub struct Shelf {
+pub struct OutputDir {
     path: PathBuf,
     /// The directory, once it is open.
     directory: Option<Directory>,
     rule: Rule,
 }
 
-impl Shelf {
+impl OutputDir {
     /// A run's own: in it the names of reports and tables are this program's,
     /// and who may read the settings may read them.
-    pub fn of_run(directory: &Directory) -> Shelf {
+    pub fn of_run(directory: &Directory) -> OutputDir {
         let readers = readers_of(directory, SETTINGS);
         let rule = Rule { existing: Existing::Overwrite, readers };
-        Shelf { path: directory.path().to_owned(), directory: Some(directory.clone()), rule }
+        OutputDir { path: directory.path().to_owned(), directory: Some(directory.clone()), rule }
     }
 
     /// One that the user names, never a run's, for files of these names among
     /// others.
-    pub fn named(path: &Path, rule: Rule, names: &[&str]) -> anyhow::Result<Shelf> {
+    pub fn named(path: &Path, rule: Rule, names: &[&str]) -> anyhow::Result<OutputDir> {
         let directory = match Directory::open(path) {
             Err(error) if error.is_missing() => None,
             opened => {
@@ -104,7 +104,7 @@ impl Shelf {
                 Some(directory)
             }
         };
-        Ok(Shelf { path: path.to_owned(), directory, rule })
+        Ok(OutputDir { path: path.to_owned(), directory, rule })
     }
 
     /// Writes files, each whole or not at all; none where a name is taken.

@@ -77,10 +77,8 @@ impl Crew for Threads {
 /// What `trace streams`, `trace map`, `workload derive` and `trace report` ask.
 fn ask(path: &Path) -> Fallible<()> {
     let all = std::thread::available_parallelism()?.get();
-    let threads: Vec<usize> = match std::env::args().any(|word| word == "all") {
-        true => vec![all],
-        false => vec![1, all],
-    };
+    let threads: Vec<usize> =
+        if std::env::args().any(|word| word == "all") { vec![all] } else { vec![1, all] };
     let (pass, options) = (Pass::default(), StudyOptions::default());
     for threads in threads {
         let captured = Captured::open(File::open(path)?)?.with_crew(Arc::new(Threads(threads)));

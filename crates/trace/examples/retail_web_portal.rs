@@ -149,13 +149,12 @@ impl Portal {
         let program = programs[self.choose(programs.iter().map(|(_, part)| *part))].0;
         // Every stream has a region of its own, so that none runs into another.
         let region = number as u64 * 32 * GIB;
-        let offset = match sequential {
-            true => {
-                let at = self.cursors[number];
-                self.cursors[number] = (at + u64::from(bytes)) % (16 * GIB / 1536 * 1536);
-                region + at
-            }
-            false => region + self.draw(8 * GIB / u64::from(bytes)) * u64::from(bytes),
+        let offset = if sequential {
+            let at = self.cursors[number];
+            self.cursors[number] = (at + u64::from(bytes)) % (16 * GIB / 1536 * 1536);
+            region + at
+        } else {
+            region + self.draw(8 * GIB / u64::from(bytes)) * u64::from(bytes)
         };
         let flags = if sequential { flags::SYNC | flags::FUA } else { flags::WRITEBACK };
         let write = IoEvent { offset, bytes, op: IoOp::Write, flags, ..self.event(at_ns, program) };

@@ -135,9 +135,10 @@ impl<R: Read + Seek + Send + 'static> Captured<R> {
     }
 
     fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
-        match found.keeps_steps() {
-            true => StepFile::of_steps(source, found).map(Self::from),
-            false => Trace::of_ios(source, found).map(Self::from),
+        if found.keeps_steps() {
+            StepFile::of_steps(source, found).map(Self::from)
+        } else {
+            Trace::of_ios(source, found).map(Self::from)
         }
     }
 

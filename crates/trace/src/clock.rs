@@ -77,9 +77,10 @@ impl Clock {
             let is_skipped = at > 0
                 && local_ns >= spell.from_ns.saturating_add(self.spells[at - 1].ahead_ns)
                 && local_ns < spell.from_ns.saturating_add(spell.ahead_ns);
-            match is_skipped {
-                true => Some(spell.from_ns),
-                false => moment.filter(|moment| (spell.from_ns..until_ns).contains(moment)),
+            if is_skipped {
+                Some(spell.from_ns)
+            } else {
+                moment.filter(|moment| (spell.from_ns..until_ns).contains(moment))
             }
         })
     }
@@ -136,13 +137,15 @@ impl Clock {
         let unit = 10u64.pow(9 - decimals(step_ns).min(9) as u32);
         let shown_ns = self.time_of_day_ns(at_ns) / unit * unit;
         let time = time_of_day(shown_ns, decimals(step_ns));
-        let zone = match self.spell_at(span_ns.0) == self.spell_at(span_ns.1) {
-            true => String::new(),
-            false => format!(" {}", self.zone(at_ns).offset()),
+        let zone = if self.spell_at(span_ns.0) == self.spell_at(span_ns.1) {
+            String::new()
+        } else {
+            format!(" {}", self.zone(at_ns).offset())
         };
-        match self.day(span_ns.0) == self.day(span_ns.1) {
-            true => format!("{time}{zone}"),
-            false => format!("{} {time}{zone}", date(self.day(at_ns))),
+        if self.day(span_ns.0) == self.day(span_ns.1) {
+            format!("{time}{zone}")
+        } else {
+            format!("{} {time}{zone}", date(self.day(at_ns)))
         }
     }
 }
@@ -180,9 +183,10 @@ fn date(day: u64) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = match month < 10 {
-        true => (year_of_era + era * 400, month + 3),
-        false => (year_of_era + era * 400 + 1, month - 9),
+    let (year, month) = if month < 10 {
+        (year_of_era + era * 400, month + 3)
+    } else {
+        (year_of_era + era * 400 + 1, month - 9)
     };
     format!("{year:04}-{month:02}-{day:02}")
 }
@@ -449,10 +453,7 @@ impl<'c> Calendar<'c> {
             clock.spans_of(begin, begin.saturating_add(lasts))
         });
         let spans: Vec<(u64, u64)> = spans.filter(|span| span.0 <= self.end_ns).collect();
-        match spans.is_empty() {
-            true => Err(self.outside(&Moment::TimeOfDay(from))),
-            false => Ok(spans),
-        }
+        if spans.is_empty() { Err(self.outside(&Moment::TimeOfDay(from))) } else { Ok(spans) }
     }
 
     fn clock(&self) -> Result<&Clock, TraceError> {

@@ -123,9 +123,10 @@ pub enum ContentTold {
 impl ContentTold {
     /// How well those of a capture are known.
     pub fn of(conditions: &CaptureConditions) -> Self {
-        match conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
-            true => ContentTold::Exactly,
-            false => ContentTold::InPart,
+        if conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
+            ContentTold::Exactly
+        } else {
+            ContentTold::InPart
         }
     }
 }

@@ -36,9 +36,6 @@ impl ContentOfPart {
 
     /// The conditions of the capture, as they are of the part.
     pub(crate) fn conditions(self, all: &CaptureConditions) -> CaptureConditions {
-        match self.is_part {
-            true => of_part(all, self.total.map(|total| total.0)),
-            false => all.clone(),
-        }
+        if self.is_part { of_part(all, self.total.map(|total| total.0)) } else { all.clone() }
     }
 }

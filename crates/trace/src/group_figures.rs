@@ -187,9 +187,10 @@ impl GroupFigures {
     /// The thread, for people: its number, and its name where that is its own.
     pub fn thread(&self) -> Option<String> {
         let thread = self.key.thread.filter(|thread| thread.tid > 0)?;
-        Some(match thread.name.is_empty() {
-            true => thread.tid.to_string(),
-            false => format!("{} ({})", thread.name, thread.tid),
+        Some(if thread.name.is_empty() {
+            thread.tid.to_string()
+        } else {
+            format!("{} ({})", thread.name, thread.tid)
         })
     }
     /// The file, for people: its path, or where that is not known its inode and its device.

@@ -245,9 +245,8 @@ impl GroupTally {
     #[inline]
     fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
         let is_answered = response_ns != RESPONSE_UNKNOWN;
-        let add = |times: &mut Responses, ns| match has_percentiles {
-            true => times.add(ns),
-            false => times.take_sum(1, ns, ns),
+        let add = |times: &mut Responses, ns| {
+            if has_percentiles { times.add(ns) } else { times.take_sum(1, ns, ns) }
         };
         if is_answered {
             add(&mut self.responses, response_ns);
@@ -566,18 +565,18 @@ impl Groups {
         let batch = rows.batch;
         let (op, bytes) = (batch.op(row), batch.bytes(row));
         let process = || ProcessKey { pid: batch.pid(row), command: batch.command(row) };
-        let of_command = |process: ProcessKey| match process.command.is_empty() {
-            true => process,
-            false => ProcessKey { pid: 0, ..process },
+        let of_command = |process: ProcessKey| {
+            if process.command.is_empty() { process } else { ProcessKey { pid: 0, ..process } }
         };
         GroupKey {
             host: self.has(Facet::Host).then(|| self.host_of(batch.device(row))),
             device: self
                 .has(Facet::Device)
                 .then(|| SideKey { device: batch.device(row), layer: batch.layer(row) }),
-            process: match self.has(Facet::Process) || self.has(Facet::Thread) {
-                true => Some(process()),
-                false => self.has(Facet::Command).then(|| of_command(process())),
+            process: if self.has(Facet::Process) || self.has(Facet::Thread) {
+                Some(process())
+            } else {
+                self.has(Facet::Command).then(|| of_command(process()))
             },
             thread: self
                 .has(Facet::Thread)
@@ -616,9 +615,10 @@ impl Groups {
         let is_unnamed = who.command.is_empty();
         let process = ProcessKey { pid: who.pid, command: who.command };
         let together = ProcessKey { pid: if is_unnamed { who.pid } else { 0 }, ..process };
-        let process = match self.has(Facet::Process) || self.has(Facet::Thread) {
-            true => Some(process),
-            false => self.has(Facet::Command).then_some(together),
+        let process = if self.has(Facet::Process) || self.has(Facet::Thread) {
+            Some(process)
+        } else {
+            self.has(Facet::Command).then_some(together)
         };
         GroupKey {
             process,
@@ -727,10 +727,7 @@ impl Fold for Groups {
         }
     }
     fn of_cells(&mut self) -> Result<&mut dyn FoldCells, Untold> {
-        match self.has(Facet::Cpu) {
-            true => Err(Untold::SingleIos),
-            false => Ok(self),
-        }
+        if self.has(Facet::Cpu) { Err(Untold::SingleIos) } else { Ok(self) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.groups.rest_mut().merge(other.unlisted());

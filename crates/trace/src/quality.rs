@@ -57,9 +57,10 @@ impl Quality {
     fn count_layers(&mut self, part: (&Rows<'_>, &Range<usize>)) {
         let (rows, range) = part;
         let layer = rows.batch.narrow(Field::Layer);
-        let ios = match wide::are_all(&rows.kept[range.clone()]) {
-            true => range.len() as u64,
-            false => count(part, true, |_| true),
+        let ios = if wide::are_all(&rows.kept[range.clone()]) {
+            range.len() as u64
+        } else {
+            count(part, true, |_| true)
         };
         let may_differ = wide::bits_of_flags(layer.part(range.clone())) != 0;
         let others = count(part, may_differ, |row| layer.layer(row) != Layer::Block);

@@ -246,15 +246,12 @@ impl Sequencer {
                 }
             };
             let space = &mut self.space;
-            match places.are_in_files(*first) {
-                true => {
-                    let place = move |row| places.in_file(row);
-                    lookback.take_all(space, Ios { rows, place }, found);
-                }
-                false => {
-                    let place = move |row| places.at(row);
-                    lookback.take_all(space, Ios { rows, place }, found);
-                }
+            if places.are_in_files(*first) {
+                let place = move |row| places.in_file(row);
+                lookback.take_all(space, Ios { rows, place }, found);
+            } else {
+                let place = move |row| places.at(row);
+                lookback.take_all(space, Ios { rows, place }, found);
             }
         }
     }
@@ -622,7 +619,7 @@ mod tests {
     use super::*;
     use std::collections::{HashMap, VecDeque};
     use steadfast_domain::IoEvent;
-    use steadfast_domain::io_event::SeenInPart;
+    use steadfast_domain::io_event::IncompleteIos;
 
     fn at(offset: u64, bytes: u32, op: IoOp) -> IoEvent {
         IoEvent { offset, bytes, op, ..IoEvent::default() }
@@ -821,7 +818,7 @@ mod tests {
         let mut recorded = Sequencer::new(1);
         recorded.follow(&batch);
         assert_eq!(recorded.depth[999], 14);
-        let part = SeenInPart { unended: 10, ..SeenInPart::default() };
+        let part = IncompleteIos { unended: 10, ..IncompleteIos::default() };
         let mut conditions =
             CaptureConditions { in_part: Some(part), ..CaptureConditions::default() };
         let mut counted = Sequencer::new(1).with(Depths::of(&conditions));

@@ -226,11 +226,10 @@ impl FoldCells for SeriesOverTime {
         made_of(self.width_ns, cells.step_ns)?;
         for cell in cells.cells {
             let (sequential, bytes) = (cell.sequential, cell.bytes);
-            let found = match self.by_process {
-                true => {
-                    self.processes.get(&ProcessKey { pid: cell.who.pid, command: cell.who.command })
-                }
-                false => self.streams.get(&StreamKey { op: cell.op, sequential, bytes }),
+            let found = if self.by_process {
+                self.processes.get(&ProcessKey { pid: cell.who.pid, command: cell.who.command })
+            } else {
+                self.streams.get(&StreamKey { op: cell.op, sequential, bytes })
             };
             let series = found.copied().unwrap_or(self.series - 1);
             self.cell(cell.begin_ns, series)?.add(Cell { ios: cell.ios, bytes: cell.amount() });

@@ -97,10 +97,7 @@ impl StreamSteps {
     #[inline(always)]
     fn count(&mut self, hand: &mut Hand, key: u64) {
         let (seen, ios) = &mut hand.counts[place(key)];
-        match *seen == key {
-            true => *ios += 1,
-            false => self.count_another(hand, key),
-        }
+        if *seen == key { *ios += 1 } else { self.count_another(hand, key) }
     }
 
     /// The same with the first of a stream, or where another stream has its place.
@@ -142,10 +139,7 @@ impl StreamSteps {
     #[cold]
     fn widen(&mut self, cells: &mut Vec<u64>, number: usize) {
         self.cells += number + 1 - cells.len();
-        match self.cells > self.most {
-            true => self.give_up(),
-            false => cells.resize(number + 1, 0),
-        }
+        if self.cells > self.most { self.give_up() } else { cells.resize(number + 1, 0) }
     }
 
     #[cold]

@@ -219,13 +219,12 @@ impl Derivation {
         let totals = Totals::of(captured, options, more.collect())?;
         let keys = totals.workload.keys();
         let series = captured.series(pass, gathered.as_ref(), (totals.step_ns, &keys))?;
-        let steps = match with_steps {
-            false => None,
-            true => {
-                let mut steps = totals.steps();
-                captured.run(pass, &mut [&mut steps])?;
-                Some(steps.finish()?)
-            }
+        let steps = if with_steps {
+            let mut steps = totals.steps();
+            captured.run(pass, &mut [&mut steps])?;
+            Some(steps.finish()?)
+        } else {
+            None
         };
         Ok(Derivation { totals, streams_over_time: series, steps })
     }

@@ -122,9 +122,10 @@ impl Evidence {
     fn lost(&self) -> Option<Caveat> {
         let lost = self.conditions.lost;
         let text = format!("The capture lost {lost} events; every count here is too low.");
-        let remedy = match self.keeps_single_ios {
-            true => "Capture again with a larger buffer.",
-            false => "Capture again with wider steps, or fewer devices.",
+        let remedy = if self.keeps_single_ios {
+            "Capture again with a larger buffer."
+        } else {
+            "Capture again with wider steps, or fewer devices."
         };
         deviation(lost > 0, ids::EVENTS_LOST, text, remedy)
     }
@@ -208,9 +209,10 @@ impl Evidence {
         let Quality { ios, no_response, .. } = self.quality;
         // Completions that the capture missed have a caveat of their own.
         let missed = self.conditions.in_part.map_or(0, |part| part.unended);
-        let text = match no_response == ios {
-            true => "The source reports no response times.".to_owned(),
-            false => format!("{no_response} of {ios} I/Os have no response time."),
+        let text = if no_response == ios {
+            "The source reports no response times.".to_owned()
+        } else {
+            format!("{no_response} of {ios} I/Os have no response time.")
         };
         let remedy = "Response times are those of the other I/Os.";
         let remedy = if no_response == ios { "Capture with steadfast capture." } else { remedy };
@@ -286,9 +288,10 @@ impl Evidence {
 
     fn no_processes(&self) -> Option<Caveat> {
         let (ios, unknown) = (self.quality.ios, self.quality.no_process?);
-        let text = match unknown == ios {
-            true => "The source reports no processes.".to_owned(),
-            false => format!("{unknown} of {ios} I/Os have no process."),
+        let text = if unknown == ios {
+            "The source reports no processes.".to_owned()
+        } else {
+            format!("{unknown} of {ios} I/Os have no process.")
         };
         let remedy = "Tables list them as process unknown.";
         let remedy = if unknown == ios { ANEW } else { remedy };
@@ -319,9 +322,10 @@ impl Evidence {
             "The kernel merged {merged} requests into others and split {split}: sizes and counts \
              are those of the I/Os that the device received, not of the requests."
         );
-        let remedy = match self.conditions.layers.contains(&Layer::FileSystem) {
-            true => "The requests are at the file-system layer: --layer filesystem.",
-            false => "Capture the requests too: capture --layer block,filesystem.",
+        let remedy = if self.conditions.layers.contains(&Layer::FileSystem) {
+            "The requests are at the file-system layer: --layer filesystem."
+        } else {
+            "Capture the requests too: capture --layer block,filesystem."
         };
         remark(merged > 0 || split > 0, ids::REQUESTS_MERGED, text, remedy)
     }
@@ -351,9 +355,10 @@ impl Evidence {
 
     fn no_queue_times(&self) -> Option<Caveat> {
         let (ios, unknown) = (self.quality.at_block_layer, self.quality.no_queue_time?);
-        let text = match unknown == ios {
-            true => "The source reports no queue times.".to_owned(),
-            false => format!("{unknown} of {ios} I/Os have no queue time."),
+        let text = if unknown == ios {
+            "The source reports no queue times.".to_owned()
+        } else {
+            format!("{unknown} of {ios} I/Os have no queue time.")
         };
         let remedy = "Queue times cover the other I/Os.";
         let remedy = if unknown == ios { ANEW } else { remedy };

@@ -249,9 +249,12 @@ pub(crate) fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
     let size = u64::from(stream.bytes);
     let mut made = IoStream::new(op, order, Bytes(size));
     // A 28 KiB write on a 4 KiB boundary must not be moved to a multiple of 28 KiB.
-    made.alignment = stream.alignment.map(|alignment| match size.is_power_of_two() {
-        true => Bytes(alignment.min(size)),
-        false => Bytes(alignment.min(size.next_power_of_two())),
+    made.alignment = stream.alignment.map(|alignment| {
+        if size.is_power_of_two() {
+            Bytes(alignment.min(size))
+        } else {
+            Bytes(alignment.min(size.next_power_of_two()))
+        }
     });
     made.alignment = made.alignment.filter(|alignment| alignment.0 != size && size > 0);
     made

@@ -93,9 +93,10 @@ impl Recorder {
         let stats = measure_programs()?;
         let directory = tempfile::tempdir()?;
         let listened = device.listened();
-        let (script, programs) = match listened.bio_based {
-            true => (include_str!("bios.bt"), 2),
-            false => (include_str!("requests.bt"), 3),
+        let (script, programs) = if listened.bio_based {
+            (include_str!("bios.bt"), 2)
+        } else {
+            (include_str!("requests.bt"), 3)
         };
         let number = listened.number.0 << 20 | listened.number.1;
         let lines = u32::from(output == Output::Line);

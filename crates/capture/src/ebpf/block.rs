@@ -4,12 +4,12 @@ use super::cgroups::Hierarchy;
 use super::plain;
 use super::programs::{Aligned, kernel_knows};
 use super::record::{BlockSettings, Bucket, KernelCounters, Wire};
-use super::tap::{Tap, Tapped};
+use super::tap::{ProbeSession, Tapped};
 use super::wait::wait_until;
 use crate::error::CaptureError;
 use crate::options::Options;
 use crate::source::{Counters, Source};
-use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::{IoEvent, Layer};
 
 /// The compiled programs, aligned because ELF files are read in words.
@@ -18,7 +18,7 @@ static PROGRAMS: &Aligned<[u8]> =
 
 /// The source at the block layer.
 pub(crate) struct Blocks {
-    tap: Tap,
+    tap: ProbeSession,
     description: String,
 }
 
@@ -65,9 +65,10 @@ impl ProgramsNeeded {
             _ => "requests and bios",
         };
         let submitter = if self.io_start { "block_io_start" } else { "block_bio_queue" };
-        match self.requests {
-            true => format!("eBPF, {seen} (submitter from {submitter})"),
-            false => format!("eBPF, {seen}"),
+        if self.requests {
+            format!("eBPF, {seen} (submitter from {submitter})")
+        } else {
+            format!("eBPF, {seen}")
         }
     }
 }
@@ -81,7 +82,7 @@ impl Blocks {
         let needed = ProgramsNeeded::of(options, io_start);
         let settings = BlockSettings::of(options, !io_start, cgroups);
         let layer = (options, Layer::Block);
-        let tap = Tap::load(&PROGRAMS.0, &needed.programs(), &settings, layer)?;
+        let tap = ProbeSession::load(&PROGRAMS.0, &needed.programs(), &settings, layer)?;
         Ok(Blocks { tap, description: needed.describe() })
     }
 }
@@ -89,11 +90,11 @@ impl Blocks {
 impl Tapped for Blocks {
     type Record = Wire;
 
-    fn tap(&self) -> &Tap {
+    fn tap(&self) -> &ProbeSession {
         &self.tap
     }
 
-    fn tap_mut(&mut self) -> &mut Tap {
+    fn tap_mut(&mut self) -> &mut ProbeSession {
         &mut self.tap
     }
 
@@ -121,7 +122,7 @@ impl Tapped for Blocks {
         let kernel: KernelCounters = self.tap.counters()?;
         Ok(Counters {
             lost: kernel.lost,
-            in_part: SeenInPart {
+            in_part: IncompleteIos {
                 begun_before: kernel.begun_before,
                 unended: kernel.under_way() + kernel.unended,
                 too_many: kernel.unfollowed,

@@ -6,13 +6,13 @@ use super::file_programs::FilePrograms;
 use super::plain::{self, Plain};
 use super::programs::parameters;
 use super::rings::Record;
-use super::tap::{Tap, Tapped};
+use super::tap::{ProbeSession, Tapped};
 use super::wait::wait_until;
 use super::{calls, entries};
 use crate::error::CaptureError;
 use crate::options::{FilesWay, Options};
 use crate::source::{Counters, Source};
-use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN, SeenInPart};
+use steadfast_domain::io_event::{Command, IncompleteIos, Layer, RESPONSE_UNKNOWN};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// Maximum number of file systems in one capture.
@@ -20,7 +20,7 @@ const FILE_SYSTEMS_MAX: usize = 64;
 
 /// The source at the file-system layer.
 pub(crate) struct Files {
-    tap: Tap,
+    tap: ProbeSession,
     description: String,
     /// Calls without a completion are recorded without a response time.
     keeps_unended: bool,
@@ -55,7 +55,7 @@ impl Files {
         let by_entry = parameters("btf_trace_io_uring_complete")? == Some(4);
         let settings = FilesSettings::of(options, by_entry, cgroups)?;
         let wanted: Vec<&str> = set.programs.iter().map(String::as_str).collect();
-        let tap = Tap::load(set.file, &wanted, &settings, (options, Layer::FileSystem))?;
+        let tap = ProbeSession::load(set.file, &wanted, &settings, (options, Layer::FileSystem))?;
         let FilePrograms { description, keeps_unended, .. } = set;
         Ok(Files { tap, description, keeps_unended, unended: 0 })
     }
@@ -82,11 +82,11 @@ fn fallen_back(why: &CaptureError) -> String {
 impl Tapped for Files {
     type Record = Wire;
 
-    fn tap(&self) -> &Tap {
+    fn tap(&self) -> &ProbeSession {
         &self.tap
     }
 
-    fn tap_mut(&mut self) -> &mut Tap {
+    fn tap_mut(&mut self) -> &mut ProbeSession {
         &mut self.tap
     }
 
@@ -108,7 +108,7 @@ impl Tapped for Files {
         let kernel: KernelCounters = self.tap.counters()?;
         Ok(Counters {
             lost: kernel.lost,
-            in_part: SeenInPart {
+            in_part: IncompleteIos {
                 begun_before: kernel.begun_before,
                 unended: kernel.unended + self.unended,
                 too_many: kernel.unfollowed,

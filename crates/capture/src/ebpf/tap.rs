@@ -12,7 +12,7 @@ use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, Layer};
 
 /// Loaded programs and their rings.
-pub(super) struct Tap {
+pub(super) struct ProbeSession {
     rings: Rings,
     pub programs: Programs,
     pub began_ns: u64,
@@ -20,14 +20,14 @@ pub(super) struct Tap {
     pub turns: Option<Turns>,
 }
 
-impl Tap {
+impl ProbeSession {
     /// Loads the `wanted` programs of an object file with these settings.
     pub(super) fn load<S: Plain>(
         object: &[u8],
         wanted: &[&str],
         settings: &S,
         (options, layer): (&Options, Layer),
-    ) -> Result<Tap, CaptureError> {
+    ) -> Result<ProbeSession, CaptureError> {
         let sizes = Sizes::sharing(options.ring_bytes)?;
         let programs = Programs::load(object, wanted, |name, map| {
             sizes.prepare(name, map)?;
@@ -43,7 +43,7 @@ impl Tap {
         })?;
         let rings = Rings::of(&programs, sizes)?;
         let turns = options.step_ns.map(|width| Turns::new(width, layer));
-        Ok(Tap { rings, programs, began_ns: 0, turns })
+        Ok(ProbeSession { rings, programs, began_ns: 0, turns })
     }
 
     /// Returns the programs' counters.
@@ -72,8 +72,8 @@ pub(super) trait Tapped {
     /// Record that the programs write for every completed I/O.
     type Record: Record;
 
-    fn tap(&self) -> &Tap;
-    fn tap_mut(&mut self) -> &mut Tap;
+    fn tap(&self) -> &ProbeSession;
+    fn tap_mut(&mut self) -> &mut ProbeSession;
     fn description(&self) -> String;
     /// Waits for outstanding I/Os, calls `take`, and appends the rest.
     fn finish(&mut self, into: &mut Vec<IoEvent>) -> Result<(), CaptureError>;
@@ -113,7 +113,7 @@ impl<T: Tapped> Source for T {
     }
 
     fn take_steps(&mut self, into: &mut Vec<StreamInStep>) -> Result<(), CaptureError> {
-        let Tap { programs, turns, .. } = self.tap_mut();
+        let ProbeSession { programs, turns, .. } = self.tap_mut();
         turns.as_mut().map_or(Ok(()), |turns| turns.take(programs, into))
     }
 

@@ -23,9 +23,10 @@ impl Field {
             return None;
         }
         let mut wide = [0u8; 8];
-        match cfg!(target_endian = "little") {
-            true => wide[..bytes.len()].copy_from_slice(bytes),
-            false => wide[8 - bytes.len()..].copy_from_slice(bytes),
+        if cfg!(target_endian = "little") {
+            wide[..bytes.len()].copy_from_slice(bytes)
+        } else {
+            wide[8 - bytes.len()..].copy_from_slice(bytes)
         }
         Some(u64::from_ne_bytes(wide))
     }

@@ -4,7 +4,7 @@ use super::event::{Kind, Seen};
 use crate::options::{DEVICES_MAX, Options};
 use std::collections::HashMap;
 use std::ops::Range;
-use steadfast_domain::io_event::{Command, Layer, RESPONSE_UNKNOWN, SeenInPart, flags};
+use steadfast_domain::io_event::{Command, IncompleteIos, Layer, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
 /// Number of I/Os followed above which those never issued are dropped.
@@ -94,10 +94,10 @@ impl Journeys {
     }
 
     /// Returns the I/Os issued but not completed, and the completions without a start.
-    pub(super) fn in_part(&self) -> SeenInPart {
+    pub(super) fn in_part(&self) -> IncompleteIos {
         let issued = self.under_way.values().filter(|journey| journey.issued).count() as u64;
         let unended = self.unended + issued;
-        SeenInPart { begun_before: self.unexplained, unended, too_many: 0 }
+        IncompleteIos { begun_before: self.unexplained, unended, too_many: 0 }
     }
 
     /// Returns the I/Os outstanding on the devices, without response times.
@@ -208,9 +208,10 @@ impl Journeys {
     fn issue(&mut self, key: Key, device: usize, seen: &Seen) -> Option<IoEvent> {
         let waits =
             |journey: &Journey| !journey.issued || journey.event.flags & flags::REQUEUED != 0;
-        let earlier = match self.under_way.get(&key).is_some_and(waits) {
-            true => None,
-            false => self.start(key, device, seen),
+        let earlier = if self.under_way.get(&key).is_some_and(waits) {
+            None
+        } else {
+            self.start(key, device, seen)
         };
         let began_ns = self.began_ns;
         let journey = self.under_way.get_mut(&key)?;
@@ -357,7 +358,7 @@ mod tests {
         assert_eq!((missed.issued_ns, missed.response_ns), (1_000, RESPONSE_UNKNOWN));
         let event = journeys.follow(&seen(Kind::Completed, 9_500, 80, 4096)).unwrap();
         assert_eq!((event.depth, event.response_ns), (1, 500));
-        let part = SeenInPart { unended: 1, ..SeenInPart::default() };
+        let part = IncompleteIos { unended: 1, ..IncompleteIos::default() };
         assert_eq!((journeys.in_part(), journeys.outstanding[0]), (part, 0));
     }
 

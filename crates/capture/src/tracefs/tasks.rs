@@ -35,10 +35,7 @@ impl Tasks {
     /// Records the start of a thread. Starts must come in order of time, because thread IDs are
     /// reused.
     pub(super) fn begin(&mut self, begun: &Begun) {
-        let process = match begun.same_process {
-            true => self.process(begun.parent),
-            false => begun.thread,
-        };
+        let process = if begun.same_process { self.process(begun.parent) } else { begun.thread };
         self.process_of.insert(begun.thread, process);
     }
 

@@ -208,9 +208,10 @@ fn in_order(ring: &mut IoUring, file: &File, blocks: &[Block], registered: bool)
     while ended < 1009 {
         while begun < 1009 && begun - ended < 16 {
             let place = blocks[begun as usize % 16 * 2].0.as_ptr().cast_mut();
-            let read = match registered {
-                true => opcode::Read::new(types::Fixed(1), place, bytes),
-                false => opcode::Read::new(types::Fd(file.as_raw_fd()), place, bytes),
+            let read = if registered {
+                opcode::Read::new(types::Fixed(1), place, bytes)
+            } else {
+                opcode::Read::new(types::Fd(file.as_raw_fd()), place, bytes)
             };
             let entry = read.offset(begun * u64::from(bytes)).build();
             // SAFETY: the blocks outlive the requests, which are waited for; the data read is never

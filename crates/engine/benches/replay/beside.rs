@@ -50,10 +50,7 @@ fn whole(name: &str, path: &Path, choice: &Choice) -> Fallible<()> {
     for trace in traces(choice.seconds) {
         let span = trace.load(Timing::Original, OUTSTANDING).span.0 as f64;
         let ours = ours::play(path, trace, Timing::Original, OUTSTANDING)?;
-        let theirs = match choice.fio {
-            true => fio::play(path, trace, OUTSTANDING)?,
-            false => f64::NAN,
-        };
+        let theirs = if choice.fio { fio::play(path, trace, OUTSTANDING)? } else { f64::NAN };
         let micros = |nanos: steadfast_domain::Nanos| nanos.0 as f64 / 1e3;
         println!(
             "| {name} | {} | {:.3} % | {:.3} % | {:.1} | {:.1} | {:.0} | {:.1} |",

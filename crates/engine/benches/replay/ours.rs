@@ -4,13 +4,13 @@ use crate::shared::{Fallible, new_engine};
 use crate::trace::Trace;
 use std::path::Path;
 use steadfast_domain::script::Timing;
-use steadfast_domain::{Load, Measurement, Nanos, Place, Replayed, Step};
+use steadfast_domain::{Load, Measurement, Nanos, Place, ReplayResult, Step};
 use steadfast_engine::{Engine, Start};
 
 /// Measurement of the engine's own replay.
 pub struct Played {
     pub done: Measurement,
-    pub replay: Box<Replayed>,
+    pub replay: Box<ReplayResult>,
 }
 
 impl Played {

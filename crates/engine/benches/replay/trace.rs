@@ -2,7 +2,7 @@
 
 use crate::shared::SIZE;
 use std::sync::Arc;
-use steadfast_domain::script::{LeaveOut, OpCounts, Overlaps, Timing};
+use steadfast_domain::script::{OpCounts, Overlaps, ReplayOmissions, Timing};
 use steadfast_domain::step::mix64;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Demand, DueIo, Nanos, Op, Script, ScriptError, ScriptLoad};
@@ -77,7 +77,7 @@ impl Trace {
             demand: Demand::new(1, outstanding),
             timing,
             overlaps: Overlaps::Keep,
-            leave_out: LeaveOut::default(),
+            leave_out: ReplayOmissions::default(),
             data_pattern: DataPattern::default(),
             open: Some(Arc::new(move || Ok(Box::new(self.player())))),
         }

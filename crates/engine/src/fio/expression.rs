@@ -189,10 +189,8 @@ impl Expression {
         let count = (end - offset) / size;
         // fio starts every lap where the first one started, so a lap from the middle to the end
         // is a call of its own.
-        let limit = match offset == *first {
-            true => left,
-            false => Some(left.map_or(count, |left| left.min(count))),
-        };
+        let limit =
+            if offset == *first { left } else { Some(left.map_or(count, |left| left.min(count))) };
         let done = WorkDone { ios, ..WorkDone::default() };
         let seed = Start { done, ..Start::default() }.seed(self.seed);
         Some(Part { offset, length: count * size, ios: limit, time, seed })
@@ -491,9 +489,10 @@ fn size_options(used: &[&IoStream], ops: &[Op]) -> Result<Vec<(&'static str, Str
         all => all.join(","),
     };
     let numbers = |all: &[u64]| fio(&all.iter().map(u64::to_string).collect::<Vec<_>>());
-    let mut options = vec![match sizes.len() == ops.len() {
-        true => ("bs", numbers(&sizes)),
-        false => ("bssplit", fio(&splits)),
+    let mut options = vec![if sizes.len() == ops.len() {
+        ("bs", numbers(&sizes))
+    } else {
+        ("bssplit", fio(&splits))
     }];
     if used[0].order == Order::Random {
         options.push(("blockalign", numbers(&alignments)));

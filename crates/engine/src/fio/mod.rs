@@ -18,7 +18,7 @@ mod version;
 pub use export::job;
 pub use hosts::{FioHosts, HostsOptions};
 
-use crate::engine::{Engine, OnTarget};
+use crate::engine::{Engine, TargetEngine};
 use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel::{Backend, preferred, raise_locked_memory_limit, transfer_memory_limit};
 use crate::prepared::{Prepared, Refusal};
@@ -54,7 +54,7 @@ pub struct FioOptions {
     /// The program: a name to be found on the path, or a path.
     pub program: PathBuf,
     /// Directory for job files and answers, created when the first step begins and used by this
-    /// engine alone. In a run ([`OnTarget::keep_files_in`]), only its last component counts.
+    /// engine alone. In a run ([`TargetEngine::keep_files_in`]), only its last component counts.
     pub directory: PathBuf,
     /// fio's own engine (`io_uring` or `libaio`). `None` selects the kernel interface that
     /// [`crate::native::Native`] would use on this target.
@@ -235,7 +235,7 @@ impl Fio {
             }
             let text = format!("{} printed in {}: \"{line}\".", self.version, step.place);
             let remedy = "Read the .txt files next to fio's job files.";
-            self.caveats.push(Caveat::new(CaveatKind::Remark, caveats::FIO_SAID, text, remedy));
+            self.caveats.push(Caveat::new(CaveatKind::Remark, caveats::FIO_MESSAGES, text, remedy));
         }
     }
 
@@ -335,7 +335,7 @@ impl Engine for Fio {
     }
 }
 
-impl OnTarget for Fio {
+impl TargetEngine for Fio {
     fn target(&self) -> &Target {
         &self.target
     }

@@ -447,7 +447,7 @@ fn text_beside_the_answer_is_kept_and_quoted_and_no_failure() {
     let caveats = engine.take_caveats();
     assert_eq!(caveats.len(), 3);
     assert!(
-        caveats.iter().all(|c| c.id == caveats::FIO_SAID && c.text.contains("round 2, step 7"))
+        caveats.iter().all(|c| c.id == caveats::FIO_MESSAGES && c.text.contains("round 2, step 7"))
     );
     assert!(engine.describe().contains("a warning"), "{}", engine.describe());
     assert_eq!(engine.take_caveats(), []);

@@ -32,7 +32,7 @@ type Filled = Result<Vec<DueIo>, Box<ScriptError>>;
 
 /// The decoded script on the side of the playing thread.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub(super) struct Prefetcher {
     filled: Receiver<Filled>,
     /// Returns emptied batches to the reader.
     emptied: SyncSender<Vec<DueIo>>,
@@ -41,10 +41,10 @@ pub(super) struct Ahead {
     is_over: bool,
 }
 
-impl Ahead {
+impl Prefetcher {
     /// Starts to read at position `from` of the script, and waits until enough is decoded to
     /// begin.
-    pub(super) fn begin(source: Source, from: u64, stop: &Stop) -> Result<Ahead, Halt> {
+    pub(super) fn begin(source: Source, from: u64, stop: &Stop) -> Result<Prefetcher, Halt> {
         let (filled, batches) = sync_channel(AHEAD);
         let (emptied, empty) = sync_channel(AHEAD);
         let (ready, readiness) = sync_channel(2);
@@ -56,7 +56,7 @@ impl Ahead {
         // Passing over I/Os that were played before may take long, but ends.
         wait(&readiness, Duration::MAX, stop)?;
         wait(&readiness, PRIMING, stop)?;
-        Ok(Ahead { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
+        Ok(Prefetcher { filled: batches, emptied, batch: Vec::new(), at: 0, is_over: false })
     }
 
     #[cold]
@@ -85,7 +85,7 @@ impl Ahead {
     }
 }
 
-impl Feed for Ahead {
+impl Feed for Prefetcher {
     #[inline]
     fn next(&mut self) -> Fed {
         loop {

@@ -6,7 +6,7 @@ use super::part::{Handles, LoadContext, RunningPart};
 use super::shared::{FAULTS_KEPT, Failure, LocatedFault, Shared, ThreadCpu};
 use super::silence::SilenceWatch;
 use crate::accounting::Meter;
-use crate::engine::Agree;
+use crate::engine::StartAgreement;
 use crate::handover::Runs;
 use crate::stall::{Late, Watchdog};
 use crate::start::{Start, cursors_of_part};
@@ -87,7 +87,7 @@ impl Running {
         made: Vec<(PreparedLoad, Handles)>,
         start: &Start,
         context: &LoadContext<'_>,
-        agree: Agree<'_>,
+        agree: StartAgreement<'_>,
     ) -> Result<(Running, Vec<String>), Halt> {
         let mut running = Running {
             parts: Vec::with_capacity(made.len()),

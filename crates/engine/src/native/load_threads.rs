@@ -1,15 +1,15 @@
 //! The threads of a load. Each gets its memory, a queue to the kernel, and a plan to draw from or
 //! a script to play, before any of them begins.
 
-use super::ahead::Ahead;
+use super::ahead::Prefetcher;
 use super::aio::AioQueue;
 use super::blocking::BlockingQueue;
 use super::memory::{Arena, page_size};
 use super::pace::Schedule;
 use super::pattern::{Content, StampKey, WriteShape, Writer};
-use super::performer::Performer;
+use super::performer::ScriptWorker;
 use super::pool::PoolQueue;
-use super::precedence::Precedence;
+use super::precedence::SchedulingClass;
 use super::queue::Queue;
 use super::ring::Ring;
 use super::shared::{Failure, Shared};
@@ -27,7 +27,7 @@ use std::thread::JoinHandle;
 use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::ScriptPosition;
 use steadfast_domain::script::Timing;
-use steadfast_domain::{Halt, Nanos, Op, Replayed, ScriptLoad, Stimulus};
+use steadfast_domain::{Halt, Nanos, Op, ReplayResult, ScriptLoad, Stimulus};
 
 /// A load that can begin, with everything that is made without touching the device.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ pub(super) enum Task {
 
 /// A script on its way to the playing thread.
 pub(super) struct Play {
-    player: Player<Ahead>,
+    player: Player<Prefetcher>,
     /// Playing time that has already passed.
     passed: Nanos,
     /// Whether I/Os are submitted by their due times.
@@ -294,16 +294,16 @@ fn run_task<Q: Queue>(
         Task::Play(play) => {
             let play = play.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some(Play { mut player, passed, timed }) = play else { return };
-            let mut precedence = Precedence::none();
+            let mut precedence = SchedulingClass::none();
             if timed {
-                let (taken, note) = Precedence::take();
+                let (taken, note) = SchedulingClass::take();
                 precedence = taken;
                 notes.push(note.to_owned());
             }
             shared.report_ready(notes);
             let Some(start) = shared.await_start() else { return };
             player.begin(start, passed);
-            Performer::new(shared, lane as usize, queue, player, (transfers, precedence)).run();
+            ScriptWorker::new(shared, lane as usize, queue, player, (transfers, precedence)).run();
         }
     }
 }
@@ -333,7 +333,7 @@ impl Task {
         stop: &Stop,
     ) -> Result<(Task, ScriptProgress), Halt> {
         let ScriptPosition { ios, time: passed } = start.script;
-        let ahead = Ahead::begin(source, ios, stop)?;
+        let ahead = Prefetcher::begin(source, ios, stop)?;
         let player = Player::new(script, ahead, ios, discards);
         let progress = ScriptProgress { counts: player.counts(), began: 0, passed, position: ios };
         let timed = script.timing != Timing::Closed;
@@ -352,7 +352,7 @@ impl ScriptProgress {
         &self,
         mut played: Played,
         now: u64,
-    ) -> (Vec<StreamTally>, Vec<Interval>, Option<Box<Replayed>>) {
+    ) -> (Vec<StreamTally>, Vec<Interval>, Option<Box<ReplayResult>>) {
         let time = self.passed + Nanos(now.saturating_sub(self.began));
         let position = ScriptPosition { ios: self.position, time };
         let replay = self.counts.take(&mut played, position);

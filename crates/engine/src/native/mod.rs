@@ -29,7 +29,7 @@ mod waking;
 mod worker;
 
 use crate::draw::DrawPlan;
-use crate::engine::{Agree, Engine, OnTarget};
+use crate::engine::{Engine, StartAgreement, TargetEngine};
 use crate::handover::{Handover, goes_on, hand_over};
 use crate::kernel;
 pub use crate::kernel::Backend;
@@ -43,7 +43,7 @@ use clock::Clock;
 use load::{Running, Stranded};
 use load_threads::{IoSource, PreparedLoad, Sizing};
 use part::{Handles, LoadContext};
-use patience::Patience;
+use patience::CompletionTimeout;
 use pattern::{Content, StampKey};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -184,7 +184,7 @@ impl Native {
         load: &Load,
         prepared: Vec<PreparedLoad>,
         start: &Start,
-        agree: Agree<'_>,
+        agree: StartAgreement<'_>,
     ) -> Result<Running, Halt> {
         self.track_written_sectors(load);
         let mut backends = prepared.iter().map(|prepared| prepared.backend);
@@ -492,14 +492,14 @@ impl Engine for Native {
         start: &Start,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
-        self.apply_with_others(prepared, start, &mut || Ok(start.begins), watch)
+        self.apply_at_common_start(prepared, start, &mut || Ok(start.begins), watch)
     }
 
-    fn apply_with_others(
+    fn apply_at_common_start(
         &mut self,
         prepared: Prepared,
         start: &Start,
-        agree: Agree<'_>,
+        agree: StartAgreement<'_>,
         watch: &mut dyn FnMut(&Interval),
     ) -> Result<Measurement, Halt> {
         let (step, prepared) = prepared.into_parts();
@@ -539,7 +539,7 @@ impl Native {
         step: &Step,
         prepared: Option<Vec<PreparedLoad>>,
         start: &Start,
-        agree: Agree<'_>,
+        agree: StartAgreement<'_>,
     ) -> Result<Running, Halt> {
         match hand_over(&mut self.running, step) {
             Handover::Same(running) => return Ok(running),
@@ -575,7 +575,7 @@ impl Native {
 
     /// Waits for I/Os that were given up, as long as some of them complete.
     fn await_stranded(&mut self) {
-        let mut patience = Patience::new(self.options.patience);
+        let mut patience = CompletionTimeout::new(self.options.patience);
         loop {
             self.stranded.retain(|stranded| !stranded.is_over());
             let progress = self.stranded.iter().map(Stranded::progress);
@@ -601,7 +601,7 @@ impl Native {
     }
 }
 
-impl OnTarget for Native {
+impl TargetEngine for Native {
     fn target(&self) -> &Target {
         Native::target(self)
     }

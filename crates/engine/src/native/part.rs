@@ -5,7 +5,7 @@
 
 use super::clock::Clock;
 use super::load_threads::{IoSource, PreparedLoad, ScriptProgress, Task, ThreadSetup, spawn};
-use super::patience::Patience;
+use super::patience::CompletionTimeout;
 use super::pattern::StampKey;
 use super::queue::QueueTarget;
 use super::shared::{Budget, Failure, Shared};
@@ -55,7 +55,7 @@ pub(super) struct RunningPart {
     pub delay: Nanos,
     /// Ticks at which it begins; 0 before the load was opened.
     pub begins: u64,
-    pub patience: Patience,
+    pub patience: CompletionTimeout,
     pace: Pace,
     /// Number of its I/O streams.
     pub streams: usize,
@@ -110,7 +110,7 @@ impl RunningPart {
             time_left: limit.map(|time| time.saturating_sub(start.done.time)),
             delay: stimulus.map_or(Nanos::ZERO, |s| s.delay.saturating_sub(start.done.time)),
             begins: 0,
-            patience: Patience::new(context.patience),
+            patience: CompletionTimeout::new(context.patience),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),
             streams: sizing.streams,
         };

@@ -12,7 +12,7 @@ const WHILE_RUNNING: u32 = 10;
 
 /// Time without completions of one load, and time beyond its end.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct CompletionTimeout {
     limit: Duration,
     /// Last progress seen, and how long it has not changed.
     progress: u64,
@@ -21,11 +21,11 @@ pub(super) struct Patience {
     beyond: Duration,
 }
 
-impl Patience {
+impl CompletionTimeout {
     /// Creates the watch. A device that completes no I/O for `limit` after a load's end is gone;
     /// one that still does is not waited for any longer.
-    pub(super) fn new(limit: Duration) -> Patience {
-        Patience { limit, progress: 0, silent: Duration::ZERO, beyond: Duration::ZERO }
+    pub(super) fn new(limit: Duration) -> CompletionTimeout {
+        CompletionTimeout { limit, progress: 0, silent: Duration::ZERO, beyond: Duration::ZERO }
     }
 
     /// Lets `time` pass; `progress` changes with every completed I/O, and `is_over` means that
@@ -52,9 +52,10 @@ impl Patience {
 
     /// Returns how long nothing has completed, if that is too long for a load of this pace.
     pub(super) fn lost_by(&self, pace: Pace) -> Option<Duration> {
-        let limit = match self.beyond.is_zero() {
-            true => (self.limit + between(pace)).saturating_mul(WHILE_RUNNING),
-            false => self.limit,
+        let limit = if self.beyond.is_zero() {
+            (self.limit + between(pace)).saturating_mul(WHILE_RUNNING)
+        } else {
+            self.limit
         };
         (self.silent >= limit).then_some(self.silent)
     }
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_device_that_answers_now_and_then_is_not_lost_but_not_waited_for_either() {
-        let mut patience = Patience::new(3 * SECOND);
+        let mut patience = CompletionTimeout::new(3 * SECOND);
         for n in 0..100 {
             patience.passed(SECOND, n / 2, false);
         }
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn silence_is_borne_longer_while_a_load_runs_and_longer_with_a_slow_pace() {
-        let mut patience = Patience::new(3 * SECOND);
+        let mut patience = CompletionTimeout::new(3 * SECOND);
         let slow = Pace::Fixed { ios: 1, per: Nanos::from_secs(60) };
         for _ in 0..29 {
             patience.passed(SECOND, 0, false);

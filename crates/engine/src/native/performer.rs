@@ -10,9 +10,9 @@
 //!
 //! While I/Os flow, nothing here allocates, locks or logs.
 
-use super::ahead::Ahead;
+use super::ahead::Prefetcher;
 use super::clock::Clock;
-use super::precedence::Precedence;
+use super::precedence::SchedulingClass;
 use super::queue::{Completion, Queue, Request, Wait};
 use super::shared::{Failure, Lane, LocatedFault, Shared};
 use super::waking::Waking;
@@ -40,14 +40,14 @@ struct Slot {
 const VACANT: Slot = Slot { due: 0, handed: 0, offset: 0, size: 0, expected: 0, op: Op::Flush };
 
 /// The thread that plays a script.
-pub(super) struct Performer<'s, Q: Queue> {
+pub(super) struct ScriptWorker<'s, Q: Queue> {
     shared: &'s Shared,
     lane: &'s Lane,
     clock: Clock,
     queue: Q,
-    player: Player<Ahead>,
+    player: Player<Prefetcher>,
     waking: Waking,
-    precedence: Precedence,
+    precedence: SchedulingClass,
     transfers: Transfers,
     slots: Box<[Slot]>,
     /// Slots whose I/O is submitted by the next call.
@@ -58,16 +58,16 @@ pub(super) struct Performer<'s, Q: Queue> {
     closing: bool,
 }
 
-impl<'s, Q: Queue> Performer<'s, Q> {
+impl<'s, Q: Queue> ScriptWorker<'s, Q> {
     pub(super) fn new(
         shared: &'s Shared,
         lane: usize,
         queue: Q,
-        player: Player<Ahead>,
-        (transfers, precedence): (Transfers, Precedence),
+        player: Player<Prefetcher>,
+        (transfers, precedence): (Transfers, SchedulingClass),
     ) -> Self {
         let depth = shared.target.depth;
-        Performer {
+        ScriptWorker {
             shared,
             lane: &shared.lanes[lane],
             clock: shared.clock,
@@ -276,13 +276,13 @@ mod tests {
     fn played(load: &ScriptLoad) -> (Vec<Taken>, Meter) {
         let depth = load.demand.outstanding() as u32;
         let shared = shared(depth);
-        let ahead = Ahead::begin(Source::open(load).unwrap(), 0, &Stop::default()).unwrap();
+        let ahead = Prefetcher::begin(Source::open(load).unwrap(), 0, &Stop::default()).unwrap();
         let mut player = Player::new(load, ahead, 0, true);
         player.begin(shared.clock.ticks(), Nanos::ZERO);
         let queue = Recording::default();
         let taken = Arc::clone(&queue.taken);
         let transfers = Transfers::new(None, 0, None);
-        Performer::new(&shared, 0, queue, player, (transfers, Precedence::none())).run();
+        ScriptWorker::new(&shared, 0, queue, player, (transfers, SchedulingClass::none())).run();
         assert_eq!(shared.state().failure, None);
         let mut meter = Meter::of_script();
         // SAFETY: nothing else advances the turn, and the thread that counted has ended.
@@ -319,7 +319,8 @@ mod tests {
     #[test]
     fn what_was_decoded_ahead_is_bounded() {
         let (script, delivered) = Endless::load();
-        let mut ahead = Ahead::begin(Source::open(&script).unwrap(), 0, &Stop::default()).unwrap();
+        let mut ahead =
+            Prefetcher::begin(Source::open(&script).unwrap(), 0, &Stop::default()).unwrap();
         let count = || delivered.load(Ordering::SeqCst);
         for round in 1..=3u64 {
             // Meanwhile the reader fills all available batches, and then waits.

@@ -14,33 +14,36 @@ const NICEST: libc::c_int = -20;
 
 /// Scheduling class of the calling thread.
 #[derive(Debug)]
-pub(super) struct Precedence {
+pub(super) struct SchedulingClass {
     allowed: bool,
     real_time: bool,
     /// Time since which it has been awake; `None` before its first I/O.
     awake_since: Option<u64>,
 }
 
-impl Precedence {
+impl SchedulingClass {
     /// Keeps the thread's class as it is.
-    pub(super) fn none() -> Precedence {
-        Precedence { allowed: false, real_time: false, awake_since: None }
+    pub(super) fn none() -> SchedulingClass {
+        SchedulingClass { allowed: false, real_time: false, awake_since: None }
     }
 
     /// Takes real-time priority if that is permitted and leaves a processor for everything else.
     /// Also returns a note on the result.
-    pub(super) fn take() -> (Precedence, &'static str) {
+    pub(super) fn take() -> (SchedulingClass, &'static str) {
         // The thread may poll the clock for as long as it plays.
         if std::thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
-            return (Precedence::none(), "no real-time priority (one processor)");
+            return (SchedulingClass::none(), "no real-time priority (one processor)");
         }
         if !enter(libc::SCHED_FIFO, 1) {
-            return (Precedence::none(), "no real-time priority (not permitted)");
+            return (SchedulingClass::none(), "no real-time priority (not permitted)");
         }
         // SAFETY: sets one property of the calling thread. If it fails, the thread has its usual
         // weight whenever it is not real-time.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICEST) };
-        (Precedence { allowed: true, real_time: true, awake_since: None }, "real-time priority")
+        (
+            SchedulingClass { allowed: true, real_time: true, awake_since: None },
+            "real-time priority",
+        )
     }
 
     /// Notes that the thread is about to wait.
@@ -89,7 +92,7 @@ mod tests {
     #[test]
     fn real_time_priority_is_for_who_sleeps() {
         std::thread::spawn(|| {
-            let (mut precedence, told) = Precedence::take();
+            let (mut precedence, told) = SchedulingClass::take();
             if told != "real-time priority" {
                 println!("SKIPPED: real_time_priority_is_for_who_sleeps: {told}");
                 return;
@@ -114,7 +117,7 @@ mod tests {
     #[test]
     fn without_it_nothing_is_changed() {
         let before = class();
-        let mut precedence = Precedence::none();
+        let mut precedence = SchedulingClass::none();
         precedence.sleeps();
         precedence.awake(0);
         precedence.awake(u64::MAX);

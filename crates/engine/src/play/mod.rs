@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use steadfast_domain::measurement::Unmeasured;
 use steadfast_domain::replayed::ScriptPosition;
-use steadfast_domain::script::{LeaveOut, Overlaps, Timing};
-use steadfast_domain::{Bytes, DueIo, Nanos, Op, Replayed, ScriptError, ScriptLoad};
+use steadfast_domain::script::{Overlaps, ReplayOmissions, Timing};
+use steadfast_domain::{Bytes, DueIo, Nanos, Op, ReplayResult, ScriptError, ScriptLoad};
 
 /// I/Os per batch.
 pub(crate) const BATCH: usize = 4096;
@@ -91,9 +91,9 @@ impl PlayCounts {
 
     /// Returns the result since the last call, up to `position`: the tallies of `played`, and the
     /// counts that appear in none.
-    pub(crate) fn take(&self, played: &mut Played, position: ScriptPosition) -> Replayed {
+    pub(crate) fn take(&self, played: &mut Played, position: ScriptPosition) -> ReplayResult {
         let taken = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        Replayed {
+        ReplayResult {
             served: std::mem::take(&mut played.served),
             lateness: std::mem::take(&mut played.lateness),
             intervals: std::mem::take(&mut played.by_interval),
@@ -123,7 +123,7 @@ impl PlayCounts {
 struct Manner {
     timing: Timing,
     order: bool,
-    leave_out: LeaveOut,
+    leave_out: ReplayOmissions,
     outstanding: u32,
 }
 
@@ -158,7 +158,7 @@ impl<F: Feed> Player<F> {
     pub(crate) fn new(load: &ScriptLoad, feed: F, from: u64, discards: bool) -> Self {
         let outstanding = u32::try_from(load.demand.outstanding()).unwrap_or(u32::MAX);
         let leave_out =
-            LeaveOut { discards: load.leave_out.discards || !discards, ..load.leave_out };
+            ReplayOmissions { discards: load.leave_out.discards || !discards, ..load.leave_out };
         let order = load.overlaps == Overlaps::Order;
         let counts = PlayCounts { position: AtomicU64::new(from), ..PlayCounts::default() };
         Player {

@@ -69,7 +69,7 @@ fn load(ios: &[DueIo], outstanding: u32) -> ScriptLoad {
         demand: Demand::new(1, outstanding),
         timing: Timing::Original,
         overlaps: Overlaps::Keep,
-        leave_out: LeaveOut::default(),
+        leave_out: ReplayOmissions::default(),
         data_pattern: steadfast_domain::stimulus::DataPattern::RandomUnique,
         open: None,
     }
@@ -213,7 +213,7 @@ fn what_is_left_out_is_counted_and_moves_nothing() {
     ];
     ios[0].fua = true;
     let mut load = load(&ios, 4);
-    load.leave_out = LeaveOut { flushes: true, fua: true, discards: false };
+    load.leave_out = ReplayOmissions { flushes: true, fua: true, discards: false };
     let mut player = Player::new(&load, List(ios.into_iter()), 0, false);
     let counts = player.counts();
     let Next::HandOver(ready) = player.next(10) else { panic!() };

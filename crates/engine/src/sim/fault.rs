@@ -51,7 +51,7 @@ pub(super) struct Throttling {
 
 /// Outcome of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum IoOutcome {
     Completes,
     Fails,
     Gone,
@@ -60,7 +60,7 @@ pub(super) enum Fate {
 
 /// Fault state of a drive. An I/O costs one comparison.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Fates {
+pub(super) struct FaultState {
     fault: Option<SimFault>,
     issued: u64,
     /// Number of the next I/O that is affected by the fault.
@@ -69,7 +69,7 @@ pub(super) struct Fates {
     throttling: Throttling,
 }
 
-impl Fates {
+impl FaultState {
     pub(super) fn set(&mut self, fault: SimFault) {
         self.next = match fault {
             SimFault::FailEvery(every) => Some(self.issued + every.max(1)),
@@ -85,24 +85,24 @@ impl Fates {
 
     /// Counts an I/O and returns its outcome.
     #[inline(always)]
-    pub(super) fn of_next(&mut self) -> Fate {
+    pub(super) fn of_next(&mut self) -> IoOutcome {
         self.issued += 1;
         match self.next {
             Some(next) if self.issued >= next => self.fate_by_fault(),
-            _ => Fate::Completes,
+            _ => IoOutcome::Completes,
         }
     }
 
     #[cold]
-    fn fate_by_fault(&mut self) -> Fate {
+    fn fate_by_fault(&mut self) -> IoOutcome {
         match self.fault {
             Some(SimFault::FailEvery(every)) => {
                 self.next = Some(self.issued + every.max(1));
-                Fate::Fails
+                IoOutcome::Fails
             }
-            Some(SimFault::GoneAfter(_)) => Fate::Gone,
-            Some(SimFault::HangAt(_)) => Fate::Hangs,
-            _ => Fate::Completes,
+            Some(SimFault::GoneAfter(_)) => IoOutcome::Gone,
+            Some(SimFault::HangAt(_)) => IoOutcome::Hangs,
+            _ => IoOutcome::Completes,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::calendar::Calendar;
 use super::drive::Drive;
-use super::fault::{Fate, Fates};
+use super::fault::{FaultState, IoOutcome};
 use super::pace::Pacer;
 use crate::accounting::{Account, Meter, PlayedIo, SCRIPT_STREAMS};
 use crate::draw::{DrawPlan, Drawer, Drawn};
@@ -78,7 +78,7 @@ impl Outstanding {
 /// The drive that a load runs on, its faults, and the stop flag.
 pub(super) struct SimContext<'a> {
     pub(super) drive: &'a mut Drive,
-    pub(super) fates: &'a mut Fates,
+    pub(super) fates: &'a mut FaultState,
     pub(super) stop: &'a Stop,
 }
 
@@ -313,8 +313,8 @@ impl RunningLoad {
             return Some(Pause::Stopped);
         }
         let fate = context.fates.of_next();
-        if fate == Fate::Gone || fate == Fate::Hangs {
-            return Some(if fate == Fate::Gone { Pause::Gone } else { Pause::Hangs });
+        if fate == IoOutcome::Gone || fate == IoOutcome::Hangs {
+            return Some(if fate == IoOutcome::Gone { Pause::Gone } else { Pause::Hangs });
         }
         let thread = slot / self.stimulus.demand.depth as usize;
         let mut io = self.drawers[thread].draw();
@@ -322,7 +322,7 @@ impl RunningLoad {
         let done = context.fates.thawed(context.drive.submit(now, &io));
         let Drawn { op, offset, size, .. } = io;
         let stream = io.stream + self.first_stream;
-        let fails = fate == Fate::Fails;
+        let fails = fate == IoOutcome::Fails;
         self.slots[slot] = Outstanding { since, offset, size, short, stream, op, fails };
         self.calendar.set(slot, done);
         None

@@ -38,13 +38,13 @@ use crate::start::Start;
 use crate::stop::Stop;
 use calendar::MOST_SLOTS;
 use drive::{Drive, Written};
-use fault::{Fates, Throttling};
+use fault::{FaultState, Throttling};
 use load::{Pause, SimContext, Window};
 use pace::Pacer;
 use running::{Course, Running, SimulatedLoad};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use steadfast_domain::measurement::{Interval, LogDelta, Sensed};
+use steadfast_domain::measurement::{Interval, LogDelta, SensorReadings};
 use steadfast_domain::{
     Bytes, Demand, Device, Halt, IoStream, Load, Measurement, Nanos, Op, Purge, PurgeMethod,
     ScriptLoad, Step, Stimulus, Transport, WriteCache,
@@ -77,7 +77,7 @@ pub struct SimulatedSsd {
     spec: DriveSpec,
     device: Device,
     drive: Drive,
-    fates: Fates,
+    fates: FaultState,
     stop: Stop,
     /// Virtual nanoseconds since the drive was created.
     clock: u64,
@@ -89,7 +89,7 @@ impl SimulatedSsd {
     /// nanosecond.
     pub fn new(spec: &DriveSpec, seed: u64, stop: Stop) -> Self {
         let drive = Drive::new(spec, seed);
-        let mut fates = Fates::default();
+        let mut fates = FaultState::default();
         if let Some(fault) = spec.fault {
             fates.set(fault);
         }
@@ -331,10 +331,10 @@ impl SimulatedSsd {
             faults: window.faults,
             replay,
             write_amplification,
-            sensed: Sensed {
+            sensed: SensorReadings {
                 temperature_celsius: Some(self.drive.celsius()),
                 log: self.log_since(before.log),
-                ..Sensed::default()
+                ..SensorReadings::default()
             },
             ..Measurement::default()
         }

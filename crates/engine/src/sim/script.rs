@@ -1,7 +1,7 @@
 //! Playing a script in virtual time.
 
 use super::calendar::Calendar;
-use super::fault::Fate;
+use super::fault::IoOutcome;
 use super::load::{Outstanding, Pause, STOP_EVERY, SimContext, Window};
 use crate::accounting::PlayedIo;
 use crate::draw::Drawn;
@@ -9,7 +9,7 @@ use crate::play::{Fed, Feed, Next, PlayCounts, Player, Ready, Source};
 use crate::start::Start;
 use std::sync::Arc;
 use steadfast_domain::replayed::ScriptPosition;
-use steadfast_domain::{DueIo, Nanos, Replayed, ScriptError, ScriptLoad};
+use steadfast_domain::{DueIo, Nanos, ReplayResult, ScriptError, ScriptLoad};
 
 /// Decodes a script as it is played; it never starves.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl RunningScript {
     }
 
     /// Returns the result since the last call.
-    pub(super) fn take(&self, played: &mut crate::accounting::Played) -> Replayed {
+    pub(super) fn take(&self, played: &mut crate::accounting::Played) -> ReplayResult {
         let time = self.passed + Nanos(self.now.saturating_sub(self.began));
         self.counts.take(played, ScriptPosition { ios: self.counts.position(), time })
     }
@@ -167,8 +167,8 @@ impl RunningScript {
             }
         }
         let fate = context.fates.of_next();
-        if fate == Fate::Gone || fate == Fate::Hangs {
-            return Some(if fate == Fate::Gone { Pause::Gone } else { Pause::Hangs });
+        if fate == IoOutcome::Gone || fate == IoOutcome::Hangs {
+            return Some(if fate == IoOutcome::Gone { Pause::Gone } else { Pause::Hangs });
         }
         let slot = self.free.pop()?;
         let DueIo { op, fua, offset, size, .. } = ready.io;
@@ -178,7 +178,7 @@ impl RunningScript {
         }
         let drawn = Drawn { stream: 0, op, fua, offset, size };
         let done = context.fates.thawed(context.drive.submit(self.now, &drawn));
-        let fails = fate == Fate::Fails;
+        let fails = fate == IoOutcome::Fails;
         let io = Outstanding { since: ready.due, offset, size, short: 0, stream: 0, op, fails };
         self.slots[slot as usize] = (io, self.now);
         self.calendar.set(slot as usize, done);

@@ -4,7 +4,7 @@ use super::*;
 use crate::play::tests::listed;
 use steadfast_domain::script::{Overlaps, Timing};
 use steadfast_domain::step::Place;
-use steadfast_domain::{DueIo, Replayed};
+use steadfast_domain::{DueIo, ReplayResult};
 
 fn ssd(name: &str) -> SimulatedSsd {
     SimulatedSsd::new(drive(name).unwrap(), 1, Stop::default())
@@ -19,7 +19,7 @@ fn io(due: u64, op: Op, block: u64) -> DueIo {
     DueIo::new(Nanos(due), op, Bytes(block * 4096), Bytes(4096))
 }
 
-fn replay(done: &Measurement) -> &Replayed {
+fn replay(done: &Measurement) -> &ReplayResult {
     done.replay.as_ref().unwrap()
 }
 

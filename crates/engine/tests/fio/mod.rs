@@ -14,7 +14,7 @@ use steadfast_domain::{
     Bytes, Halt, IoStream, Load, Measurement, Nanos, Op, Order, Place, Step, Stimulus,
 };
 use steadfast_engine::fio::{Fio, FioOptions, Interface};
-use steadfast_engine::{Engine, OnTarget, Start, Stop};
+use steadfast_engine::{Engine, Start, Stop, TargetEngine};
 use steadfast_host::{Consent, Roots, Target, arm, inspect};
 
 const MIB: u64 = 1 << 20;

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use steadfast_domain::script::{LeaveOut, OpCounts, Overlaps, Timing};
+use steadfast_domain::script::{OpCounts, Overlaps, ReplayOmissions, Timing};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{
-    Bytes, Demand, DueIo, Halt, Load, Measurement, Nanos, Op, Place, Replayed, Script, ScriptError,
-    ScriptLoad, Step,
+    Bytes, Demand, DueIo, Halt, Load, Measurement, Nanos, Op, Place, ReplayResult, Script,
+    ScriptError, ScriptLoad, Step,
 };
 use steadfast_engine::native::{Backend, Native, NativeOptions};
 use steadfast_engine::{Engine, Start, Stop};
@@ -71,7 +71,7 @@ fn slow_load(ios: Vec<DueIo>, outstanding: u32, batch: usize, pause: Duration) -
         demand: Demand::new(1, outstanding),
         timing: Timing::Original,
         overlaps: Overlaps::Keep,
-        leave_out: LeaveOut::default(),
+        leave_out: ReplayOmissions::default(),
         data_pattern: DataPattern::RandomUnique,
         open: Some(Arc::new(move || {
             Ok(Box::new(List { ios: Arc::clone(&list), at: 0, batch, pause }))
@@ -88,7 +88,7 @@ fn play(engine: &mut Native, script: ScriptLoad) -> Measurement {
     engine.perform(&step(script), &Start::default(), &mut |_| {}).unwrap()
 }
 
-fn replay(done: &Measurement) -> &Replayed {
+fn replay(done: &Measurement) -> &ReplayResult {
     done.replay.as_ref().unwrap()
 }
 

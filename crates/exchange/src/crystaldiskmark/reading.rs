@@ -187,9 +187,6 @@ fn between(text: &str, open: char, close: char) -> Option<&str> {
 /// Parses the first word as a number. A comma is the decimal point if there is no point.
 fn number(text: &str) -> Option<f64> {
     let word = text.split_whitespace().next()?;
-    let word = match word.contains('.') {
-        true => word.replace(',', ""),
-        false => word.replace(',', "."),
-    };
+    let word = if word.contains('.') { word.replace(',', "") } else { word.replace(',', ".") };
     word.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
 }

@@ -746,9 +746,10 @@ fn rates(
 /// So many I/Os in so many nanoseconds: in a second where they are whole then.
 fn in_words(ios: u128, per: u128) -> Option<(u64, Nanos)> {
     let second = u128::from(SECOND);
-    let (ios, per) = match (ios * second).is_multiple_of(per) {
-        true => (ios * second / per, second),
-        false => (ios / common(ios, per), per / common(ios, per)),
+    let (ios, per) = if (ios * second).is_multiple_of(per) {
+        (ios * second / per, second)
+    } else {
+        (ios / common(ios, per), per / common(ios, per))
     };
     Some((u64::try_from(ios).ok()?, Nanos(u64::try_from(per).ok()?)))
 }

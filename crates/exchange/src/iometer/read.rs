@@ -96,9 +96,8 @@ fn section(
     remarks: &mut Vec<Remark>,
 ) -> Result<(), Misread> {
     let heading = text.trim_start_matches('\'').trim_end_matches('=').trim().to_lowercase();
-    let twice = |there: bool| match there {
-        true => Err(Misread::at(line, format!("a second section '{heading}'"))),
-        false => Ok(()),
+    let twice = |there: bool| {
+        if there { Err(Misread::at(line, format!("a second section '{heading}'"))) } else { Ok(()) }
     };
     match heading.as_str() {
         "test setup" => {

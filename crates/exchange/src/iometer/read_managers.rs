@@ -69,12 +69,13 @@ fn worker(pairs: &mut Pairs<'_>, key: &Key, remarks: &mut Vec<Remark>) -> Result
     loop {
         let key = pairs.key(WORKER)?;
         if key.ends("worker") {
-            return match typed {
-                true => Ok(worker),
-                false => Err(Misread::at(
+            return if typed {
+                Ok(worker)
+            } else {
+                Err(Misread::at(
                     worker.line.0,
                     format!("worker '{}' has no 'Worker type", worker.name),
-                )),
+                ))
             };
         }
         if key.is(keys::WORKER_TYPE) {
@@ -181,9 +182,10 @@ fn assigned(pairs: &mut Pairs<'_>) -> Result<Vec<Assigned>, Misread> {
     loop {
         if pairs.is_at_comment() {
             let key = pairs.key(keys::ASSIGNED)?;
-            return match key.ends(keys::ASSIGNED) {
-                true => Ok(names),
-                false => Err(key.unknown("the assigned access specs")),
+            return if key.ends(keys::ASSIGNED) {
+                Ok(names)
+            } else {
+                Err(key.unknown("the assigned access specs"))
             };
         }
         let Some((line, text)) = pairs.next() else {

@@ -73,10 +73,7 @@ fn whole(results: &Results) -> Option<&Row> {
 /// Returns the label that a step of a configuration has here: `4K reads, T2Q4`.
 fn label(part: &Part, all: &Row) -> String {
     let specs: Vec<&str> = part.specs.iter().map(|spec| spec.name.as_str()).collect();
-    let spec = match all.spec.is_empty() {
-        true => specs.join(" + "),
-        false => all.spec.clone(),
-    };
+    let spec = if all.spec.is_empty() { specs.join(" + ") } else { all.spec.clone() };
     let count = |column| all.get(column).filter(|count| (1.0..=1e6).contains(count));
     let (Some(workers), Some(depth)) = (count("# Workers"), count("Queue Depth")) else {
         return spec;

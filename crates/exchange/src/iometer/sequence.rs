@@ -117,9 +117,10 @@ fn tests_on(
     let own = tests.iter().zip(PREPARATION + 1..);
     let own = own.filter_map(|(test, number)| Some((test.of_disk(name)?, Some(number))));
     let (tests, numbers): (Vec<Test>, Vec<Option<u32>>) = own.unzip();
-    match tests.is_empty() {
-        true => Err(Misread::whole(format!("no test uses a disk '{name}'", name = excerpt(name)))),
-        false => Ok((tests, numbers)),
+    if tests.is_empty() {
+        Err(Misread::whole(format!("no test uses a disk '{name}'", name = excerpt(name))))
+    } else {
+        Ok((tests, numbers))
     }
 }
 
@@ -232,9 +233,12 @@ impl Kind<'_> {
     /// Returns the names of the workers, with their managers if a name occurs twice.
     fn name(&self, test: &Test) -> String {
         let is_twice = |name: &str| test.active.iter().filter(|a| a.worker == name).count() > 1;
-        let name = |active: &&Active| match is_twice(&active.worker) {
-            true => format!("{}: {}", active.manager_name, active.worker),
-            false => active.worker.clone(),
+        let name = |active: &&Active| {
+            if is_twice(&active.worker) {
+                format!("{}: {}", active.manager_name, active.worker)
+            } else {
+                active.worker.clone()
+            }
         };
         self.workers.iter().map(name).collect::<Vec<_>>().join(" + ")
     }

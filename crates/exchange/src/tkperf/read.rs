@@ -6,7 +6,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use steadfast_domain::text::{excerpt, with_short_words};
-use steadfast_domain::{ForeignRun, ForeignTest, StatedSteadiness};
+use steadfast_domain::{ClaimedSteadyState, ForeignRun, ForeignTest};
 
 /// Maximum number of elements; TKperf writes about 60.
 const ELEMENTS_MAX: u32 = 10_000;
@@ -83,13 +83,14 @@ fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
         }
     };
     let test = read_test(test, element, &mut run.remarks)?;
-    match run.tests.iter().any(|other| other.kind == test.kind) {
-        false => run.tests.push(test),
-        true => run.remarks.push(format!(
+    if run.tests.iter().any(|other| other.kind == test.kind) {
+        run.remarks.push(format!(
             "line {}: <{}> occurs twice; the first one counts",
             line(element),
             name(element)
-        )),
+        ))
+    } else {
+        run.tests.push(test)
     }
     Ok(())
 }
@@ -227,7 +228,7 @@ impl<'a, 'input> Fields<'a, 'input> {
     }
 
     /// Returns TKperf's statement about steady state, or `None` if the test has none.
-    fn stated(self) -> Result<Option<StatedSteadiness>, Misread> {
+    fn stated(self) -> Result<Option<ClaimedSteadyState>, Misread> {
         let rounds = self.json("stdyrounds")?;
         let reached = self.json("reachstdystate")?.and_then(|value| value.as_bool());
         if rounds.is_none() && reached.is_none() {
@@ -235,7 +236,7 @@ impl<'a, 'input> Fields<'a, 'input> {
         }
         let of = rounds.as_ref().and_then(Value::as_array).into_iter().flatten();
         let rounds = of.filter_map(|round| u32::try_from(round.as_u64()?).ok()?.checked_add(1));
-        Ok(Some(StatedSteadiness { reached, rounds: rounds.collect() }))
+        Ok(Some(ClaimedSteadyState { reached, rounds: rounds.collect() }))
     }
 
     /// Returns remarks on elements that no version of TKperf writes.

@@ -108,9 +108,10 @@ fn background(done: Option<&KernelCounters>, seconds: f64) -> Check {
     .join(", ");
     let advice =
         "Another program uses the device: find it with iotop, or fatrace for a file system.";
-    match ios < HEAVY_IOPS {
-        true => BACKGROUND.attention(found, advice),
-        false => BACKGROUND.bad(found, advice),
+    if ios < HEAVY_IOPS {
+        BACKGROUND.attention(found, advice)
+    } else {
+        BACKGROUND.bad(found, advice)
     }
 }
 
@@ -147,11 +148,10 @@ fn openers(subject: &Subject<'_>, programs: &[Program]) -> Check {
     }
     let shown: Vec<String> = found.iter().map(|program| program.shown()).collect();
     let shown = format!("open in {}", shown.join(", "));
-    match found.iter().any(|program| is_loader(&program.name)) {
-        true => OPENERS.bad(shown, "End that program; only the run may use the device."),
-        false => {
-            OPENERS.attention(shown, "Make sure that it does no I/O on the device during the run.")
-        }
+    if found.iter().any(|program| is_loader(&program.name)) {
+        OPENERS.bad(shown, "End that program; only the run may use the device.")
+    } else {
+        OPENERS.attention(shown, "Make sure that it does no I/O on the device during the run.")
     }
 }
 
@@ -195,12 +195,13 @@ fn load(roots: &Roots, shares: Option<&HostCpu>, own: f64) -> Check {
         100.0 * busy,
         100.0 * shares.io_wait
     );
-    match busy <= BUSY {
-        true => LOAD.good(found),
-        false => LOAD.attention(
+    if busy <= BUSY {
+        LOAD.good(found)
+    } else {
+        LOAD.attention(
             found,
             "Other programs take processor time: find them with top and end them.",
-        ),
+        )
     }
 }
 
@@ -303,11 +304,12 @@ fn other_programs(programs: &[Program]) -> Check {
         Some(format!("{}: {does}", program.shown()))
     });
     let found: Vec<String> = loaders.chain(services).collect();
-    match found.is_empty() {
-        true => PROGRAMS.good(format!(
+    if found.is_empty() {
+        PROGRAMS.good(format!(
             "no program known to disturb measurements, among {}",
             counted(programs.len(), "program")
-        )),
-        false => PROGRAMS.attention(found.join("; "), "Stop them during the run."),
+        ))
+    } else {
+        PROGRAMS.attention(found.join("; "), "Stop them during the run.")
     }
 }

@@ -126,9 +126,10 @@ const GRAVE: u8 = 0b1101;
 fn warning(log: &LogReading) -> Option<Check> {
     let advice = "See the log: nvme smart-log, smartctl -x; the drive needs replacing or cooling.";
     let Some(bits) = log.critical_warning else {
-        return Some(match log.healthy? {
-            true => WARNING.good("SMART status passed"),
-            false => WARNING.bad("SMART status: FAILED", advice),
+        return Some(if log.healthy? {
+            WARNING.good("SMART status passed")
+        } else {
+            WARNING.bad("SMART status: FAILED", advice)
         });
     };
     let said: Vec<&str> =
@@ -168,12 +169,13 @@ fn throttling(log: &LogReading) -> Option<Check> {
 }
 
 fn protected(nvme: &NvmeFacts) -> Option<Check> {
-    Some(match nvme.write_protected? {
-        false => PROTECTED.good("none"),
-        true => PROTECTED.bad(
+    Some(if nvme.write_protected? {
+        PROTECTED.bad(
             "the namespace is write protected",
             "nvme set-feature DEVICE -f 0x84 -v 0, if the drive allows it",
-        ),
+        )
+    } else {
+        PROTECTED.good("none")
     })
 }
 

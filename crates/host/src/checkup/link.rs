@@ -96,12 +96,13 @@ fn sata_link(subject: &Subject<'_>) -> Option<Check> {
         return Some(SATA.unknown("the kernel reports no SATA speed"));
     };
     let most = read("hw_sata_spd_limit").map_or(6.0, |(most, _)| most.min(6.0));
-    Some(match speed >= most {
-        true => SATA.good(text),
-        false => SATA.bad(
+    Some(if speed >= most {
+        SATA.good(text)
+    } else {
+        SATA.bad(
             format!("{text}; the port supports {most} Gbps"),
             "The link limits large transfers: use another port or cable, and check dmesg for errors.",
-        ),
+        )
     })
 }
 

@@ -4,7 +4,7 @@ use super::subject::Subject;
 use super::topic::Topic;
 use crate::mounts::mounts;
 use crate::node::Node;
-use crate::occupancy::{Sight, UseKind, disks_below, disks_of_path};
+use crate::occupancy::{DeviceProbe, UseKind, disks_below, disks_of_path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use steadfast_domain::record::Check;
@@ -105,7 +105,7 @@ fn boot_disk(subject: &Subject<'_>) -> Check {
 }
 
 fn swaps_to(own: &BTreeSet<Node>, subject: &Subject<'_>) -> bool {
-    let Ok(sight) = Sight::take(subject.roots) else { return false };
+    let Ok(sight) = DeviceProbe::take(subject.roots) else { return false };
     let uses = own.iter().filter_map(|disk| sight.uses(disk).ok()).flatten();
     uses.into_iter().any(|found| found.kind == UseKind::Swap)
 }

@@ -48,9 +48,10 @@ fn turbo(roots: &Roots) -> Option<Check> {
     let on = read_number::<u8>(&cpu.join("intel_pstate/no_turbo"))
         .map(|off| off == 0)
         .or_else(|| read_number::<u8>(&cpu.join("cpufreq/boost")).map(|on| on == 1))?;
-    Some(TURBO.good(match on {
-        true => "on: the clock also depends on the processors' temperature",
-        false => "off",
+    Some(TURBO.good(if on {
+        "on: the clock also depends on the processors' temperature"
+    } else {
+        "off"
     }))
 }
 

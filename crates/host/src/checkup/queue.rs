@@ -49,12 +49,13 @@ fn depth(subject: &Subject<'_>) -> Option<Check> {
         queues => format!("{} of {requests} requests", counted(queues, "hardware queue")),
     };
     let room = requests.saturating_mul(queues.max(1) as u64);
-    Some(match room >= USUAL_OIO {
-        true => DEPTH.good(found),
-        false => DEPTH.attention(
+    Some(if room >= USUAL_OIO {
+        DEPTH.good(found)
+    } else {
+        DEPTH.attention(
             found,
             format!("Demands above {room} outstanding I/Os wait in the host, not in the device."),
-        ),
+        )
     })
 }
 
@@ -170,9 +171,10 @@ fn partition(subject: &Subject<'_>, start: u64) -> Check {
     if !start.is_multiple_of(physical) {
         return ALIGNMENT.bad(format!("{found}, not a multiple of {physical}"), advice);
     }
-    match start.is_multiple_of(wanted) {
-        true => ALIGNMENT.good(found),
-        false => ALIGNMENT.attention(format!("{found}, not a multiple of {wanted}"), advice),
+    if start.is_multiple_of(wanted) {
+        ALIGNMENT.good(found)
+    } else {
+        ALIGNMENT.attention(format!("{found}, not a multiple of {wanted}"), advice)
     }
 }
 

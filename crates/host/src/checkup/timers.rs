@@ -133,12 +133,13 @@ fn cron(roots: &Roots) -> Option<Check> {
         .filter(|path| disturbs(&file_name(path)))
         .map(|path| relative(&path, roots))
         .collect();
-    Some(match found.is_empty() {
-        true => CRON.good("no table known to disturb measurements"),
-        false => CRON.attention(
+    Some(if found.is_empty() {
+        CRON.good("no table known to disturb measurements")
+    } else {
+        CRON.attention(
             format!("will run: {}", found.join(", ")),
             "systemctl stop cron, and start it again after the run",
-        ),
+        )
     })
 }
 
@@ -157,12 +158,13 @@ fn self_tests(roots: &Roots) -> Option<Check> {
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default())
         .any(|line| line.split_whitespace().any(|word| word == "-s"));
-    Some(match scheduled {
-        true => TESTS.attention(
+    Some(if scheduled {
+        TESTS.attention(
             "smartd starts self-tests on a schedule (/etc/smartd.conf, -s)",
             "systemctl stop smartd, and start it again after the run",
-        ),
-        false => TESTS.good("smartd has no schedule"),
+        )
+    } else {
+        TESTS.good("smartd has no schedule")
     })
 }
 

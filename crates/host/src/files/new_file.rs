@@ -109,9 +109,10 @@ impl NewFile {
         if !self.directory.is(&unfinished, &self.file) {
             return Err(FileError::Interfered(path));
         }
-        let given = match self.directory.is_free(&self.name, self.existing)? {
-            true => self.directory.rename_to_free(&unfinished, &self.name),
-            false => self.directory.rename_over(&unfinished, &self.name),
+        let given = if self.directory.is_free(&self.name, self.existing)? {
+            self.directory.rename_to_free(&unfinished, &self.name)
+        } else {
+            self.directory.rename_over(&unfinished, &self.name)
         };
         given.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FileError::Exists(path.clone()),

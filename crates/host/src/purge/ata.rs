@@ -55,9 +55,10 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
         })
     };
     let sanitize = |has: fn(&Identity) -> bool, options| -> Result<What, String> {
-        match has(identity.as_ref().map_err(Clone::clone)?) {
-            true => may_sanitize(&device, tools).map(|()| What::Sanitize(options)),
-            false => Err("the drive has no such SANITIZE command".into()),
+        if has(identity.as_ref().map_err(Clone::clone)?) {
+            may_sanitize(&device, tools).map(|()| What::Sanitize(options))
+        } else {
+            Err("the drive has no such SANITIZE command".into())
         }
     };
     const OVERWRITE: &[&str] =
@@ -80,9 +81,10 @@ pub(super) fn abilities(whole: &Node, roots: &Roots, tools: &dyn Tools) -> Vec<A
 fn may_sanitize(device: &str, tools: &dyn Tools) -> Result<(), String> {
     let said = tools.run(HDPARM, &["--sanitize-status", device], ANSWER);
     let said = said.map_err(|error| error.to_string())?;
-    match said.contains("SD1 Sanitize Frozen") {
-        true => Err("the drive's SANITIZE is frozen; power-cycle it".into()),
-        false => Ok(()),
+    if said.contains("SD1 Sanitize Frozen") {
+        Err("the drive's SANITIZE is frozen; power-cycle it".into())
+    } else {
+        Ok(())
     }
 }
 
@@ -123,11 +125,10 @@ impl Command {
         let arguments = ["--user-master", "u", option, PASSWORD, &self.device];
         let said = work.run_to_end(HDPARM, &arguments, limit, &doing)?;
         // A successful erase removes the password.
-        match Identity::ask(&self.device, work.tools)?.enabled {
-            true => {
-                Err(self.failed("the drive did not erase itself: its password is still set", &said))
-            }
-            false => Ok(()),
+        if Identity::ask(&self.device, work.tools)?.enabled {
+            Err(self.failed("the drive did not erase itself: its password is still set", &said))
+        } else {
+            Ok(())
         }
     }
 

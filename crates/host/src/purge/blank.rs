@@ -116,12 +116,11 @@ fn mark(block: &mut [u8], seed: u64) {
 /// most [`PLACES`].
 fn places(length: Bytes, unit: u64, seed: u64) -> Vec<u64> {
     let blocks = (length.0 / unit.max(1)).max(1);
-    let mut chosen: Vec<u64> = match blocks <= PLACES as u64 {
-        true => (0..blocks).collect(),
-        false => {
-            let drawn = (2..PLACES as u64).map(|n| mix64(seed.wrapping_add(n)) % blocks);
-            drawn.chain([0, blocks - 1]).collect()
-        }
+    let mut chosen: Vec<u64> = if blocks <= PLACES as u64 {
+        (0..blocks).collect()
+    } else {
+        let drawn = (2..PLACES as u64).map(|n| mix64(seed.wrapping_add(n)) % blocks);
+        drawn.chain([0, blocks - 1]).collect()
     };
     chosen.sort_unstable();
     chosen.dedup();

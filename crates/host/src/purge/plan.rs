@@ -67,9 +67,10 @@ struct Candidates<'a> {
 impl<'a> Candidates<'a> {
     fn new(target: &'a Target, roots: &'a Roots, tools: &dyn Tools) -> Self {
         let mut abilities = commands(target, roots, tools);
-        abilities.push(match target.is_file() {
-            true => Ability::sure(PurgeMethod::RecreateFile, Ok(PurgeWay::File)),
-            false => discard_ability(target),
+        abilities.push(if target.is_file() {
+            Ability::sure(PurgeMethod::RecreateFile, Ok(PurgeWay::File))
+        } else {
+            discard_ability(target)
         });
         Candidates { target, roots, abilities }
     }
@@ -83,9 +84,10 @@ impl<'a> Candidates<'a> {
             if is_overwrite(method) {
                 continue;
             }
-            let way = match unsure {
-                true => Err("the device does not report whether it supports it".to_owned()),
-                false => way,
+            let way = if unsure {
+                Err("the device does not report whether it supports it".to_owned())
+            } else {
+                way
             };
             let way = way.and_then(|way| Ok((reached(&way, order, roots)?, way)));
             match way {

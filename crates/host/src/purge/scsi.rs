@@ -90,9 +90,10 @@ fn may_sanitize(reported: &Reported<'_>, action: u8) -> Result<(), String> {
     let list = reported
         .as_ref()
         .map_err(|why| format!("the device does not report which commands it supports ({why})"))?;
-    match is_reported(list, SANITIZE, Some(action)) {
-        true => Ok(()),
-        false => Err("the device does not list this command as supported".into()),
+    if is_reported(list, SANITIZE, Some(action)) {
+        Ok(())
+    } else {
+        Err("the device does not list this command as supported".into())
     }
 }
 

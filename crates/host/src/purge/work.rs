@@ -78,9 +78,10 @@ impl Work<'_> {
     ) -> Result<String, HostError> {
         let (tools, began, watch) = (self.tools, self.began, &mut *self.watch);
         tools.run_long(tool, arguments, limit, &mut |_| {
-            let doing = match watch.is_stopped() {
-                true => format!("{doing}; it cannot be canceled, the run stops after it"),
-                false => doing.to_owned(),
+            let doing = if watch.is_stopped() {
+                format!("{doing}; it cannot be canceled, the run stops after it")
+            } else {
+                doing.to_owned()
             };
             watch.tell(&PurgeProgress { doing: &doing, percent: None, since: began.elapsed() });
         })

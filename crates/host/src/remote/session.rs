@@ -254,10 +254,7 @@ impl Session {
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let said = words.lines().map(str::trim).filter(|line| !line.is_empty());
         let said: Vec<&str> = said.collect();
-        let said = match said.is_empty() {
-            true => "ssh printed nothing".to_owned(),
-            false => said.join("; "),
-        };
+        let said = if said.is_empty() { "ssh printed nothing".to_owned() } else { said.join("; ") };
         self.error(format!(
             "the connection {how}: {said}. Check it with: ssh -o BatchMode=yes {} true",
             self.host

@@ -522,9 +522,10 @@ fn crossed(used: Used, name: Name) -> State {
     State::new(format!("{used:?} / {name:?}"), move || {
         let mut stage = Stage::new()?;
         let image = stage.image();
-        let device = match used.is_of_the_file() && name.is_of_the_file() {
-            true => None,
-            false => Some(stage.attach(&image, &[])?),
+        let device = if used.is_of_the_file() && name.is_of_the_file() {
+            None
+        } else {
+            Some(stage.attach(&image, &[])?)
         };
         let path = stage.name(name, device.as_deref())?;
         stage.used(used, device.as_deref())?;
@@ -540,10 +541,7 @@ fn free(name: Name) -> State {
     State::new(format!("free / {name:?}"), move || {
         let mut stage = Stage::new()?;
         let image = stage.image();
-        let device = match name.is_of_the_file() {
-            true => None,
-            false => Some(stage.attach(&image, &[])?),
-        };
+        let device = if name.is_of_the_file() { None } else { Some(stage.attach(&image, &[])?) };
         let path = stage.name(name, device.as_deref())?;
         let target = tried(&path).unwrap();
         fill(&target, 0x5a);

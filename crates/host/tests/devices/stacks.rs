@@ -537,9 +537,10 @@ impl Disk {
             .output()
             .map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        match said.contains("ARMED") || said.contains("REFUSED") {
-            true => Ok(said),
-            false => Err(format!("{said} {}", String::from_utf8_lossy(&output.stderr))),
+        if said.contains("ARMED") || said.contains("REFUSED") {
+            Ok(said)
+        } else {
+            Err(format!("{said} {}", String::from_utf8_lossy(&output.stderr)))
         }
     }
 

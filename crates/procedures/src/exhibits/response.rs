@@ -60,10 +60,7 @@ pub(crate) fn rated_title(title: &str, rates: Rates, tally: &Tally) -> String {
     .into_iter()
     .flatten()
     .collect();
-    match parts.is_empty() {
-        true => title.to_owned(),
-        false => format!("{title} - {}", parts.join(", ")),
-    }
+    if parts.is_empty() { title.to_owned() } else { format!("{title} - {}", parts.join(", ")) }
 }
 
 fn percentile(tally: &Tally, percent: f64) -> Option<Nanos> {

@@ -14,7 +14,7 @@ use crate::ground::secondary::Secondary;
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell as TableCell, Exhibit, Page, Row, Setting, Table};
-use steadfast_domain::measurement::{LogDelta, Stalling};
+use steadfast_domain::measurement::{LogDelta, StallEffect};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
     Bytes, Caveat, CaveatKind, Measurement, Nanos, Outcome, Record, Step, Tally,
@@ -119,9 +119,10 @@ pub(crate) fn matrix_tables(cells: &[Cell], sizes: &[Bytes]) -> Vec<Exhibit> {
         let mut cells = table.rows.iter().flat_map(|row| &row.cells);
         cells.any(|cell| matches!(cell, TableCell::Number { .. }))
     };
-    let host = match told(&host) {
-        true => Exhibit::Table(host),
-        false => Exhibit::Text(format!("{}: not reported.", host.title)),
+    let host = if told(&host) {
+        Exhibit::Table(host)
+    } else {
+        Exhibit::Text(format!("{}: not reported.", host.title))
     };
     vec![Exhibit::Table(form), host]
 }
@@ -313,7 +314,7 @@ fn of_the_course(
     place: &str,
 ) -> impl Iterator<Item = Caveat> {
     let named = |is_so: fn(&Measurement) -> bool| named(steps.iter().copied(), is_so);
-    let stalled = named(|m| m.stalling() != Stalling::Slight).map(|(count, names)| {
+    let stalled = named(|m| m.stalling() != StallEffect::Slight).map(|(count, names)| {
         Caveat::new(
             kind,
             ids::STALLED,
@@ -328,7 +329,7 @@ fn of_the_course(
     let left = named(|m| m.outstanding > 0).map(|(count, names)| {
         Caveat::new(
             kind,
-            ids::NOT_WAITED_FOR,
+            ids::IOS_OUTSTANDING,
             format!(
                 "ABANDONED I/OS: after the end of {count} {place} ({names}), the program stopped \
                  waiting for I/Os that took too long. They count with their time so far: the longest \
@@ -410,11 +411,11 @@ mod tests {
     use super::*;
     use crate::ground::scripted::record;
     use steadfast_domain::measurement::Stall;
-    use steadfast_domain::measurement::{Sensed, StreamTally};
+    use steadfast_domain::measurement::{SensorReadings, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{Demand, Entry, Op, Outcome, Place, Settings, Stimulus};
 
-    fn sensed(change: impl FnOnce(&mut Sensed)) -> Measurement {
+    fn sensed(change: impl FnOnce(&mut SensorReadings)) -> Measurement {
         let mut measurement = Measurement { elapsed: Nanos::SECOND, ..Measurement::default() };
         change(&mut measurement.sensed);
         measurement

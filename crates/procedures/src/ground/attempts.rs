@@ -17,7 +17,7 @@ pub fn until_unbroken(
         }
         bench.note(&Note::Caveat(Caveat::new(
             CaveatKind::Remark,
-            ids::BEGUN_ANEW,
+            ids::RESTARTED,
             format!("Attempt {number} was interrupted; the test begins anew with {first}."),
             "",
         )));

@@ -60,9 +60,10 @@ impl Measured<'_> {
         let bytes: u64 = self.steps.iter().map(|step| step.bytes().0).sum();
         let over_all = |sum: u64| (time > 0.0).then(|| sum as f64 / time);
         let (iops, rate) = (self.every(&|m| m.iops()), self.every(&|m| m.mb_per_second()));
-        let (iops, rate) = match self.rounds {
-            true => (iops, rate),
-            false => ((over_all(ios), None), (over_all(bytes).map(|rate| rate / 1e6), None)),
+        let (iops, rate) = if self.rounds {
+            (iops, rate)
+        } else {
+            ((over_all(ios), None), (over_all(bytes).map(|rate| rate / 1e6), None))
         };
         [
             self.metric("iops", iops.0, "IOPS").map(|metric| metric.ranging(iops.1)),

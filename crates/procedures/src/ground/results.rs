@@ -64,10 +64,8 @@ impl Results {
         let rounds = mixed_loop.rounds_of(record);
         let verdict = mixed_loop.verdict(&rounds);
         let reported = reported(&verdict, &rounds);
-        let cells = match reported.is_empty() {
-            true => Vec::new(),
-            false => cells(mixed_loop, record, &reported),
-        };
+        let cells =
+            if reported.is_empty() { Vec::new() } else { cells(mixed_loop, record, &reported) };
         let steady_windows = mixed_loop.steady_windows(&rounds);
         Results { rounds, verdict, steady_windows, reported, cells }
     }

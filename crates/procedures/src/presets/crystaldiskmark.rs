@@ -98,9 +98,10 @@ impl CrystalDiskMark {
 
     fn step(&self, test: Test, (direction, reads): (&str, u8)) -> SequenceStep {
         let (random, size, queues, threads) = test;
-        let pattern = match random {
-            true => AccessPattern::random(size, reads),
-            false => AccessPattern::sequential(size, reads),
+        let pattern = if random {
+            AccessPattern::random(size, reads)
+        } else {
+            AccessPattern::sequential(size, reads)
         };
         let load = SequenceLoad::new(
             pattern.streams(),

@@ -278,9 +278,10 @@ impl BetweenRounds {
     }
 
     fn step(&self, cycle: u32, minute: u32) -> Step {
-        let label = match self.is_measured(minute) {
-            true => self.label.clone(),
-            false => format!("{} (between)", self.label),
+        let label = if self.is_measured(minute) {
+            self.label.clone()
+        } else {
+            format!("{} (between)", self.label)
         };
         let place = Place::new(&self.phase, cycle, minute, label);
         Step::part(place, self.stimulus.clone(), self.minute, (cycle, minute) != (1, 1))
@@ -429,9 +430,10 @@ const DRAWN_IN_SECONDS: Nanos = Nanos::from_secs(10);
 
 /// Returns the time axis for steps of this length, and the number of its units per minute.
 pub fn time_axis(name: &str, step: Nanos) -> (Axis, f64) {
-    match step < DRAWN_IN_SECONDS {
-        true => (Axis::time(name, TimeUnit::Seconds), 60.0),
-        false => (Axis::time(name, TimeUnit::Minutes), 1.0),
+    if step < DRAWN_IN_SECONDS {
+        (Axis::time(name, TimeUnit::Seconds), 60.0)
+    } else {
+        (Axis::time(name, TimeUnit::Minutes), 1.0)
     }
 }
 

@@ -113,9 +113,10 @@ pub const ALIGNMENT: Parameter = Parameter {
 /// Returns the origin of the workload.
 pub fn origin(settings: &Settings) -> Origin {
     let is_given = |name: &&str| settings.parameters.contains_key(*name);
-    match ["workload", MIX_JESD219.name].iter().any(is_given) {
-        true => Origin::Chosen,
-        false => Origin::Default,
+    if ["workload", MIX_JESD219.name].iter().any(is_given) {
+        Origin::Chosen
+    } else {
+        Origin::Default
     }
 }
 

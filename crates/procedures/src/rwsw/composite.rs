@@ -128,10 +128,7 @@ impl Composite {
     /// size.
     fn fitted(&self, stream: IoStream) -> IoStream {
         let is_odd = stream.alignment.is_some_and(|a| !a.0.is_multiple_of(self.sector.0));
-        match is_odd {
-            true => IoStream { alignment: Some(self.sector), ..stream },
-            false => stream,
-        }
+        if is_odd { IoStream { alignment: Some(self.sector), ..stream } } else { stream }
     }
 }
 

@@ -116,10 +116,7 @@ impl Regime {
         if !streams.iter().any(|stream| stream.op == Op::Write) {
             return Ok(Fill::default());
         }
-        let before = match self.wipc {
-            true => amount(ground.geometry, WIPC_PATTERN.size),
-            false => Bytes(0),
-        };
+        let before = if self.wipc { amount(ground.geometry, WIPC_PATTERN.size) } else { Bytes(0) };
         Ok(Fill { before, own_writes: true, ..chosen })
     }
 
@@ -147,13 +144,15 @@ impl Regime {
     /// Returns the text for purge and preconditioning.
     pub fn text(&self, settings: &Settings) -> String {
         let mut parts = Vec::new();
-        match is_purged(settings) {
-            true => parts.push("purge".to_owned()),
-            false => parts.push("no purge".to_owned()),
+        if is_purged(settings) {
+            parts.push("purge".to_owned())
+        } else {
+            parts.push("no purge".to_owned())
         }
-        match self.wipc {
-            true => parts.push("2 x user capacity written sequentially (WIPC)".to_owned()),
-            false => parts.push("no workload-independent preconditioning".to_owned()),
+        if self.wipc {
+            parts.push("2 x user capacity written sequentially (WIPC)".to_owned())
+        } else {
+            parts.push("no workload-independent preconditioning".to_owned())
         }
         if self.steady.is_some() {
             parts.push("the composite to steady state".to_owned());

@@ -128,9 +128,10 @@ pub fn streams_table(composite: &Composite) -> Table {
 /// did not count streams separately.
 pub fn stream_counts(step: &Step, measurement: &Measurement) -> Vec<f64> {
     let streams = step.load.stimulus().map(|s| s.streams.as_slice()).unwrap_or_default();
-    match measurement.streams.len() == streams.len() {
-        true => measurement.streams.iter().map(|s| s.tally.ios as f64).collect(),
-        false => streams.iter().map(|s| f64::from(s.weight)).collect(),
+    if measurement.streams.len() == streams.len() {
+        measurement.streams.iter().map(|s| s.tally.ios as f64).collect()
+    } else {
+        streams.iter().map(|s| f64::from(s.weight)).collect()
     }
 }
 
@@ -235,9 +236,10 @@ pub fn iops_response(title: &str, x: &str, segments: &[Segment]) -> Plot {
 pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     let watts = |s: &Segment| s.sensed.power_milliwatts.map(|power| power / 1000.0);
     let is_known = segments.iter().any(|segment| watts(segment).is_some());
-    let caption = match is_known {
-        true => "Columns: MB/s, left. Line: mean power, right.",
-        false => "MB/s. Power is not known: give --power-command to measure it.",
+    let caption = if is_known {
+        "Columns: MB/s, left. Line: mean power, right."
+    } else {
+        "MB/s. Power is not known: give --power-command to measure it."
     };
     let plot = Plot::new(
         PlotKind::Stacked,
@@ -248,11 +250,11 @@ pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     )
     .caption(caption)
     .with(Series::new("MB/s", Stroke::Measured, points(segments, |s| s.mb_per_second)));
-    match is_known {
-        true => plot
-            .right(Axis::new("Power (W)", Scale::Linear))
-            .with(Series::new("power", Stroke::Average, points(segments, watts)).on_right()),
-        false => plot,
+    if is_known {
+        plot.right(Axis::new("Power (W)", Scale::Linear))
+            .with(Series::new("power", Stroke::Average, points(segments, watts)).on_right())
+    } else {
+        plot
     }
 }
 

@@ -51,9 +51,10 @@ pub(super) fn findings(sequenced: &Sequenced, record: &Record) -> Findings {
 fn ending(record: &Record, results: &Results<'_>) -> String {
     let all = results.measured.len();
     let done = results.measured.iter().filter(|m| !m.attempts.is_empty()).count();
-    match record.has_ended() {
-        true => format!("Complete: all {all} measured steps ran."),
-        false => format!("The run is not finished: {done} of {all} measured steps were begun."),
+    if record.has_ended() {
+        format!("Complete: all {all} measured steps ran.")
+    } else {
+        format!("The run is not finished: {done} of {all} measured steps were begun.")
     }
 }
 
@@ -126,15 +127,12 @@ fn header(sequenced: &Sequenced, record: &Record) -> FormHeader {
 fn caveats(sequenced: &Sequenced, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
     caveats.extend(rates::missed(results));
-    let not_steady = match sequenced.sequence.purges() {
-        true => {
-            "The drive is purged and preconditioned as the test has it, and no steady state is \
+    let not_steady = if sequenced.sequence.purges() {
+        "The drive is purged and preconditioned as the test has it, and no steady state is \
              judged. The numbers are not those of a PTS test."
-        }
-        false => {
-            "No purge, no preconditioning to steady state: the numbers depend on what the drive \
+    } else {
+        "No purge, no preconditioning to steady state: the numbers depend on what the drive \
              did before and on how much of it holds data. They are not those of a PTS test."
-        }
     };
     caveats.push(Caveat::new(
         CaveatKind::Deviation,

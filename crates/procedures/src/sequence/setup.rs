@@ -320,19 +320,21 @@ fn planned(
             Err(why) => return Err(Unsuitable(format!("{}: {why}", step.label))),
         }
     }
-    match steps.iter().any(|planned: &Planned| planned.step.role == StepRole::Measure) {
-        true => Ok((steps, left_out)),
-        false => Err(Unsuitable(format!(
+    if steps.iter().any(|planned: &Planned| planned.step.role == StepRole::Measure) {
+        Ok((steps, left_out))
+    } else {
+        Err(Unsuitable(format!(
             "{} has no step that measures anything on this device",
             tool_name(&sequence.tool)
-        ))),
+        )))
     }
 }
 
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
-    match step.continues {
-        true => "The step went on from its last part; the drive had rested inside it.",
-        false => "The drive had rested before this step.",
+    if step.continues {
+        "The step went on from its last part; the drive had rested inside it."
+    } else {
+        "The drive had rested before this step."
     }
 }

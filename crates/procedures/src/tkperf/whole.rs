@@ -9,7 +9,7 @@ use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::asked::Asked;
 use crate::ground::choices::Choices;
-use crate::offer::{Offer, boxed};
+use crate::offer::{ProcedureSpec, boxed};
 use crate::parameters::{self, Parameter};
 use crate::parts::{self, Part, Studied, part_amendments};
 use crate::pts::{method, throughput};
@@ -75,7 +75,7 @@ const FEATURES: Parameter = Parameter {
 const ZONES: Parameter = super::hdd::ZONES;
 
 /// Entry of the run in the list of procedures.
-pub const OFFER: Offer = Offer {
+pub const OFFER: ProcedureSpec = ProcedureSpec {
     name: NAME,
     summary: "TKperf's tests in one run, with the sections of its report (steadfast tkperf)",
     parameters: &[TESTS, RUN_NAME, DESCRIPTION, FEATURES, ZONES],

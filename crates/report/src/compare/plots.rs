@@ -152,9 +152,10 @@ fn overlay(
     };
     let of_all = common_title(plots.iter().flatten().map(|plot| plot.title.as_str()));
     let of_all = of_all.unwrap_or_else(|| first.id.clone());
-    let (id, title) = match alone {
-        true => (first.id.clone(), of_all),
-        false => (format!("{}-{}", first.id, number + 1), format!("{of_all} - {}", key.name)),
+    let (id, title) = if alone {
+        (first.id.clone(), of_all)
+    } else {
+        (format!("{}-{}", first.id, number + 1), format!("{of_all} - {}", key.name))
     };
     let mut plot = Plot::new(kind, &id, &title, across(first, plots), axis(first));
     for (side, of_run) in sides.iter().zip(plots) {
@@ -174,19 +175,17 @@ fn overlay(
 /// The axis of the first; runs of other days have no clock in common.
 fn across(first: &Plot, plots: &[Option<&Plot>]) -> Axis {
     let same = plots.iter().flatten().all(|plot| plot.x.clock == first.x.clock);
-    match same {
-        true => first.x.clone(),
-        false => Axis::time("Time since the beginning", first.x.time.unwrap_or(TimeUnit::Seconds)),
+    if same {
+        first.x.clone()
+    } else {
+        Axis::time("Time since the beginning", first.x.time.unwrap_or(TimeUnit::Seconds))
     }
 }
 
 /// What is drawn, in the place of the runs' own captions: those tell of bands
 /// and averages that an overlay leaves out.
 fn caption(limits: bool) -> String {
-    match limits {
-        true => "Dashed: limits that are the same in all runs.".to_owned(),
-        false => String::new(),
-    }
+    if limits { "Dashed: limits that are the same in all runs.".to_owned() } else { String::new() }
 }
 
 /// What is drawn beside the measured values and is the same in all runs: limits.

@@ -159,9 +159,10 @@ fn room_below(min: f64, room: f64) -> f64 {
 fn linear(min: f64, max: f64, pad: f64) -> Ruler {
     let span = if max > min { max - min } else { max.abs().max(1.0) * 0.2 };
     let middle = f64::midpoint(min, max);
-    let (min, max) = match max > min {
-        true => (min - span * pad, max + span * pad),
-        false => (middle - span / 2.0, middle + span / 2.0),
+    let (min, max) = if max > min {
+        (min - span * pad, max + span * pad)
+    } else {
+        (middle - span / 2.0, middle + span / 2.0)
     };
     let step = nice_step(max - min);
     if pad > 0.0 {

@@ -192,9 +192,10 @@ impl Frame {
         let mut flags = flags(&plot.markers, &rulers.x);
         let free = (size.width - left - right - room).max(120.0);
         let (turned, deep) = names_below(&plot.x.scale, free);
-        let most = match turned {
-            true => free.min(width_with_sloping_names(&plot.x.scale, size.width - left)),
-            false => free,
+        let most = if turned {
+            free.min(width_with_sloping_names(&plot.x.scale, size.width - left))
+        } else {
+            free
         };
         let width = if choose_sides(&mut flags, most, size.width - left - 6.0) {
             most
@@ -205,9 +206,10 @@ impl Frame {
             let last = flags.iter().filter(|flag| flag.part > 0.0);
             let for_flags = last.map(|flag| (size.width - 6.0 - left - flag.width) / flag.part);
             let width = for_flags.fold(most, f64::min).max(120.0);
-            let width = match names_below(&plot.x.scale, width).0 {
-                true => width.min(width_with_sloping_names(&plot.x.scale, size.width - left)),
-                false => width,
+            let width = if names_below(&plot.x.scale, width).0 {
+                width.min(width_with_sloping_names(&plot.x.scale, size.width - left))
+            } else {
+                width
             };
             choose_rows(&mut flags, width);
             width
@@ -270,9 +272,10 @@ impl Frame {
 
     /// The height of a legend below the plot, where there is one.
     fn legend_height(&self) -> f64 {
-        match self.legend_below && !self.legend.is_empty() {
-            true => self.legend_rows().len() as f64 * LEGEND_STEP + 4.0,
-            false => 0.0,
+        if self.legend_below && !self.legend.is_empty() {
+            self.legend_rows().len() as f64 * LEGEND_STEP + 4.0
+        } else {
+            0.0
         }
     }
 

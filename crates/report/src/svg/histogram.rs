@@ -56,9 +56,8 @@ fn looks(plot: &Plot) -> Vec<Look> {
         fill: Some(0.32),
     };
     // Lines get colors that the steps do not use.
-    let of = |(index, series): (usize, &Series)| match is_line(plot, series) {
-        true => lines::overlaid(index, series),
-        false => step(index),
+    let of = |(index, series): (usize, &Series)| {
+        if is_line(plot, series) { lines::overlaid(index, series) } else { step(index) }
     };
     plot.series.iter().enumerate().map(of).collect()
 }

@@ -122,9 +122,12 @@ fn heights(series: &Series, columns: &[(f64, Vec<f64>)]) -> Vec<f64> {
 /// Returns the layers from the bottom; of too many the largest, and the rest combined.
 fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
     let all: Vec<Vec<f64>> = series.iter().map(|s| heights(s, columns)).collect();
-    let sum = |index: &usize| match series[*index].name == OTHERS {
-        true => f64::NEG_INFINITY,
-        false => all[*index].iter().sum::<f64>(),
+    let sum = |index: &usize| {
+        if series[*index].name == OTHERS {
+            f64::NEG_INFINITY
+        } else {
+            all[*index].iter().sum::<f64>()
+        }
     };
     let mut greatest: Vec<usize> = (0..series.len()).collect();
     let rest = if series.len() > LAYERS {
@@ -139,19 +142,17 @@ fn layers(series: &[&Series], columns: &[(f64, Vec<f64>)]) -> Vec<Layer> {
         .enumerate()
         .map(|(position, index)| Layer {
             name: series[*index].name.clone(),
-            look: match series[*index].name == OTHERS {
-                true => others_look(),
-                false => layer_look(position),
-            },
+            look: if series[*index].name == OTHERS { others_look() } else { layer_look(position) },
             heights: all[*index].clone(),
         })
         .collect();
     if !rest.is_empty() {
         let heights =
             (0..columns.len()).map(|at| rest.iter().map(|index| all[*index][at]).sum()).collect();
-        let name = match rest.iter().any(|index| series[*index].name == OTHERS) {
-            true => OTHERS.to_owned(),
-            false => format!("{OTHERS} ({})", rest.len()),
+        let name = if rest.iter().any(|index| series[*index].name == OTHERS) {
+            OTHERS.to_owned()
+        } else {
+            format!("{OTHERS} ({})", rest.len())
         };
         layers.push(Layer { name, look: others_look(), heights });
     }

@@ -279,9 +279,8 @@ fn what_cannot_be_compared_is_refused() {
 /// of each metric only.
 pub fn secondary(factor: f64) -> Table {
     let block = |size: u32, value: f64, celsius: bool| {
-        let cell = |value: f64| match celsius {
-            true => Cell::celsius(Some(value), 1),
-            false => Cell::number(Some(value), 1),
+        let cell = |value: f64| {
+            if celsius { Cell::celsius(Some(value), 1) } else { Cell::number(Some(value), 1) }
         };
         vec![Cell::text(format!("{size} KiB")), cell(value), cell(value + 1.0)]
     };

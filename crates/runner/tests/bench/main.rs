@@ -22,7 +22,7 @@ use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::Silent;
 use steadfast_runner::rig::{Journal, Tell, Watch};
 use steadfast_runner::run::{self, Ending, amendments, conduct};
-use steadfast_runner::{HostWishes, Ledger, Moment, Rig, RunSettings};
+use steadfast_runner::{HostRequests, Ledger, Moment, Rig, RunSettings};
 
 const SETTING: &str = "queue/nomerges";
 
@@ -157,7 +157,7 @@ impl Rig for MemoryRig<'_> {
         }
         Ok(wanted.clone())
     }
-    fn wish(&mut self, _: &HostWishes) {}
+    fn wish(&mut self, _: &HostRequests) {}
     fn foresee_purge(&mut self) -> Result<PurgeMethod, Halt> {
         Ok(PurgeMethod::Discard)
     }
@@ -400,7 +400,7 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
     let said =
-        |text| Caveat::new(CaveatKind::Remark, steadfast_domain::caveats::FIO_SAID, text, "");
+        |text| Caveat::new(CaveatKind::Remark, steadfast_domain::caveats::FIO_MESSAGES, text, "");
     let mut log =
         Log { setting: "0".into(), caveats: vec![said("one"), said("two")], ..Log::default() };
     let mut first = rig(&mut log, false);
@@ -415,7 +415,7 @@ fn what_an_engine_says_is_kept_and_no_obstacle_to_going_on() {
     let texts: Vec<String> = findings(&directory)
         .caveats
         .into_iter()
-        .filter(|caveat| caveat.id == steadfast_domain::caveats::FIO_SAID)
+        .filter(|caveat| caveat.id == steadfast_domain::caveats::FIO_MESSAGES)
         .map(|caveat| caveat.text)
         .collect();
     assert_eq!(texts, ["one", "two", "three"]);
@@ -558,9 +558,12 @@ fn a_step_that_cannot_be_done_is_named_before_the_first_is_done() {
     };
     assert_eq!(steadfast_runner::refusal(procedure.as_ref(), &mut never), None);
     assert_eq!(asked.len(), 57, "preconditioning and one round");
-    let mut small = |step: &Step| match step.place.label.starts_with("RND 0.5K") {
-        true => Err(Refusal("no".to_owned())),
-        false => Ok(Prepared::plain(step.clone())),
+    let mut small = |step: &Step| {
+        if step.place.label.starts_with("RND 0.5K") {
+            Err(Refusal("no".to_owned()))
+        } else {
+            Ok(Prepared::plain(step.clone()))
+        }
     };
     let why = steadfast_runner::refusal(procedure.as_ref(), &mut small).unwrap();
     assert_eq!(why, "round 1, step 8 (RND 0.5K R): no");

@@ -4,7 +4,7 @@
 use super::device;
 use std::path::Path;
 use steadfast_domain::measurement::StreamTally;
-use steadfast_domain::record::{HostChange, RECORD_VERSION, ReadAgain};
+use steadfast_domain::record::{HostChange, RECORD_VERSION, RereadOccasion};
 use steadfast_domain::{
     Bytes, Conditions, Device, Entry, Findings, Halt, Host, Measurement, Nanos, Profile, Purge,
     PurgeMethod, Settings, Step, Tally, WriteCache,
@@ -13,7 +13,7 @@ use steadfast_engine::{Prepared, Refusal, Start};
 use steadfast_runner::progress::Silent;
 use steadfast_runner::rig::{Journal, Tell, Watch};
 use steadfast_runner::run::{Ending, conduct};
-use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings};
+use steadfast_runner::{HostRequests, Ledger, Rig, RunSettings};
 
 const ON: Option<WriteCache> = Some(WriteCache::Enabled);
 const OFF: Option<WriteCache> = Some(WriteCache::Disabled);
@@ -49,7 +49,7 @@ impl Rig for Fickle {
     fn forgets(&self) -> bool {
         false
     }
-    fn wish(&mut self, _: &HostWishes) {}
+    fn wish(&mut self, _: &HostRequests) {}
     fn settle(&mut self, wanted: &Conditions, journal: Journal<'_>) -> Result<Conditions, Halt> {
         if self.cache != wanted.write_cache {
             let [before, after] = ["write back", "write through"].map(str::to_owned);
@@ -119,12 +119,11 @@ fn run(directory: &Path, rig: &mut Fickle, resumed: bool) -> Ending {
         settings,
     };
     let test = steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]);
-    let (ledger, lines) = match resumed {
-        false => (Ledger::create(directory, &settings).unwrap(), Vec::new()),
-        true => {
-            let (ledger, contents) = Ledger::open(directory).unwrap();
-            (ledger, contents.lines)
-        }
+    let (ledger, lines) = if resumed {
+        let (ledger, contents) = Ledger::open(directory).unwrap();
+        (ledger, contents.lines)
+    } else {
+        (Ledger::create(directory, &settings).unwrap(), Vec::new())
     };
     let test = test.unwrap();
     conduct(test.as_ref(), rig, ledger, &lines, "steadfast 0", &mut Silent).unwrap()
@@ -137,7 +136,7 @@ fn findings(directory: &Path) -> Findings {
     test.unwrap().study(&contents.into_record())
 }
 
-fn occasions(directory: &Path) -> Vec<(Option<ReadAgain>, Option<WriteCache>)> {
+fn occasions(directory: &Path) -> Vec<(Option<RereadOccasion>, Option<WriteCache>)> {
     let lines = Ledger::read(directory).unwrap().lines;
     let read = lines.iter().filter_map(|line| match &line.entry {
         Entry::Resettled { got, when } => Some((*when, got.write_cache)),
@@ -153,7 +152,7 @@ fn a_purge_that_turns_the_cache_on_again_does_not_stand() {
     let directory = scratch.path().join("run");
     assert_eq!(run(&directory, &mut rig, false), Ending::Complete);
     assert!(rig.seen.iter().all(|(_, cache)| *cache == OFF), "{:?}", rig.seen);
-    let all = [ReadAgain::Purge, ReadAgain::Preconditioning, ReadAgain::End];
+    let all = [RereadOccasion::Purge, RereadOccasion::Preconditioning, RereadOccasion::End];
     assert_eq!(occasions(&directory), all.map(|when| (Some(when), OFF)));
     let findings = findings(&directory);
     assert!(findings.headline.contains("WCD"), "{}", findings.headline);

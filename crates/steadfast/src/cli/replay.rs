@@ -5,7 +5,7 @@ use super::trace::{FilterArguments, LayerChoice};
 use super::{Format, WritingArguments, heading};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use steadfast_domain::script::{LeaveOut, Overlaps, Timing};
+use steadfast_domain::script::{Overlaps, ReplayOmissions, Timing};
 use steadfast_domain::{Nanos, Zone};
 use steadfast_trace::clock::Moment;
 use steadfast_trace::replay::{IssueAt, MapRule};
@@ -67,8 +67,8 @@ pub enum LeftOutName {
 
 impl ReplayArguments {
     /// What is not played.
-    pub fn leave_out(&self) -> LeaveOut {
-        LeaveOut {
+    pub fn leave_out(&self) -> ReplayOmissions {
+        ReplayOmissions {
             flushes: self.leave_out.contains(&LeftOutName::Flush),
             fua: self.leave_out.contains(&LeftOutName::Fua),
             discards: self.leave_out.contains(&LeftOutName::Discard),

@@ -8,7 +8,7 @@ use crate::cli::EngineName;
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
 use crate::prometheus::Exporter;
-use crate::target::{self, Course, Mover, Named};
+use crate::target::{self, Course, EngineChoice, Named};
 use crate::terminal;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
@@ -323,7 +323,7 @@ pub fn geometry(device: &Device) -> Geometry {
     Geometry { capacity: device.capacity, logical_sector: device.logical_sector }
 }
 
-fn engine_name(named: &Named, mover: &Mover) -> &'static str {
+fn engine_name(named: &Named, mover: &EngineChoice) -> &'static str {
     match named {
         Named::Simulated(_) => "sim",
         Named::Real(_) => mover.name(),
@@ -331,9 +331,9 @@ fn engine_name(named: &Named, mover: &Mover) -> &'static str {
 }
 
 /// What moves the data of a run: fio keeps its files in the run directory.
-fn mover(engine: Option<EngineName>, run_directory: &Path) -> Mover {
+fn mover(engine: Option<EngineName>, run_directory: &Path) -> EngineChoice {
     match engine {
-        Some(EngineName::Fio) => Mover::Fio(run_directory.join(FIO_DIRECTORY)),
-        _ => Mover::Uring,
+        Some(EngineName::Fio) => EngineChoice::Fio(run_directory.join(FIO_DIRECTORY)),
+        _ => EngineChoice::Uring,
     }
 }

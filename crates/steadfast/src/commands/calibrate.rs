@@ -4,7 +4,7 @@
 use super::restore;
 use crate::cli::CalibrateArguments;
 use crate::exit::{ExitState, misuse};
-use crate::target::{self, Course, Kept, Mover, Named};
+use crate::target::{self, Course, EngineChoice, Kept, Named};
 use crate::{remarks, terminal};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -58,9 +58,10 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitState> {
     };
     let calibrated = calibration.conduct(&mut bench)?;
     print(arguments, &device, &calibrated)?;
-    Ok(match calibrate::agree(&calibrated.comparisons) {
-        true => ExitState::Done,
-        false => ExitState::OutsideLimits,
+    Ok(if calibrate::agree(&calibrated.comparisons) {
+        ExitState::Done
+    } else {
+        ExitState::OutsideLimits
     })
 }
 
@@ -76,9 +77,10 @@ fn consent(arguments: &CalibrateArguments, device: &Device) -> Consent {
 }
 
 fn calibration(arguments: &CalibrateArguments, device: &Device, may_write: bool) -> Calibration {
-    let points = match arguments.points.is_empty() {
-        true => Point::usual(may_write),
-        false => arguments.points.clone(),
+    let points = if arguments.points.is_empty() {
+        Point::usual(may_write)
+    } else {
+        arguments.points.clone()
     };
     Calibration {
         range: Calibration::range(&points, arguments.range, device.capacity),
@@ -125,8 +127,8 @@ impl Arena for Bench {
 
     fn rig(&mut self, engine: Contender) -> anyhow::Result<Box<dyn Rig>> {
         let mover = match engine {
-            Contender::Uring => Mover::Uring,
-            Contender::Fio => Mover::Fio(self.directory.clone()),
+            Contender::Uring => EngineChoice::Uring,
+            Contender::Fio => EngineChoice::Fio(self.directory.clone()),
         };
         target::rig(&mover, &self.named, &self.consent, &[], self.course, &self.stop)
     }
@@ -188,7 +190,7 @@ fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
     let (lowest, highest) = comparison.spread();
     let range = format!("{:.3} ({lowest:.3} to {highest:.3})", comparison.ratio());
     let remark = match comparison.judgement {
-        Judgement::Agree => "",
+        Judgement::StartAgreement => "",
         Judgement::Differ => "DIFFER",
         Judgement::Unsteady => "unsteady",
         Judgement::TooFew => "too few",
@@ -233,7 +235,7 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let agreeing = named(Judgement::Agree);
+    let agreeing = named(Judgement::StartAgreement);
     let off = agreeing.iter().map(|c| c.off()).fold(0.0, f64::max);
     let mut parts = Vec::new();
     if !agreeing.is_empty() {

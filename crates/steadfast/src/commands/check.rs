@@ -2,7 +2,7 @@
 
 use crate::cli::CheckArguments;
 use crate::exit::{ExitState, misuse};
-use crate::writing::{Rule, Shelf};
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
@@ -24,9 +24,10 @@ pub fn run(arguments: &CheckArguments) -> anyhow::Result<ExitState> {
         (None, true) => None,
         (None, false) => Some(own(&arguments.run)?),
     };
-    let run = match output::is_run_directory(&arguments.run) {
-        true => Some(Ledger::find(&arguments.run)?),
-        false => None,
+    let run = if output::is_run_directory(&arguments.run) {
+        Some(Ledger::find(&arguments.run)?)
+    } else {
+        None
     };
     let shelf = shelf(arguments, run.as_ref())?;
     let findings = match &run {
@@ -60,9 +61,10 @@ fn read(file: &Path) -> anyhow::Result<Limits> {
 
 /// The targets of the suite that was run.
 fn own(run: &Path) -> anyhow::Result<Limits> {
-    let sequence = match output::is_run_directory(run) {
-        true => Ledger::read(run)?.settings.settings.sequence,
-        false => None,
+    let sequence = if output::is_run_directory(run) {
+        Ledger::read(run)?.settings.settings.sequence
+    } else {
+        None
     };
     let sequence = sequence.filter(|sequence| !sequence.limits.is_empty()).ok_or_else(|| {
         misuse(format!(
@@ -121,18 +123,18 @@ fn list(arguments: &CheckArguments, findings: &Findings) -> anyhow::Result<ExitS
 
 /// Where the report goes: nowhere, where it was not asked for and the run is a
 /// single file.
-fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<Option<Shelf>> {
+fn shelf(arguments: &CheckArguments, run: Option<&Directory>) -> anyhow::Result<Option<OutputDir>> {
     if arguments.no_report || arguments.list {
         return Ok(None);
     }
     if let Some(output) = &arguments.output {
         let rule = Rule::of(&arguments.writing)?;
-        return Shelf::named(output, rule, &["check.html", "check.pdf"]).map(Some);
+        return OutputDir::named(output, rule, &["check.html", "check.pdf"]).map(Some);
     }
-    Ok(run.map(Shelf::of_run))
+    Ok(run.map(OutputDir::of_run))
 }
 
-fn write(shelf: &Shelf, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
+fn write(shelf: &OutputDir, report: &Findings) -> anyhow::Result<Vec<PathBuf>> {
     let printed = Printed { report_unix_ms: wall_clock_unix_ms() };
     let page = steadfast_report::html(report, &printed);
     let document = steadfast_report::pdf(report, &printed)?;

@@ -3,7 +3,7 @@
 use crate::asked::SOFTWARE;
 use crate::cli::{CompareArguments, LongFormat};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{Rule, Shelf};
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use anyhow::bail;
 use std::path::{Path, PathBuf};
@@ -166,7 +166,7 @@ enum Place {
     /// One form, which the file's ending names.
     File(NewFile, Form),
     /// All of them.
-    Shelf(Shelf),
+    OutputDir(OutputDir),
 }
 
 enum Form {
@@ -190,7 +190,7 @@ impl Place {
             ),
             _ => {
                 let names = ["compare.html", "compare.pdf", "compare.json"];
-                return Shelf::named(output, rule, &names).map(Place::Shelf);
+                return OutputDir::named(output, rule, &names).map(Place::OutputDir);
             }
         };
         Ok(Place::File(rule.begin(output)?, form))
@@ -211,7 +211,7 @@ impl Place {
                 file.hold(&made(&form)?)?;
                 Ok(vec![path])
             }
-            Place::Shelf(shelf) => {
+            Place::OutputDir(shelf) => {
                 let mut files = vec![
                     ("compare.html".to_owned(), made(&Form::Html)?),
                     ("compare.pdf".to_owned(), made(&Form::Pdf)?),

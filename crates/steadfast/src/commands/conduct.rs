@@ -5,7 +5,7 @@ use crate::commands::replay;
 use crate::exit::ExitState;
 use crate::panel::Panel;
 use crate::prometheus::{Both, Exporter};
-use crate::writing::Shelf;
+use crate::writing::OutputDir;
 use crate::{asked::SOFTWARE, output, terminal};
 use anyhow::bail;
 use std::path::Path;
@@ -14,15 +14,15 @@ use steadfast_engine::Stop;
 use steadfast_host::Directory;
 use steadfast_runner::ledger::Line;
 use steadfast_runner::run::{self, Ending};
-use steadfast_runner::{Event, HostWishes, Ledger, Progress, Rig};
+use steadfast_runner::{Event, HostRequests, Ledger, Progress, Rig};
 
 /// Where a run directory keeps fio's job files and answers.
 pub const FIO_DIRECTORY: &str = "fio";
 
 /// What a run's settings want of purge and host; the disk of the run directory
 /// lives.
-pub fn wishes(settings: &Settings, directory: &Path) -> HostWishes {
-    let mut wishes = HostWishes::of(settings);
+pub fn wishes(settings: &Settings, directory: &Path) -> HostRequests {
+    let mut wishes = HostRequests::of(settings);
     wishes.purge.keep = vec![directory.to_owned()];
     wishes
 }
@@ -117,7 +117,7 @@ pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<Ex
 pub fn write_report(directory: &Directory) -> anyhow::Result<Findings> {
     let findings = output::study_in(directory)?;
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
-    output::write(&Shelf::of_run(directory), &findings, &formats)?;
+    output::write(&OutputDir::of_run(directory), &findings, &formats)?;
     Ok(findings)
 }
 

@@ -6,7 +6,7 @@ use crate::cli::Format;
 use crate::cli::front::CrystalDiskMarkArguments;
 use crate::exit::ExitState;
 use crate::recognize::expect;
-use crate::writing::{Rule, Shelf};
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
@@ -47,7 +47,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.front.out {
         Some(path) => {
-            Some(Shelf::named(path, Rule::of(&arguments.writing())?, &output::names(&formats))?)
+            Some(OutputDir::named(path, Rule::of(&arguments.writing())?, &output::names(&formats))?)
         }
         None => None,
     };
@@ -63,9 +63,10 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
         ));
     }
     let findings = crystaldiskmark::findings(&saved, &front::source(file, &bytes), SOFTWARE);
-    match arguments.front.json {
-        true => terminal::print_findings(&findings)?,
-        false => terminal::print(&steadfast_report::text(&findings, terminal::width()))?,
+    if arguments.front.json {
+        terminal::print_findings(&findings)?
+    } else {
+        terminal::print(&steadfast_report::text(&findings, terminal::width()))?
     }
     if let Some(shelf) = shelf {
         for path in output::write(&shelf, &findings, &formats)? {

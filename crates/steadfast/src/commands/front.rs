@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::Misread;
 use steadfast_procedures::sequence::NAME;
-use steadfast_runner::Keeping;
+use steadfast_runner::StartSync;
 
 /// Of more things than this, a file is another one than was meant.
 const SAID_MAX: usize = 100;
@@ -111,7 +111,7 @@ pub fn conduct_several(
     if arguments.plan {
         return Ok(Conducted { state: ExitState::Done, directory: None });
     }
-    let keeping = Keeping::Steps;
+    let keeping = StartSync::Steps;
     let all = Several { each: all, foreseen: &foreseen, keeping, prometheus: None };
     let ended = several::run(all)?;
     Ok(Conducted { state: ended.state, directory: Some(ended.directory) })

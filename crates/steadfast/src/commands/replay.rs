@@ -4,8 +4,8 @@ use crate::asked::SOFTWARE;
 use crate::cli::replay::{ReplayCommand, ReplayCommandArguments, VerifyArguments};
 use crate::cli::trace::FilterArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{self, Selected};
-use crate::writing::{Rule, Shelf};
+use crate::selected::{self, FilteredCapture};
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use anyhow::Context;
 use std::slice;
@@ -33,10 +33,11 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     }
     let names = output::names(&arguments.format);
     let rule = Rule::of(&arguments.writing)?;
-    let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
+    let shelf = arguments.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
-    let original = Selected::files(slice::from_ref(&arguments.original), &arguments.filter)?;
-    let replayed = Selected::files(slice::from_ref(&arguments.replayed), &of_replayed(arguments)?)?;
+    let original = FilteredCapture::files(slice::from_ref(&arguments.original), &arguments.filter)?;
+    let replayed =
+        FilteredCapture::files(slice::from_ref(&arguments.replayed), &of_replayed(arguments)?)?;
     let map = arguments.map.map(|rule| map(&original, &replayed, rule)).transpose()?;
     let options = FidelityOptions {
         passes: [original.pass.clone(), replayed.pass.clone()],
@@ -48,12 +49,11 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitState> {
     let found =
         Fidelity::of(&original.captured, &replayed.captured, &options).with_context(pair)?;
     let shown = findings(&found, SOFTWARE);
-    match arguments.json {
-        true => terminal::print_findings(&shown)?,
-        false => {
-            terminal::print(&steadfast_report::text(&shown, terminal::width()))?;
-            terminal::print(&format!("\n{}", shown.ending))?;
-        }
+    if arguments.json {
+        terminal::print_findings(&shown)?
+    } else {
+        terminal::print(&steadfast_report::text(&shown, terminal::width()))?;
+        terminal::print(&format!("\n{}", shown.ending))?;
     }
     if let Some(shelf) = shelf {
         for file in output::write(&shelf, &shown, &arguments.format)? {
@@ -119,7 +119,11 @@ fn of_replayed(arguments: &VerifyArguments) -> anyhow::Result<FilterArguments> {
 }
 
 /// Where the replay put the original's I/Os: onto the device of its capture.
-fn map(original: &Selected, replayed: &Selected, rule: MapRule) -> anyhow::Result<AddressMap> {
+fn map(
+    original: &FilteredCapture,
+    replayed: &FilteredCapture,
+    rule: MapRule,
+) -> anyhow::Result<AddressMap> {
     let devices = &replayed.conditions().devices;
     let chosen = replayed.pass.filter.devices.first().map_or(0, |device| usize::from(*device));
     let device = devices.get(chosen).context("the capture of the replay names no device")?;

@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, ReportArguments};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{Rule, Shelf};
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use steadfast_runner::Ledger;
 
@@ -17,7 +17,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
             }
             let directory = Ledger::find(run)?;
             let findings = output::study_in(&directory)?;
-            let shelf = Shelf::of_run(&directory);
+            let shelf = OutputDir::of_run(&directory);
             for file in output::write(&shelf, &findings, &arguments.format)? {
                 terminal::print(&file.display().to_string())?;
             }
@@ -31,7 +31,7 @@ pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
 fn foreign(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let rule = Rule::of(&arguments.writing)?;
     let shelf = match &arguments.output {
-        Some(path) => Some(Shelf::named(path, rule, &output::names(&arguments.format))?),
+        Some(path) => Some(OutputDir::named(path, rule, &output::names(&arguments.format))?),
         None => None,
     };
     let findings = match arguments.runs.as_slice() {

@@ -10,7 +10,7 @@ use std::path::Path;
 use steadfast_domain::Halt;
 use steadfast_domain::record::HostChange;
 use steadfast_host::{Roots, Undone};
-use steadfast_runner::host_changes::{self, HostChanges, Leftover};
+use steadfast_runner::host_changes::{self, AbandonedChanges, HostChanges};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run;
 
@@ -82,10 +82,7 @@ pub fn run(arguments: &RestoreArguments) -> anyhow::Result<ExitState> {
         ),
     };
     tell(&answer, arguments.json, nothing)?;
-    match failures.is_empty() {
-        true => Ok(ExitState::Done),
-        false => bail!("{}", failures.join("; ")),
-    }
+    if failures.is_empty() { Ok(ExitState::Done) } else { bail!("{}", failures.join("; ")) }
 }
 
 /// Removes the ATA password that a purge left on a drive.
@@ -101,14 +98,15 @@ pub fn unlock(arguments: &UnlockArguments) -> anyhow::Result<ExitState> {
     };
     let password = arguments.password.as_deref().unwrap_or(steadfast_host::PURGE_PASSWORD);
     let (path, shown) = (Path::new(device), device.as_str());
-    terminal::print(&match steadfast_host::unlock(path, password)? {
-        true => format!("{shown}: password removed; the drive is unlocked"),
-        false => format!("{shown}: no password is set; nothing changed"),
+    terminal::print(&if steadfast_host::unlock(path, password)? {
+        format!("{shown}: password removed; the drive is unlocked")
+    } else {
+        format!("{shown}: no password is set; nothing changed")
     })?;
     Ok(ExitState::Done)
 }
 
-fn left_behind() -> anyhow::Result<Vec<Leftover>> {
+fn left_behind() -> anyhow::Result<Vec<AbandonedChanges>> {
     // Where there is no place for them, nothing was left in it.
     let Ok(directory) = host_changes::directory() else { return Ok(Vec::new()) };
     let place = || directory.display().to_string();

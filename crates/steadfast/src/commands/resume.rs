@@ -7,7 +7,7 @@ use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
 use crate::hosts;
 use crate::prometheus::Exporter;
-use crate::target::{self, Course, Mover, Named};
+use crate::target::{self, Course, EngineChoice, Named};
 use crate::terminal;
 use crate::workloads;
 use anyhow::{Context, bail};
@@ -19,7 +19,7 @@ use steadfast_host::{Consent, HostsConsent, Roots};
 use steadfast_runner::ledger::{Contents, Line};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::{amend, amendments};
-use steadfast_runner::{HostWishes, Ledger, Rig, RunSettings, recognition};
+use steadfast_runner::{HostRequests, Ledger, Rig, RunSettings, recognition};
 
 /// Finds the run's device again and conducts the rest.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
@@ -29,9 +29,9 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     let stop = target::stop_on_signals()?;
     let prometheus = arguments.prometheus.as_deref();
     let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
-    let mut again = Again::of(Ledger::open(&arguments.run_dir)?, arguments, &stop)?;
+    let mut again = ResumedRun::of(Ledger::open(&arguments.run_dir)?, arguments, &stop)?;
     again.amend(arguments)?;
-    let Again { mut rig, ledger, contents } = again;
+    let ResumedRun { mut rig, ledger, contents } = again;
     let procedure = procedure(&contents.settings, &contents.lines)?;
     let (directory, json) = (&arguments.run_dir, arguments.json);
     let conduct = Conduct {
@@ -63,7 +63,7 @@ fn is_step(line: &&Line) -> bool {
 
 /// A run that is taken up again: its device is armed. Nothing of it was changed but an
 /// incomplete last line.
-pub struct Again {
+pub struct ResumedRun {
     /// What is driven.
     pub rig: Box<dyn Rig>,
     /// Where it is written down.
@@ -72,10 +72,10 @@ pub struct Again {
     pub contents: Contents,
 }
 
-impl Again {
+impl ResumedRun {
     /// One of several runs, which may not have begun.
-    pub fn open_member(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<Again> {
-        Again::of(Ledger::open_member(&arguments.run_dir)?, arguments, stop)
+    pub fn open_member(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<ResumedRun> {
+        ResumedRun::of(Ledger::open_member(&arguments.run_dir)?, arguments, stop)
     }
 
     /// Finds the run's device again and arms it.
@@ -83,7 +83,7 @@ impl Again {
         (ledger, mut contents): (Ledger, Contents),
         arguments: &ResumeArguments,
         stop: &Stop,
-    ) -> anyhow::Result<Again> {
+    ) -> anyhow::Result<ResumedRun> {
         if contents.torn > 0 {
             terminal::complain(&format!(
                 "The journal ended in an incomplete line of {} bytes, which was removed; it held \
@@ -108,7 +108,7 @@ impl Again {
                 arm_on_hosts(arguments, &contents.settings, &list, stop)?
             }
         };
-        Ok(Again { rig, ledger, contents })
+        Ok(ResumedRun { rig, ledger, contents })
     }
 
     /// Amends what the user wants otherwise. Last of all: nothing is amended where nothing
@@ -140,8 +140,8 @@ fn arm(
     };
     let keep = [directory.clone()];
     let mover = match settings.engine.as_str() {
-        "fio" => Mover::Fio(directory.join(FIO_DIRECTORY)),
-        _ => Mover::Uring,
+        "fio" => EngineChoice::Fio(directory.join(FIO_DIRECTORY)),
+        _ => EngineChoice::Uring,
     };
     let course = Course::from(&settings.settings);
     let mut rig = target::rig(&mover, named, &consent, &keep, course, stop)?;
@@ -201,7 +201,7 @@ fn arm_on_hosts(
 
 /// A run of an older version may have a power command that was named relative to
 /// the directory it began in. From here, another program could have that name.
-fn forgo_lost_command(wishes: &mut HostWishes) {
+fn forgo_lost_command(wishes: &mut HostRequests) {
     let is_relative = |command: &String| {
         let program = command.split_whitespace().next().unwrap_or_default();
         program.contains('/') && !program.starts_with('/')
@@ -265,7 +265,7 @@ fn recognize(
 /// meanwhile.
 fn is_armed(rig: &dyn Rig, recognized: &Proof) -> anyhow::Result<()> {
     match rig.proof() {
-        Some(armed) if armed.is_same_sight(recognized) => Ok(()),
+        Some(armed) if armed.is_same_device(recognized) => Ok(()),
         _ => bail!(
             "{} was replaced a moment ago; nothing was written to it. Check it, then resume again",
             rig.device().path

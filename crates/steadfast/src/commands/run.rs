@@ -6,7 +6,7 @@ use crate::asked::settings;
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
 use crate::{hosts, workloads};
-use steadfast_runner::Keeping;
+use steadfast_runner::StartSync;
 
 /// Begins a run, or one for each of several targets, and conducts it.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
@@ -46,8 +46,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let prometheus = arguments.prometheus.as_deref();
     let keeping = match (arguments.together, workloads::is_apportioned(chosen)) {
         (Some(name), _) => name.into(),
-        (None, true) => Keeping::Phases,
-        (None, false) => Keeping::Steps,
+        (None, true) => StartSync::Phases,
+        (None, false) => StartSync::Steps,
     };
     let ended = several::run(Several { each, foreseen: &foreseen, keeping, prometheus })?;
     Ok(ended.state)

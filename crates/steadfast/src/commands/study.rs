@@ -2,7 +2,7 @@
 
 use crate::cli::{Format, StudyArguments};
 use crate::exit::ExitState;
-use crate::writing::Shelf;
+use crate::writing::OutputDir;
 use crate::{output, terminal};
 use steadfast_runner::Ledger;
 
@@ -14,7 +14,7 @@ pub fn run(arguments: &StudyArguments) -> anyhow::Result<ExitState> {
     } else {
         let directory = Ledger::find(run)?;
         let findings = output::study_in(&directory)?;
-        output::write(&Shelf::of_run(&directory), &findings, &[Format::Json])?;
+        output::write(&OutputDir::of_run(&directory), &findings, &[Format::Json])?;
         findings
     };
     if arguments.json {

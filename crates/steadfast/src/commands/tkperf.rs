@@ -6,7 +6,7 @@ use crate::cli::tkperf::{DiskTest, Mode, OurArguments, SsdTest, TkperfArguments}
 use crate::cli::{self, Command, Format};
 use crate::commands::{plan, run as whole_run};
 use crate::exit::{ExitState, misuse};
-use crate::writing::{Rule, Shelf};
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use clap::ValueEnum;
 use std::fmt::Display;
@@ -153,9 +153,10 @@ fn words(
     if ours.json {
         words.push("--json".into());
     }
-    match ours.plan {
-        true => option(&mut words, "assume", &ours.assume.map(|rate| format!("{}B", rate.0))),
-        false => of_run(&mut words, name, arguments),
+    if ours.plan {
+        option(&mut words, "assume", &ours.assume.map(|rate| format!("{}B", rate.0)))
+    } else {
+        of_run(&mut words, name, arguments)
     }
     Ok(words)
 }
@@ -226,7 +227,7 @@ fn read(log: &Path, out: Option<&Path>, arguments: &TkperfArguments) -> anyhow::
     const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let rule = Rule::of(&arguments.writing)?;
     let names = output::names(&FORMATS);
-    let shelf = out.map(|out| Shelf::named(out, rule, &names)).transpose()?;
+    let shelf = out.map(|out| OutputDir::named(out, rule, &names)).transpose()?;
     let findings = output::of_tkperf(log)?;
     if let Some(shelf) = &shelf {
         output::write(shelf, &findings, &FORMATS)?;

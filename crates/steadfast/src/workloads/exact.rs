@@ -190,8 +190,5 @@ fn differences(kept: &ScriptLoad, found: &ScriptLoad) -> Vec<String> {
     let differs = pairs.filter(|(before, now)| before != now);
     let told: Vec<String> =
         differs.map(|((what, before), (_, now))| format!("{what} {now}, not {before}")).collect();
-    match told.is_empty() {
-        true => vec!["the way they are played differs".to_owned()],
-        false => told,
-    }
+    if told.is_empty() { vec!["the way they are played differs".to_owned()] } else { told }
 }

@@ -60,9 +60,10 @@ pub fn asked(
     }
     let files: Vec<PathBuf> = chosen.workload.iter().map(PathBuf::from).collect();
     let opened = Opened::of(&files, &replay.filter)?;
-    let mut workload = match replay.exact {
-        true => exact::workload(opened, chosen, device)?,
-        false => stepwise(&opened, replay, procedure == NATIVE)?,
+    let mut workload = if replay.exact {
+        exact::workload(opened, chosen, device)?
+    } else {
+        stepwise(&opened, replay, procedure == NATIVE)?
     };
     // One name for both: a run can be resumed from any directory.
     workload.source = source::called(&files);

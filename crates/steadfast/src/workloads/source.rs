@@ -5,7 +5,7 @@
 use super::reference;
 use crate::cli::trace::FilterArguments;
 use crate::exit::misuse;
-use crate::selected::{Layers, Selected, filtered, named};
+use crate::selected::{FilteredCapture, Layers, filtered, named};
 use crate::terminal;
 use anyhow::{Context, bail};
 use std::fs::File;
@@ -87,7 +87,7 @@ impl Opened {
         files: &[PathBuf],
         filter: &FilterArguments,
     ) -> anyhow::Result<Self> {
-        let Selected { captured, pass, name, .. } = Selected::files(files, filter)?;
+        let FilteredCapture { captured, pass, name, .. } = FilteredCapture::files(files, filter)?;
         let (conditions, title) = (captured.conditions().clone(), title(first, &name));
         let source = Source::Capture(Box::new(captured));
         Ok(Opened { source, name, title, conditions, pass, warnings: Vec::new() })

@@ -54,9 +54,10 @@ impl Drop for Stage {
 fn run(command: &[&str]) -> Built<String> {
     let output = Command::new(command[0]).args(&command[1..]).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        false => Err(format!("{command:?}: {}", stderr(&output).trim())),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        Err(format!("{command:?}: {}", stderr(&output).trim()))
     }
 }
 

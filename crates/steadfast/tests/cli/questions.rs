@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{
-    CapturedDevice, Command, Mark, RESPONSE_UNKNOWN, SeenInPart, ZoneChange, flags,
+    CapturedDevice, Command, IncompleteIos, Mark, RESPONSE_UNKNOWN, ZoneChange, flags,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
 use steadfast_trace::Writer;
@@ -358,7 +358,7 @@ fn a_doctor_lists_what_limits_the_trust() {
     );
     let poor = CaptureConditions {
         lost: 3,
-        in_part: Some(SeenInPart { begun_before: 2, unended: 5, too_many: 1 }),
+        in_part: Some(IncompleteIos { begun_before: 2, unended: 5, too_many: 1 }),
         began_unix_ns: None,
         zone: None,
         layers: vec![Layer::Block, Layer::FileSystem],

@@ -58,9 +58,10 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[Moment]) ->
             .stderr(std::fs::File::create(directory.join(format!("stderr-{index}"))).unwrap())
             .spawn()
             .unwrap();
-        match lives_until(&mut child, &run, steps, moment.then / sooner) {
-            true => kills += 1,
-            false => sooner = sooner.saturating_mul(2),
+        if lives_until(&mut child, &run, steps, moment.then / sooner) {
+            kills += 1
+        } else {
+            sooner = sooner.saturating_mul(2)
         }
         child.kill().unwrap();
         child.wait().unwrap();

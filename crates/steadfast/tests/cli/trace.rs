@@ -3,7 +3,7 @@
 use super::scratch::{code, refuse, run_in, stderr, stdout, steadfast, succeed};
 use std::fs::File;
 use std::path::Path;
-use steadfast_domain::io_event::{CapturedDevice, Command, Mark, RESPONSE_UNKNOWN, SeenInPart};
+use steadfast_domain::io_event::{CapturedDevice, Command, IncompleteIos, Mark, RESPONSE_UNKNOWN};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
 use steadfast_trace::{Batch, Fields, Trace, WorkloadFile, Writer};
 
@@ -385,7 +385,7 @@ fn two_layers_are_not_added_up_unasked() {
 fn missed_completions_are_reported_and_do_not_count_as_outstanding() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
-    let part = SeenInPart { begun_before: 3, unended: 10, too_many: 0 };
+    let part = IncompleteIos { begun_before: 3, unended: 10, too_many: 0 };
     let conditions = CaptureConditions {
         layers: vec![Layer::Block],
         unfinished: part.missing(),

@@ -66,13 +66,12 @@ pub(super) fn between(mut samples: [Sample; 2]) -> Option<Distance> {
         return None;
     }
     let histograms = [0, 1].map(|side: usize| FineHistogram::from_dense(&samples[side].dense));
-    let (ks, at_most) = match samples.iter().all(Sample::is_whole) {
-        true => {
-            samples.iter_mut().for_each(|sample| sample.values.sort_unstable());
-            let ks = of_sorted(&samples[0].values, &samples[1].values);
-            (ks, ks)
-        }
-        false => of_histograms(&histograms),
+    let (ks, at_most) = if samples.iter().all(Sample::is_whole) {
+        samples.iter_mut().for_each(|sample| sample.values.sort_unstable());
+        let ks = of_sorted(&samples[0].values, &samples[1].values);
+        (ks, ks)
+    } else {
+        of_histograms(&histograms)
     };
     Some(Distance { ks, at_most, counts, histograms })
 }

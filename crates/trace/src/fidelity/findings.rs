@@ -91,10 +91,7 @@ fn headline(found: &Fidelity) -> String {
 fn names(side: &SideFound) -> String {
     let names: Vec<&str> =
         side.conditions.devices.iter().map(|d| d.name.as_str()).take(4).collect();
-    match names.is_empty() {
-        true => side.conditions.source.clone(),
-        false => names.join(", "),
-    }
+    if names.is_empty() { side.conditions.source.clone() } else { names.join(", ") }
 }
 
 /// What came of it, in one sentence.
@@ -107,9 +104,10 @@ fn ending(found: &Fidelity) -> String {
     match pairs.iter().find_map(|pair| pair.sequence.first.map(|first| (pair, first))) {
         None => format!("{counts}; operation, size and offset of each are equal, in order."),
         Some((pair, first)) => {
-            let same = match pair.sequence.same_ios {
-                true => "they are the same I/Os in another order; ",
-                false => "",
+            let same = if pair.sequence.same_ios {
+                "they are the same I/Os in another order; "
+            } else {
+                ""
             };
             format!(
                 "{counts}; on {} {same}the first difference is {first}{}.",

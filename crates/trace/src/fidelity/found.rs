@@ -59,9 +59,10 @@ impl Fidelity {
             SideFound::of(replay, of_replay, spans[1], widths[1])?,
         ];
         let tell_ios = [original.tells(Untold::SingleIos), replay.tells(Untold::SingleIos)];
-        let devices = match tell_ios.iter().all(Result::is_ok) {
-            true => Some(pairs::of_devices(original, replay, options, &sides)?),
-            false => None,
+        let devices = if tell_ios.iter().all(Result::is_ok) {
+            Some(pairs::of_devices(original, replay, options, &sides)?)
+        } else {
+            None
         };
         Ok(Fidelity { step_ns, faster, mapped: options.map.is_some(), sides, devices })
     }

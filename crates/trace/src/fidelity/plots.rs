@@ -102,13 +102,14 @@ fn shares(histogram: &FineHistogram, unit: f64) -> Vec<(f64, Option<f64>)> {
 /// Times from one I/O to the next.
 pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
     let gaps = pair.gaps.as_ref()?;
-    let caption = match gaps.is_exact() {
-        true => format!("Kolmogorov-Smirnov distance {:.5}, from all I/Os.", gaps.ks),
-        false => format!(
+    let caption = if gaps.is_exact() {
+        format!("Kolmogorov-Smirnov distance {:.5}, from all I/Os.", gaps.ks)
+    } else {
+        format!(
             "Kolmogorov-Smirnov distance {:.5} to {:.5}: too many I/Os for the exact value; \
              bounds are from histograms with buckets of 0.8 %.",
             gaps.ks, gaps.at_most
-        ),
+        )
     };
     let plot = Plot::new(
         PlotKind::Lines,

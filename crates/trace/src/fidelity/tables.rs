@@ -94,9 +94,10 @@ pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
     }
     let has_rest = rest.iter().any(|tally| tally.ios > 0);
     let rest = has_rest.then(|| stream_row("others", &rest));
-    let (id, title) = match all {
-        true => ("replay-streams-all", "Every I/O stream of original and replay"),
-        false => ("replay-streams", "I/O streams of original and replay"),
+    let (id, title) = if all {
+        ("replay-streams-all", "Every I/O stream of original and replay")
+    } else {
+        ("replay-streams", "I/O streams of original and replay")
     };
     Table::new(id, title, "I/O stream")
         .columns([
@@ -189,9 +190,12 @@ pub(super) fn times(pairs: &[DevicePair]) -> Table {
             let found: Option<Nanos> = starts.errors.supported_quantile(fraction);
             micros(found.map(|error| error.0.min(starts.max_ns) as f64))
         };
-        let ks = pair.gaps.as_ref().map(|gaps| match gaps.is_exact() {
-            true => format!("{:.5}", gaps.ks),
-            false => format!("{:.5} to {:.5}", gaps.ks, gaps.at_most),
+        let ks = pair.gaps.as_ref().map(|gaps| {
+            if gaps.is_exact() {
+                format!("{:.5}", gaps.ks)
+            } else {
+                format!("{:.5} to {:.5}", gaps.ks, gaps.at_most)
+            }
         });
         let early = (starts.pairs > 0).then(|| starts.early as f64 * 100.0 / starts.pairs as f64);
         let cells = [
@@ -222,10 +226,8 @@ pub(super) fn times(pairs: &[DevicePair]) -> Table {
 pub(super) fn by_op(pairs: &[DevicePair]) -> Option<Table> {
     let several = pairs.len() > 1;
     let row = |(pair, one): (&DevicePair, &OpPair)| {
-        let head = match several {
-            true => format!("{}: {}", devices(pair), one.op),
-            false => one.op.to_string(),
-        };
+        let head =
+            if several { format!("{}: {}", devices(pair), one.op) } else { one.op.to_string() };
         let starts = &one.starts;
         let percentile = |fraction| {
             let found: Option<Nanos> = starts.errors.supported_quantile(fraction);

@@ -73,9 +73,10 @@ impl OpenColumn {
     /// tell so in runs.
     pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
         let before = batch.length;
-        let absent = match batch.rows_of(self.field) == 0 && !self.field.indispensable() {
-            true => self.pass_over_absent(count)?,
-            false => 0,
+        let absent = if batch.rows_of(self.field) == 0 && !self.field.indispensable() {
+            self.pass_over_absent(count)?
+        } else {
+            0
         };
         if absent == count && count > 0 {
             return Ok(count);
@@ -226,12 +227,13 @@ fn converted<T: DataType, C: Copy>(
         }
         (rows, known) = (rows + read, known + found);
         let mut values = values.iter();
-        match levels.len() > values.len() {
-            true => column.extend(levels.iter().map(|level| match level {
+        if levels.len() > values.len() {
+            column.extend(levels.iter().map(|level| match level {
                 0 => absent,
                 _ => values.next().map_or(absent, &mut convert),
-            })),
-            false => column.extend(values.map(&mut convert)),
+            }))
+        } else {
+            column.extend(values.map(&mut convert))
         }
     }
     Ok((rows, known))

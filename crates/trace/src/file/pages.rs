@@ -142,10 +142,7 @@ impl OpenPage {
             }
             _ => (Bytes::new(), bytes.clone()),
         };
-        let levels = match nullable {
-            true => Some(Box::new(Hybrid::open(levels, 1)?)),
-            false => None,
-        };
+        let levels = if nullable { Some(Box::new(Hybrid::open(levels, 1)?)) } else { None };
         let values = Values::open::<T>(values, page.encoding(), page.num_values() as usize)?;
         Ok(OpenPage { left: page.num_values() as usize, levels, values })
     }

@@ -21,7 +21,7 @@ use std::io::{Read, Seek};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::io_event::IncompleteIos;
 
 /// A row group that has a checksum is read at once up to this size; ours have a few MB.
 const GROUP_HELD_MAX: u64 = 64 << 20;
@@ -276,13 +276,12 @@ impl Group {
     /// Its bytes, where it has a checksum and they fit it.
     fn hold<R: Read + Seek>(&self, source: &Source<R>) -> Result<Content, TraceError> {
         let Some(sum) = &self.sum else { return Ok(Content::InFile) };
-        let (content, is_intact) = match sum.bytes <= GROUP_HELD_MAX {
-            true => {
-                let held = Held::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
-                let is_intact = sum.fits(held.bytes());
-                (Content::Held(held), is_intact)
-            }
-            false => (Content::InFile, sum.is_intact(source)?),
+        let (content, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
+            let held = Held::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
+            let is_intact = sum.fits(held.bytes());
+            (Content::Held(held), is_intact)
+        } else {
+            (Content::InFile, sum.is_intact(source)?)
         };
         Ok(if is_intact { content } else { Content::Damaged(sum.damage(self.source, self.number)) })
     }
@@ -469,13 +468,13 @@ fn unsaid(groups: &[Group], rows: u64) -> CaptureConditions {
 
 /// How many I/Os lack their response time though others have one, where the statistics of
 /// all row groups tell.
-fn unended(groups: &[Group], rows: u64) -> Option<SeenInPart> {
+fn unended(groups: &[Group], rows: u64) -> Option<IncompleteIos> {
     let of_group = |group: &Group| {
         let at = group.columns[Field::Response.index()]?;
         group.metadata.column(at).statistics()?.null_count_opt()
     };
     let unended = groups.iter().map(of_group).sum::<Option<u64>>()?;
-    (0 < unended && unended < rows).then(|| SeenInPart { unended, ..SeenInPart::default() })
+    (0 < unended && unended < rows).then(|| IncompleteIos { unended, ..IncompleteIos::default() })
 }
 
 /// Refuses what no trace is made of, and what is compressed as this program cannot undo.

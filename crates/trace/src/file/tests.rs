@@ -388,9 +388,10 @@ fn a_file_that_another_program_wrote_again_is_a_trace_without_checksums() {
         let mut group = writer.next_row_group().unwrap();
         for wide in [true, true, false, false] {
             let mut column = group.next_column().unwrap().unwrap();
-            match wide {
-                true => column.typed::<Int64Type>().write_batch(&[512, 1024], None, None),
-                false => column.typed::<Int32Type>().write_batch(&[1, 0], None, None),
+            if wide {
+                column.typed::<Int64Type>().write_batch(&[512, 1024], None, None)
+            } else {
+                column.typed::<Int32Type>().write_batch(&[1, 0], None, None)
             }
             .unwrap();
             column.close().unwrap();

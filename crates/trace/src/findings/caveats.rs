@@ -38,9 +38,10 @@ fn no_single_ios(study: &Study) -> Option<Caveat> {
         return Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy));
     }
     let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
-    let percentiles = match study.tells_percentiles() {
-        true => "99 % response time v time",
-        false => "response-time percentiles and histogram",
+    let percentiles = if study.tells_percentiles() {
+        "99 % response time v time"
+    } else {
+        "response-time percentiles and histogram"
     };
     let text = format!(
         "The capture kept the I/O streams of every capture step of {}, but no single I/Os. These \

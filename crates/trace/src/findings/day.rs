@@ -48,11 +48,12 @@ fn plot(day: &[ProfileFigures]) -> Plot {
         points(|interval| Some(interval.iops)),
     ));
     let has_responses = day.iter().any(|interval| interval.response_mean_ns.is_some());
-    match has_responses {
-        false => plot,
-        true => plot.right(Axis::new("Response time (ms)", Scale::Linear)).with(
+    if has_responses {
+        plot.right(Axis::new("Response time (ms)", Scale::Linear)).with(
             Series::new("Average response time", Stroke::Measured, points(response)).on_right(),
-        ),
+        )
+    } else {
+        plot
     }
 }
 

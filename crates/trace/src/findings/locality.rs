@@ -38,12 +38,11 @@ fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
         singles.locality.iter().filter(|one| one.lacks_curve().is_none()).collect();
     let sample = drawn.iter().map(|one| format!("{}: {}", name(study, one), one.exactness()));
     let sample = sample.collect::<Vec<String>>().join("; ");
-    let error = match drawn.iter().all(|one| one.is_exact()) {
-        true => "",
-        false => {
-            " Where an estimated curve falls, the fall may stand beside its cache size, by up to \
+    let error = if drawn.iter().all(|one| one.is_exact()) {
+        ""
+    } else {
+        " Where an estimated curve falls, the fall may stand beside its cache size, by up to \
              30 % (docs/trace.md)."
-        }
     };
     let plot = Plot::new(
         PlotKind::Lines,

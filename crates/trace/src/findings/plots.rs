@@ -583,9 +583,10 @@ fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
 pub(super) fn response_histogram(study: &Study) -> Plot {
     let responses = study.totals.streams.total().responses;
     let histogram = responses.histogram();
-    let points = match study.single_ios.is_some() || study.is_of_fold {
-        true => bars(&histogram.coarsen::<4>()),
-        false => bars(&histogram.coarsen::<2>()),
+    let points = if study.single_ios.is_some() || study.is_of_fold {
+        bars(&histogram.coarsen::<4>())
+    } else {
+        bars(&histogram.coarsen::<2>())
     };
     let mut plot = Plot::new(
         PlotKind::Histogram,

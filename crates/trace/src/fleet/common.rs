@@ -7,7 +7,7 @@ use crate::place::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use steadfast_domain::io_event::{
-    CapturedCgroup, CapturedDevice, ContentSample, FileName, Merging, SeenInPart,
+    CapturedCgroup, CapturedDevice, ContentSample, FileName, IncompleteIos, Merging,
 };
 use steadfast_domain::{CaptureConditions, Layer};
 
@@ -73,13 +73,14 @@ fn of_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
         host: Some(device.host.clone().unwrap_or_else(|| host.clone())),
         ..device.clone()
     };
-    match conditions.devices.is_empty() {
-        true => vec![CapturedDevice {
+    if conditions.devices.is_empty() {
+        vec![CapturedDevice {
             name: "device 0".into(),
             host: Some(host),
             ..CapturedDevice::default()
-        }],
-        false => conditions.devices.iter().map(with_host).collect(),
+        }]
+    } else {
+        conditions.devices.iter().map(with_host).collect()
     }
 }
 
@@ -248,9 +249,9 @@ fn listed(names: BTreeSet<String>) -> String {
     }
 }
 
-fn in_part(all: &[&CaptureConditions]) -> Option<SeenInPart> {
+fn in_part(all: &[&CaptureConditions]) -> Option<IncompleteIos> {
     let told = all.iter().filter_map(|one| one.in_part);
-    told.reduce(|a, b| SeenInPart {
+    told.reduce(|a, b| IncompleteIos {
         begun_before: a.begun_before.saturating_add(b.begun_before),
         unended: a.unended.saturating_add(b.unended),
         too_many: a.too_many.saturating_add(b.too_many),

@@ -214,9 +214,10 @@ impl<R: Read + Seek> FoldFile<R> {
             blocks.push(at);
             at = at.checked_add(capture.bytes).ok_or_else(|| damaged("the length of a block"))?;
         }
-        match at == source.length() {
-            true => Ok(FoldFile { source, contents, blocks }),
-            false => Err(damaged("its length: a part is missing, or something was added")),
+        if at == source.length() {
+            Ok(FoldFile { source, contents, blocks })
+        } else {
+            Err(damaged("its length: a part is missing, or something was added"))
         }
     }
 
@@ -233,9 +234,10 @@ impl<R: Read + Seek> FoldFile<R> {
         let capture = self.contents.captures.get(number).ok_or_else(missing)?;
         let length = usize::try_from(capture.bytes).map_err(|_| missing())?;
         let block = self.source.read(*self.blocks.get(number).ok_or_else(missing)?, length)?;
-        match hex(&Sha256::digest(&block)) == capture.sha256 {
-            true => Ok(block),
-            false => Err(damaged(&format!("the block of {}", capture.called()))),
+        if hex(&Sha256::digest(&block)) == capture.sha256 {
+            Ok(block)
+        } else {
+            Err(damaged(&format!("the block of {}", capture.called())))
         }
     }
 

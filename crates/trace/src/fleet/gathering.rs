@@ -108,13 +108,15 @@ impl Gathering {
 
     /// Who did an I/O, as far as the cells tell.
     fn who(&self, batch: &Batch, row: usize) -> Who {
-        let (pid, command) = match self.told.processes {
-            true => (batch.pid(row), batch.command(row)),
-            false => (0, Command::default()),
+        let (pid, command) = if self.told.processes {
+            (batch.pid(row), batch.command(row))
+        } else {
+            (0, Command::default())
         };
-        let (tid, thread) = match self.told.threads {
-            true => (batch.tid(row), batch.thread(row)),
-            false => (0, Command::default()),
+        let (tid, thread) = if self.told.threads {
+            (batch.tid(row), batch.thread(row))
+        } else {
+            (0, Command::default())
         };
         let is_of_file = self.told.files && batch.layer(row) == Layer::FileSystem;
         let inode = if is_of_file { batch.inode(row) } else { 0 };

@@ -108,9 +108,12 @@ impl Lane<'_> {
             let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
             if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
         };
-        let long = |at: usize| match big_endian {
-            true => u64::from(word(at)) << 32 | u64::from(word(at + 4)),
-            false => u64::from(word(at + 4)) << 32 | u64::from(word(at)),
+        let long = |at: usize| {
+            if big_endian {
+                u64::from(word(at)) << 32 | u64::from(word(at + 4))
+            } else {
+                u64::from(word(at + 4)) << 32 | u64::from(word(at))
+            }
         };
         let half = |at: usize| {
             let half = [bytes[at], bytes[at + 1]];

@@ -337,12 +337,10 @@ fn column(text: &str, default: Unit) -> Result<Column, String> {
 
 fn time_column(text: &str, default: Unit) -> Result<Column, String> {
     let column = column(text, default)?;
-    match column.unit.is_time() {
-        true => Ok(column),
-        false => Err(format!(
-            "'{text}': a time is counted in s, ms, us, ns or 100ns",
-            text = excerpt(text)
-        )),
+    if column.unit.is_time() {
+        Ok(column)
+    } else {
+        Err(format!("'{text}': a time is counted in s, ms, us, ns or 100ns", text = excerpt(text)))
     }
 }
 
@@ -359,21 +357,23 @@ fn clock_column(text: &str) -> Result<(Column, Option<Epoch>), String> {
 
 fn size_column(text: &str) -> Result<Column, String> {
     let column = column(text, Unit::Bytes)?;
-    match column.unit.is_time() {
-        true => Err(format!(
+    if column.unit.is_time() {
+        Err(format!(
             "'{text}': a place or size is counted in bytes, KiB or sectors",
             text = excerpt(text)
-        )),
-        false => Ok(column),
+        ))
+    } else {
+        Ok(column)
     }
 }
 
 impl ColumnPlan {
     /// What a value of the operation's column means.
     fn operation(&self, text: &str) -> Option<IoOp> {
-        match self.operations.is_empty() {
-            true => operation(text),
-            false => self.operations.iter().find(|(value, _)| value == text).map(|(_, op)| *op),
+        if self.operations.is_empty() {
+            operation(text)
+        } else {
+            self.operations.iter().find(|(value, _)| value == text).map(|(_, op)| *op)
         }
     }
 }

@@ -108,12 +108,11 @@ impl Iolog {
     }
 
     fn finish(self) -> Imported {
-        let times = match self.timed {
-            true => "Issue times are whole microseconds.",
-            false => {
-                "The log has no times: I/Os follow one another immediately, except for its \
+        let times = if self.timed {
+            "Issue times are whole microseconds."
+        } else {
+            "The log has no times: I/Os follow one another immediately, except for its \
                 waits."
-            }
         };
         let conditions = CaptureConditions {
             source: format!("fio iolog version {}", if self.timed { 3 } else { 2 }),

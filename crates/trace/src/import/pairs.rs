@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use steadfast_domain::io_event::{Command, RESPONSE_UNKNOWN, SeenInPart, flags};
+use steadfast_domain::io_event::{Command, IncompleteIos, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::step::mix64;
 use steadfast_domain::{IoEvent, IoOp};
 
@@ -104,8 +104,8 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// I/Os seen only in part.
-    pub(super) fn in_part(&self) -> SeenInPart {
-        SeenInPart {
+    pub(super) fn in_part(&self) -> IncompleteIos {
+        IncompleteIos {
             begun_before: self.unexplained,
             unended: self.unended + self.issued.len() as u64,
             too_many: self.forgotten,

@@ -1,6 +1,6 @@
 use super::*;
 use std::io::{Cursor, Read};
-use steadfast_domain::io_event::{RESPONSE_UNKNOWN, SeenInPart, flags};
+use steadfast_domain::io_event::{IncompleteIos, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{IoEvent, IoOp};
 
 fn input(content: impl Into<Vec<u8>>) -> Input<'static> {
@@ -365,7 +365,7 @@ fn a_missed_completion_ends_neither_another_io_nor_the_count() {
     bin.record(2_000_000, 7 | READ, 80_000, 4096, &[]);
     let (result, events) = run(&Format::Blktrace, vec![input(bin.bytes)]);
     let conditions = result.unwrap().conditions;
-    let part = SeenInPart { unended: 2, ..SeenInPart::default() };
+    let part = IncompleteIos { unended: 2, ..IncompleteIos::default() };
     assert_eq!((conditions.in_part, conditions.unfinished), (Some(part), 0));
     let unknown = events.iter().filter(|e| e.response_ns == RESPONSE_UNKNOWN);
     assert_eq!(unknown.map(|e| e.issued_ns).collect::<Vec<_>>(), [1_000, 2_000_000]);

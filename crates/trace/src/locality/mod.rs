@@ -295,9 +295,10 @@ impl LocalityFigures {
         let first = self.curve.iter().position(|point| point.bytes >= 1 << 20).unwrap_or(0);
         let is_held =
             |point: &CachePoint| (point.bytes / BLOCK) as f64 * self.followed_share >= HELD_MIN;
-        let held = match self.followed_share < 1.0 {
-            true => self.curve.iter().position(is_held).unwrap_or(self.curve.len()),
-            false => 0,
+        let held = if self.followed_share < 1.0 {
+            self.curve.iter().position(is_held).unwrap_or(self.curve.len())
+        } else {
+            0
         };
         &self.curve[first.max(held)..]
     }

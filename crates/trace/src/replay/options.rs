@@ -5,7 +5,7 @@ use super::map::{MapRule, Space};
 use crate::Pass;
 use std::fmt;
 use std::str::FromStr;
-use steadfast_domain::script::LeaveOut;
+use steadfast_domain::script::ReplayOmissions;
 
 /// Which captured time an I/O is due at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ pub struct ScriptOptions {
     /// The target.
     pub space: Space,
     /// What is in the script and not played.
-    pub leave_out: LeaveOut,
+    pub leave_out: ReplayOmissions,
     /// What due times are counted from, in nanoseconds from the capture's beginning;
     /// from the first chosen I/O, unless set. Scripts that are played together, each
     /// on its own target, share it.
@@ -68,7 +68,7 @@ impl ScriptOptions {
             issue_at: None,
             map: None,
             space,
-            leave_out: LeaveOut::default(),
+            leave_out: ReplayOmissions::default(),
             origin_ns: None,
         }
     }

@@ -115,9 +115,10 @@ impl StepToReplay {
 
     /// When its I/Os are due.
     pub fn pace(&self) -> Pace {
-        match self.is_paced() {
-            true => Pace::Fixed { ios: self.ios_to_play(), per: self.lasted },
-            false => Pace::Closed,
+        if self.is_paced() {
+            Pace::Fixed { ios: self.ios_to_play(), per: self.lasted }
+        } else {
+            Pace::Closed
         }
     }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::RESPONSE_UNKNOWN;
-use steadfast_domain::script::{LeaveOut, OpCounts};
+use steadfast_domain::script::{OpCounts, ReplayOmissions};
 use steadfast_domain::{Bytes, DueIo, IoEvent, IoOp, Nanos, Op};
 
 /// I/Os that are judged for sequentiality at once.
@@ -86,7 +86,7 @@ impl Summary {
     }
 
     /// Reads, writes and discards that are played.
-    pub(super) fn moving(&self, leave_out: LeaveOut) -> u64 {
+    pub(super) fn moving(&self, leave_out: ReplayOmissions) -> u64 {
         let discards = if leave_out.discards { 0 } else { self.counts.discards };
         self.counts.reads + self.counts.writes + discards
     }

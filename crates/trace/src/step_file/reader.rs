@@ -225,9 +225,10 @@ fn histograms_of<R: Read + Seek + Send + 'static>(
     group: &RowGroupMetaData,
     rows: usize,
 ) -> Result<Vec<ByteArray>, TraceError> {
-    match has_column(group, HISTOGRAM) {
-        true => text_column(source, group, HISTOGRAM),
-        false => Ok(vec![ByteArray::from(""); rows]),
+    if has_column(group, HISTOGRAM) {
+        text_column(source, group, HISTOGRAM)
+    } else {
+        Ok(vec![ByteArray::from(""); rows])
     }
 }
 

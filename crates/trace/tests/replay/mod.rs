@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::io::Cursor;
 use std::sync::Arc;
-use steadfast_domain::io_event::{CapturedDevice, SeenInPart, StreamInStep, flags};
-use steadfast_domain::script::LeaveOut;
+use steadfast_domain::io_event::{CapturedDevice, IncompleteIos, StreamInStep, flags};
+use steadfast_domain::script::ReplayOmissions;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{
     Bytes, CaptureConditions, Demand, DueIo, IoEvent, IoOp, Layer, Nanos, Op, Script,
@@ -279,7 +279,7 @@ fn flushes_discards_and_fua_are_kept_or_left_out_with_their_count() {
     assert!(text.starts_with("2 of the 100 chosen I/Os are not replayed: 1 of an"), "{text}");
     assert_eq!(said(&script, "replay-without-flushes"), "");
 
-    let leave_out = LeaveOut { flushes: true, fua: true, discards: true };
+    let leave_out = ReplayOmissions { flushes: true, fua: true, discards: true };
     let without = ScriptOptions { leave_out, ..options(LARGE) };
     let script = of_events(&events, &without).unwrap();
     assert_eq!(script.load(None).leave_out, leave_out, "the engine leaves them out");
@@ -427,7 +427,7 @@ fn what_the_capture_lacks_is_said_of_the_replay() {
     let conditions = CaptureConditions {
         lost: 17,
         skipped: 3,
-        in_part: Some(SeenInPart { begun_before: 5, ..SeenInPart::default() }),
+        in_part: Some(IncompleteIos { begun_before: 5, ..IncompleteIos::default() }),
         ..CaptureConditions::default()
     };
     let script = TraceScript::of(&opened(&known(), conditions).into(), &options(LARGE)).unwrap();

@@ -459,7 +459,12 @@ impl FioHosts {
             .collect();
         for line in lines.into_iter().take(10) {
             let text = format!("fio printed on host {line}");
-            self.once(caveats::FIO_SAID, &text.clone(), text, "Read the files next to fio's jobs.");
+            self.once(
+                caveats::FIO_MESSAGES,
+                &text.clone(),
+                text,
+                "Read the files next to fio's jobs.",
+            );
         }
         all
     }

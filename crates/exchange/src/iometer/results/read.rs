@@ -18,9 +18,10 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Run>, Misread> {
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, text)| !text.is_empty());
     let mut reader = Reader { lines: lines.collect(), at: 0, runs: Vec::new() };
     reader.runs()?;
-    match reader.runs.is_empty() {
-        true => Err(Misread::whole("this is not a file of Iometer's results: it has no test")),
-        false => Ok(reader.runs),
+    if reader.runs.is_empty() {
+        Err(Misread::whole("this is not a file of Iometer's results: it has no test"))
+    } else {
+        Ok(reader.runs)
     }
 }
 

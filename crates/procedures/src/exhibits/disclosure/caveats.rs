@@ -122,9 +122,12 @@ fn of_the_profile(choices: &Choices<'_>) -> Vec<Caveat> {
             ),
             "Use --profile pts-2.0.",
         )),
-        Profile::Tkperf if !choices.tkperf.is_empty() => {
-            caveats.push(Caveat::new(CaveatKind::Deviation, ids::TKPERF_MENDED, choices.tkperf, ""))
-        }
+        Profile::Tkperf if !choices.tkperf.is_empty() => caveats.push(Caveat::new(
+            CaveatKind::Deviation,
+            ids::TKPERF_DEVIATIONS,
+            choices.tkperf,
+            "",
+        )),
         _ => {}
     }
     let chosen = choices.demands.first().copied();
@@ -198,19 +201,20 @@ fn of_the_read_back(purge: &Purge) -> Option<Caveat> {
         return None;
     }
     let found = purge.read_back.map(|read| format!(" ({read})")).unwrap_or_default();
-    Some(match purge.method.is_cryptographic() {
-        true => Caveat::new(
+    Some(if purge.method.is_cryptographic() {
+        Caveat::new(
             CaveatKind::Remark,
             ids::PURGE_NOT_BLANK,
             format!("After the purge, blocks read as noise under the new key{found}."),
             "",
-        ),
-        false => Caveat::new(
+        )
+    } else {
+        Caveat::new(
             CaveatKind::Deviation,
             ids::PURGE_NOT_BLANK,
             format!("After the purge, blocks read back were not blank{found}."),
             "Check the drive's purge command.",
-        ),
+        )
     })
 }
 
@@ -376,10 +380,8 @@ fn foreign_ios(record: &Record, op: Op) -> Option<Caveat> {
     let (ios, bytes) = found.iter().fold((0u64, 0u64), |sum, (_, foreign)| {
         (sum.0.saturating_add(foreign.ios), sum.1.saturating_add(foreign.bytes.0))
     });
-    let kind = match worst.share >= FOREIGN_SHARE {
-        true => CaveatKind::Deviation,
-        false => CaveatKind::Remark,
-    };
+    let kind =
+        if worst.share >= FOREIGN_SHARE { CaveatKind::Deviation } else { CaveatKind::Remark };
     let direction = if op == Op::Read { "reads" } else { "writes" };
     let steps = match found.len() {
         1 => "1 step".to_owned(),

@@ -214,10 +214,7 @@ pub fn common_test_rows(choices: &Choices<'_>) -> Rows {
 }
 
 fn segments_origin(choices: &Choices<'_>) -> Origin {
-    match choices.is_scattered() {
-        true => SEGMENTS.origin(choices.settings),
-        false => Origin::Profile,
-    }
+    if choices.is_scattered() { SEGMENTS.origin(choices.settings) } else { Origin::Profile }
 }
 
 fn form_percents(choices: &Choices<'_>) -> String {

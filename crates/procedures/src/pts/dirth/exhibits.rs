@@ -57,9 +57,10 @@ pub fn findings(dirth: &Dirth, record: &Record, results: &Results<'_>) -> Findin
 /// not count.
 fn whole_verdict(results: &Results<'_>) -> Verdict {
     let verdict = results.verdict.clone();
-    match results.preconditioned.steady {
-        true => verdict,
-        false => verdict.refused("the preconditioning was not steady"),
+    if results.preconditioned.steady {
+        verdict
+    } else {
+        verdict.refused("the preconditioning was not steady")
     }
 }
 

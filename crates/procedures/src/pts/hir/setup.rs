@@ -183,8 +183,9 @@ fn check(settings: &Settings) -> Result<(), Unsuitable> {
 
 /// Returns a sentence on the effect of a gap before a step.
 fn gap_effect(step: &Step) -> &'static str {
-    match is_attempt_of(&step.place.phase, PRECONDITIONING) {
-        true => between::gap_effect(step),
-        false => "The test restarted with the purge; earlier measurements do not count.",
+    if is_attempt_of(&step.place.phase, PRECONDITIONING) {
+        between::gap_effect(step)
+    } else {
+        "The test restarted with the purge; earlier measurements do not count."
     }
 }

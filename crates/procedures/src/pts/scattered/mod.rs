@@ -47,9 +47,10 @@ pub fn offered<T: Ranged + 'static>(
     title: &'static str,
     asked: &Asked<'_>,
 ) -> Result<Box<dyn Procedure>, Unsuitable> {
-    match is_asked(asked.settings) {
-        true => boxed(Scattered::<T>::new(title, asked)),
-        false => boxed(T::on(method::ground(asked)?)),
+    if is_asked(asked.settings) {
+        boxed(Scattered::<T>::new(title, asked))
+    } else {
+        boxed(T::on(method::ground(asked)?))
     }
 }
 

@@ -96,9 +96,10 @@ impl Ranged for Throughput {
             rounds_max: cap,
             ending: disclosure::ending_text(self.ground.settings.steady_state),
             judged: true,
-            preconditioning: match self.preconditions() {
-                true => self.loops.iter().map(|size| self.wipc_pattern(size)).collect(),
-                false => Vec::new(),
+            preconditioning: if self.preconditions() {
+                self.loops.iter().map(|size| self.wipc_pattern(size)).collect()
+            } else {
+                Vec::new()
             },
             measured_phases: self.loops.iter().map(|l| l.mixed_loop.phase.clone()).collect(),
             gap_effect: disclosure::loop_gap_effect,
@@ -144,21 +145,18 @@ fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
 
 /// Returns the text on where profile tkperf deviates from TKperf.
 fn tkperf_text(preconditions: bool) -> &'static str {
-    match preconditions {
-        true => {
-            "Profile tkperf follows TKperf's five block sizes, their order, its purge before \
+    if preconditions {
+        "Profile tkperf follows TKperf's five block sizes, their order, its purge before \
              each, and its demand. Differences: after each purge, twice the user capacity is \
              written (TKperf writes nothing); every block size is judged by its own writes \
              (TKperf judges all by those of 1024 KiB); sequential I/O continues from step to \
              step, and threads share one position; a failed purge is reported."
-        }
-        false => {
-            "Profile tkperf follows TKperf's five block sizes, their order, its purge \
+    } else {
+        "Profile tkperf follows TKperf's five block sizes, their order, its purge \
                 before each, and its demand. Like TKperf and unlike the PTS, it has no workload \
                 independent preconditioning. Differences: every block size is judged by its own \
                 writes (TKperf judges all by those of 1024 KiB); sequential I/O continues from \
                 step to step; a failed purge is reported."
-        }
     }
 }
 

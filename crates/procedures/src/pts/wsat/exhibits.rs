@@ -219,8 +219,8 @@ fn of_reads(wsat: &Wsat) -> Option<Caveat> {
 }
 
 fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
-    match wsat.only_steady() {
-        true => Caveat::new(
+    if wsat.only_steady() {
+        Caveat::new(
             CaveatKind::Invalidates,
             ids::STEADY_STATE_NOT_ACHIEVED,
             format!(
@@ -228,14 +228,15 @@ fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
                 reservation_text(verdict)
             ),
             "Repeat the run with more rounds (--max-rounds).",
-        ),
-        false => Caveat::new(
+        )
+    } else {
+        Caveat::new(
             CaveatKind::Remark,
             ids::ENDED_BEFORE_STEADY_STATE,
             "The time or byte limit ended the saturation before five rounds met 20/10. \
              The method allows this.",
             "Choose --steady-state btw to run until they do.",
-        ),
+        )
     }
 }
 
@@ -350,9 +351,10 @@ fn summary_table(results: &Results<'_>) -> Table {
     };
     let track = results.verdict.as_ref().and_then(|v| v.tracks.first().map(|t| (v, t)));
     if let Some((verdict, track)) = track {
-        let name = match verdict.steady {
-            true => "Measurement window (steady)",
-            false => "Last five rounds (NOT steady)",
+        let name = if verdict.steady {
+            "Measurement window (steady)"
+        } else {
+            "Last five rounds (NOT steady)"
         };
         rows.push(mean(name, Some(track.average)));
     }
@@ -736,9 +738,10 @@ fn listing(wsat: &Wsat) -> String {
     format!(
         "Purge{}\n{} at {} without a pause, accounted in \
          steps of {}\n  ends {}{}",
-        match wsat.preconditions {
-            true => "; 2 x user capacity written sequentially",
-            false => " (no workload independent preconditioning)",
+        if wsat.preconditions {
+            "; 2 x user capacity written sequentially"
+        } else {
+            " (no workload independent preconditioning)"
         },
         wsat.workload,
         wsat.demand,

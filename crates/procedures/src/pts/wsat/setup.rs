@@ -211,10 +211,7 @@ impl Wsat {
             rounds_max: self.between().filter(|_| self.only_steady()).map(|b| b.cycles_max),
             ending: self.ending_rule(),
             judged: self.between().is_some(),
-            preconditioning: match self.preconditions {
-                true => vec![WIPC_PATTERN],
-                false => Vec::new(),
-            },
+            preconditioning: if self.preconditions { vec![WIPC_PATTERN] } else { Vec::new() },
             measured_phases: phases_of(record, &[PHASE, HISTOGRAM]),
             gap_effect,
             quick: format!(
@@ -318,10 +315,8 @@ fn fill(
     if workload.read_percent() == 100 {
         return Ok(Fill::default());
     }
-    let before = match preconditions {
-        true => preconditioning::amount(geometry, WIPC_PATTERN.size),
-        false => Bytes(0),
-    };
+    let before =
+        if preconditions { preconditioning::amount(geometry, WIPC_PATTERN.size) } else { Bytes(0) };
     Ok(Fill { before, ..chosen })
 }
 
@@ -409,8 +404,9 @@ fn gap_effect(step: &Step) -> &'static str {
     if step.place.phase == preconditioning::PHASE {
         return "Preconditioning continued from its last checkpoint.";
     }
-    match is_attempt_of(&step.place.phase, HISTOGRAM) {
-        true => "That histogram run is void. It was repeated after the gap.",
-        false => between::gap_effect(step),
+    if is_attempt_of(&step.place.phase, HISTOGRAM) {
+        "That histogram run is void. It was repeated after the gap."
+    } else {
+        between::gap_effect(step)
     }
 }

@@ -120,7 +120,7 @@ fn header(replay: &Replay, record: &Record) -> FormHeader {
     let mut test_parameters = disclosure::common_test_rows(&choices);
     test_parameters.extend(captured::workload_rows(&replay.composite));
     let own = |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
-    test_parameters.push(own("replayed", "Replayed", what_text(replay)));
+    test_parameters.push(own("replayed", "ReplayResult", what_text(replay)));
     test_parameters.push(choices.demand_row("TOIO - TC/QD", form_demands(&choices.demands)));
     match &replay.course {
         Course::Steps(_) => test_parameters.extend([
@@ -279,9 +279,10 @@ const DRAWN_IN_SECONDS: f64 = 600.0;
 /// The axis of the capture's time, and how many of its units a second is.
 fn time_axis(results: &Results<'_>) -> (Axis, f64) {
     let all = results.captured.iter().chain(&results.replayed);
-    match all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
-        true => (Axis::time("Time of the capture", TimeUnit::Seconds), 1.0),
-        false => (Axis::time("Time of the capture", TimeUnit::Minutes), 1.0 / 60.0),
+    if all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
+        (Axis::time("Time of the capture", TimeUnit::Seconds), 1.0)
+    } else {
+        (Axis::time("Time of the capture", TimeUnit::Minutes), 1.0 / 60.0)
     }
 }
 
@@ -433,7 +434,7 @@ fn figures(results: &Results<'_>) -> [KeyFigure; 4] {
     let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
     let tail = ms(tally.percentile(FIVE_NINES));
     [
-        KeyFigure::new("iops", "Replayed", rate(tally.ios as f64), "IOPS"),
+        KeyFigure::new("iops", "ReplayResult", rate(tally.ios as f64), "IOPS"),
         KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
         KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
         KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),

@@ -209,13 +209,14 @@ fn planned(ground: &Ground, composite: &Composite) -> Result<Vec<Planned>, Unsui
         ended = Nanos(captured.began.0.saturating_add(captured.lasted.0));
         steps.push(Planned { pause, index, step });
     }
-    match steps.is_empty() {
-        false => Ok(steps),
-        true => Err(Unsuitable(format!(
+    if steps.is_empty() {
+        Err(Unsuitable(format!(
             "workload '{}' has no capture steps to replay; read it from a trace or a step file, or \
              run multi-wsat, which needs none",
             composite.workload.name
-        ))),
+        )))
+    } else {
+        Ok(steps)
     }
 }
 

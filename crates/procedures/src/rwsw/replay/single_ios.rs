@@ -10,7 +10,7 @@ use steadfast_domain::findings::{
 };
 use steadfast_domain::replayed::{IntervalLateness, Lateness};
 use steadfast_domain::script::{ScriptLoad, Timing};
-use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, Replayed, Tally};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, ReplayResult, Tally};
 
 /// Mean start error from which I/Os count as late: our choice, the longest response time of a fast
 /// drive.
@@ -42,7 +42,7 @@ impl Sum {
         sum
     }
 
-    fn add(&mut self, part: &Replayed) {
+    fn add(&mut self, part: &ReplayResult) {
         self.left_out += part.left_out.iter().map(|left| left.ios).sum::<u64>();
         self.fua_left_out += part.fua_left_out;
         self.late.ios += part.lateness.ios;

@@ -4,11 +4,11 @@ use crate::rwsw::sample::{settings, workload};
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::IntervalLateness;
-use steadfast_domain::script::{LeaveOut, OpCounts, Overlaps, Timing};
+use steadfast_domain::script::{OpCounts, Overlaps, ReplayOmissions, Timing};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{
     Bytes, Conditions, Demand, Entry, FineHistogram, Load, Measurement, Nanos, Note, Op, Outcome,
-    Purge, PurgeMethod, Replayed, Settings, Step, Tally,
+    Purge, PurgeMethod, ReplayResult, Settings, Step, Tally,
 };
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {
@@ -157,7 +157,7 @@ fn script() -> ScriptLoad {
         demand: Demand::new(1, 32),
         timing: Timing::Original,
         overlaps: Overlaps::Keep,
-        leave_out: LeaveOut::default(),
+        leave_out: ReplayOmissions::default(),
         data_pattern: DataPattern::RandomUnique,
         open: None,
     }
@@ -227,7 +227,7 @@ fn replayed(point: u32, late_us: u64) -> Entry {
         };
         (FineHistogram::from_dense(&counts), late, interval)
     };
-    let mut part = Replayed::default();
+    let mut part = ReplayResult::default();
     let mut measurement =
         Measurement { complete: true, elapsed: Nanos::from_secs(7), ..Measurement::default() };
     for at in 0..7 {

@@ -129,10 +129,8 @@ fn run(
     (number, is_last): (usize, bool),
     alone: Alone,
 ) -> Result<BetweenRounds, Unsuitable> {
-    let preset = match alone.is_sequential() {
-        true => SEQUENTIAL_DEMAND,
-        false => ground.method.random_demand,
-    };
+    let preset =
+        if alone.is_sequential() { SEQUENTIAL_DEMAND } else { ground.method.random_demand };
     let demand = ground.settings.demand_or(preset);
     let phase = format!("stream-{number}");
     let label = format!("{alone} {demand}");

@@ -86,10 +86,8 @@ impl<'a> Studied<'a> {
         }
         let stated = self.test.stated.as_ref().and_then(|stated| stated.reached);
         if stated.is_some_and(|stated| stated != verdict.steady) {
-            let (said, found) = match verdict.steady {
-                true => ("not steady", "steady"),
-                false => ("steady", "not steady"),
-            };
+            let (said, found) =
+                if verdict.steady { ("not steady", "steady") } else { ("steady", "not steady") };
             caveats.push(Caveat::new(
                 CaveatKind::Remark,
                 ids::FOREIGN_LOG,

@@ -6,8 +6,8 @@ use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{
-    Bytes, CaveatKind, EndState, Findings, ForeignKind, ForeignMeasured, ForeignRun, ForeignTest,
-    ForeignValue, Settings, StatedSteadiness,
+    Bytes, CaveatKind, ClaimedSteadyState, EndState, Findings, ForeignKind, ForeignMeasured,
+    ForeignRun, ForeignTest, ForeignValue, Settings,
 };
 
 const IOPS_SIZES: [u64; 8] = [1 << 20, 131_072, 65_536, 32_768, 16_384, 8192, 4096, 512];
@@ -34,7 +34,7 @@ fn test(
         depth: Some(16),
         step_seconds: Some(60),
         values: values.collect(),
-        stated: Some(StatedSteadiness { reached: Some(true), rounds: vec![1, 2, 3, 4, 5] }),
+        stated: Some(ClaimedSteadyState { reached: Some(true), rounds: vec![1, 2, 3, 4, 5] }),
     }
 }
 

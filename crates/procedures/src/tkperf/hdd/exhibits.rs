@@ -66,9 +66,10 @@ fn ending(test: &Zones, record: &Record, results: &Results) -> String {
     let all = test.zones.len();
     let whole = |zone: &usize| results.points.iter().all(|point| point.values[*zone].is_some());
     let measured = (0..all).filter(whole).count();
-    match record.has_ended() {
-        true => format!("{measured} of {all} zones measured."),
-        false => format!("The run is not finished: {measured} of {all} zones are complete."),
+    if record.has_ended() {
+        format!("{measured} of {all} zones measured.")
+    } else {
+        format!("The run is not finished: {measured} of {all} zones are complete.")
     }
 }
 

@@ -30,12 +30,13 @@ const LOOK: Duration = Duration::from_millis(100);
 pub fn run(arguments: &ExploreArguments) -> anyhow::Result<ExitState> {
     use_one_heap();
     let shown = Arc::new(shown(&arguments.paths)?);
-    let cache = match arguments.no_cache {
-        true => None,
-        false => IndexCache::open().unwrap_or_else(|error| {
+    let cache = if arguments.no_cache {
+        None
+    } else {
+        IndexCache::open().unwrap_or_else(|error| {
             terminal::complain(&format!("No index is kept: {error}"));
             None
-        }),
+        })
     };
     match &arguments.export {
         Some(path) => written(arguments, &shown, cache.as_ref(), path),

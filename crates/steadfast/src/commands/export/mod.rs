@@ -39,9 +39,10 @@ fn parquet(arguments: &ParquetArguments) -> anyhow::Result<ExitState> {
         directories.extend(runs_in(run)?);
     }
     let handle = BufWriter::new(file.handle()?);
-    let (rows, sink) = match arguments.intervals {
-        true => table(handle, &directories, &step_columns::of_seconds(), Run::seconds)?,
-        false => table(handle, &directories, &step_columns::of_steps(), Run::steps)?,
+    let (rows, sink) = if arguments.intervals {
+        table(handle, &directories, &step_columns::of_seconds(), Run::seconds)?
+    } else {
+        table(handle, &directories, &step_columns::of_steps(), Run::steps)?
     };
     sink.into_inner().map_err(std::io::IntoInnerError::into_error)?.flush()?;
     file.place()?;

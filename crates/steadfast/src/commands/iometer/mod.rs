@@ -11,7 +11,7 @@ use crate::cli::iometer::{
     IometerArguments, IometerCommand, IometerPreset, ReportResultsArguments,
 };
 use crate::exit::{ExitState, misuse};
-use crate::writing::{Rule, Shelf, Text};
+use crate::writing::{OutputDir, Rule, Text};
 use crate::{output, terminal};
 use anyhow::bail;
 use ready::Ready;
@@ -44,14 +44,15 @@ fn report(arguments: &ReportResultsArguments) -> anyhow::Result<ExitState> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
     let shelf = match &arguments.output {
         Some(path) => {
-            Some(Shelf::named(path, Rule::of(&arguments.writing)?, &output::names(&formats))?)
+            Some(OutputDir::named(path, Rule::of(&arguments.writing)?, &output::names(&formats))?)
         }
         None => None,
     };
     let findings = output::of_iometer(&arguments.file)?;
-    match arguments.json {
-        true => terminal::print_findings(&findings)?,
-        false => terminal::print(&steadfast_report::text(&findings, terminal::width()))?,
+    if arguments.json {
+        terminal::print_findings(&findings)?
+    } else {
+        terminal::print(&steadfast_report::text(&findings, terminal::width()))?
     }
     if let Some(shelf) = shelf {
         for path in output::write(&shelf, &findings, &formats)? {

@@ -8,7 +8,7 @@ use crate::asked::check_engine;
 use crate::cli::{EngineName, MeasureArguments};
 use crate::exit::{ExitState, misuse};
 use crate::hosts;
-use crate::target::{self, Course, Kept, Mover};
+use crate::target::{self, Course, EngineChoice, Kept};
 use crate::workloads;
 use crate::writing::Rule;
 use crate::{remarks, terminal};
@@ -16,14 +16,14 @@ use anyhow::Context;
 use figures::{OperationFigures, RunRow, Spread};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use steadfast_domain::measurement::{HostPart, Interval, Stalling, mean};
+use steadfast_domain::measurement::{HostPart, Interval, StallEffect, mean};
 use steadfast_domain::settings::HostList;
 use steadfast_domain::text::number;
 use steadfast_domain::{Demand, Device, ForeignIo, IoStream, Measurement, Nanos, Op, Step};
 use steadfast_engine::{Prepared, Stop};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
-use steadfast_runner::{Keeping, Once, Rig, Single, once};
+use steadfast_runner::{Once, Rig, Single, StartSync, once};
 use steadfast_trace::WorkloadFile;
 use watch::Watch;
 
@@ -151,7 +151,7 @@ fn arm(
     if list.is_none() && kept.is_some() && !alone {
         return Err(misuse("fio measures one target; name one, or use --engine uring"));
     }
-    let mover = kept.map_or(Mover::Uring, |kept| Mover::Fio(kept.path().to_owned()));
+    let mover = kept.map_or(EngineChoice::Uring, |kept| EngineChoice::Fio(kept.path().to_owned()));
     let mut all = Vec::new();
     for (target, at) in arguments.target.iter().zip(1u32..) {
         let rig = match (list, kept) {
@@ -326,16 +326,15 @@ fn rig_here(
     arguments: &MeasureArguments,
     asked: &Single,
     target: &str,
-    (mover, stop): (&Mover, &Stop),
+    (mover, stop): (&EngineChoice, &Stop),
 ) -> anyhow::Result<Box<dyn Rig>> {
-    let (named, consent) = match asked.alters() {
-        true => {
-            let named = target::find(target, arguments.size)?;
-            let alone = arguments.target.len() == 1;
-            let confirmation = begin::confirmation(&arguments.yes_destroy, &named, alone);
-            (named, Consent::Destroy { confirmation })
-        }
-        false => (target::find_to_read(target, arguments.size, &asked.name)?, Consent::Read),
+    let (named, consent) = if asked.alters() {
+        let named = target::find(target, arguments.size)?;
+        let alone = arguments.target.len() == 1;
+        let confirmation = begin::confirmation(&arguments.yes_destroy, &named, alone);
+        (named, Consent::Destroy { confirmation })
+    } else {
+        (target::find_to_read(target, arguments.size, &asked.name)?, Consent::Read)
     };
     target::rig(mover, &named, &consent, &[], Course::of(arguments.seed), stop)
 }
@@ -348,10 +347,8 @@ fn rig_of_hosts(
     directory: &Path,
     stop: &Stop,
 ) -> anyhow::Result<Box<dyn Rig>> {
-    let consent = match writes {
-        true => HostsConsent::Named(&arguments.yes_destroy),
-        false => HostsConsent::Read,
-    };
+    let consent =
+        if writes { HostsConsent::Named(&arguments.yes_destroy) } else { HostsConsent::Read };
     hosts::rig(list, target, arguments.size, consent, directory, stop)
 }
 
@@ -369,7 +366,7 @@ fn seat(all: &mut [Ready<'_>]) {
     if real.len() < 2 {
         return;
     }
-    let seats = steadfast_runner::meeting(real.len(), vec!["measure".into()], Keeping::Steps);
+    let seats = steadfast_runner::meeting(real.len(), vec!["measure".into()], StartSync::Steps);
     real.into_iter().zip(seats).for_each(|(one, seat)| one.armed.rig.join(seat, None));
 }
 
@@ -522,7 +519,7 @@ fn by_host(measurement: &Measurement) -> Option<String> {
 /// What was not as it should be beside the I/Os themselves.
 fn course(measurement: &Measurement) -> Vec<String> {
     let mut lines = Vec::new();
-    if measurement.stalling() != Stalling::Slight {
+    if measurement.stalling() != StallEffect::Slight {
         lines.push(format!(
             "STALLED for {} of {}: steadfast could not run (stopped, frozen, suspended, or \
              the virtual machine paused); repeat the measurement",

@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 use steadfast_domain::{Device, Transport};
 use steadfast_host::{Directory, Existing, NewFile, Readers, read_file};
-use steadfast_runner::{Keeping, Ledger, LedgerError};
+use steadfast_runner::{Ledger, LedgerError, StartSync};
 
 /// The file that tells a directory of several runs from any other.
 const FILE: &str = "targets.json";
@@ -50,11 +50,11 @@ pub struct Member {
 
 impl Group {
     /// Runs that are about to begin.
-    pub fn new(place: &Path, members: Vec<Member>, keeping: Keeping) -> Group {
+    pub fn new(place: &Path, members: Vec<Member>, keeping: StartSync) -> Group {
         let together = match keeping {
-            Keeping::Steps => "steps",
-            Keeping::Phases => "phases",
-            Keeping::Start => "start",
+            StartSync::Steps => "steps",
+            StartSync::Phases => "phases",
+            StartSync::Start => "start",
         };
         Group {
             version: VERSION,
@@ -126,11 +126,11 @@ impl Group {
     }
 
     /// Which loads begin together.
-    pub fn keeping(&self) -> Keeping {
+    pub fn keeping(&self) -> StartSync {
         match self.together.as_str() {
-            "start" => Keeping::Start,
-            "phases" => Keeping::Phases,
-            _ => Keeping::Steps,
+            "start" => StartSync::Start,
+            "phases" => StartSync::Phases,
+            _ => StartSync::Steps,
         }
     }
 
@@ -222,9 +222,10 @@ pub fn is_same(a: (&str, &Device), b: (&str, &Device)) -> bool {
 
 /// What the kernel tells a device or a file by.
 fn number(found: &Metadata) -> (bool, u64, u64) {
-    match found.file_type().is_block_device() {
-        true => (true, found.rdev(), 0),
-        false => (false, found.dev(), found.ino()),
+    if found.file_type().is_block_device() {
+        (true, found.rdev(), 0)
+    } else {
+        (false, found.dev(), found.ino())
     }
 }
 

@@ -13,11 +13,11 @@ use super::begin::{
     Armed, Beginning, Ended, Intent, default_directory, names, plain_name, refuse_ambiguous,
 };
 use super::conduct::{state, unfinished, write_report};
-use super::resume::Again;
+use super::resume::ResumedRun;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::prometheus::Exporter;
-use crate::writing::Shelf;
+use crate::writing::OutputDir;
 use crate::{output, target, terminal};
 use anyhow::{Context, bail};
 use group::Member;
@@ -28,7 +28,7 @@ use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, cav
 use steadfast_host::Directory;
 use steadfast_report::text_table;
 use steadfast_runner::run::Ending;
-use steadfast_runner::{Keeping, Ledger};
+use steadfast_runner::{Ledger, StartSync};
 use threads::Run;
 
 /// Runs that are to be conducted at the same time.
@@ -39,7 +39,7 @@ pub struct Several<'a> {
     /// The targets' devices, in the same order.
     pub foreseen: &'a [Device],
     /// Which loads begin together.
-    pub keeping: Keeping,
+    pub keeping: StartSync,
     /// Where metrics go while they run.
     pub prometheus: Option<&'a Path>,
 }
@@ -98,12 +98,12 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
             continue;
         }
         let refused = || format!("{}; no run was resumed", member.target);
-        all.push((member, Again::open_member(&own, &stop).with_context(refused)?, own));
+        all.push((member, ResumedRun::open_member(&own, &stop).with_context(refused)?, own));
     }
     let mut runs = Vec::new();
     for (member, mut again, own) in all {
         again.amend(&own)?;
-        let Again { rig, ledger, contents } = again;
+        let ResumedRun { rig, ledger, contents } = again;
         let (settings, lines) = (contents.settings, contents.lines);
         runs.push(Run {
             name: member.directory.clone(),
@@ -215,7 +215,7 @@ fn finish(
             Some((_, Ok(ending))) => unfinished(ending, &directory),
             None => Ok(None),
         };
-        came.push(Came::of(member, directory, outcome));
+        came.push(TargetOutcome::of(member, directory, outcome));
     }
     report(group, &came, json)?;
     Ok(came
@@ -226,7 +226,7 @@ fn finish(
 }
 
 /// What came of one target.
-struct Came<'a> {
+struct TargetOutcome<'a> {
     member: &'a Member,
     directory: PathBuf,
     state: ExitState,
@@ -234,7 +234,7 @@ struct Came<'a> {
     findings: Option<Findings>,
 }
 
-impl<'a> Came<'a> {
+impl<'a> TargetOutcome<'a> {
     fn of(
         member: &'a Member,
         directory: PathBuf,
@@ -254,7 +254,7 @@ impl<'a> Came<'a> {
         if let Some(error) = &error {
             terminal::complain(&format!("steadfast: {}: {error}", member.target));
         }
-        Came { member, directory, state, error, findings }
+        TargetOutcome { member, directory, state, error, findings }
     }
 
     fn result(&self) -> String {
@@ -309,7 +309,7 @@ pub fn schema() -> schemars::Schema {
 }
 
 /// Prints what came of every target, and writes the report over all that have ended.
-fn report(group: &Group, came: &[Came<'_>], json: bool) -> anyhow::Result<()> {
+fn report(group: &Group, came: &[TargetOutcome<'_>], json: bool) -> anyhow::Result<()> {
     let found = came.iter().filter_map(|one| Some((one, one.findings.as_ref()?)));
     let sides: Vec<combined::Side<'_>> = found
         .map(|(one, findings)| combined::Side {
@@ -318,16 +318,13 @@ fn report(group: &Group, came: &[Came<'_>], json: bool) -> anyhow::Result<()> {
             findings,
         })
         .collect();
-    let combined = match sides.len() == came.len() {
-        true => Some(combined::findings(&sides)?),
-        false => None,
-    };
+    let combined = if sides.len() == came.len() { Some(combined::findings(&sides)?) } else { None };
     if let Some(combined) = &combined {
-        let shelf = Shelf::named(&group.place, group.rule(), &[])?;
+        let shelf = OutputDir::named(&group.place, group.rule(), &[])?;
         output::write(&shelf, combined, &combined::FORMATS)?;
     }
     if json {
-        let targets = came.iter().map(Came::answer).collect();
+        let targets = came.iter().map(TargetOutcome::answer).collect();
         return terminal::print_json(&Answers { targets, combined: combined.as_ref() });
     }
     terminal::print(&closing(came))?;
@@ -343,9 +340,9 @@ fn report(group: &Group, came: &[Came<'_>], json: bool) -> anyhow::Result<()> {
 }
 
 /// One row for each target.
-fn closing(came: &[Came<'_>]) -> String {
+fn closing(came: &[TargetOutcome<'_>]) -> String {
     let head = ["Target", "Model", "Result", "Exit code", "Run directory"].map(str::to_owned);
-    let row = |one: &Came<'_>| {
+    let row = |one: &TargetOutcome<'_>| {
         let model = one.findings.as_ref().and_then(combined::model);
         [
             one.member.target.clone(),

@@ -7,7 +7,7 @@ use super::deltas;
 use crate::cli::questions::TimeAxis;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{self, Layers, Selected, open};
+use crate::selected::{self, FilteredCapture, Layers, open};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
         all.iter_mut().try_for_each(|capture| capture.begin_at_mark(mark))?;
     }
     if let Some(by) = arguments.by {
-        let both: Result<[Selected; 2], _> = all.try_into();
+        let both: Result<[FilteredCapture; 2], _> = all.try_into();
         return match both {
             Ok(both) => deltas::run(arguments, by, both),
             Err(all) => Err(misuse(format!(
@@ -81,25 +81,26 @@ pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {
     }
     let missing = all.iter().flat_map(missing).collect();
     let content = CompareContent { step_ns, sides, missing };
-    match arguments.json {
-        true => first.print(account.unwrap_or_default(), content)?,
-        false => terminal::print(&side_by_side(&content.sides, &axis(arguments, &all, step_ns)))?,
+    if arguments.json {
+        first.print(account.unwrap_or_default(), content)?
+    } else {
+        terminal::print(&side_by_side(&content.sides, &axis(arguments, &all, step_ns)))?
     }
-    let mut endings = all.iter().map(Selected::ending);
+    let mut endings = all.iter().map(FilteredCapture::ending);
     Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
 }
 
 /// The captures, in the order in which they were named; files of one are put
 /// together.
-fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<Selected>> {
+fn captures(arguments: &CompareArguments) -> anyhow::Result<Vec<FilteredCapture>> {
     let filter = &arguments.selection.filter;
     // What a program asked and what the device got of it are not added up.
     let layers = if arguments.by.is_some() { Layers::One } else { Layers::Each };
-    let of = |(path, parts)| Selected::of(path, parts, filter, layers);
+    let of = |(path, parts)| FilteredCapture::of(path, parts, filter, layers);
     no_file_twice(arguments.selection.files.iter().chain(&arguments.after))?;
     if !arguments.after.is_empty() {
         let sides = [&arguments.selection.files, &arguments.after].into_iter();
-        return sides.map(|files| Selected::side(files, filter, layers)).collect();
+        return sides.map(|files| FilteredCapture::side(files, filter, layers)).collect();
     }
     let mut named: Vec<(&Path, Vec<Captured<File>>)> = Vec::new();
     for path in &arguments.selection.files {
@@ -121,13 +122,14 @@ fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result
         let found = std::fs::metadata(path);
         let found = found.with_context(|| format!("{} cannot be opened", path.display()))?;
         if let Some(first) = seen.insert((found.dev(), found.ino()), path) {
-            return Err(misuse(match first == path {
-                true => format!("{} is named twice; name two captures", path.display()),
-                false => format!(
+            return Err(misuse(if first == path {
+                format!("{} is named twice; name two captures", path.display())
+            } else {
+                format!(
                     "one file is named twice: {} and {} are the same file; name two captures",
                     first.display(),
                     path.display()
-                ),
+                )
             }));
         }
     }
@@ -135,13 +137,13 @@ fn no_file_twice<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> anyhow::Result
 }
 
 /// The width of steps that was asked for, or that suits the first capture's length.
-fn width(first: &Selected, arguments: &CompareArguments) -> anyhow::Result<u64> {
+fn width(first: &FilteredCapture, arguments: &CompareArguments) -> anyhow::Result<u64> {
     let asked = arguments.step.map(|step| step.0);
     first.ask(|captured, pass| captured.width(asked, captured.span_ns(pass)?, STEPS_MAX as u64))
 }
 
 /// From each capture's own time to that of the table, in nanoseconds.
-fn shifts(arguments: &CompareArguments, all: &[Selected]) -> anyhow::Result<Vec<i64>> {
+fn shifts(arguments: &CompareArguments, all: &[FilteredCapture]) -> anyhow::Result<Vec<i64>> {
     match &arguments.align {
         _ if all.len() < 2 => Ok(vec![0; all.len()]),
         Some(Align::Start) => Ok(vec![0; all.len()]),
@@ -164,7 +166,7 @@ fn shifts(arguments: &CompareArguments, all: &[Selected]) -> anyhow::Result<Vec<
 }
 
 /// How much later than the earliest of them each capture began.
-fn by_clock(all: &[Selected]) -> Option<Vec<i64>> {
+fn by_clock(all: &[FilteredCapture]) -> Option<Vec<i64>> {
     let began = all.iter().map(|capture| capture.conditions().began_unix_ns);
     let began: Vec<u64> = began.collect::<Option<_>>()?;
     let earliest = began.iter().copied().min().unwrap_or(0);
@@ -172,8 +174,8 @@ fn by_clock(all: &[Selected]) -> Option<Vec<i64>> {
 }
 
 /// Whether every capture shares some time with another.
-fn overlap(all: &[Selected]) -> bool {
-    let by_clock = |capture: &Selected| {
+fn overlap(all: &[FilteredCapture]) -> bool {
+    let by_clock = |capture: &FilteredCapture| {
         let observed = capture.captured.observed(&Filter::default());
         Some(observed.shifted(capture.conditions().began_unix_ns?))
     };
@@ -186,7 +188,7 @@ fn overlap(all: &[Selected]) -> bool {
 }
 
 /// The axis of the table: the clock's where captures are shown by it.
-fn axis(arguments: &CompareArguments, all: &[Selected], step_ns: u64) -> Axis {
+fn axis(arguments: &CompareArguments, all: &[FilteredCapture], step_ns: u64) -> Axis {
     let is_by_clock = all.len() < 2
         || arguments.align == Some(Align::Clock)
         || arguments.align.is_none() && overlap(all);
@@ -197,12 +199,12 @@ fn axis(arguments: &CompareArguments, all: &[Selected], step_ns: u64) -> Axis {
     Axis::of(&conditions, &arguments.selection.filter, time, (step_ns, (0, end)))
 }
 
-fn missing(capture: &Selected) -> Vec<String> {
+fn missing(capture: &FilteredCapture) -> Vec<String> {
     let missing = capture.captured.integrity().missing();
     missing.into_iter().map(|text| format!("{}: {text}", capture.name)).collect()
 }
 
-fn say_unlisted(capture: &Selected, answer: &Answer<SidesFound>) {
+fn say_unlisted(capture: &FilteredCapture, answer: &Answer<SidesFound>) {
     if answer.found.unlisted > 0 {
         terminal::complain(&format!(
             "{} has more than {SIDES_MAX} devices; {} I/Os of the others are left out; choose \
@@ -213,7 +215,7 @@ fn say_unlisted(capture: &Selected, answer: &Answer<SidesFound>) {
 }
 
 impl SideFigures {
-    fn of(capture: &Selected, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
+    fn of(capture: &FilteredCapture, (key, steps): &Side, width: u64, shift: i64) -> SideFigures {
         // Busy parts are shares of one device's time: the side's.
         let devices = capture.captured.tells_busy_time(&capture.pass, steps.values()).then_some(1);
         let mut observed = capture.captured.observed_by_host(&capture.pass.filter);

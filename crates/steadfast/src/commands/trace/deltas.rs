@@ -4,8 +4,8 @@ use super::columns::listed;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::CompareArguments;
 use crate::exit::{ExitState, misuse};
-use crate::selected::{self, Selected};
-use crate::writing::{Rule, Shelf};
+use crate::selected::{self, FilteredCapture};
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
@@ -39,11 +39,11 @@ struct DeltasContent<'a> {
 pub fn run(
     arguments: &CompareArguments,
     by: Facet,
-    mut both: [Selected; 2],
+    mut both: [FilteredCapture; 2],
 ) -> anyhow::Result<ExitState> {
     let rule = Rule::of(&arguments.writing)?;
     let names = output::names(&arguments.format);
-    let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
+    let shelf = arguments.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
     let align = align(arguments, &mut both)?;
     let mut sides = Vec::new();
@@ -59,7 +59,7 @@ pub fn run(
     let sides: [DeltaSide; 2] = sides.try_into().ok().context("two captures are compared")?;
     let compared = Compared {
         names: both.each_ref().map(|capture| capture.name.clone()),
-        conditions: both.each_ref().map(Selected::conditions),
+        conditions: both.each_ref().map(FilteredCapture::conditions),
         observed_ns,
         align,
         by: by.to_string(),
@@ -73,13 +73,13 @@ pub fn run(
             terminal::tell(&file.display().to_string());
         }
     }
-    let mut endings = both.iter().map(Selected::ending);
+    let mut endings = both.iter().map(FilteredCapture::ending);
     Ok(endings.find(|ending| *ending != ExitState::Done).unwrap_or(ExitState::Done))
 }
 
 fn show(
     arguments: &CompareArguments,
-    first: &Selected,
+    first: &FilteredCapture,
     compared: &Compared<'_>,
     account: steadfast_trace::pass::PassAccount,
 ) -> anyhow::Result<()> {
@@ -121,7 +121,7 @@ fn lines(arguments: &CompareArguments, compared: &Compared<'_>) -> String {
 }
 
 /// Narrows both to what is compared.
-fn align(arguments: &CompareArguments, both: &mut [Selected; 2]) -> anyhow::Result<Align> {
+fn align(arguments: &CompareArguments, both: &mut [FilteredCapture; 2]) -> anyhow::Result<Align> {
     let by_clock = aligned_by_clock(both);
     let shared = by_clock.as_ref().map(delta::shared_time).unwrap_or_default();
     let align = match &arguments.align {
@@ -159,13 +159,13 @@ fn align(arguments: &CompareArguments, both: &mut [Selected; 2]) -> anyhow::Resu
 }
 
 /// The observed time of a capture that its filter of time lets pass, steps cut.
-fn observed(capture: &Selected) -> ObservedTime {
+fn observed(capture: &FilteredCapture) -> ObservedTime {
     let all = capture.captured.observed(&Filter::default());
     all.passing(&capture.pass.filter.spans_ns, None)
 }
 
 /// Both on the clock; `None` where one does not tell when it began.
-fn aligned_by_clock(both: &[Selected; 2]) -> Option<[AlignedCapture; 2]> {
+fn aligned_by_clock(both: &[FilteredCapture; 2]) -> Option<[AlignedCapture; 2]> {
     let [a, b] = both.each_ref().map(|capture| {
         let grid = capture.captured.step_grid();
         AlignedCapture::by_clock(capture.conditions(), observed(capture), grid)
@@ -174,14 +174,14 @@ fn aligned_by_clock(both: &[Selected; 2]) -> Option<[AlignedCapture; 2]> {
 }
 
 /// Whether both observed some moment.
-fn overlap_by_clock(both: &[Selected; 2]) -> bool {
+fn overlap_by_clock(both: &[FilteredCapture; 2]) -> bool {
     aligned_by_clock(both).is_some_and(|captures| {
         let moments = captures.map(|one| AlignedCapture { grid: None, ..one });
         !delta::shared_time(&moments).is_empty()
     })
 }
 
-fn narrow(both: &mut [Selected; 2], captures: &[AlignedCapture; 2], spans: &[(u64, u64)]) {
+fn narrow(both: &mut [FilteredCapture; 2], captures: &[AlignedCapture; 2], spans: &[(u64, u64)]) {
     for (capture, aligned) in both.iter_mut().zip(captures) {
         let own: Vec<(u64, u64)> = spans.iter().map(|span| aligned.own(*span)).collect();
         let filter = std::mem::take(&mut capture.pass.filter);
@@ -189,7 +189,7 @@ fn narrow(both: &mut [Selected; 2], captures: &[AlignedCapture; 2], spans: &[(u6
     }
 }
 
-fn no_common_step(both: &[Selected; 2], align: &Align) -> anyhow::Error {
+fn no_common_step(both: &[FilteredCapture; 2], align: &Align) -> anyhow::Error {
     misuse(format!(
         "{} and {} have no whole step in common when aligned by {align}; name the trace files \
          instead of sums, or fold them in narrower steps",
@@ -197,7 +197,7 @@ fn no_common_step(both: &[Selected; 2], align: &Align) -> anyhow::Error {
     ))
 }
 
-fn folded(capture: &Selected, by: Facet) -> anyhow::Result<(Groups, Evidence)> {
+fn folded(capture: &FilteredCapture, by: Facet) -> anyhow::Result<(Groups, Evidence)> {
     let Answer { found, .. } = capture.answer(|captured, pass| {
         let facets = delta::facets(by);
         let mut groups = Groups::by(&facets).with_hosts(captured.conditions());

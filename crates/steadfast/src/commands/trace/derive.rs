@@ -4,7 +4,7 @@
 use super::columns::listed;
 use crate::cli::trace::{DeriveArguments, WorkloadArguments, WorkloadCommand};
 use crate::exit::ExitState;
-use crate::selected::Selected;
+use crate::selected::FilteredCapture;
 use crate::terminal;
 use crate::workloads::{self, reference};
 use crate::writing::{Rule, Text};
@@ -69,9 +69,10 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
     let begin = |path: &Option<PathBuf>| path.as_deref().map(|path| rule.begin_text(path));
     let output = begin(&arguments.output).transpose()?;
     let steps = begin(&arguments.replay_representation).transpose()?;
-    let derived = match is_replay_representation(path)? {
-        true => from_text(arguments, steps)?,
-        false => from_trace(arguments, steps)?,
+    let derived = if is_replay_representation(path)? {
+        from_text(arguments, steps)?
+    } else {
+        from_trace(arguments, steps)?
     };
     let (io_streams, mut remarks) = derived.workload.io_streams().with_context(|| name.clone())?;
     remarks.extend(derived.missing);
@@ -80,10 +81,7 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
         remarks.push(format!("The share of duplicates is only a lower bound ({share}); the data pattern has no duplicates."));
     }
     let captured_steps = derived.steps.len();
-    let steps = match arguments.native {
-        true => workloads::kept_steps(arguments)?,
-        false => Vec::new(),
-    };
+    let steps = if arguments.native { workloads::kept_steps(arguments)? } else { Vec::new() };
     let demand = arguments.demand.or(derived.demand);
     if demand.is_none() {
         remarks.push(
@@ -113,8 +111,8 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
         }
         output.hold(text.as_bytes())?;
     }
-    match arguments.json {
-        true => terminal::print_json(&Content {
+    if arguments.json {
+        terminal::print_json(&Content {
             file: file.name.clone(),
             conditions: &derived.conditions,
             workload: &file.workload,
@@ -122,8 +120,9 @@ fn derive(arguments: &DeriveArguments) -> anyhow::Result<ExitState> {
             data_pattern: file.data_pattern.to_string(),
             io_streams: &io_streams,
             remarks: &file.remarks,
-        })?,
-        false => terminal::print(&lines(&file, captured_steps))?,
+        })?
+    } else {
+        terminal::print(&lines(&file, captured_steps))?
     }
     Ok(derived.ending)
 }
@@ -165,7 +164,7 @@ fn from_text(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resul
 }
 
 fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Result<Derived> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let options = selected.options(arguments.by, arguments.threshold, arguments.step);
     let derivation =
         selected.ask(|captured, _| Derivation::of(captured, &options, output.is_some()))?;

@@ -2,7 +2,7 @@
 
 use crate::cli::questions::DoctorArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::text::printable;
@@ -25,12 +25,13 @@ pub fn schema() -> schemars::Schema {
 
 /// Prints what limits the trust.
 pub fn run(arguments: &DoctorArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let evidence = selected.ask(Evidence::of)?;
     let content = DoctorContent { limits: evidence.limits(), quality: evidence.quality };
-    match arguments.json {
-        true => selected.print(evidence.account, content)?,
-        false => terminal::print(&lines(&selected.name, &content))?,
+    if arguments.json {
+        selected.print(evidence.account, content)?
+    } else {
+        terminal::print(&lines(&selected.name, &content))?
     }
     Ok(selected.ending())
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::fleet::{FoldArguments, MergeArguments};
 use crate::exit::{ExitState, misuse};
-use crate::selected::{Layers, Selected, open};
+use crate::selected::{FilteredCapture, Layers, open};
 use crate::terminal;
 use crate::writing::Rule;
 use anyhow::{Context, bail};
@@ -143,7 +143,7 @@ fn folded(
 ) -> anyhow::Result<Folded> {
     let parts = files.iter().map(|file| open(&file.path)).collect::<anyhow::Result<Vec<_>>>()?;
     let first = files.first().context("name a trace")?;
-    let selected = Selected::of(&first.path, parts, &arguments.filter, Layers::Each)?;
+    let selected = FilteredCapture::of(&first.path, parts, &arguments.filter, Layers::Each)?;
     let identities = files.iter().map(|file| file.identity.clone()).collect();
     selected.ask(|captured, pass| fold(captured, identities, pass, options))
 }
@@ -191,9 +191,10 @@ fn finish(
     if let Some(more @ 1..) = content.twice.len().checked_sub(TWICE_TOLD) {
         terminal::complain(&format!("{more} more are there twice and count once"));
     }
-    match json {
-        true => terminal::print_json(&content)?,
-        false => terminal::print(&printable(&content.line()))?,
+    if json {
+        terminal::print_json(&content)?
+    } else {
+        terminal::print(&printable(&content.line()))?
     }
     let is_whole = content.left_out.is_empty() && content.missing.is_empty();
     Ok(if is_whole || accept_damage { ExitState::Done } else { ExitState::Incomplete })

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::{DrivesArguments, GroupsArguments};
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::units::Bytes;
@@ -28,7 +28,7 @@ pub fn schema() -> schemars::Schema {
 
 /// I/Os by what was chosen.
 pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let mut facets: Vec<Facet> = arguments.by.clone();
     facets.sort_unstable();
     facets.dedup();
@@ -43,9 +43,10 @@ pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
         groups: found.listing(arguments.rank, selected.conditions()),
         unlisted_count: found.unlisted().total(),
     };
-    match arguments.json {
-        true => selected.print(account, content)?,
-        false => terminal::print(&content.lines(&facets, arguments))?,
+    if arguments.json {
+        selected.print(account, content)?
+    } else {
+        terminal::print(&content.lines(&facets, arguments))?
     }
     Ok(selected.ending())
 }
@@ -89,7 +90,7 @@ pub fn schema_of_drives() -> schemars::Schema {
 
 /// The drives of a capture.
 pub fn drives(arguments: &DrivesArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let Answer { found, account } = selected.answer(|captured, pass| {
         let mut found = Drives::default();
         let account = captured.run(pass, &mut [&mut found])?;

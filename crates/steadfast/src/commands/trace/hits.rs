@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use crate::cli::trace::HitsArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::bail;
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub fn schema() -> schemars::Schema {
 
 /// Hits by LBA range over time.
 pub fn run(arguments: &HitsArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let empty = Empty::of(&selected, arguments)?;
     let (steps, streams) = (empty.steps, empty.streams.clone());
     let Answer { found: maps, account } = selected.answer(|captured, pass| {
@@ -120,7 +120,7 @@ struct Empty {
 }
 
 impl Empty {
-    fn of(selected: &Selected, arguments: &HitsArguments) -> anyhow::Result<Empty> {
+    fn of(selected: &FilteredCapture, arguments: &HitsArguments) -> anyhow::Result<Empty> {
         let (mut ends, mut table) = (Ends::default(), StreamTable::new());
         let shown: HitsShown = arguments.show.into();
         let span = selected.ask(|captured, pass| {

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::fleet::HostsArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_trace::captured::Answer;
@@ -23,7 +23,7 @@ pub fn schema() -> schemars::Schema {
 
 /// The hosts of captures.
 pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let conditions = selected.conditions();
     let Answer { found, account } = selected.answer(|captured, pass| {
         let mut found = Hosts::of(conditions);
@@ -37,13 +37,14 @@ pub fn run(arguments: &HostsArguments) -> anyhow::Result<ExitState> {
         hosts.retain(HostFigures::is_outlier);
     }
     let content = HostsContent { rank: arguments.rank.to_string(), hosts };
-    match arguments.json {
-        true => selected.print(account, content)?,
-        false => terminal::print(&format!(
+    if arguments.json {
+        selected.print(account, content)?
+    } else {
+        terminal::print(&format!(
             "{}\nhosts: {all}, by {}; outliers: {apart}",
             listed(&HostFigures::TABLE, content.hosts.iter().take(arguments.top)),
             arguments.rank
-        ))?,
+        ))?
     }
     Ok(selected.ending())
 }

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::HotArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::text::printable;
@@ -45,7 +45,7 @@ pub fn schema() -> schemars::Schema {
 
 /// The hottest ranges of every device with reads or writes.
 pub fn run(arguments: &HotArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let mut ends = Ends::default();
     selected.ask(|captured, pass| captured.run(pass, &mut [&mut ends]))?;
     let (conditions, ranges) = (selected.conditions(), usize::try_from(arguments.ranges)?);

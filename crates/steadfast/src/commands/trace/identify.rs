@@ -40,12 +40,11 @@ pub fn schema() -> schemars::Schema {
 pub fn run(arguments: &IdentifyArguments) -> anyhow::Result<ExitState> {
     let files: Vec<Identified> = arguments.files.iter().map(|path| Identified::of(path)).collect();
     let unread = files.iter().any(|file| file.error.is_some());
-    match arguments.json {
-        true => terminal::print_json(&IdentifyContent { files })?,
-        false => {
-            let lines: Vec<String> = files.iter().map(Identified::line).collect();
-            terminal::print(&lines.join("\n"))?;
-        }
+    if arguments.json {
+        terminal::print_json(&IdentifyContent { files })?
+    } else {
+        let lines: Vec<String> = files.iter().map(Identified::line).collect();
+        terminal::print(&lines.join("\n"))?;
     }
     Ok(if unread { ExitState::Incomplete } else { ExitState::Done })
 }

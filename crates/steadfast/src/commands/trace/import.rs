@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Chain, Cursor, Read, Write};
 use std::path::Path;
 use steadfast_domain::CaptureConditions;
-use steadfast_domain::io_event::SeenInPart;
+use steadfast_domain::io_event::IncompleteIos;
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::NewFile;
 use steadfast_trace::Writer;
@@ -157,7 +157,7 @@ struct Answer<'a> {
     passed_over: u64,
     events: u64,
     unfinished: u64,
-    in_part: Option<SeenInPart>,
+    in_part: Option<IncompleteIos>,
     remarks: &'a [String],
 }
 

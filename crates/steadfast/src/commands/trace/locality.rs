@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::LocalityArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::text::printable;
@@ -37,7 +37,7 @@ pub fn schema() -> schemars::Schema {
 
 /// The locality of every device with reads or writes.
 pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let devices = devices(&selected)?;
     let Answer { found, account } = selected.answer(|captured, pass| {
         let mut found: Vec<Locality> = devices.iter().map(|one| Locality::new(*one)).collect();
@@ -65,7 +65,7 @@ pub fn run(arguments: &LocalityArguments) -> anyhow::Result<ExitState> {
 }
 
 /// The block devices that pass; the first ones where they are many, which is said.
-fn devices(selected: &Selected) -> anyhow::Result<Vec<u16>> {
+fn devices(selected: &FilteredCapture) -> anyhow::Result<Vec<u16>> {
     let mut sides = SidesSeen::default();
     selected.ask(|captured, pass| captured.run(pass, &mut [&mut sides]))?;
     let block = sides.iter().filter(|side| side.layer == Layer::Block);
@@ -93,9 +93,10 @@ fn lines(device: &DeviceLocality) -> String {
         let accesses = figures.accesses;
         return format!("{name}: {accesses} accesses to blocks of 4 KiB; no curve: {lacks}\n");
     }
-    let error = match figures.is_exact() {
-        true => "",
-        false => " (a fall may stand up to 30 % beside its cache size, docs/trace.md)",
+    let error = if figures.is_exact() {
+        ""
+    } else {
+        " (a fall may stand up to 30 % beside its cache size, docs/trace.md)"
     };
     let curve =
         figures.lacks_curve().unwrap_or_else(|| listed(&CachePoint::TABLE, figures.shown()));

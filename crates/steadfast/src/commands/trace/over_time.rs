@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::columns::{aligned, aligned_lines, texts};
 use crate::cli::trace::{MapArguments, StepsArguments};
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::{Serialize, Serializer};
 use steadfast_domain::units::Bytes;
@@ -65,22 +65,19 @@ fn print_table((found, conditions): Shown<'_>, axis: &Axis) -> anyhow::Result<()
 
 /// Every capture step with an I/O, or with one outstanding.
 pub fn steps(arguments: &StepsArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);
     let Answer { found, account } =
         selected.answer(|captured, pass| captured.steps(pass, asked))?;
     let shown = (&found, selected.conditions());
-    match arguments.json {
-        true => {
-            let content = StepsContent { step_ns: found.width_ns, steps: Figures(shown) };
-            selected.print(account, content)?;
-        }
-        false => {
-            let over = (found.width_ns, account.span_ns.unwrap_or_default());
-            let filter = &arguments.selection.filter;
-            let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
-            print_table(shown, &axis)?;
-        }
+    if arguments.json {
+        let content = StepsContent { step_ns: found.width_ns, steps: Figures(shown) };
+        selected.print(account, content)?;
+    } else {
+        let over = (found.width_ns, account.span_ns.unwrap_or_default());
+        let filter = &arguments.selection.filter;
+        let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+        print_table(shown, &axis)?;
     }
     Ok(selected.ending())
 }
@@ -107,20 +104,19 @@ pub fn schema_of_map() -> schemars::Schema {
 
 /// Streams over time.
 pub fn map(arguments: &MapArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);
     let choice = (arguments.by, arguments.threshold);
     let Answer { found, account } =
         selected.answer(|captured, pass| captured.map(pass, asked, choice))?;
     let content = MapContent::of(&found);
-    match arguments.json {
-        true => selected.print(account, content)?,
-        false => {
-            let over = (content.step_ns, account.span_ns.unwrap_or_default());
-            let filter = &arguments.selection.filter;
-            let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
-            terminal::print(&content.lines(arguments.by, &axis))?;
-        }
+    if arguments.json {
+        selected.print(account, content)?
+    } else {
+        let over = (content.step_ns, account.span_ns.unwrap_or_default());
+        let filter = &arguments.selection.filter;
+        let axis = Axis::of(selected.conditions(), filter, arguments.time, over);
+        terminal::print(&content.lines(arguments.by, &axis))?;
     }
     Ok(selected.ending())
 }

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::questions::ProfileArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub fn schema() -> schemars::Schema {
 
 /// What is done at which time of day.
 pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let zone = arguments.selection.filter.zone.as_ref();
     let clock = Clock::of(selected.conditions(), zone).with_context(|| {
         format!(
@@ -44,13 +44,14 @@ pub fn run(arguments: &ProfileArguments) -> anyhow::Result<ExitState> {
         step_ns,
         intervals: found.listing(&selected.captured.observed(&selected.pass.filter)),
     };
-    match arguments.json {
-        true => selected.print(account, content)?,
-        false => terminal::print(&format!(
+    if arguments.json {
+        selected.print(account, content)?
+    } else {
+        terminal::print(&format!(
             "{}\nintervals of {}",
             listed(&ProfileFigures::TABLE, &content.intervals),
             Nanos(step_ns)
-        ))?,
+        ))?
     }
     Ok(selected.ending())
 }

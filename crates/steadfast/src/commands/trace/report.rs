@@ -4,16 +4,16 @@ use super::axis;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::ReportArguments;
 use crate::exit::ExitState;
-use crate::selected::Selected;
-use crate::writing::{Rule, Shelf};
+use crate::selected::FilteredCapture;
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use steadfast_trace::{Study, StudyOptions, findings};
 
 /// Writes the report.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
-    let shelf = Shelf::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;
-    let selected = Selected::open(&arguments.selection)?;
+    let shelf = OutputDir::named(&arguments.output, Rule::of(&arguments.writing)?, &names)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
         hits: arguments.hit_map.into(),
         clock: axis::clock(selected.conditions(), &arguments.selection.filter, arguments.time),

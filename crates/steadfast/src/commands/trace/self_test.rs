@@ -5,8 +5,8 @@ use super::axis;
 use crate::asked::SOFTWARE;
 use crate::cli::trace::SelfTestArguments;
 use crate::exit::ExitState;
-use crate::selected::Selected;
-use crate::writing::{Rule, Shelf};
+use crate::selected::FilteredCapture;
+use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use steadfast_trace::findings::self_test;
 use steadfast_trace::{Study, StudyOptions};
@@ -15,9 +15,9 @@ use steadfast_trace::{Study, StudyOptions};
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {
     let names = output::names(&arguments.format);
     let rule = Rule::of(&arguments.writing)?;
-    let shelf = arguments.output.as_ref().map(|path| Shelf::named(path, rule, &names));
+    let shelf = arguments.output.as_ref().map(|path| OutputDir::named(path, rule, &names));
     let shelf = shelf.transpose()?;
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let options = StudyOptions {
         clock: axis::clock(selected.conditions(), &arguments.selection.filter, arguments.time),
         ..selected.options(arguments.by, arguments.threshold, arguments.step)

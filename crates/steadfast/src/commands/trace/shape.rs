@@ -5,7 +5,7 @@ use super::axis::Axis;
 use super::columns::{aligned, listed};
 use crate::cli::questions::ShapeArguments;
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::Nanos;
@@ -34,7 +34,7 @@ pub fn schema() -> schemars::Schema {
 
 /// The shape of the load.
 pub fn run(arguments: &ShapeArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let asked = arguments.step.map(|step| step.0);
     let choice = (arguments.by, arguments.threshold);
     let Answer { found, account } = selected.answer(|captured, pass| {

@@ -3,7 +3,7 @@
 use super::columns::listed;
 use crate::cli::trace::{ProcessesArguments, StreamsArguments};
 use crate::exit::ExitState;
-use crate::selected::{self, Selected};
+use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
 use steadfast_domain::units::Bytes;
@@ -31,12 +31,13 @@ pub fn schema() -> schemars::Schema {
 
 /// The I/O streams of a capture.
 pub fn streams(arguments: &StreamsArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let Answer { found, account } = selected.answer(|captured, pass| captured.streams(pass))?;
     let content = StreamsContent::of(&found, arguments);
-    match arguments.json {
-        true => selected.print(account, content)?,
-        false => terminal::print(&content.lines())?,
+    if arguments.json {
+        selected.print(account, content)?
+    } else {
+        terminal::print(&content.lines())?
     }
     Ok(selected.ending())
 }
@@ -79,7 +80,7 @@ pub fn schema_of_processes() -> schemars::Schema {
 
 /// The processes of a capture.
 pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
-    let selected = Selected::open(&arguments.selection)?;
+    let selected = FilteredCapture::open(&arguments.selection)?;
     let Answer { found: mut table, account } = selected.answer(|captured, pass| {
         let mut found = ProcessTable::default();
         let account = captured.run(pass, &mut [&mut found])?;
@@ -90,13 +91,12 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
     }
     let content =
         ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().total() };
-    match arguments.json {
-        true => selected.print(account, content)?,
-        false => {
-            let tells_queue = content.processes.iter().any(|process| process.queued.count > 0);
-            let columns = ProcessFigures::table(tells_queue);
-            terminal::print(&listed(&columns, &content.processes))?;
-        }
+    if arguments.json {
+        selected.print(account, content)?
+    } else {
+        let tells_queue = content.processes.iter().any(|process| process.queued.count > 0);
+        let columns = ProcessFigures::table(tells_queue);
+        terminal::print(&listed(&columns, &content.processes))?;
     }
     Ok(selected.ending())
 }
