@@ -139,7 +139,8 @@ pub(crate) fn table_lines(table: &Table, width: usize) -> Vec<String> {
         let room = width.saturating_sub(head + 2);
         let is_text = to - from == 1 && widths.get(from).is_some_and(|wide| *wide > room);
         let chosen = if is_text { broken(&chosen, room) } else { chosen };
-        lines.extend(text_table::lines(&chosen, |column| column == 0 || is_text));
+        let is_left = |column: usize| column == 0 || is_text || is_prose(table, from + column - 2);
+        lines.extend(text_table::lines(&chosen, is_left));
     }
     lines
 }

@@ -84,6 +84,7 @@ fn documents(place: &Path) -> Vec<(&'static str, String)> {
         ("check", any(&["check", "run", "--limits", "limits.toml", "--no-report", "--json"])),
         ("workload-list", any(&["workload", "list", "--json"])),
         ("trace-import", import),
+        ("identify", any(&["identify", "limits.toml", "t.parquet", "run", "--json"])),
     ];
     for (name, words) in [
         ("trace-streams", ["trace", "streams"]),
