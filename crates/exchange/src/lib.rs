@@ -8,6 +8,7 @@
 
 pub mod crystaldiskmark;
 mod encoding;
+mod file_kind;
 pub mod fio;
 pub mod fiosynth;
 pub mod identify;

@@ -1,5 +1,6 @@
 //! The command line: names, help and examples. Nothing is done here.
 
+mod common;
 #[cfg(feature = "explorer")]
 pub mod explore;
 pub mod export;
@@ -10,26 +11,29 @@ pub mod heading;
 pub mod hosts;
 pub mod iometer;
 mod overview;
+mod procedure;
 pub mod questions;
 pub mod replay;
+mod selection;
 pub mod tkperf;
 pub mod trace;
+
+pub use common::{EngineName, Format, WritingArguments};
+pub use procedure::ProcedureArguments;
 
 use crate::exit;
 use crate::terminal;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use common::{more_than_nothing, percentage};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::str::FromStr;
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::{SimGap, SteadyStateMethod};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::text::{excerpt, printable};
 use steadfast_domain::units::parse_percent;
-use steadfast_domain::{Bytes, Class, Demand, Nanos, Profile, PurgeChoice, PurgeFailure};
-use steadfast_procedures::{PROCEDURES, rwsw};
+use steadfast_domain::{Bytes, Demand, Nanos, PurgeChoice, PurgeFailure};
 use steadfast_runner::calibrate::Point;
 
 /// SSD performance tests by the SNIA method, from purge to report.
@@ -58,7 +62,7 @@ pub fn parse() -> Cli {
         ));
     }
     let words = iometer::without_slashes(tkperf::double_dashed(words.into_iter()));
-    let words = fio::separated(words)
+    let words = fio::separated(words, &Cli::command())
         .unwrap_or_else(|why| end(&Cli::command().error(ErrorKind::UnknownArgument, why)));
     let parsed = overview::add_to(Cli::command())
         .try_get_matches_from(words)
@@ -264,18 +268,6 @@ pub enum Command {
     Man,
 }
 
-/// How files are written that the user names.
-#[derive(Debug, Default, Args)]
-pub struct WritingArguments {
-    /// Overwrite an existing regular file
-    #[arg(long)]
-    pub force: bool,
-    /// Let this group read the files written; otherwise only root can read what
-    /// root writes
-    #[arg(long, value_name = "GROUP")]
-    pub group: Option<String>,
-}
-
 impl Command {
     /// Whether it works on a device; such commands report what a killed process left.
     pub fn works_on_devices(&self) -> bool {
@@ -302,39 +294,6 @@ fn process_number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|_| "give a process number, as pgrep prints it".to_owned())
 }
 
-/// A width that capture steps can have.
-fn capture_step(text: &str) -> Result<Nanos, String> {
-    let width: Nanos = text.parse().map_err(|error: <Nanos as FromStr>::Err| error.to_string())?;
-    if steadfast_trace::widths::is_step_width(width.0) {
-        Ok(width)
-    } else {
-        Err("give 100us to 1h, or whole hours".to_owned())
-    }
-}
-
-/// A size or a time that is more than nothing.
-fn more_than_nothing<T>(text: &str) -> Result<T, String>
-where
-    T: FromStr<Err: ToString> + Default + PartialEq,
-{
-    match text.parse::<T>() {
-        Ok(value) if value == T::default() => Err("give more than 0".to_owned()),
-        Ok(value) => Ok(value),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-/// A percentage above 0.
-fn percentage(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("give a percentage above 0, such as 5".to_owned()),
-    }
-}
-
-/// The most threads or outstanding I/Os per thread that are accepted.
-const DEMAND_MAX: i64 = 4096;
-
 /// `devices`.
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
@@ -351,119 +310,6 @@ pub struct DoctorArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Every procedure on offer, those of captured workloads last.
-fn procedure_names() -> String {
-    let (captured, others): (Vec<&str>, Vec<&str>) =
-        PROCEDURES.iter().map(|offer| offer.name).partition(|name| rwsw::NAMES.contains(name));
-    let (others, captured) = (others.join(", "), captured.join(", "));
-    format!("{others} (several of the others); of a captured workload: {captured}")
-}
-
-/// What is tested, and how.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = heading::METHOD)]
-pub struct ProcedureArguments {
-    /// The procedure's name.
-    #[arg(help = procedure_names())]
-    pub procedure: String,
-    /// A block device, a file, or sim:NAME (a simulated drive); repeat it to test several
-    /// at the same time, each in a run of its own (docs/targets.md). DEVICE=T plays the I/Os
-    /// of this captured device on it
-    #[arg(help_heading = heading::TARGET, long, value_name = "T", required = true)]
-    pub target: Vec<String>,
-    /// Create the target file with this size
-    #[arg(help_heading = heading::TARGET, long, value_parser = more_than_nothing::<Bytes>)]
-    pub size: Option<Bytes>,
-    /// enterprise (write cache off, all of the capacity, T4Q32) or client
-    /// (write cache on, 75 %, T2Q16)
-    #[arg(long, default_value_t)]
-    pub class: Class,
-    /// pts-2.0, pts-1.1, tkperf, or quick (a short check, not the full method)
-    #[arg(long, default_value_t)]
-    pub profile: Profile,
-    /// Threads of the measured steps
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
-    pub threads: Option<u32>,
-    /// Outstanding I/Os per thread of the measured steps
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
-    pub depth: Option<u32>,
-    /// Length of a measured step, such as 60s
-    #[arg(long)]
-    pub step_time: Option<Nanos>,
-    /// Part of the capacity to use, such as 75%
-    #[arg(long, value_parser = parse_percent)]
-    pub active_range: Option<u8>,
-    /// rounds (stop when steady) or post-25 (run 25 rounds, then judge every
-    /// window); for wsat also btw (writes between measured minutes),
-    /// time:6h, bytes:8TB, fills:4
-    #[arg(long, default_value_t)]
-    pub steady_state: SteadyStateMethod,
-    /// Maximum number of rounds
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub max_rounds: Option<u32>,
-    /// random-unique, random-once, zero, repeating:HEX, file:PATH or
-    /// entropy:RANDOM%,DUPLICATE%
-    #[arg(long, default_value_t)]
-    pub data_pattern: DataPattern,
-    /// uring, fio or sim; default: uring, or sim for a simulated target
-    #[arg(long)]
-    pub engine: Option<EngineName>,
-    /// Seed of every random choice; printed and recorded
-    #[arg(long)]
-    pub seed: Option<u64>,
-    /// Simulate an interruption: a gap in virtual time before this step, such as
-    /// 120:1h. Simulated drives only
-    #[arg(long, value_name = "STEP:TIME")]
-    pub sim_gap: Option<SimGap>,
-    /// Check that data read back is what this run wrote
-    #[arg(long)]
-    pub verify: bool,
-    /// The access pattern of wsat and dirth: "RND 4K W", "SEQ 128K RW90", composite, ...
-    /// Of the procedures that apply a captured workload: a trace, a step file, a workload
-    /// file, a Replay representation, or a name of `workload list`; of a rotated
-    /// capture all its files, each with --workload
-    #[arg(long, value_name = "PATTERN|FILE|NAME")]
-    pub workload: Vec<String>,
-    /// Reads and writes of a composite workload, such as 40/60
-    #[arg(long, value_name = "R/W")]
-    pub mix: Option<String>,
-    /// The procedures of a suite, such as iops,latency
-    #[arg(long, value_name = "LIST")]
-    pub procedures: Option<String>,
-    /// Keep the processors out of slow idle states during the run
-    /// (/dev/cpu_dma_latency)
-    #[arg(long)]
-    pub hold_c_states: bool,
-    /// A command that prints the device's power: milliwatts, or with a unit
-    /// (4.2 W). Run once a second, without a shell
-    #[arg(long, value_name = "COMMAND")]
-    pub power_command: Option<String>,
-    /// Alignment of random offsets: auto (the block size; 4K for composite), 4K
-    /// or 512 bytes
-    #[arg(long, value_name = "auto|4K|512")]
-    pub alignment: Option<String>,
-    /// A parameter of the procedure; docs/procedures lists them
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    /// Facts for the report that steadfast cannot read: key=value, or a file of such lines
-    /// (vendor, model, sponsor, nand, form-factor, note, ...)
-    #[arg(help_heading = heading::OUTPUT, long, value_name = "FILE|KEY=VALUE")]
-    pub meta: Vec<String>,
-    #[command(flatten)]
-    pub replay: replay::ReplayArguments,
-}
-
-/// An engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    /// A real device, through io_uring (Linux AIO or threads where that is off).
-    Uring,
-    /// A real device, through an installed fio 3.x (docs/fio.md).
-    Fio,
-    /// A simulated drive in virtual time.
-    Sim,
 }
 
 /// `plan`.
@@ -833,23 +679,6 @@ pub struct IdentifyAnyArguments {
 pub enum LiveFormat {
     /// A file for Prometheus' textfile collector.
     Prometheus,
-}
-
-/// A form of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// `report.html`, one self-contained page.
-    Html,
-    /// `report.pdf`, to read: a page that sums it up, then every plot and table once.
-    Pdf,
-    /// `form.pdf`, the report form: page by page with its head, across.
-    Form,
-    /// One file per table.
-    Csv,
-    /// `findings.json`.
-    Json,
-    /// The tables, on standard output.
-    Text,
 }
 
 /// `capture`.

@@ -3,7 +3,7 @@
 //! Rates follow from the counts of every thread's targets and the time of the time span, as
 //! diskspd computes them. Latencies (`-L`) are milliseconds; percentiles are of all threads.
 
-use super::{of_directions, plausible};
+use super::values::{of_directions, plausible};
 use crate::misread::Misread;
 use roxmltree::{Document, Node, ParsingOptions};
 use steadfast_domain::text::{excerpt, with_short_words};

@@ -5,7 +5,7 @@
 //! Percentiles stand in `clat_ns`, in `lat_ns` with `lat_percentiles=1`; `json+` adds `bins`,
 //! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
 
-use super::{of_directions, plausible};
+use super::values::{of_directions, plausible};
 use crate::misread::Misread;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 //! bandwidth samples (version 5: also IOPS samples). Times are microseconds.
 
 use super::fio_json::{Job, steps};
-use super::plausible;
+use super::values::plausible;
 use crate::misread::Misread;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignResults};

@@ -1,7 +1,7 @@
 //! The table that FioSynth makes of its results (`fio_fb_results.csv`): one row per test, with
 //! `Read_IOPS`, `Read_BW` (fio's bw, KiB/s), latencies in microseconds (fio's clat).
 
-use super::{of_directions, plausible};
+use super::values::{of_directions, plausible};
 use crate::misread::Misread;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};

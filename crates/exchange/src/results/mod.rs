@@ -10,12 +10,13 @@ pub(crate) mod fio_terse;
 mod fiosynth_csv;
 #[cfg(test)]
 mod tests;
+mod values;
 pub(crate) mod vdbench;
 
-use crate::identify::FileKind;
+use crate::file_kind::FileKind;
 use crate::misread::Misread;
 use sha2::{Digest, Sha256};
-use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
+use steadfast_domain::{ForeignOutcome, ForeignResults};
 
 /// Reads a file of results. `file` is its name, which FioSynth puts the test and the round in.
 ///
@@ -66,15 +67,4 @@ fn number_labels(tests: &mut [ForeignOutcome]) {
             test.label = format!("{base} #{number}");
         }
     }
-}
-
-/// A test of reads and writes that ran at the same time.
-fn of_directions(label: String, reads: ForeignIos, writes: ForeignIos) -> ForeignOutcome {
-    let all = ForeignIos::at_once(&[&reads, &writes]);
-    ForeignOutcome { label, all, reads, writes, ..ForeignOutcome::default() }
-}
-
-/// A number that is no number, or below zero, is not one.
-fn plausible(value: f64) -> Option<f64> {
-    Some(value).filter(|value| value.is_finite() && *value >= 0.0)
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::identify::identify;
 use crate::mutations::{MUTATIONS, mutated};
+use steadfast_domain::ForeignIos;
 
 fn fixture(file: &str, text: &str) -> ForeignResults {
     let kind = identify(file, text.as_bytes()).unwrap();

@@ -3,7 +3,7 @@
 //!
 //! `rate` is I/Os per second, `MB/sec` are 2^20 bytes, `resp` and its kin are milliseconds.
 
-use super::plausible;
+use super::values::plausible;
 use crate::misread::Misread;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};

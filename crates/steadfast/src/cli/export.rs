@@ -1,6 +1,6 @@
 //! The command line of `export parquet`.
 
-use super::WritingArguments;
+use super::common::WritingArguments;
 use clap::Args;
 use std::path::PathBuf;
 

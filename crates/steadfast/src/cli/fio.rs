@@ -1,7 +1,5 @@
 //! fio's command line: its job options stand next to this program's own.
 
-use crate::cli::Cli;
-use clap::CommandFactory;
 use std::ffi::OsString;
 use steadfast_exchange::fio::{is_switch, option_names};
 
@@ -50,8 +48,7 @@ const REFUSED: [(&str, &str); 9] = [
 ];
 
 /// This program's options of `steadfast fio`: name, and whether it takes a value.
-fn own_options() -> Vec<(String, bool)> {
-    let command = Cli::command();
+fn own_options(command: &clap::Command) -> Vec<(String, bool)> {
     let Some(fio) = command.find_subcommand("fio") else { return Vec::new() };
     let mut own = vec![("help".to_owned(), false), ("h".to_owned(), false)];
     for argument in fio.get_arguments() {
@@ -67,11 +64,11 @@ fn own_options() -> Vec<(String, bool)> {
 ///
 /// # Errors
 /// An option that neither fio nor this program has.
-pub fn separated(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
+pub fn separated(words: Vec<OsString>, command: &clap::Command) -> Result<Vec<OsString>, String> {
     if words.get(1).is_none_or(|word| word != "fio") {
         return Ok(words);
     }
-    let own = own_options();
+    let own = own_options(command);
     let words: Vec<String> =
         words.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let has_jobs = words.iter().any(|word| {
@@ -136,10 +133,12 @@ pub fn separated(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
+    use clap::CommandFactory;
 
     fn of(line: &str) -> Result<String, String> {
         let words = line.split(' ').map(OsString::from).collect();
-        let separated = separated(words)?;
+        let separated = separated(words, &Cli::command())?;
         let words: Vec<String> =
             separated.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(words.join(" ").replace("--fio-option=", "+"))

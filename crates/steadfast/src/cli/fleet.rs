@@ -1,7 +1,7 @@
 //! The command line of captures of many hosts: fold, merge, hosts.
 
-use super::WritingArguments;
-use super::trace::{FilterArguments, Selection};
+use super::common::WritingArguments;
+use super::selection::{FilterArguments, Selection};
 use clap::Args;
 use std::path::PathBuf;
 use steadfast_domain::Nanos;
@@ -17,7 +17,7 @@ pub struct FoldArguments {
     pub filter: FilterArguments,
     /// Width of a step; must divide an hour. Tables over time and filters of time have this
     /// resolution
-    #[arg(long, default_value = "1min", value_parser = super::capture_step)]
+    #[arg(long, default_value = "1min", value_parser = super::common::capture_step)]
     pub step: Nanos,
     /// Do not tell processes and threads apart: a smaller file
     #[arg(long)]

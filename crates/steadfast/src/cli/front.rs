@@ -1,8 +1,8 @@
 //! The command line of other tools' tests: what all of them take, and what each has of its
 //! own.
 
+use super::common::{EngineName, WritingArguments, more_than_nothing};
 use super::hosts::HostsArguments;
-use super::{EngineName, WritingArguments, more_than_nothing};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use steadfast_domain::stimulus::DataPattern;

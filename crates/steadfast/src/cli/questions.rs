@@ -1,7 +1,7 @@
 //! The command line of what an administrator asks of a capture: who did what, which
 //! drives, at which time of day, and how far it can be trusted.
 
-use super::trace::Selection;
+use super::selection::Selection;
 use clap::{Args, ValueEnum};
 use steadfast_domain::Nanos;
 use steadfast_trace::delta::Rank;
@@ -188,7 +188,7 @@ pub struct ShapeArguments {
     #[arg(long, default_value_t)]
     pub by: By,
     /// Width of a capture step, 100us to 1h or whole hours; default: chosen from the capture's length
-    #[arg(long, value_parser = super::capture_step)]
+    #[arg(long, value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
     /// Time as the clock showed it, or relative to the start
     #[arg(long, value_enum, default_value_t)]

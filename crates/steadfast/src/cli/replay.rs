@@ -1,8 +1,9 @@
 //! The command line of captured workloads: what of a capture a test applies, how
 //! single I/Os are replayed, and how a replay is compared with its capture.
 
-use super::trace::{FilterArguments, LayerChoice};
-use super::{Format, WritingArguments, heading};
+use super::common::{Format, WritingArguments};
+use super::heading;
+use super::selection::{FilterArguments, LayerChoice};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use steadfast_domain::script::{Overlaps, ReplayOmissions, Timing};
@@ -27,7 +28,7 @@ pub struct ReplayArguments {
     #[arg(long, default_value_t)]
     pub by: By,
     /// Width of a capture step; by default as kept, or by the capture's length
-    #[arg(long, value_parser = super::capture_step)]
+    #[arg(long, value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
     /// replay-native: play every single I/O of the trace, not its steps
     #[arg(long)]
@@ -207,7 +208,7 @@ pub struct VerifyArguments {
     #[arg(long, value_name = "RULE")]
     pub map: Option<MapRule>,
     /// Width of a step of the pictures over time; by default by the length
-    #[arg(long, value_parser = super::capture_step)]
+    #[arg(long, value_parser = super::common::capture_step)]
     pub step: Option<Nanos>,
     /// Write a report into this directory; made where it is missing
     #[arg(long, short, value_name = "DIR")]

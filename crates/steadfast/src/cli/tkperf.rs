@@ -1,7 +1,7 @@
 //! TKperf's command line: its long options have one dash.
 
+use crate::cli::common::{EngineName, WritingArguments, more_than_nothing};
 use crate::cli::hosts::HostsArguments;
-use crate::cli::{EngineName, WritingArguments, more_than_nothing};
 use clap::{Args, ValueEnum};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

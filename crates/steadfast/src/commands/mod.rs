@@ -25,6 +25,7 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod resume;
+mod resumed_run;
 pub mod run;
 pub mod schema;
 mod several;

@@ -13,7 +13,7 @@ use super::begin::{
     Armed, Beginning, Ended, Intent, default_directory, names, plain_name, refuse_ambiguous,
 };
 use super::conduct::{state, unfinished, write_report};
-use super::resume::ResumedRun;
+use super::resumed_run::ResumedRun;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
 use crate::prometheus::Exporter;

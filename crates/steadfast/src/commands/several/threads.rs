@@ -1,6 +1,6 @@
 //! One thread for each run.
 
-use super::super::resume;
+use super::super::resumed_run;
 use crate::asked::SOFTWARE;
 use crate::panel::Panel;
 use crate::prometheus::{Both, Exporter};
@@ -80,7 +80,7 @@ fn conduct_one(
 pub fn phases(runs: &[Run]) -> anyhow::Result<Vec<String>> {
     let mut phases: Vec<String> = Vec::new();
     for run in runs {
-        let procedure = resume::procedure(&run.settings, &run.lines)?;
+        let procedure = resumed_run::procedure(&run.settings, &run.lines)?;
         for stretch in Outline::of(procedure.as_ref(), None)?.stretches {
             if !phases.contains(&stretch.phase) {
                 phases.push(stretch.phase);

@@ -1,0 +1,150 @@
+//! Selection of I/Os: the files of a trace and the filters of its rows.
+
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+use steadfast_domain::{IoOp, Layer, Zone};
+use steadfast_trace::clock::Moment;
+use steadfast_trace::streams::StreamKey;
+
+/// Which I/Os of a trace.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// The trace or fold file; for a rotated capture, all its files, read as one. Captures of
+    /// several hosts are read together
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub filter: FilterArguments,
+}
+
+impl Selection {
+    /// The first file, which the trace is called by.
+    pub fn file(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+}
+
+/// Which I/Os count.
+#[derive(Debug, Clone, Args)]
+pub struct FilterArguments {
+    /// I/Os issued at or after this moment: a time from the start of the capture (90min,
+    /// 2h5min), a time of day (02:00), "2026-11-21 06:16:17", or a mark (backup+5min);
+    /// --from 02:00 --to 02:30 takes that time of every day
+    #[arg(long, value_name = "MOMENT")]
+    pub from: Option<Moment>,
+    /// I/Os issued before this moment
+    #[arg(long, value_name = "MOMENT")]
+    pub to: Option<Moment>,
+    /// The zone of clock times, such as UTC or +01:00; default: the captured host's
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
+    pub zone: Option<Zone>,
+    /// I/Os from this event mark to the next (repeatable)
+    #[arg(long, value_name = "MARK")]
+    pub event: Vec<String>,
+    /// I/Os of this process number or command name
+    #[arg(long, value_name = "PID|COMMAND")]
+    pub pid: Option<String>,
+    /// I/Os of this thread
+    #[arg(long, value_name = "TID")]
+    pub tid: Option<u32>,
+    /// I/Os of processes in this cgroup, by its path or the last part of it (capture --cgroups)
+    #[arg(long, value_name = "CGROUP")]
+    pub cgroup: Vec<String>,
+    /// I/Os on this file, by its path (capture --paths) or its inode (layer filesystem)
+    #[arg(long, value_name = "PATH|INODE")]
+    pub file: Vec<String>,
+    /// I/Os of this operation
+    #[arg(long, value_name = "OP")]
+    pub op: Vec<OpName>,
+    /// I/Os on this device, by its name in the trace
+    #[arg(long, value_name = "NAME")]
+    pub device: Vec<String>,
+    /// I/Os of this host
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
+    /// I/Os of hosts with this role in the tags file
+    #[arg(long, value_name = "ROLE", requires = "tags")]
+    pub role: Vec<String>,
+    /// Which roles hosts have: a text with lines HOST ROLE [ROLE ...]
+    #[arg(long, value_name = "FILE", requires = "role")]
+    pub tags: Option<PathBuf>,
+    /// I/Os of this layer; default for a trace of both: block (compare: both)
+    #[arg(long)]
+    pub layer: Option<LayerChoice>,
+    /// I/Os of this stream, such as "RND 4K W"
+    #[arg(long, value_name = "STREAM")]
+    pub stream: Vec<StreamKey>,
+    /// An I/O is sequential if it starts where one of this many I/Os before it ended
+    #[arg(long, default_value_t = steadfast_trace::sequence::WINDOW, value_name = "I/OS",
+        value_parser = window)]
+    pub window: usize,
+    /// Exit with 0 even if damaged or missing parts of the capture are left out
+    #[arg(long)]
+    pub accept_damage: bool,
+}
+
+fn window(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(window @ 1..=4096) => Ok(window),
+        _ => Err("a window is 1 to 4096 I/Os".to_owned()),
+    }
+}
+
+/// An operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OpName {
+    /// Reads.
+    #[value(alias = "r")]
+    Read,
+    /// Writes.
+    #[value(alias = "w")]
+    Write,
+    /// Discards (ATA TRIM, SCSI UNMAP, NVMe Deallocate).
+    #[value(alias = "trim")]
+    Discard,
+    /// Cache flushes.
+    Flush,
+    /// Anything else.
+    Other,
+}
+
+impl From<OpName> for IoOp {
+    fn from(name: OpName) -> IoOp {
+        match name {
+            OpName::Read => IoOp::Read,
+            OpName::Write => IoOp::Write,
+            OpName::Discard => IoOp::Discard,
+            OpName::Flush => IoOp::Flush,
+            OpName::Other => IoOp::Other,
+        }
+    }
+}
+
+/// A layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayerName {
+    /// Block devices.
+    Block,
+    /// File systems.
+    Filesystem,
+}
+
+impl From<LayerName> for Layer {
+    fn from(name: LayerName) -> Layer {
+        match name {
+            LayerName::Block => Layer::Block,
+            LayerName::Filesystem => Layer::FileSystem,
+        }
+    }
+}
+
+/// The layers that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayerChoice {
+    /// Block devices.
+    Block,
+    /// File systems.
+    Filesystem,
+    /// Both, counted together.
+    Both,
+}
