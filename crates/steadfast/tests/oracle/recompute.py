@@ -551,13 +551,17 @@ def points_of_dirth(run, steps):
     candidates = [step for step in steps if step.total().mean_ms() < 5.0]
     if not candidates:
         candidates = sorted(steps, key=lambda s: (s.total().mean_ms(), outstanding(s)))[:3]
-    # Rates within 2 % are equal: the demand with the fewest outstanding I/Os, then threads.
+    # Rates within 2 % are equal. Of the highest, the demand with the fewest outstanding I/Os
+    # counts, then the fewest threads.
     rates = [step.iops() for step in candidates]
     middle = (max(rates) + min(rates)) / 2
     nearest = min(abs(rate - middle) for rate in rates)
     most = [s for s in candidates if s.iops() >= max(rates) * (1 - EQUAL)]
     near = [s for s in candidates if abs(s.iops() - middle) <= nearest + middle * EQUAL]
-    chosen = {"max": min(most, key=effort), "mid": min(near, key=effort), "min": steps[-1]}
+    # Of those as near to the middle it is the median, the lower one of an even number.
+    near.sort(key=effort)
+    middle = near[(len(near) - 1) // 2]
+    chosen = {"max": min(most, key=effort), "mid": middle, "min": steps[-1]}
     for word, step in chosen.items():
         head = f"{word.capitalize()}IOPS"
         phases = [s for s in run.steps if s.phase.partition(" (")[0] == f"{word}-histogram"]
