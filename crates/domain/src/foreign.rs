@@ -185,11 +185,11 @@ impl ForeignIos {
 
     /// The first bucket up to which the share of I/Os is reached, as fio computes it.
     fn percentile_of_histogram(&self, percent: f64) -> Option<f64> {
-        let all: u64 = self.histogram.values().sum();
+        let all = self.histogram.values().fold(0u64, |sum, ios| sum.saturating_add(*ios));
         let wanted = percent / 100.0 * all as f64;
-        let mut sum = 0;
+        let mut sum = 0u64;
         for (ns, ios) in &self.histogram {
-            sum += ios;
+            sum = sum.saturating_add(*ios);
             if sum as f64 >= wanted {
                 return Some(*ns as f64 / 1e6);
             }
@@ -231,7 +231,7 @@ impl ForeignIos {
         let counts: Option<Vec<u64>> = all.iter().map(|ios| ios.ios).collect();
         let weighted = |(ios, count): (&&ForeignIos, &u64)| Some(ios.mean_ms? * *count as f64);
         let mean_ms = counts.as_ref().and_then(|counts| {
-            let whole: u64 = counts.iter().sum();
+            let whole = saturating_sum(counts);
             let sum: Option<f64> = all.iter().zip(counts).map(weighted).sum();
             sum.filter(|_| whole > 0).map(|sum| sum / whole as f64)
         });
@@ -239,17 +239,23 @@ impl ForeignIos {
         let mut histogram = BTreeMap::new();
         if all.iter().all(|ios| !ios.histogram.is_empty()) {
             for (ns, ios) in all.iter().flat_map(|ios| &ios.histogram) {
-                *histogram.entry(*ns).or_insert(0) += ios;
+                let sum: &mut u64 = histogram.entry(*ns).or_insert(0);
+                *sum = sum.saturating_add(*ios);
             }
         }
         ForeignIos {
-            ios: counts.map(|counts| counts.iter().sum()),
+            ios: counts.map(|counts| saturating_sum(&counts)),
             mean_ms,
             longest_ms: longest.and_then(|all| all.into_iter().reduce(f64::max)),
             histogram,
             ..ForeignIos::default()
         }
     }
+}
+
+/// Returns the sum of counts; readers refuse counts above 2^53, so that it does not saturate.
+fn saturating_sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 /// The sum, where every value is known.

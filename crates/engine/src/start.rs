@@ -54,6 +54,19 @@ impl Start {
         }
     }
 
+    /// Returns how long ago the load started, its ramp included; zero for a load that starts now.
+    /// A delay of its first I/O counts from then.
+    pub(crate) fn passed_with(&self, ramp: Nanos) -> Nanos {
+        let passed = self.done.time;
+        if passed == Nanos::ZERO { Nanos::ZERO } else { Nanos(ramp.0.saturating_add(passed.0)) }
+    }
+
+    /// Returns the part of the work's time that counts toward the load's time limit: a load
+    /// without a ramp is measured from its first I/O on, one with a ramp from the ramp's end on.
+    pub(crate) fn measured_of(&self, delay: Nanos, ramp: Nanos) -> Nanos {
+        if ramp > Nanos::ZERO { self.done.time } else { self.done.time.saturating_sub(delay) }
+    }
+
     /// Returns the seed of the load's I/Os; `None` if it is `own`.
     pub(crate) fn other_seed(&self, own: u64) -> Option<u64> {
         Some(self.seed(own)).filter(|seed| *seed != own)
@@ -75,4 +88,31 @@ pub struct WorkDone {
     pub bytes: Bytes,
     /// I/Os completed.
     pub ios: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_counts_from_the_start_of_the_load_and_the_limit_from_its_first_io() {
+        let second = |n: u64| Nanos(n * 1_000_000_000);
+        let start = |passed: u64| Start {
+            done: WorkDone { time: second(passed), ..WorkDone::default() },
+            ..Start::default()
+        };
+        let zero = Nanos::ZERO;
+        // Delay of 40 s: after 19 s no I/O was due, after 59 s 19 s are measured.
+        for (passed, left_of_delay, measured) in [(0, 40, 0), (19, 21, 0), (40, 0, 0), (59, 0, 19)]
+        {
+            let delay = second(40).saturating_sub(start(passed).passed_with(zero));
+            assert_eq!(delay, second(left_of_delay), "{passed}");
+            assert_eq!(start(passed).measured_of(second(40), zero), second(measured), "{passed}");
+        }
+        // A ramp of 10 s is over before measured time passes.
+        let delay = second(40).saturating_sub(start(19).passed_with(second(10)));
+        assert_eq!(delay, second(11));
+        assert_eq!(start(19).measured_of(second(40), second(10)), second(19));
+        assert_eq!(start(0).passed_with(second(10)), zero);
+    }
 }

@@ -988,7 +988,7 @@ fn what_cannot_be_done_is_refused_beforehand() {
         }),
         ("at most", &|s| s.demand = Demand::new(5000, 1)),
         ("pace of its own", &|s| s.streams[0].pace = Some(Pace::Closed)),
-        ("0 I/Os", &|s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
+        ("at least one I/O", &|s| s.pace = Pace::Fixed { ios: 0, per: Nanos::SECOND }),
         ("ramp", &|s| s.ramp = Nanos::SECOND),
         ("not a multiple", &|s| s.until = Until::bytes(Bytes(1000))),
         ("random-unique", &|s| {

@@ -262,13 +262,17 @@ impl Door<'_> {
         let roots = self.roots;
         let device = || self.found.path.clone();
         let is_alone = || locks::is_alone(target.file());
-        let sight = match DeviceProbe::take(roots) {
-            Ok(sight) => Some(sight),
+        let (sight, unseen) = match DeviceProbe::take(roots) {
+            Ok(sight) => (Some(sight), None),
             // Somebody who only reads it for a moment is gone soon.
-            Err(_) if patiently(is_alone, |is_alone| *is_alone) => None,
+            Err(error) if patiently(is_alone, |is_alone| *is_alone) => (None, Some(error)),
             Err(error) => return Err(error.into()),
         };
         let inodes = self.inodes(id, sight.as_ref())?;
+        // The lease on an overlay's inode says nothing of those who opened a layer's own.
+        if let Some(error) = unseen.filter(|_| inodes.handles.len() > 1) {
+            return Err(error.into());
+        }
         let Some(sight) = sight.filter(|_| inodes.handles.len() > 1 || !is_alone()) else {
             return Ok(inodes.ids);
         };
@@ -414,6 +418,15 @@ fn refuse_unfit(
     keep: &[PathBuf],
     roots: &Roots,
 ) -> Result<Stack, Refusal> {
+    // UBI and UBIFS use flash without holding its block devices.
+    let whole = node.whole().name;
+    if whole.starts_with("mtdblock") || whole.starts_with("ubiblock") {
+        return Err(HostError::NotTestable {
+            path: PathBuf::from(&found.path),
+            kind: "raw flash, whose users are unknown",
+        }
+        .into());
+    }
     let sight = DeviceProbe::take(roots)?;
     let uses = sight.uses(node)?;
     if !uses.is_empty() {

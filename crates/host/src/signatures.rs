@@ -109,6 +109,8 @@ pub(crate) fn zfs_member(node: &Node, roots: &Roots) -> Result<Option<String>, H
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ZfsLabel {
     pub pool: String,
+    /// Number of the pool, which tells it from earlier pools of its name; `None` if not stated.
+    pool_guid: Option<u64>,
     /// The pool's part (a mirror, a single device) to which the device belongs.
     part: u64,
     /// Parts of the whole pool.
@@ -135,12 +137,16 @@ pub(crate) fn zfs_labels(node: &Node, roots: &Roots) -> Result<Vec<Option<ZfsLab
     Ok(found)
 }
 
-/// Returns true if labels of a pool account for all of its parts, and no part has files.
+/// Returns true if labels of a pool account for all of its parts, and no part has files. Labels of
+/// an earlier pool of the same name make it unknown which of them is in use.
 pub(crate) fn shows_whole_pool(pool: &str, labels: &[ZfsLabel]) -> bool {
     let own: Vec<&ZfsLabel> = labels.iter().filter(|label| label.pool == pool).collect();
     let parts: BTreeSet<u64> = own.iter().map(|label| label.part).collect();
     let all = own.iter().map(|label| label.parts).max();
-    all.is_some_and(|all| parts.len() as u64 >= all) && own.iter().all(|label| !label.has_file)
+    let pools: BTreeSet<Option<u64>> = own.iter().map(|label| label.pool_guid).collect();
+    pools.len() == 1
+        && all.is_some_and(|all| parts.len() as u64 >= all)
+        && own.iter().all(|label| !label.has_file)
 }
 
 /// Length of a label of a ZFS member; two lie at each end.
@@ -172,7 +178,8 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
         let bytes: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
         Some(u32::from_be_bytes(bytes) as usize)
     };
-    let (mut pool, mut part, mut parts, mut has_file, mut holes) = (None, None, None, None, 0);
+    let (mut pool, mut pool_guid, mut part, mut parts) = (None, None, None, None);
+    let (mut has_file, mut holes) = (None, 0);
     let mut at = 12;
     // A pair: its length, the length in memory, its name, type and count, its value.
     while let Some(size) = word(at).filter(|size| *size >= 20) {
@@ -186,6 +193,7 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
                 let text = bytes.get(value + 4..(value + 4).checked_add(word(value)?)?)?;
                 pool = Some(String::from_utf8_lossy(text).into_owned());
             }
+            b"pool_guid" => pool_guid = number(),
             b"top_guid" => part = number(),
             b"vdev_children" => parts = number(),
             // Parts that were removed from the pool and still count.
@@ -201,7 +209,7 @@ fn parse_zfs_label(bytes: &[u8]) -> Option<ZfsLabel> {
         at = end;
     }
     let parts = parts?.saturating_sub(holes);
-    Some(ZfsLabel { pool: pool?, part: part?, parts, has_file: has_file? })
+    Some(ZfsLabel { pool: pool?, pool_guid, part: part?, parts, has_file: has_file? })
 }
 
 fn open(path: &Path) -> Result<File, HostError> {
@@ -393,8 +401,17 @@ mod tests {
         let disk = |part, parts| parsed(&label("rpool", part, parts, "disk"));
         assert_eq!(
             disk(u64::MAX, 2),
-            ZfsLabel { pool: "rpool".into(), part: u64::MAX, parts: 2, has_file: false }
+            ZfsLabel {
+                pool: "rpool".into(),
+                pool_guid: None,
+                part: u64::MAX,
+                parts: 2,
+                has_file: false
+            }
         );
+        let of_pool = |pool_guid, part| ZfsLabel { pool_guid: Some(pool_guid), ..disk(part, 2) };
+        assert!(shows_whole_pool("rpool", &[of_pool(1, 7), of_pool(1, 8)]));
+        assert!(!shows_whole_pool("rpool", &[of_pool(1, 7), of_pool(2, 8)]), "another pool");
         assert!(shows_whole_pool("rpool", &[disk(7, 1)]));
         assert!(shows_whole_pool("rpool", &[disk(7, 2), disk(8, 2), disk(8, 2)]));
         assert!(!shows_whole_pool("rpool", &[disk(8, 2), disk(8, 2)]), "a part is missing");

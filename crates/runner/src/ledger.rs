@@ -550,6 +550,16 @@ fn begin(
     let path = directory.path().join(SETTINGS);
     let text = serde_json::to_string_pretty(settings)
         .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
+    if text.len() as u64 > SETTINGS_MAX {
+        // A run that began with them could never be resumed or reported.
+        let why = format!(
+            "the settings would have {} MiB, and at most {} MiB are read again; choose a smaller \
+             workload",
+            text.len() >> 20,
+            SETTINGS_MAX >> 20
+        );
+        return Err(LedgerError::Malformed { path, why });
+    }
     let settings = put_settings(directory, &text, &path)?;
     journal.sync_all().map_err(at(&directory.path().join(JOURNAL)))?;
     directory.sync();

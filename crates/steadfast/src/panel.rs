@@ -531,6 +531,9 @@ impl Progress for Panel {
             }
             Event::Replaying { steps } => {
                 self.replays = true;
+                if *steps == 0 {
+                    return;
+                }
                 let steps = match steps {
                     1 => "1 finished step; it is not repeated".to_owned(),
                     steps => format!("{steps} finished steps; none is repeated"),

@@ -127,11 +127,11 @@ impl Extremes {
         if last - first >= STEPS_MAX {
             return None;
         }
-        let count = length_ns / step_ns;
+        let count = length_ns.checked_div(step_ns).filter(|count| *count <= STEPS_MAX)?;
         let mut found = Extremes { length_ns, ..Extremes::default() };
         // A busy stretch begins with a step that has I/Os, or ends with one.
         for begin in first.saturating_sub(count - 1)..=last {
-            let inside = steps.range(begin..begin + count);
+            let inside = steps.range(begin..begin.saturating_add(count));
             let sums = inside.fold(StretchSums::default(), |sums, (_, step)| {
                 sums.plus(&StretchSums::of_step(step))
             });

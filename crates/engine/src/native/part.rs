@@ -102,13 +102,14 @@ impl RunningPart {
         });
         let (threads, notes) = spawn(&shared, &setup, sizing.threads)?;
         let limit = stimulus.and_then(|stimulus| stimulus.until.time);
+        let (delay, ramp) = stimulus.map_or((Nanos::ZERO, Nanos::ZERO), |s| (s.delay, s.ramp));
         let part = RunningPart {
             shared,
             threads,
             plan,
             seed: stimulus.and_then(|stimulus| start.other_seed(stimulus.seed)),
-            time_left: limit.map(|time| time.saturating_sub(start.done.time)),
-            delay: stimulus.map_or(Nanos::ZERO, |s| s.delay.saturating_sub(start.done.time)),
+            time_left: limit.map(|time| time.saturating_sub(start.measured_of(delay, ramp))),
+            delay: delay.saturating_sub(start.passed_with(ramp)),
             begins: 0,
             patience: CompletionTimeout::new(context.patience),
             pace: stimulus.map_or(Pace::Closed, |stimulus| stimulus.pace),

@@ -124,7 +124,9 @@ impl RunningLoad {
         let slots = stimulus.demand.outstanding() as usize;
         let (until, done) = (stimulus.until, start.done);
         let measured_from = now + stimulus.ramp.0;
-        let begins = now + stimulus.delay.saturating_sub(start.done.time).0;
+        let (delay, ramp) = (stimulus.delay, stimulus.ramp);
+        let begins = now + delay.saturating_sub(start.passed_with(ramp)).0;
+        let measured = start.measured_of(delay, ramp);
         // Without a ramp its time counts from its first I/O.
         let timed_from = if stimulus.ramp > Nanos::ZERO { measured_from } else { begins };
         let now = begins;
@@ -140,7 +142,7 @@ impl RunningLoad {
             idle_since: now,
             begins,
             measured_from,
-            ends_at: until.time.map(|t| timed_from.saturating_add((t.saturating_sub(done.time)).0)),
+            ends_at: until.time.map(|t| timed_from.saturating_add(t.saturating_sub(measured).0)),
             left_ios: until.ios.map_or(u64::MAX, |ios| ios.saturating_sub(done.ios)),
             left_bytes: until.bytes.map_or(u64::MAX, |b| b.0.saturating_sub(done.bytes.0)),
             until_stop: STOP_EVERY,

@@ -105,7 +105,6 @@ const IDLE: &[&str] = &[
     "continue_on_error",
     "create_fsync",
     "create_on_open",
-    "create_only",
     "create_serialize",
     "description",
     "disable_bw",
@@ -147,7 +146,6 @@ const IDLE: &[&str] = &[
     "latency_percentile",
     "latency_window",
     "openfiles",
-    "opendir",
     "overwrite",
     "per_job_logs",
     "percentile_list",
@@ -223,6 +221,9 @@ const OTHERS: &[(&str, Fate)] = &[
     ("rate_min", Remarked("a load that is slower is not ended; see its numbers")),
     ("rate_iops_min", Remarked("a load that is slower is not ended; see its numbers")),
     ("write_iolog", Remarked("no log of single I/Os is written; use steadfast capture")),
+    ("create_only", OffOnly("nothing would be measured: fio only creates the files")),
+    ("verify_only", OffOnly("nothing would be measured: fio only walks through the job")),
+    ("opendir", Refused("the files of a directory are not looked up; name them with filename")),
     ("verify", OffOnly("fio's verification is not done; use steadfast run verify-write")),
     ("zonemode", OffOnly("zones of this kind are not applied")),
     ("zonesize", OffOnly("zones of this kind are not applied")),
@@ -259,10 +260,10 @@ pub(super) fn fate(name: &str) -> Option<Fate> {
     if UNDERSTOOD.contains(&name) {
         return Some(Understood);
     }
-    if IDLE.contains(&name) || name.starts_with("verify_") {
-        return Some(Idle);
+    if let Some((_, fate)) = OTHERS.iter().find(|(of, _)| *of == name) {
+        return Some(*fate);
     }
-    OTHERS.iter().find(|(of, _)| *of == name).map(|(_, fate)| *fate)
+    (IDLE.contains(&name) || name.starts_with("verify_")).then_some(Idle)
 }
 
 /// A known name that resembles this one, for a message.

@@ -74,7 +74,17 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
     if let Some(Amount::Bytes(length)) = &mut extent.length
         && files.are_given()
     {
-        length.0 = length.0.checked_next_multiple_of(least).unwrap_or(length.0);
+        if length.0 < least {
+            options.refuse("size", "it is smaller than a block; fio refuses it as well");
+            return None;
+        }
+        // A random job counts blocks in its map, which has whole ones only.
+        let has_map = manner.random && !options.flag("norandommap");
+        length.0 = if has_map {
+            length.0 / least * least
+        } else {
+            length.0.checked_next_multiple_of(least).unwrap_or(length.0)
+        };
     }
     if files.count() > 1 && !manner.random {
         options
@@ -279,8 +289,17 @@ fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
             }
         };
     }
-    // `,8k` leaves the reads their preset.
-    let text = options.text("bs").map(|text| by_direction(text)[place(op)]);
+    // `,8k` leaves the reads their preset. fio reads `4k:8k` and `4k-8k` as reads and writes, too.
+    let text = options.text("bs").map(|text| match text.split_once([':', '-']) {
+        Some((reads, writes)) if !text.contains(',') => {
+            if op == Op::Read {
+                reads.trim()
+            } else {
+                writes.trim()
+            }
+        }
+        _ => by_direction(text)[place(op)],
+    });
     let size = match text.filter(|text| !text.is_empty()) {
         Some(text) => options.leading_bytes_in("bs", text),
         None => Some(BLOCK_BYTES),
@@ -583,7 +602,13 @@ fn end(
     let both = options.text("filesize").and(options.text("size")).is_some();
     let bytes = match options.text("io_size") {
         Some(_) => options.amount("io_size"),
-        None if both => options.amount("size"),
+        // A size beyond the end of the file is cut there.
+        None if both => match (options.amount("size"), length) {
+            (Some(Amount::Bytes(size)), Some(Amount::Bytes(length))) => {
+                Some(Amount::Bytes(size.min(length)))
+            }
+            (size, _) => size,
+        },
         None => None,
     };
     let whole_ios = |bytes: u64| {

@@ -21,7 +21,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
     // Warnings of fio and its terse lines stand before and after the object.
     let start = text.find('{').ok_or_else(|| Misread::whole("it holds no JSON object"))?;
     let mut objects = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-    let root = match objects.next() {
+    let mut root = match objects.next() {
         Some(Ok(Value::Object(root))) => root,
         Some(Err(error)) if error.is_eof() => {
             return Err(Misread::whole(
@@ -31,6 +31,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
         Some(Err(error)) => return Err(Misread::whole(format!("this is no JSON: {error}"))),
         _ => return Err(Misread::whole("it holds no JSON object")),
     };
+    // With --status-interval, fio prints the result so far again and again.
+    let mut interim = 0;
+    while let Some(Ok(Value::Object(next))) = objects.next() {
+        if job_names(&next) != job_names(&root) {
+            return Err(Misread::whole(
+                "it holds the results of several runs of fio; give each a file of its own",
+            ));
+        }
+        root = next;
+        interim += 1;
+    }
     let mut results = ForeignResults {
         id: "fio".into(),
         tool: "fio".into(),
@@ -56,6 +67,19 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
         if name == "All clients" {
             continue;
         }
+        if let Some(errno) = number(job, "error").filter(|errno| *errno != 0.0) {
+            return Err(Misread::whole(format!(
+                "fio ended job '{}' with error {errno}: its numbers are not those of a whole run",
+                excerpt(&name)
+            )));
+        }
+        if object(job, "mixed").is_some() && object(job, "read").is_none() {
+            return Err(Misread::whole(format!(
+                "job '{}' has one sum of reads and writes (unified_rw_reporting=mixed), from which \
+                 neither follows; run it without that option",
+                excerpt(&name)
+            )));
+        }
         let group = job.get("groupid").and_then(Value::as_i64).unwrap_or(0);
         read.push((group, Job::read(job, global, &mut seen)));
     }
@@ -65,6 +89,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
         results.facts.push(("Disks".into(), names.join(", ")));
     }
     seen.say(&mut results);
+    if interim > 0 {
+        results.remarks.push(format!(
+            "The file holds {interim} interim results before the last one, which is reported."
+        ));
+    }
     Ok(results)
 }
 
@@ -139,11 +168,18 @@ impl Job {
             load: words.collect::<Vec<_>>().join(", "),
             // Options are recorded by newer versions alone; without them nothing is known.
             demand: own.map(|_| format!("iodepth={depth}, numjobs={threads}{engine}")),
-            errors: number(job, "total_err").or_else(|| number(job, "error")).map(|n| n as u64),
+            errors: number(job, "total_err").map(|errors| errors as u64),
             reads: ios(job, "read", seen),
             writes: ios(job, "write", seen),
         }
     }
+}
+
+/// Names of the jobs of an output, in its order.
+fn job_names(root: &Map<String, Value>) -> Vec<Option<String>> {
+    let jobs = list(root, "jobs").or_else(|| list(root, "client_stats"));
+    let name = |job: &Value| Some(job.get("jobname")?.as_str()?.to_owned());
+    jobs.into_iter().flatten().map(name).collect()
 }
 
 /// The jobs by their groups, which ran one after the other.
@@ -234,7 +270,7 @@ fn ios(job: &Map<String, Value>, direction: &str, seen: &mut Seen) -> ForeignIos
             .or_else(|| number(times, name).filter(|m| *m > 0.0))?;
         number(times, name).map(|value| value / per_ms)
     };
-    seen.no_total |= of_total("mean").is_none();
+    seen.no_total |= of_total("mean").is_none() && count.unwrap_or(0) > 0;
     let has = |times: &Option<(&Map<String, Value>, f64)>, name: &str| {
         times.and_then(|(times, _)| object(times, name)).is_some_and(|map| !map.is_empty())
     };

@@ -75,12 +75,19 @@ fn job(fields: &[&str]) -> Result<Job, String> {
             fields.len()
         ));
     }
+    if fields[4] != "0" {
+        return Err(format!(
+            "fio ended job '{}' with error {}: its numbers are not those of a whole run",
+            excerpt(fields[2]),
+            excerpt(fields[4])
+        ));
+    }
     let direction = |begin: usize| ios(&fields[begin..begin + width]);
     Ok(Job {
         name: excerpt(fields[2]).into_owned(),
         load: String::new(),
         demand: None,
-        errors: fields[4].parse().ok(),
+        errors: None,
         reads: direction(reads)?,
         writes: direction(writes)?,
     })

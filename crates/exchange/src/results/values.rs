@@ -12,7 +12,10 @@ pub(super) fn of_directions(
     ForeignOutcome { label, all, reads, writes, ..ForeignOutcome::default() }
 }
 
-/// Returns a value that a measurement can have: finite and not negative.
+/// Number above which no measured value lies: 2^53, up to which `f64` holds every integer.
+const VALUE_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Returns a value that a measurement can have: not negative and at most 2^53.
 pub(super) fn plausible(value: f64) -> Option<f64> {
-    Some(value).filter(|value| value.is_finite() && *value >= 0.0)
+    Some(value).filter(|value| (0.0..=VALUE_MAX).contains(value))
 }

@@ -78,7 +78,7 @@ pub struct Comparison {
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// The median ratio is within the bound.
-    StartAgreement,
+    Agree,
     /// The median ratio is beyond the bound in at least four pairs; the IOPS of the two engines
     /// do not overlap, and the ratios differ from one another by at most as much as their median
     /// differs from 1.
@@ -124,7 +124,7 @@ fn judge(ratios: &[f64], readings: [&[Reading]; 2], bound: f64) -> Judgement {
     if !same_side && spread > SPREAD * bound {
         Judgement::Unsteady
     } else if off <= bound {
-        Judgement::StartAgreement
+        Judgement::Agree
     } else if readings.into_iter().any(is_busy) {
         Judgement::CpuBound
     } else if ratios.len() < PAIRS_LEAST {
@@ -156,10 +156,8 @@ fn are_apart([ours, theirs]: [&[Reading]; 2]) -> bool {
 /// unsteady or have too few pairs.
 pub fn agree(comparisons: &[Comparison]) -> bool {
     let is = |judgement| move |c: &Comparison| c.judgement == judgement;
-    comparisons.iter().any(is(Judgement::StartAgreement))
-        && comparisons
-            .iter()
-            .all(|c| is(Judgement::StartAgreement)(c) || is(Judgement::CpuBound)(c))
+    comparisons.iter().any(is(Judgement::Agree))
+        && comparisons.iter().all(|c| is(Judgement::Agree)(c) || is(Judgement::CpuBound)(c))
 }
 
 fn off(ratio: f64) -> f64 {
@@ -212,7 +210,7 @@ mod tests {
     #[test]
     fn a_point_is_judged_by_its_pairs() {
         let of = |pairs: &[(f64, f64)], busy| compared(pairs, busy).judgement;
-        assert_eq!(of(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::StartAgreement);
+        assert_eq!(of(&[(1010.0, 1000.0), (990.0, 1000.0)], 0.2), Judgement::Agree);
         let four = [(1100.0, 1000.0), (1120.0, 1000.0), (1110.0, 1010.0), (1130.0, 1005.0)];
         assert_eq!(of(&four, 0.2), Judgement::Differ);
         assert_eq!(of(&four[..3], 0.2), Judgement::TooFew, "never of fewer than four pairs");

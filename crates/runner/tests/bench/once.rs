@@ -146,10 +146,7 @@ fn engines_take_turns_and_two_alike_agree() {
     expected.extend(runs.map(|(engine, repeat)| format!("RND 4K R T1Q8 {repeat} {engine}")));
     assert_eq!(arena.told, expected);
     let comparison = &calibrated.comparisons[0];
-    assert_eq!(
-        (comparison.judgement, &comparison.ratios[..]),
-        (Judgement::StartAgreement, &[1.0; 3][..])
-    );
+    assert_eq!((comparison.judgement, &comparison.ratios[..]), (Judgement::Agree, &[1.0; 3][..]));
     assert!(agree(&calibrated.comparisons));
 }
 

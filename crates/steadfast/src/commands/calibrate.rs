@@ -190,7 +190,7 @@ fn rows(comparison: &Comparison) -> [[String; 10]; 2] {
     let (lowest, highest) = comparison.spread();
     let range = format!("{:.3} ({lowest:.3} to {highest:.3})", comparison.ratio());
     let remark = match comparison.judgement {
-        Judgement::StartAgreement => "",
+        Judgement::Agree => "",
         Judgement::Differ => "DIFFER",
         Judgement::Unsteady => "unsteady",
         Judgement::TooFew => "too few",
@@ -235,7 +235,7 @@ fn verdict(comparisons: &[Comparison], within: f64) -> String {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let agreeing = named(Judgement::StartAgreement);
+    let agreeing = named(Judgement::Agree);
     let off = agreeing.iter().map(|c| c.off()).fold(0.0, f64::max);
     let mut parts = Vec::new();
     if !agreeing.is_empty() {

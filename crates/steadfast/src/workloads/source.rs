@@ -183,6 +183,12 @@ const DOTS_MAX: usize = 1 << 18;
 /// The longest Replay representation that is read: a capture step has some 500 bytes.
 const REPRESENTATION_MAX: u64 = 16 << 20;
 
+/// Steps of a Replay representation; 24 hours in steps of five seconds are 17,280.
+const STEPS_MAX: usize = 20_000;
+
+/// I/O streams of one of its steps: each takes 60 kB while it is played.
+const STREAMS_MAX: usize = 4096;
+
 /// The text of a workload file, or of a reference workload of that name.
 pub fn text_of(path: &Path) -> anyhow::Result<String> {
     if let Some(text) = reference_named(path) {
@@ -201,7 +207,18 @@ pub fn representation(
     path: &Path,
 ) -> anyhow::Result<(ReplayRepresentation, Vec<Warning>)> {
     let bytes = read_file(&file, path, REPRESENTATION_MAX)?;
-    ReplayRepresentation::read(&bytes[..]).with_context(|| path.display().to_string())
+    let (read, warnings) =
+        ReplayRepresentation::read(&bytes[..]).with_context(|| path.display().to_string())?;
+    let streams = read.steps.iter().map(|step| step.streams.len()).max().unwrap_or(0);
+    if read.steps.len() > STEPS_MAX || streams > STREAMS_MAX {
+        bail!(
+            "{}: it has {} steps with up to {streams} I/O streams; at most {STEPS_MAX} steps with \
+             {STREAMS_MAX} streams are played",
+            path.display(),
+            read.steps.len()
+        );
+    }
+    Ok((read, warnings))
 }
 
 fn read_workload(path: &Path) -> anyhow::Result<WorkloadFile> {

@@ -226,7 +226,7 @@ fn a_bad_log_is_refused_with_its_name_and_line() {
         .unwrap();
     refuse(here, &["tkperf", "--read", "bad.xml"], &["bad.xml", "line 2", "JSON"]);
     std::fs::write(here.join("page.xml"), "<html/>").unwrap();
-    refuse(here, &["compare", "page.xml", "bad.xml"], &["page.xml", "no test of TKperf"]);
+    refuse(here, &["compare", "page.xml", "bad.xml"], &["page.xml", "no findings"]);
     refuse(here, &["tkperf", "--read", "gone.xml"], &["gone.xml"]);
     refuse(here, &["tkperf", "ssd", "gone", "/dev/x", "-xml"], &["gone.xml"]);
 }

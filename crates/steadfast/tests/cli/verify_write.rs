@@ -20,9 +20,9 @@ fn findings(here: &Path) -> Value {
 fn what_was_written_reads_back_and_the_run_is_planned_reported_and_studied_like_any_other() {
     let scratch = tempfile::tempdir().unwrap();
     let here = scratch.path();
-    let plan = succeed(here, &["plan", "verify-write", "--target", "sim:small"]);
-    assert!(plan.contains("fill") && plan.contains("read-back"), "{plan}");
     let text = succeed(here, &BEGIN);
+    let plan = succeed(here, &["plan", "verify-write", "--target", "f.bin"]);
+    assert!(plan.contains("fill") && plan.contains("read-back"), "{plan}");
     assert!(text.contains("0 miscompares: all 524,288 sectors"), "{text}");
     let found = findings(here);
     assert_eq!(found["end"], "complete");
@@ -37,6 +37,7 @@ fn a_drive_that_keeps_no_data_is_refused_before_anything_is_done() {
     let scratch = tempfile::tempdir().unwrap();
     let run = ["run", "verify-write", "--target", "sim:small", "--out", "run"];
     refuse(scratch.path(), &run, &["verif"]);
+    refuse(scratch.path(), &["plan", "verify-write", "--target", "sim:small"], &["verif"]);
 }
 
 /// Changes the last sector between the writes and its turn to be read; `None`

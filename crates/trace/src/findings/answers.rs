@@ -83,8 +83,8 @@ pub(super) fn sentence(study: &Study) -> String {
 /// (213) 1.5 %`.
 fn shares(processes: &ProcessTable, most: usize, of: fn(&ProcessTally) -> u64) -> Option<String> {
     let commands = processes.by_command();
-    let whole: u64 =
-        commands.iter().map(|(_, tally)| of(tally)).sum::<u64>() + of(commands.unlisted());
+    let all = commands.iter().map(|(_, tally)| of(tally));
+    let whole = all.fold(of(commands.unlisted()), u64::saturating_add);
     let mut known: Vec<(&ProcessKey, u64)> = commands
         .iter()
         .filter(|(key, _)| key.pid > 0 || !key.command.is_empty())

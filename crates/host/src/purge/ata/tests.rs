@@ -159,5 +159,5 @@ fn what_is_no_ata_drive_is_discarded() {
         Transcript::default().says(IDENTIFY, "\n/dev/sda:\nSG_IO: bad/missing sense data\n");
     let plan = PurgePlan::make(&target, &PurgeOrder::default(), &machine.roots, &tools).unwrap();
     assert_eq!(plan.method, PurgeMethod::Discard);
-    assert!(plan.remark.contains("not understood"), "{}", plan.remark);
+    assert!(plan.remark.contains("cannot be parsed"), "{}", plan.remark);
 }

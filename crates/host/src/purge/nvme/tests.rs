@@ -221,7 +221,7 @@ fn sanitize_is_followed_to_its_end() {
 fn a_failed_or_abandoned_sanitize_is_told_from_one_that_ended() {
     for (status, stopped, wanted) in [
         ("(3) Most Recent Sanitize Command Failed.", false, "reports that the sanitize failed"),
-        ("(0) NVM Subsystem has never been sanitized.", false, "not understood"),
+        ("(0) NVM Subsystem has never been sanitized.", false, "cannot be parsed"),
         ("(2) Sanitize in Progress.", true, "stopped"),
     ] {
         let machine = machine();
