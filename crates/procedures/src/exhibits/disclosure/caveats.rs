@@ -256,7 +256,7 @@ fn of_gaps(choices: &Choices<'_>, record: &Record) -> Vec<Caveat> {
                 Some(Bytes(0)) => String::new(),
                 Some(written) => format!(
                     " The kernel counted {written} written to the device in it; total bytes \
-                     written include them."
+                     written include them, and a limit of bytes or fills does not count them."
                 ),
                 None if writes => format!(
                     " Bytes written between the last finished step and the interruption are in no \
