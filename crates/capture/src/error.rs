@@ -1,12 +1,12 @@
 //! Errors of captures, with their remedies.
 
-/// What failed, and the remedy.
+/// A capture that failed, with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {remedy}")]
 pub struct CaptureError {
     /// What happened, to which device or file.
     pub what: String,
-    /// What the user can do about it.
+    /// Remedy for the user.
     pub remedy: String,
 }
 

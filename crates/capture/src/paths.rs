@@ -78,7 +78,7 @@ struct InodeState {
 }
 
 impl InodeState {
-    /// Whether an I/O was issued before the present file was made.
+    /// Returns true if an I/O was issued before the present file was created.
     fn is_earlier(&self, event: &IoEvent) -> bool {
         event.issued_ns.saturating_add(CLOCKS_DIFFER_NS) < self.born_ns
     }

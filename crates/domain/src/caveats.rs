@@ -73,7 +73,7 @@ pub const FILE_TARGET: &str = "file-target";
 pub const FILTERED: &str = "filtered";
 /// Messages of fio in addition to its results. Added by the engine.
 pub const FIO_MESSAGES: &str = "fio-said";
-/// What another tool's results do not state.
+/// Values that another tool's results do not state.
 pub const FOREIGN_ABSENT: &str = "foreign-absent";
 /// The device saw I/Os during steps that were not the steps'.
 pub const FOREIGN_IO: &str = "foreign-io";

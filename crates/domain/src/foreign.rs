@@ -117,13 +117,13 @@ pub struct ForeignResults {
     pub round: Option<u32>,
     /// When the run ended or the file was written, in milliseconds since 1970.
     pub unix_ms: Option<u64>,
-    /// What the file says of device, host and options, label and value.
+    /// Device, host and options as the file states them: label and value.
     pub facts: Vec<(String, String)>,
-    /// What was measured, in the order of the file.
+    /// Tests, in the order of the file.
     pub tests: Vec<ForeignOutcome>,
-    /// What the file lacks and why; each prints as a dash.
+    /// Values that the file lacks, with the reason; each prints as a dash.
     pub absent: Vec<String>,
-    /// What a reader must know to take the numbers rightly.
+    /// Remarks without which the numbers would be misread.
     pub remarks: Vec<String>,
 }
 
@@ -151,7 +151,7 @@ pub struct ForeignOutcome {
 /// Rates and response times of some I/Os, as a tool states them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ForeignIos {
-    /// How many I/Os.
+    /// I/Os completed.
     pub ios: Option<u64>,
     /// I/Os per second.
     pub iops: Option<f64>,
@@ -197,7 +197,7 @@ impl ForeignIos {
         None
     }
 
-    /// Whether any I/O was done.
+    /// Returns true if no I/O was done.
     pub fn is_empty(&self) -> bool {
         self.ios.unwrap_or(0) == 0 && self.iops.unwrap_or(0.0) == 0.0
     }

@@ -6,12 +6,12 @@
 pub struct Abbreviation {
     /// As a report explains it: `WCD`, or an example such as `T4Q32`.
     pub short: &'static str,
-    /// What it stands for, in one line.
+    /// Meaning, in one line.
     pub meaning: &'static str,
     form: Form,
 }
 
-/// Which words of a text use an abbreviation.
+/// Spellings of an abbreviation in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// The abbreviation itself, also of several (`SSDs`) and behind a number (`64MiB`).
@@ -93,7 +93,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     like(
         Form::Numbered("SHA"),
         "SHA-256",
-        "a checksum that changes with every change of what it is of",
+        "a checksum that changes with every change of the data",
     ),
     word("SNIA", "Storage Networking Industry Association"),
     word("SS", "steady state"),
