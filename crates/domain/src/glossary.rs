@@ -90,11 +90,7 @@ pub const ABBREVIATIONS: &[Abbreviation] = &[
     word("SATA", "Serial ATA: an interface of drives"),
     word("SCSI", "the command set of SAS drives"),
     like(Form::Numbered("SEQ"), "SEQ", "sequential offsets"),
-    like(
-        Form::Numbered("SHA"),
-        "SHA-256",
-        "a checksum that changes with every change of the data",
-    ),
+    like(Form::Numbered("SHA"), "SHA-256", "a checksum that changes with every change of the data"),
     word("SNIA", "Storage Networking Industry Association"),
     word("SS", "steady state"),
     word("SSD", "solid-state drive"),
