@@ -1,7 +1,6 @@
 //! Rates and response times of `measure`: of one run, over several, and as tables for the
 //! terminal, Markdown and CSV.
 
-use super::Answer;
 use serde::Serialize;
 use steadfast_domain::text::{number, wrapped};
 use steadfast_domain::{Measurement, Nanos, Op, Tally};
@@ -263,7 +262,8 @@ pub(super) struct RunRow<'a> {
     pub load: &'a str,
     pub demand: String,
     pub run: u32,
-    pub answer: &'a Answer<'a>,
+    pub elapsed: Nanos,
+    pub results: &'a [OperationFigures],
 }
 
 /// Every run as CSV, a row for each operation; numbers are not rounded.
@@ -275,7 +275,7 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
     });
     out.push_str("\r\n");
     for row in rows {
-        for operation in &row.answer.results {
+        for operation in row.results {
             let mut fields = vec![
                 steadfast_report::csv_field(row.target),
                 steadfast_report::csv_field(row.load),
@@ -284,7 +284,7 @@ pub(super) fn csv(rows: &[RunRow<'_>]) -> String {
                 operation.operation.to_owned(),
                 operation.ios.to_string(),
                 operation.bytes.to_string(),
-                row.answer.measurement.elapsed.as_secs_f64().to_string(),
+                row.elapsed.as_secs_f64().to_string(),
             ];
             let figures = COLUMNS.iter().map(|column| (column.of)(&operation.figures));
             fields.extend(figures.map(|value| value.map_or(String::new(), |v| v.to_string())));
@@ -306,13 +306,13 @@ pub(super) fn markdown(rows: &[RunRow<'_>]) -> String {
         if !targets.iter().any(|other| other.target == row.target) {
             targets.push(row);
         }
-        for operation in &row.answer.results {
+        for operation in row.results {
             out += &of_run(row, &row.run.to_string(), operation.operation, &operation.figures);
         }
     }
     for first in targets {
         let own = rows.iter().filter(|row| row.target == first.target);
-        let runs: Vec<&[OperationFigures]> = own.map(|row| row.answer.results.as_slice()).collect();
+        let runs: Vec<&[OperationFigures]> = own.map(|row| row.results).collect();
         if runs.len() < 2 {
             continue;
         }

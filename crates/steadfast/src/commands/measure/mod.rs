@@ -239,7 +239,8 @@ fn rows<'a>(
             load: &asked.name,
             demand: asked.demand.to_string(),
             run,
-            answer,
+            elapsed: answer.measurement.elapsed,
+            results: &answer.results,
         })
     };
     (1..).zip(runs).flat_map(of_run).collect()
