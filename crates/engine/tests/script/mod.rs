@@ -413,7 +413,7 @@ fn a_script_that_is_not_as_announced_is_refused_or_ends_the_step() {
         ("multiples of 512 B", |s| s.unit = Bytes(256)),
         ("at most 1 GiB", |s| s.largest = Bytes(2 << 30)),
         ("no outstanding I/O", |s| s.demand = Demand::new(1, 0)),
-        ("at most 4096 threads and 16384", |s| s.demand = Demand::new(2, 10_000)),
+        ("at most 4096 threads with 16384", |s| s.demand = Demand::new(2, 10_000)),
         ("reopen its source", |s| s.open = None),
     ];
     for (words, change) in refused {
