@@ -83,8 +83,9 @@ impl InodeState {
         event.issued_ns.saturating_add(CLOCKS_DIFFER_NS) < self.born_ns
     }
 
-    /// Whether an I/O may be one of the file before, although it is not older than the birth time
-    /// of the present one: it comes from a process that used that file, within a tick.
+    /// Returns true if an I/O may belong to the previous file of the inode although it was issued
+    /// after the present file's birth time: a process that used the previous file issued it, and
+    /// within one tick, to which the kernel rounds birth times.
     fn may_be_earlier(&self, event: &IoEvent, tick_ns: u64) -> bool {
         let is_recent = event.issued_ns < self.born_ns.saturating_add(tick_ns + CLOCKS_DIFFER_NS);
         self.file > 0 && self.born_ns > 0 && is_recent && self.earlier_users.contains(&event.pid)

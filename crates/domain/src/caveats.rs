@@ -10,7 +10,7 @@ pub const AR_SEGMENTS_LAYOUT: &str = "ar-segments-layout";
 /// DIRTH: no demand kept the response time below its ceiling.
 pub const ART_CEILING: &str = "art-ceiling";
 /// A test that allows no gap was interrupted and restarted with its purge.
-pub const RESTARTED: &str = "begun-anew";
+pub const RESTARTED: &str = "restarted";
 /// I/Os of a trace extend beyond the end of their device.
 pub const BEYOND_DEVICE: &str = "beyond-device";
 /// A block size was omitted because it is smaller than the device's sector.

@@ -13,8 +13,9 @@ pub struct Gap {
     /// can determine it. An unknown length counts as the longest possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasted: Option<Nanos>,
-    /// Bytes that the kernel counted as written to the device in that time: by the step that
-    /// was broken off, and by anybody else; `None` where nobody counted.
+    /// Bytes that the kernel counted as written to the device in that time: by the
+    /// interrupted step and by every other writer; `None` if the counters are not comparable, as
+    /// after a reboot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Bytes>,
 }

@@ -152,7 +152,7 @@ pub struct NamedLoad {
 /// of it after the ramp.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SteadyEnd {
-    /// What is compared.
+    /// Rate that is judged.
     pub rate: SteadyRate,
     /// Compare the slope of a line through the window, per second; otherwise the largest
     /// deviation from the mean.
@@ -179,7 +179,7 @@ pub enum SteadyRate {
 }
 
 impl SteadyEnd {
-    /// Whether rates, one of each second after the ramp, have become steady.
+    /// Returns true if the rates, one per second after the ramp, have become steady.
     pub fn is_reached(&self, rates: &[f64]) -> bool {
         let length = (self.window.0 / Nanos::SECOND.0) as usize;
         let Some(window) = rates.len().checked_sub(length.max(1)).map(|from| &rates[from..]) else {

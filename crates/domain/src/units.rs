@@ -123,7 +123,7 @@ impl Bytes {
 impl Nanos {
     /// A duration of zero.
     pub const ZERO: Nanos = Nanos(0);
-    /// Whether it is no time at all.
+    /// Returns true for a duration of zero.
     pub const fn is_zero(&self) -> bool {
         self.0 == 0
     }

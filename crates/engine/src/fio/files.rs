@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use steadfast_host::{Directory, FileError, Readers};
 
-/// Opens the directory for job files and answers, once for all steps: in that of a run, of which
-/// only the last name of the path counts, or by its path. Returns the number of the next job file
-/// with it.
+/// Opens the directory for job files and answers, once for all steps. With a run, it is the entry
+/// of the run's directory named by the last component of `path`; otherwise it is `path` itself.
+/// Returns the directory and the number of the next job file.
 pub(super) fn open(run: Option<&Directory>, path: &Path) -> Result<(Directory, u32), FileError> {
     let kept = match (run, path.file_name()) {
         (Some(run), Some(name)) => make_in(run, name)?,

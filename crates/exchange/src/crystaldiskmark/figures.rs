@@ -35,11 +35,8 @@ fn name(saved: &Saved) -> &'static str {
 }
 
 fn caveats(saved: &Saved) -> Vec<Caveat> {
-    let attempts = match saved.is_kdiskmark {
-        // Its default profile shows the mean of the attempts, its peak profile the best one.
-        true => "The mean or the best",
-        false => "The best",
-    };
+    // KDiskMark's default profile shows the mean of the attempts, its peak profile the best one.
+    let attempts = if saved.is_kdiskmark { "The mean or the best" } else { "The best" };
     let mut caveats = vec![Caveat::new(
         CaveatKind::Deviation,
         ids::SEQUENCE_NOT_STEADY,
