@@ -1,4 +1,4 @@
-// Made of ui/explorer 0b60e050c24b1e16 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
+// Made of ui/explorer 1b158fb5fa5e3a96 by make ui. Includes uPlot (MIT license, github.com/leeoniya/uPlot).
 (function() {
   "use strict";
   function themeButton() {
@@ -496,7 +496,7 @@
     ["?", "this help"]
   ];
   function help(exported2) {
-    if (document.querySelector("dialog")) return;
+    if (document.querySelector("dialog[open]")) return;
     const rows = KEYS.map(([key, what]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, what)));
     const words = exported2 ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, count a part again or list single I/Os." : "Everything that is shown is in the address: copy it to return to the same view. Nothing here changes a file or a device.";
     dialog("Help", h("table", {}, h("tbody", {}, ...rows)), h("p", {}, words));
@@ -7371,7 +7371,7 @@ ${new XMLSerializer().serializeToString(svg)}
       this.show();
     }
     back() {
-      if (document.querySelector("dialog")) return;
+      if (document.querySelector("dialog[open]")) return;
       if (this.depth > 0) return history.back();
       this.state = { ...parse(""), n: this.state.n };
       history.replaceState({ depth: 0 }, "", address(this.state));
@@ -7388,7 +7388,7 @@ ${new XMLSerializer().serializeToString(svg)}
     }
     key(event) {
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog")) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
       if (event.key === "Escape") this.back();
       else if (event.key === "?") help(exported());
       else if (event.target instanceof HTMLElement && event.target.closest(".scroll, pre") && event.key.startsWith("Arrow")) return;

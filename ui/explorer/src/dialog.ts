@@ -46,7 +46,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 export function help(exported: boolean): void {
-  if (document.querySelector("dialog")) return;
+  if (document.querySelector("dialog[open]")) return;
   const rows = KEYS.map(([key, what]) => h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, what)));
   const words = exported
     ? "This page was exported: its numbers are inside, and it needs no program. It cannot filter, compare, count a part again or list single I/Os."

@@ -98,7 +98,7 @@ class Explorer implements App {
   }
 
   back(): void {
-    if (document.querySelector("dialog")) return;
+    if (document.querySelector("dialog[open]")) return;
     if (this.depth > 0) return history.back();
     this.state = { ...parse(""), n: this.state.n };
     history.replaceState({ depth: 0 }, "", address(this.state));
@@ -116,7 +116,7 @@ class Explorer implements App {
 
   private key(event: KeyboardEvent): void {
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
     if (event.key === "Escape") this.back();
     else if (event.key === "?") help(exported());
     else if (event.target instanceof HTMLElement && event.target.closest(".scroll, pre") && event.key.startsWith("Arrow")) return;
