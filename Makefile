@@ -42,8 +42,8 @@ bench: tools
 	    cargo bench --locked -p steadfast-engine --bench against_fio
 	cargo bench --locked -p steadfast-engine --bench replay
 	cargo bench --locked -p steadfast --bench time_between_steps
-	cargo bench --locked -p steadfast-trace --bench streams
-	cargo bench --locked -p steadfast-trace --bench import
+	cargo bench --locked -p steadfast-analysis --bench streams
+	cargo bench --locked -p steadfast-analysis --bench import
 	cargo bench --locked -p steadfast-explorer --bench explore -- 10 100
 	cargo bench --locked -p steadfast-capture --features ebpf --bench cost
 	scripts/fleet --if-there --speed --ios 50021

@@ -6,11 +6,11 @@
 //! none; `cache=DIRECTORY` keeps the index there.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 
-#[path = "../../trace/benches/drives/mod.rs"]
+#[path = "../../analysis/benches/drives/mod.rs"]
 mod drives;
-#[path = "../../trace/tests/synthetic/mod.rs"]
+#[path = "../../analysis/tests/synthetic/mod.rs"]
 mod synthetic;
-#[path = "../../trace/benches/usage/mod.rs"]
+#[path = "../../analysis/benches/usage/mod.rs"]
 mod usage;
 
 use drives::Drives;
@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use steadfast_analysis::crew::{Crew, Task};
 use steadfast_domain::IoEvent;
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::cache::IndexStore;
 use steadfast_explorer::capture::{Capture, open_all};
 use steadfast_explorer::query::Query;
-use steadfast_trace::Writer;
-use steadfast_trace::crew::{Crew, Task};
+use steadfast_tracefile::Writer;
 use synthetic::{Server, by_completion, conditions};
 use usage::{peak_memory_mb, process_seconds};
 

@@ -1,9 +1,9 @@
 //! [`BusyTime`]: for how long in each cell a device had an I/O outstanding.
 
 use std::mem;
+use steadfast_analysis::Rows;
+use steadfast_analysis::annotate::sequence::Busy;
 use steadfast_domain::Layer;
-use steadfast_trace::Rows;
-use steadfast_trace::sequence::Busy;
 
 /// A device at a layer.
 type Side = (u16, Layer);

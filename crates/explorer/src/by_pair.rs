@@ -11,7 +11,7 @@ use crate::sparse::{Dense, Place, Sparse, later};
 use serde::{Deserialize, Serialize};
 use std::mem;
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
-use steadfast_trace::StreamKey;
+use steadfast_tracefile::StreamKey;
 
 /// Columns with response times and depths, at most.
 const COLUMNS: u64 = 4096;
@@ -411,9 +411,9 @@ impl Filled {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_analysis::Filter;
+    use steadfast_analysis::questions::processes::ProcessKey;
     use steadfast_domain::io_event::{Command, Content};
-    use steadfast_trace::Filter;
-    use steadfast_trace::processes::ProcessKey;
 
     const CELL: u64 = 100_000;
 

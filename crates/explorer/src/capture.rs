@@ -4,16 +4,17 @@
 use crate::cache::{self, Identity, IndexStore};
 use crate::index::{Index, Progress};
 use crate::refusal::Refusal;
-use crate::rows::Lately;
+use crate::rows::RecentCache;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use steadfast_analysis::{Captured, Crew};
 use steadfast_domain::CaptureConditions;
-use steadfast_trace::file::is_same_capture;
-use steadfast_trace::{Captured, Crew, TraceError, Untold};
+use steadfast_tracefile::parquet::is_same_capture;
+use steadfast_tracefile::{NotRecorded, TraceError};
 
 /// Bytes of answers that are kept for being asked again.
 const ANSWERS_MAX: usize = 16 << 20;
@@ -46,7 +47,7 @@ pub struct Capture {
     index: OnceLock<Result<Arc<Index>, String>>,
     made: OnceLock<Making>,
     answers: Mutex<Answers>,
-    lately: Mutex<Lately>,
+    lately: Mutex<RecentCache>,
 }
 
 /// How an index came to be there.
@@ -101,7 +102,7 @@ fn open(path: &Path) -> Result<(OpenFile, Captured<File>), Unopened> {
     let identity = Identity::of(&file).map_err(broken)?;
     let medium = file.try_clone().map_err(broken)?;
     let captured = Captured::open(medium).map_err(|error| cannot(error.to_string()))?;
-    captured.tells(Untold::SingleIos).map_err(|error| cannot(steps_alone(&error)))?;
+    captured.tells(NotRecorded::SingleIos).map_err(|error| cannot(steps_alone(&error)))?;
     Ok((OpenFile { path: path.to_owned(), file, identity }, captured))
 }
 
@@ -238,7 +239,7 @@ impl Capture {
     }
 
     /// The I/Os that were read lately.
-    pub fn lately(&self) -> MutexGuard<'_, Lately> {
+    pub fn lately(&self) -> MutexGuard<'_, RecentCache> {
         self.lately.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,10 +9,11 @@ use crate::parts::{Parts, Shares};
 use crate::sparse::{Dense, Place, Sparse, later};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use steadfast_analysis::sums::content::Contents;
+use steadfast_analysis::sums::queue_time::Queued;
+use steadfast_analysis::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
-use steadfast_trace::content::Contents;
-use steadfast_trace::queue::Queued;
-use steadfast_trace::{Alike, Field, Fields, Fold, FoldSums, InParts, Rows, TraceError, Untold};
+use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
 
 /// Response times and queue depths of some I/Os.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -414,7 +415,7 @@ impl CellsFold {
     }
 }
 
-impl Alike for CellsFold {
+impl EmptyLike for CellsFold {
     fn alike(&self) -> Self {
         CellsFold::new(self.filling.wanted)
     }
@@ -447,12 +448,12 @@ impl Fold for CellsFold {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
 
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
-        Err(Untold::SingleIos)
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {

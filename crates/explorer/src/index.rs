@@ -14,15 +14,15 @@ use std::fs::File;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use steadfast_domain::{Caveat, Layer};
-use steadfast_trace::pass::PassAccount;
-use steadfast_trace::processes::ProcessTable;
-use steadfast_trace::quality::Quality;
-use steadfast_trace::trust::Evidence;
-use steadfast_trace::{
-    Alike, Captured, Fields, Filter, Fold, FoldSums, InParts, Pass, Rows, StreamTable, TraceError,
-    Untold,
+use steadfast_analysis::pass::PassAccount;
+use steadfast_analysis::questions::processes::ProcessTable;
+use steadfast_analysis::questions::quality::Quality;
+use steadfast_analysis::questions::trust::Evidence;
+use steadfast_analysis::{
+    Captured, EmptyLike, Filter, Fold, FoldSums, ParallelFold, Pass, Rows, StreamTable,
 };
+use steadfast_domain::{Caveat, Layer};
+use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
 /// Raised whenever an index comes to hold something else.
 pub const VERSION: u32 = 4;
@@ -252,7 +252,7 @@ fn touch(ranges: &HitMap, rows: &Rows<'_>, ios: &[Io], touched: &mut Vec<Touched
     touched.extend(ios.iter().map(|io| ranges.touched(rows, io.row).map(narrow)));
 }
 
-impl Alike for Making {
+impl EmptyLike for Making {
     fn alike(&self) -> Self {
         let (maps, progress) = (Arc::clone(&self.maps), Arc::clone(&self.progress));
         let maps = (maps, self.ranges.clone());
@@ -284,12 +284,12 @@ impl Fold for Making {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
 
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
-        Err(Untold::SingleIos)
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {

@@ -3,9 +3,9 @@
 //! as [`OTHERS`].
 
 use serde::{Deserialize, Serialize};
+use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_domain::IoOp;
-use steadfast_trace::StreamKey;
-use steadfast_trace::processes::ProcessKey;
+use steadfast_tracefile::StreamKey;
 
 /// Numbers that are given out.
 pub const NUMBERS: usize = 4096;

@@ -4,8 +4,9 @@
 
 use crate::pairs::Io;
 use serde::{Deserialize, Serialize};
+use steadfast_analysis::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
 use steadfast_domain::{IoOp, Layer};
-use steadfast_trace::{Alike, Field, Fields, Fold, FoldSums, InParts, Rows, TraceError, Untold};
+use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
 
 /// Columns of the map of addresses of an index, at most.
 pub const COLUMNS: usize = 1024;
@@ -269,7 +270,7 @@ impl OpenColumn {
     }
 }
 
-impl Alike for HitMap {
+impl EmptyLike for HitMap {
     fn alike(&self) -> Self {
         let (reads, writes) = (vec![0; self.reads.len()], vec![0; self.writes.len()]);
         HitMap { first: self.first, columns: self.columns, reads, writes, ..self.empty() }
@@ -288,12 +289,12 @@ impl Fold for HitMap {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
 
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
-        Err(Untold::SingleIos)
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -303,7 +304,7 @@ impl Fold for HitMap {
     }
 }
 
-impl Alike for SecondMap {
+impl EmptyLike for SecondMap {
     fn alike(&self) -> Self {
         SecondMap { counts: vec![0; self.counts.len()], ..*self }
     }
@@ -319,12 +320,12 @@ impl Fold for SecondMap {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
 
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
-        Err(Untold::SingleIos)
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -341,7 +342,7 @@ fn add(ours: &mut [u32], theirs: &[u32]) {
 mod tests {
     use super::*;
     use steadfast_domain::IoEvent;
-    use steadfast_trace::Batch;
+    use steadfast_tracefile::Batch;
 
     fn with_rows(events: &[IoEvent], mut each: impl FnMut(&Rows<'_>, usize)) {
         let (batch, none) = (Batch::of(events), vec![false; events.len()]);

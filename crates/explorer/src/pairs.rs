@@ -3,11 +3,12 @@
 
 use crate::keys::{Keys, OTHERS, ProcessKeyKept};
 use std::collections::HashMap;
+use steadfast_analysis::filter::Process;
+use steadfast_analysis::questions::processes::ProcessKey;
+use steadfast_analysis::{Filter, Rows};
 use steadfast_domain::io_event::{Command, Content};
 use steadfast_domain::{IoOp, io_event::RESPONSE_UNKNOWN};
-use steadfast_trace::filter::Process;
-use steadfast_trace::processes::ProcessKey;
-use steadfast_trace::{Filter, Rows, StreamKey};
+use steadfast_tracefile::StreamKey;
 
 /// Pairs whose number is at hand: a power of two.
 const AT_HAND: usize = 1 << 10;

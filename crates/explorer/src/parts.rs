@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::mem;
-use steadfast_trace::StreamKey;
+use steadfast_tracefile::StreamKey;
 
 /// Streams and processes that have a series of their own.
 pub const SERIES: usize = 64;
@@ -233,9 +233,9 @@ fn listed<K>(numbers: &[u16], sums: &[Sum], key: impl Fn(usize) -> K) -> Ranked<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steadfast_analysis::questions::processes::ProcessKey;
     use steadfast_domain::IoOp;
     use steadfast_domain::io_event::Command;
-    use steadfast_trace::processes::ProcessKey;
 
     #[test]
     fn without_room_fewer_are_told_apart_and_nothing_is_lost() {

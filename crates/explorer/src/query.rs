@@ -3,9 +3,10 @@
 
 use crate::keys::op_named;
 use crate::refusal::Refusal;
+use steadfast_analysis::Filter;
+use steadfast_analysis::filter::Process;
 use steadfast_domain::{CaptureConditions, Layer};
-use steadfast_trace::filter::Process;
-use steadfast_trace::{Filter, StreamKey};
+use steadfast_tracefile::StreamKey;
 
 /// The longest query that is read.
 pub const LENGTH_MAX: usize = 8192;

@@ -1,7 +1,7 @@
 //! A [`Refusal`]: why a question has no answer, in words, with the status that HTTP
 //! has for it.
 
-use steadfast_trace::TraceError;
+use steadfast_tracefile::TraceError;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,11 +3,10 @@
 //! narrower windows lie inside wider ones.
 
 use std::sync::Arc;
-use steadfast_trace::content::Contents;
-use steadfast_trace::sequence::Busy;
-use steadfast_trace::{
-    Alike, Batch, Field, Fields, Filter, Fold, FoldSums, InParts, Rows, TraceError, Untold,
-};
+use steadfast_analysis::annotate::sequence::Busy;
+use steadfast_analysis::sums::content::Contents;
+use steadfast_analysis::{EmptyLike, Filter, Fold, FoldSums, ParallelFold, Rows};
+use steadfast_tracefile::{Batch, Field, Fields, NotRecorded, TraceError};
 
 /// Memory that an I/O takes: all columns, and what its neighbors tell of it.
 const IO_BYTES: usize = 96;
@@ -131,7 +130,7 @@ impl Keeping {
     }
 }
 
-impl Alike for Keeping {
+impl EmptyLike for Keeping {
     fn alike(&self) -> Self {
         Keeping::default()
     }
@@ -162,12 +161,12 @@ impl Fold for Keeping {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
 
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
-        Err(Untold::SingleIos)
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
@@ -179,7 +178,7 @@ impl Fold for Keeping {
 
 /// What was kept lately, the latest last.
 #[derive(Debug, Default)]
-pub struct Lately {
+pub struct RecentCache {
     kept: Vec<Arc<Kept>>,
     /// Windows and filters that have more.
     too_many: Vec<((u64, u64), Filter)>,
@@ -188,7 +187,7 @@ pub struct Lately {
 /// Windows with too many I/Os that are remembered.
 const TOO_MANY_MOST: usize = 64;
 
-impl Lately {
+impl RecentCache {
     /// The I/Os of a window that pass a filter, perhaps among others.
     pub fn find(
         &mut self,

@@ -12,10 +12,10 @@ use crate::rows::{KEPT_MOST, Keeping, Kept};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use steadfast_analysis::questions::compare::device_name;
+use steadfast_analysis::{Captured, Filter, Fold, Pass};
 use steadfast_domain::Layer;
-use steadfast_trace::compare::device_name;
-use steadfast_trace::observed_time::ObservedTime;
-use steadfast_trace::{Captured, Filter, Fold, Pass};
+use steadfast_tracefile::observed_time::ObservedTime;
 
 /// Which I/Os.
 pub struct Selection<'c> {

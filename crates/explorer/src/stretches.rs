@@ -6,8 +6,8 @@ use crate::tallies::Packed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use steadfast_trace::TraceError;
-use steadfast_trace::pass::Checkpoint;
+use steadfast_analysis::pass::Checkpoint;
+use steadfast_tracefile::TraceError;
 
 /// Stretches, at most and a few more.
 pub const MOST: u64 = 1024;

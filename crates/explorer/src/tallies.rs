@@ -10,9 +10,10 @@ use crate::touches::{self, Counts, Touches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem;
-use steadfast_trace::processes::{ProcessKey, ProcessTable, ProcessTally};
-use steadfast_trace::streams::StreamTally;
-use steadfast_trace::{Fold, Rows, StreamKey, StreamTable, TraceError};
+use steadfast_analysis::questions::processes::{ProcessKey, ProcessTable, ProcessTally};
+use steadfast_analysis::questions::streams::StreamTally;
+use steadfast_analysis::{Fold, Rows, StreamTable};
+use steadfast_tracefile::{StreamKey, TraceError};
 
 /// Pairs that are told apart in a stretch; the rest is counted by stream and by process.
 const PAIRS_MAX: usize = 1024;

@@ -4,8 +4,9 @@ use crate::keys::ProcessKeyKept;
 use crate::maps::{HitMap, RANGES};
 use crate::pairs;
 use std::collections::HashMap;
-use steadfast_trace::processes::ProcessKey;
-use steadfast_trace::{Alike, Field, Fields, Fold, FoldSums, InParts, Rows, TraceError, Untold};
+use steadfast_analysis::questions::processes::ProcessKey;
+use steadfast_analysis::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
 
 /// Processes that are told apart; all others count together.
 const PROCESSES_MAX: usize = 4096;
@@ -122,7 +123,7 @@ impl Touching {
     }
 }
 
-impl Alike for Touching {
+impl EmptyLike for Touching {
     fn alike(&self) -> Self {
         Touching::new(self.map.clone())
     }
@@ -143,12 +144,12 @@ impl Fold for Touching {
         Ok(())
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
 
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, Untold> {
-        Err(Untold::SingleIos)
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {

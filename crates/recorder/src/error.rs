@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use steadfast_capture::CaptureError;
 use steadfast_host::{FileError, HostError};
-use steadfast_trace::TraceError;
+use steadfast_tracefile::TraceError;
 
 /// An error that keeps a capture from starting or ends it early.
 #[derive(Debug, thiserror::Error)]

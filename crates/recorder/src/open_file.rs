@@ -12,7 +12,7 @@ use std::time::Instant;
 use steadfast_capture::{Capture, ContentSampler};
 use steadfast_domain::CaptureConditions;
 use steadfast_host::Directory;
-use steadfast_trace::TraceError;
+use steadfast_tracefile::TraceError;
 
 /// A trace file being written.
 pub(crate) struct OpenFile {

@@ -6,11 +6,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use steadfast_analysis::StepWriter;
 use steadfast_capture::{Capture, CaptureError, ContentSampler};
 use steadfast_domain::io_event::{StreamInStep, StreamResponses};
 use steadfast_domain::{CaptureConditions, IoEvent};
-use steadfast_trace::file::Writer;
-use steadfast_trace::{StepWriter, TraceError};
+use steadfast_tracefile::TraceError;
+use steadfast_tracefile::parquet::Writer;
 
 /// Shortest and longest interval at which capture steps are taken from the kernel.
 const TAKE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));

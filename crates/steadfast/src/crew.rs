@@ -3,8 +3,8 @@
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread;
-use steadfast_trace::Crew;
-use steadfast_trace::crew::Task;
+use steadfast_analysis::Crew;
+use steadfast_analysis::crew::Task;
 
 /// More threads than this take memory and gain nothing: one thread at a time puts I/Os in
 /// order.

@@ -78,7 +78,7 @@ fn main() -> ExitCode {
 fn keep_quiet_about_caught_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !steadfast_trace::file::panics_are_caught() {
+        if !steadfast_tracefile::parquet::panics_are_caught() {
             usual(panic);
         }
     }));

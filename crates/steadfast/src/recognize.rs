@@ -7,7 +7,7 @@ use std::path::Path;
 use steadfast_domain::text::shell_quoted;
 use steadfast_exchange::identify::{BEGINNING, FileKind, identify};
 use steadfast_host::open_regular;
-use steadfast_trace::import;
+use steadfast_tracefile::import;
 
 /// A file whose kind is known.
 #[derive(Debug, Clone, PartialEq, Eq)]

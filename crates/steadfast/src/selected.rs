@@ -13,17 +13,18 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::clock::{Calendar, Moment};
+use steadfast_analysis::filter::{Filter, Process};
+use steadfast_analysis::pass::{Pass, PassAccount};
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::{By, Captured, StudyOptions};
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_domain::{CaptureConditions, Layer, Nanos};
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::open_regular;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::clock::{Calendar, Moment};
-use steadfast_trace::file::{Integrity, Recovery};
-use steadfast_trace::filter::{Filter, Process};
-use steadfast_trace::pass::{Pass, PassAccount};
-use steadfast_trace::workload::Threshold;
-use steadfast_trace::{By, Captured, StudyOptions, TraceError};
+use steadfast_tracefile::TraceError;
+use steadfast_tracefile::parquet::{Integrity, Recovery};
 
 /// A capture in its files, and which of its I/Os count.
 pub struct FilteredCapture {

@@ -8,11 +8,10 @@ use anyhow::{Context, ensure};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::time::Duration;
+use steadfast_analysis::{Captured, Filter, Pass, StreamTable};
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::{
-    Batch, Captured, Fields, Filter, Pass, StreamKey, StreamTable, Trace, Untold,
-};
+use steadfast_tracefile::{Batch, Fields, NotRecorded, StreamKey, Trace};
 
 /// The file systems, in the order of their devices.
 const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
@@ -219,7 +218,7 @@ fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()
     let open =
         |name| anyhow::Ok(Captured::open(File::open(answers.path(&format!("{name}.parquet")))?)?);
     let (every, steps) = (open(every)?, open(added)?);
-    ensure!(steps.tells(Untold::SingleIos).is_err(), "it is not a capture of steps");
+    ensure!(steps.tells(NotRecorded::SingleIos).is_err(), "it is not a capture of steps");
     ensure!(steps.conditions().lost == 0, "some were lost: {said}");
     for (device, kind) in KINDS.iter().enumerate() {
         let devices = vec![u16::try_from(device)?];

@@ -9,11 +9,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{IoSlice, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use steadfast_analysis::annotate::sequence::{Sequencer, WINDOW};
 use steadfast_capture::{Capture, FilesWay, Options};
 use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoEvent, IoOp, Layer};
-use steadfast_trace::Batch;
-use steadfast_trace::sequence::{Sequencer, WINDOW};
+use steadfast_tracefile::Batch;
 
 /// Operation, sequential or not, size in bytes.
 type Stream = (IoOp, bool, u32);

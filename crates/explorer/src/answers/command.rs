@@ -5,9 +5,9 @@ use crate::refusal::Refusal;
 use crate::selection::{Selection, axis};
 use serde::Serialize;
 use std::path::Path;
+use steadfast_analysis::filter::Process;
 use steadfast_domain::Layer;
 use steadfast_domain::text::shell_quoted;
-use steadfast_trace::filter::Process;
 
 /// A line for a shell.
 #[derive(Serialize)]
@@ -68,7 +68,8 @@ fn filters(selection: &Selection<'_>, of_files: bool) -> Vec<String> {
     found.extend(filter.files.iter().map(|(name, _)| named("--file", name)));
     found.extend(filter.ops.iter().map(|op| format!("--op {op}")));
     let conditions = selection.capture.conditions();
-    let device = |number: &u16| steadfast_trace::compare::device_name(conditions, *number);
+    let device =
+        |number: &u16| steadfast_analysis::questions::compare::device_name(conditions, *number);
     found.extend(filter.devices.iter().map(|n| format!("--device {}", shell_quoted(&device(n)))));
     if conditions.layers.len() > 1 {
         match filter.layer {

@@ -5,10 +5,10 @@ use crate::refusal::Refusal;
 use crate::selection::Selection;
 use serde::Serialize;
 use std::sync::Arc;
+use steadfast_analysis::questions::group_figures::GroupFigures;
+use steadfast_analysis::questions::groups::{Facet, Groups};
+use steadfast_analysis::{By, Filter};
 use steadfast_domain::Layer;
-use steadfast_trace::group_figures::GroupFigures;
-use steadfast_trace::groups::{Facet, Groups};
-use steadfast_trace::{By, Filter};
 
 /// Groups that are given, at most.
 const LIMIT: u64 = 200;

@@ -8,7 +8,7 @@ use crate::selection::Selection;
 use crate::touches::Touching;
 use serde::Serialize;
 use std::cmp::Reverse;
-use steadfast_trace::processes::ProcessKey;
+use steadfast_analysis::questions::processes::ProcessKey;
 
 const LIMIT: u64 = 20;
 const PROCESSES: usize = 5;

@@ -5,9 +5,10 @@ use crate::refusal::Refusal;
 use crate::selection::Selection;
 use serde::Serialize;
 use serde_json::{Value, json};
+use steadfast_analysis::Rows;
+use steadfast_analysis::questions::compare::device_name;
 use steadfast_domain::io_event::flags;
-use steadfast_trace::compare::device_name;
-use steadfast_trace::{Field, Fields, Rows};
+use steadfast_tracefile::{Field, Fields};
 
 const LIMIT: u64 = 1000;
 const LIMIT_MOST: u64 = 10_000;

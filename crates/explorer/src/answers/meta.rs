@@ -5,8 +5,8 @@ use crate::index::Index;
 use crate::keys::{Sum, process_id, stream_id};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_domain::io_event::Command;
-use steadfast_trace::processes::ProcessKey;
 
 /// What the command line can filter by, by the names of the API.
 const FILTERS: [&str; 9] =

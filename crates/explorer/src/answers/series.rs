@@ -7,14 +7,14 @@ use crate::query::Query;
 use crate::refusal::Refusal;
 use crate::selection::{Scoped, Selection};
 use serde::Serialize;
+use steadfast_analysis::filter::Process;
+use steadfast_analysis::questions::processes::ProcessKey;
+use steadfast_analysis::questions::steps::{CaptureStep, OpCount, StepFigures};
+use steadfast_analysis::sums::content::{ContentTold, Contents};
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{CoarseHistogram, IoOp};
-use steadfast_trace::StreamKey;
-use steadfast_trace::content::{ContentTold, Contents};
-use steadfast_trace::filter::Process;
-use steadfast_trace::observed_time::{ObservedTime, rate_is_known};
-use steadfast_trace::processes::ProcessKey;
-use steadfast_trace::steps::{CaptureStep, OpCount, StepFigures};
+use steadfast_tracefile::StreamKey;
+use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
 
 /// Columns that are given unless another number is asked for, and at most.
 const USUAL: u64 = 1024;

@@ -7,12 +7,13 @@ use crate::refusal::Refusal;
 use crate::selection::Selection;
 use serde::Serialize;
 use std::ops::Range;
+use steadfast_analysis::columns::Object;
+use steadfast_analysis::questions::cumulative::{Threshold, Workload, data_pattern_seen};
+use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
+use steadfast_analysis::questions::streams::StreamFigures;
+use steadfast_analysis::{By, Fold, StreamTable};
 use steadfast_domain::io_event::Share;
-use steadfast_trace::columns::Object;
-use steadfast_trace::processes::{ProcessFigures, ProcessTable};
-use steadfast_trace::streams::StreamFigures;
-use steadfast_trace::workload::{Threshold, Workload, data_pattern_seen};
-use steadfast_trace::{By, Fold, StreamTable, WorkloadFile};
+use steadfast_workload::WorkloadFile;
 
 /// As `steadfast trace streams --json`.
 #[derive(Serialize)]

@@ -5,16 +5,17 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use steadfast_analysis::crew::{Crew, Task};
+use steadfast_analysis::questions::processes::ProcessTable;
+use steadfast_analysis::questions::streams::By;
+use steadfast_analysis::{Captured, Filter, Fold, Pass, StreamTable};
 use steadfast_domain::io_event::{CapturedDevice, Command, RESPONSE_UNKNOWN};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
 use steadfast_explorer::answers::answer;
 use steadfast_explorer::capture::{Capture, open_all};
 use steadfast_explorer::query::Query;
 use steadfast_explorer::selection::axis;
-use steadfast_trace::crew::{Crew, Task};
-use steadfast_trace::processes::ProcessTable;
-use steadfast_trace::streams::By;
-use steadfast_trace::{Captured, Filter, Fold, Pass, StreamTable, Writer};
+use steadfast_tracefile::Writer;
 
 /// I/Os in the file: three row groups.
 pub const IOS: u64 = 300_007;

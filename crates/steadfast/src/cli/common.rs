@@ -22,7 +22,7 @@ pub struct WritingArguments {
 /// A width that capture steps can have.
 pub(super) fn capture_step(text: &str) -> Result<Nanos, String> {
     let width: Nanos = text.parse().map_err(|error: <Nanos as FromStr>::Err| error.to_string())?;
-    if steadfast_trace::widths::is_step_width(width.0) {
+    if steadfast_analysis::sums::step_width::is_step_width(width.0) {
         Ok(width)
     } else {
         Err("give 100us to 1h, or whole hours".to_owned())

@@ -4,8 +4,8 @@ use super::common::WritingArguments;
 use super::selection::{FilterArguments, Selection};
 use clap::Args;
 use std::path::PathBuf;
+use steadfast_analysis::fleet::HostRank;
 use steadfast_domain::Nanos;
-use steadfast_trace::fleet::HostRank;
 
 /// `trace fold`.
 #[derive(Debug, Args)]

@@ -3,13 +3,13 @@
 
 use super::selection::Selection;
 use clap::{Args, ValueEnum};
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::questions::delta::Rank;
+use steadfast_analysis::questions::group_figures::Show;
+use steadfast_analysis::questions::groups::Facet;
+use steadfast_analysis::questions::streams::By;
+use steadfast_analysis::questions::totals::HitsShown;
 use steadfast_domain::Nanos;
-use steadfast_trace::delta::Rank;
-use steadfast_trace::group_figures::Show;
-use steadfast_trace::groups::Facet;
-use steadfast_trace::streams::By;
-use steadfast_trace::totals::HitsShown;
-use steadfast_trace::workload::Threshold;
 
 /// `trace groups`.
 #[derive(Debug, Args)]

@@ -6,12 +6,12 @@ use super::heading;
 use super::selection::{FilterArguments, LayerChoice};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use steadfast_analysis::clock::Moment;
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::questions::streams::{By, StreamKey};
 use steadfast_domain::script::{Overlaps, ReplayOmissions, Timing};
 use steadfast_domain::{Nanos, Zone};
-use steadfast_trace::clock::Moment;
-use steadfast_trace::replay::{IssueAt, MapRule};
-use steadfast_trace::streams::{By, StreamKey};
-use steadfast_trace::workload::Threshold;
+use steadfast_workload::replay::{IssueAt, MapRule};
 
 /// What of a captured workload a test applies, and how.
 #[derive(Debug, Clone, Args)]
@@ -150,7 +150,8 @@ impl Words {
         self.each("--device", filter.device.iter().cloned());
         self.each("--layer", filter.layer.iter().map(name_of::<LayerChoice>));
         self.each("--stream", filter.stream.iter().map(StreamKey::to_string));
-        let window = (filter.window != steadfast_trace::sequence::WINDOW).then_some(filter.window);
+        let window = (filter.window != steadfast_analysis::annotate::sequence::WINDOW)
+            .then_some(filter.window);
         self.some("--window", window);
         self.flag("--accept-damage", filter.accept_damage);
     }

@@ -2,9 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
+use steadfast_analysis::clock::Moment;
+use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::{IoOp, Layer, Zone};
-use steadfast_trace::clock::Moment;
-use steadfast_trace::streams::StreamKey;
 
 /// Which I/Os of a trace.
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ pub struct FilterArguments {
     #[arg(long, value_name = "STREAM")]
     pub stream: Vec<StreamKey>,
     /// An I/O is sequential if it starts where one of this many I/Os before it ended
-    #[arg(long, default_value_t = steadfast_trace::sequence::WINDOW, value_name = "I/OS",
+    #[arg(long, default_value_t = steadfast_analysis::annotate::sequence::WINDOW, value_name = "I/OS",
         value_parser = window)]
     pub window: usize,
     /// Exit with 0 even if damaged or missing parts of the capture are left out

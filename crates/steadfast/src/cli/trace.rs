@@ -9,12 +9,12 @@ use super::questions::{
 pub use super::selection::{FilterArguments, LayerChoice, LayerName, Selection};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use steadfast_analysis::clock::Moment;
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::questions::delta::Align;
+use steadfast_analysis::questions::groups::Facet;
+use steadfast_analysis::questions::streams::By;
 use steadfast_domain::{Demand, Nanos};
-use steadfast_trace::clock::Moment;
-use steadfast_trace::delta::Align;
-use steadfast_trace::groups::Facet;
-use steadfast_trace::streams::By;
-use steadfast_trace::workload::Threshold;
 
 /// `trace`.
 #[derive(Debug, Args)]

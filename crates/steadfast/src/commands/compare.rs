@@ -12,7 +12,7 @@ use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_host::NewFile;
 use steadfast_report::{COMPARED_MAX, CompareError, Printed};
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_trace::table::{Kind, TableWriter, Value};
+use steadfast_tracefile::table::{Kind, TableWriter, Value};
 
 /// Compares, and writes or prints what came out.
 pub fn run(arguments: &CompareArguments) -> anyhow::Result<ExitState> {

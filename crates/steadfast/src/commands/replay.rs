@@ -9,10 +9,10 @@ use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use anyhow::Context;
 use std::slice;
-use steadfast_trace::By;
-use steadfast_trace::clock::Moment;
-use steadfast_trace::fidelity::{Fidelity, FidelityOptions, findings};
-use steadfast_trace::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceScript};
+use steadfast_analysis::By;
+use steadfast_analysis::clock::Moment;
+use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
+use steadfast_workload::replay::{AddressMap, MapRule, ScriptOptions, Space, TraceScript};
 
 /// The logical sector of a device whose capture does not tell it.
 const SECTOR: u32 = 512;

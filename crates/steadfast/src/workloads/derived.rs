@@ -2,9 +2,9 @@
 
 use super::source::{Opened, Source};
 use crate::cli::replay::ReplayArguments;
-use steadfast_trace::replay::applied::{Provenance, origin};
-use steadfast_trace::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
-use steadfast_trace::workload::{Threshold, Workload};
+use steadfast_analysis::questions::cumulative::{Threshold, Workload};
+use steadfast_workload::replay::applied::{Provenance, origin};
+use steadfast_workload::replay::{NativeSteps, ReplayError, StepChoice, StepSource};
 
 /// Returns the capture steps of an opened workload.
 pub(super) fn capture_steps(

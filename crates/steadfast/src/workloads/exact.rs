@@ -9,12 +9,13 @@ use anyhow::{Context, anyhow, bail};
 use clap::Parser;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use steadfast_analysis::Captured;
 use steadfast_domain::script::Timing;
 use steadfast_domain::{AppliedWorkload, Bytes, Demand, Device, Nanos, ScriptLoad};
 use steadfast_runner::RunSettings;
-use steadfast_trace::replay::script::at_threshold;
-use steadfast_trace::replay::{MapRule, ScriptOptions, Space, TraceScript};
-use steadfast_trace::{Captured, Untold};
+use steadfast_tracefile::NotRecorded;
+use steadfast_workload::replay::script::at_threshold;
+use steadfast_workload::replay::{MapRule, ScriptOptions, Space, TraceScript};
 
 /// So many I/Os may be outstanding where the trace does not say how many were: enough that
 /// hardly one waits for room.
@@ -109,7 +110,7 @@ pub(super) fn first_due(opened: &Opened, replay: &ReplayArguments) -> anyhow::Re
 
 fn single_ios(opened: &Opened) -> anyhow::Result<&Captured<File>> {
     let holds = match &opened.source {
-        Source::Capture(captured) if captured.tells(Untold::SingleIos).is_ok() => {
+        Source::Capture(captured) if captured.tells(NotRecorded::SingleIos).is_ok() => {
             return Ok(captured);
         }
         Source::Capture(_) => "is a step file: it holds the sums of capture steps",

@@ -17,9 +17,9 @@ use source::{Opened, Source};
 use std::path::PathBuf;
 use steadfast_domain::{AppliedWorkload, Device};
 use steadfast_procedures::rwsw::NAMES;
-use steadfast_trace::replay::StepChoice;
-use steadfast_trace::replay::applied::cumulative;
-use steadfast_trace::workload_file::WorkloadStep;
+use steadfast_workload::replay::StepChoice;
+use steadfast_workload::replay::applied::cumulative;
+use steadfast_workload::workload_file::WorkloadStep;
 
 pub use apportioned::{each_target, is_apportioned};
 pub use exact::reopen;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde::Serialize;
 use steadfast_domain::suggestion;
 use steadfast_report::text_table;
-use steadfast_trace::WorkloadFile;
+use steadfast_workload::WorkloadFile;
 
 /// Every one: its name and its text.
 const ALL: [(&str, &str); 7] = [

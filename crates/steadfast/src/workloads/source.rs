@@ -11,14 +11,15 @@ use anyhow::{Context, bail};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use steadfast_analysis::Captured;
+use steadfast_analysis::pass::Pass;
+use steadfast_analysis::questions::cumulative::{Workload, data_pattern_seen};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{CaptureConditions, Demand};
 use steadfast_host::{open_regular, read_file};
-use steadfast_trace::pass::Pass;
-use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation, Warning};
-use steadfast_trace::workload::{Workload, data_pattern_seen};
-use steadfast_trace::workload_file::FORMAT;
-use steadfast_trace::{Captured, Placement, WorkloadFile};
+use steadfast_workload::replay_representation::{HEADER, ReplayRepresentation, Warning};
+use steadfast_workload::workload_file::FORMAT;
+use steadfast_workload::{Placement, WorkloadFile};
 
 /// What a Parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";

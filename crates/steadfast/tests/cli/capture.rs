@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::{Batch, Fields, Trace, TraceError, WorkloadFile};
+use steadfast_tracefile::{Batch, Fields, Trace, TraceError};
+use steadfast_workload::WorkloadFile;
 
 /// A capture that runs.
 pub(super) struct Running {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::Visit;
 
 /// The crates that have no circle, beside this one.
-const FREE: [&str; 13] = [
+const FREE: [&str; 15] = [
     "steadfast",
     "capture",
     "domain",
@@ -21,7 +21,9 @@ const FREE: [&str; 13] = [
     "recorder",
     "report",
     "runner",
-    "trace",
+    "tracefile",
+    "analysis",
+    "workload",
     "../lab",
 ];
 

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, Command, Content, ContentSample};
 use steadfast_domain::{CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 const STEP_NS: u64 = 10_000_000_000;
 

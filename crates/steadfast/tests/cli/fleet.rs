@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturePart, CapturedDevice, Command, RESPONSE_UNKNOWN, flags};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;

@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 /// Which of our crates each of our crates may depend on.
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
     BTreeMap::from([
-        ("lab", vec!["domain", "runner", "trace"]),
+        ("lab", vec!["domain", "runner", "tracefile", "analysis"]),
         ("domain", vec![]),
         ("procedures", vec!["domain"]),
         ("report", vec!["domain"]),
@@ -18,10 +18,12 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
         ("host", vec!["domain"]),
         ("engine", vec!["domain", "host"]),
         ("runner", vec!["domain", "engine", "host"]),
-        ("trace", vec!["domain"]),
+        ("tracefile", vec!["domain"]),
+        ("analysis", vec!["domain", "tracefile"]),
+        ("workload", vec!["domain", "tracefile", "analysis"]),
         ("capture", vec!["domain"]),
-        ("recorder", vec!["domain", "host", "capture", "trace"]),
-        ("explorer", vec!["domain", "trace"]),
+        ("recorder", vec!["domain", "host", "capture", "tracefile", "analysis"]),
+        ("explorer", vec!["domain", "tracefile", "analysis", "workload"]),
         (
             "steadfast",
             vec![
@@ -32,7 +34,9 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
                 "host",
                 "engine",
                 "runner",
-                "trace",
+                "tracefile",
+                "analysis",
+                "workload",
                 "capture",
                 "recorder",
                 "explorer",
@@ -86,7 +90,8 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn pure_crates_touch_nothing() {
     let rule = "#![deny(clippy::disallowed_methods, clippy::disallowed_types)]";
-    for name in ["domain", "procedures", "report", "exchange", "trace"] {
+    for name in ["domain", "procedures", "report", "exchange", "tracefile", "analysis", "workload"]
+    {
         let path = root().join("crates").join(name).join("src/lib.rs");
         let code = std::fs::read_to_string(&path).unwrap();
         assert!(code.lines().any(|line| line == rule), "{}: no {rule}", path.display());

@@ -10,7 +10,7 @@ use steadfast_domain::io_event::{
     CapturedCgroup, CapturedDevice, Command, FileName, Merging, RESPONSE_UNKNOWN, ZoneChange, flags,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 pub const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:01:40 UTC.

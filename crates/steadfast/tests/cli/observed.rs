@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturePart, CapturedDevice, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Zone};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 /// 2026-11-20 22:04:42.66 UTC: no step of a fold begins with the capture.
 const BEGAN_NS: u64 = 1_795_212_282_660_000_000;

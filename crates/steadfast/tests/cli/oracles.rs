@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, Command};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC.

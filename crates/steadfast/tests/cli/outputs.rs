@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use steadfast_domain::io_event::{CapturedDevice, Mark};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent};
-use steadfast_trace::{Trace, Writer};
+use steadfast_tracefile::{Trace, Writer};
 
 /// A process that clears the screen and rings, a device that retitles the
 /// window, a mark that turns what follows around.

@@ -9,7 +9,7 @@ use steadfast_domain::io_event::{
     CapturedDevice, Command, IncompleteIos, Mark, RESPONSE_UNKNOWN, ZoneChange, flags,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3600 * SECOND;

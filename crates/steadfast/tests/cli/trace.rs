@@ -5,7 +5,8 @@ use std::fs::File;
 use std::path::Path;
 use steadfast_domain::io_event::{CapturedDevice, Command, IncompleteIos, Mark, RESPONSE_UNKNOWN};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
-use steadfast_trace::{Batch, Fields, Trace, WorkloadFile, Writer};
+use steadfast_tracefile::{Batch, Fields, Trace, Writer};
+use steadfast_workload::WorkloadFile;
 
 /// Ten seconds: 10,007 sequential reads of 4 KiB by one process, and from the
 /// mark at 5 s on 503 random writes of 16 KiB by another.
@@ -550,7 +551,7 @@ fn files_without_checksums_are_read_with_a_caveat_and_never_with_a_backtrace() {
             let trace = Trace::open(std::io::Cursor::new(damaged.clone()))?;
             let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
             while batches.read(1000, &mut batch)? > 0 {}
-            Ok::<(), steadfast_trace::TraceError>(())
+            Ok::<(), steadfast_tracefile::TraceError>(())
         };
         if read().is_err_and(|error| error.to_string().contains("the Parquet library could not")) {
             std::fs::write(here.join("panics.parquet"), &damaged).unwrap();

@@ -6,7 +6,7 @@ use super::scratch::{code, run_in, stderr, stdout};
 use std::fs::{self, File};
 use std::path::Path;
 
-#[path = "../../../trace/examples/retail_web_portal.rs"]
+#[path = "../../../analysis/examples/retail_web_portal.rs"]
 #[expect(dead_code, reason = "the example's own main")]
 mod retail_web_portal;
 

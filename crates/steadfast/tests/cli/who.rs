@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use steadfast_domain::io_event::{CapturedCgroup, CapturedDevice, Command, FileName, Merging};
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 fn conditions() -> CaptureConditions {
     let device = |name: &str| CapturedDevice {

@@ -11,7 +11,7 @@ use steadfast_domain::io_event::{
     CapturePart, CapturedCgroup, CapturedDevice, Command, Content, ContentSample, FileName, Merging,
 };
 use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
-use steadfast_trace::Writer;
+use steadfast_tracefile::Writer;
 
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-20 22:00 UTC.

@@ -1,6 +1,6 @@
 //! Columns of the exported tables and their cells.
 
-use steadfast_trace::table::{Kind, Value};
+use steadfast_tracefile::table::{Kind, Value};
 
 /// Name with its unit, type, and the cell of a row.
 pub(super) type Column<R> = (&'static str, Kind, fn(&R) -> Value);

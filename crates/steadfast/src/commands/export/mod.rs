@@ -18,7 +18,7 @@ use run_columns::Run;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use steadfast_trace::table::{Kind, TableWriter, Value};
+use steadfast_tracefile::table::{Kind, TableWriter, Value};
 
 /// The version of the tables' columns. It rises with any change but an added column.
 const VERSION: u32 = 1;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use steadfast_domain::{Device, Entry, Findings, Host};
 use steadfast_runner::ledger::Contents;
 use steadfast_runner::{Ledger, RunSettings};
-use steadfast_trace::table::{Kind, Value};
+use steadfast_tracefile::table::{Kind, Value};
 
 /// A run as it was read.
 pub struct Run {

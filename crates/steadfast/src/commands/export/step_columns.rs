@@ -6,7 +6,7 @@ use steadfast_domain::load_words::{alignment_text, content_text, pace_text, zone
 use steadfast_domain::measurement::{Interval, IntervalTally};
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Demand, IoStream, Load, Measurement, Nanos, Op, Outcome, Stimulus, Tally};
-use steadfast_trace::table::{Kind, Value};
+use steadfast_tracefile::table::{Kind, Value};
 
 /// A step of a run and what it did.
 #[derive(Clone)]

@@ -24,7 +24,7 @@ use steadfast_engine::{Prepared, Stop};
 use steadfast_host::{Consent, HostsConsent};
 use steadfast_report::text_table;
 use steadfast_runner::{Once, Rig, Single, StartSync, once};
-use steadfast_trace::WorkloadFile;
+use steadfast_workload::WorkloadFile;
 use watch::Watch;
 
 /// The JSON output.

@@ -2,8 +2,8 @@
 
 use crate::cli::questions::TimeAxis;
 use crate::cli::trace::FilterArguments;
+use steadfast_analysis::clock::Clock;
 use steadfast_domain::CaptureConditions;
-use steadfast_trace::clock::Clock;
 
 /// The clock that was asked for, where the capture has one.
 pub fn clock(

@@ -1,7 +1,7 @@
 //! Rows of text with aligned columns.
 
+use steadfast_analysis::columns::{Column, heads};
 pub use steadfast_report::text_table::{aligned, aligned_lines};
-use steadfast_trace::columns::{Column, heads};
 
 /// A table with a head and a line for each row.
 pub fn listed<'r, T: 'r>(columns: &[Column<T>], rows: impl IntoIterator<Item = &'r T>) -> String {

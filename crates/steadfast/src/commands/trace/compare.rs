@@ -15,16 +15,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use steadfast_analysis::Captured;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::columns::heads;
+use steadfast_analysis::filter::Filter;
+use steadfast_analysis::questions::compare::host_name;
+use steadfast_analysis::questions::compare::{SIDES_MAX, Side, SidesFound};
+use steadfast_analysis::questions::delta::Align;
+use steadfast_analysis::questions::steps::{STEPS_MAX, StepFigures};
 use steadfast_domain::Layer;
 use steadfast_domain::text::printable;
-use steadfast_trace::Captured;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::columns::heads;
-use steadfast_trace::compare::host_name;
-use steadfast_trace::compare::{SIDES_MAX, Side, SidesFound};
-use steadfast_trace::delta::Align;
-use steadfast_trace::filter::Filter;
-use steadfast_trace::steps::{STEPS_MAX, StepFigures};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct CompareContent {

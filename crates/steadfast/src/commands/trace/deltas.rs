@@ -9,16 +9,16 @@ use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
 use anyhow::Context;
 use serde::Serialize;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::filter::Filter;
+use steadfast_analysis::questions::delta::{self, Align, AlignedCapture, Delta, DeltaSide};
+use steadfast_analysis::questions::delta_findings::{Compared, findings};
+use steadfast_analysis::questions::groups::{Facet, Groups};
+use steadfast_analysis::questions::quality::Quality;
+use steadfast_analysis::questions::trust::Evidence;
 use steadfast_domain::text::printable;
 use steadfast_domain::{Caveat, Nanos};
-use steadfast_trace::captured::Answer;
-use steadfast_trace::delta::{self, Align, AlignedCapture, Delta, DeltaSide};
-use steadfast_trace::delta_findings::{Compared, findings};
-use steadfast_trace::filter::Filter;
-use steadfast_trace::groups::{Facet, Groups};
-use steadfast_trace::observed_time::ObservedTime;
-use steadfast_trace::quality::Quality;
-use steadfast_trace::trust::Evidence;
+use steadfast_tracefile::observed_time::ObservedTime;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct DeltasContent<'a> {
@@ -81,7 +81,7 @@ fn show(
     arguments: &CompareArguments,
     first: &FilteredCapture,
     compared: &Compared<'_>,
-    account: steadfast_trace::pass::PassAccount,
+    account: steadfast_analysis::pass::PassAccount,
 ) -> anyhow::Result<()> {
     if !arguments.json {
         return terminal::print(&lines(arguments, compared));

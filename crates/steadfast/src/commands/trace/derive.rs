@@ -12,15 +12,16 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use steadfast_analysis::questions::cumulative::{Workload, WorkloadStream, data_pattern_seen};
+use steadfast_analysis::{Derivation, Totals};
 use steadfast_domain::io_event::Share;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Demand, IoStream};
 use steadfast_host::open_regular;
-use steadfast_trace::replay_representation::{HEADER, ReplayRepresentation};
-use steadfast_trace::workload::{Workload, WorkloadStream, data_pattern_seen};
-use steadfast_trace::workload_file::WorkloadStep;
-use steadfast_trace::{Derivation, Totals, WorkloadFile};
+use steadfast_workload::WorkloadFile;
+use steadfast_workload::replay_representation::{HEADER, ReplayRepresentation};
+use steadfast_workload::workload_file::WorkloadStep;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Content<'a> {
@@ -175,10 +176,12 @@ fn from_trace(arguments: &DeriveArguments, output: Option<Text>) -> anyhow::Resu
         );
     }
     let name = arguments.selection.file().display().to_string();
-    if let Some((steps, output)) = derivation.replay_representation(&name).zip(output) {
+    if let Some((steps, output)) =
+        ReplayRepresentation::from_derivation(&derivation, &name).zip(output)
+    {
         write_steps(&steps, output)?;
     }
-    let steps = derivation.workload_steps();
+    let steps = WorkloadStep::from_derivation(&derivation);
     let (missing, ending) = (selected.captured.integrity().missing(), selected.ending());
     let filter = derivation.totals.filter_told();
     let Totals { workload, conditions, .. } = derivation.totals;

@@ -5,10 +5,10 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
+use steadfast_analysis::questions::quality::Quality;
+use steadfast_analysis::questions::trust::Evidence;
 use steadfast_domain::text::printable;
 use steadfast_domain::{Caveat, CaveatKind};
-use steadfast_trace::quality::Quality;
-use steadfast_trace::trust::Evidence;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct DoctorContent {

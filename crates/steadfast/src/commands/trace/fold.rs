@@ -11,11 +11,13 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use steadfast_analysis::fleet::{
+    FileIdentity, FoldOptions, Folded, Member, Merge, fingerprint, fold,
+};
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::text::printable;
 use steadfast_host::{NewFile, open_regular};
-use steadfast_trace::file::{LeftOut, is_same_capture};
-use steadfast_trace::fleet::{FileIdentity, FoldOptions, Folded, Member, Merge, fingerprint, fold};
+use steadfast_tracefile::parquet::{LeftOut, is_same_capture};
 
 /// What a fold file holds.
 #[derive(Serialize, schemars::JsonSchema)]

@@ -6,11 +6,11 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::questions::drives::{DriveFigures, Drives};
+use steadfast_analysis::questions::group_figures::GroupFigures;
+use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_domain::units::Bytes;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::drives::{DriveFigures, Drives};
-use steadfast_trace::group_figures::GroupFigures;
-use steadfast_trace::groups::{Facet, Groups};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct GroupsContent {

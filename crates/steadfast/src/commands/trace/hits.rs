@@ -7,16 +7,16 @@ use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::bail;
 use serde::Serialize;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::questions::compare::device_name;
+use steadfast_analysis::questions::cumulative::Workload;
+use steadfast_analysis::questions::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
+use steadfast_analysis::questions::streams::StreamKey;
+use steadfast_analysis::questions::totals::HitsShown;
+use steadfast_analysis::{By, Fold, StreamTable};
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{IoOp, Nanos};
-use steadfast_trace::captured::Answer;
-use steadfast_trace::compare::device_name;
-use steadfast_trace::hits::{Ends, HitMap, HitSteps, SIDE_MAX};
-use steadfast_trace::streams::StreamKey;
-use steadfast_trace::totals::HitsShown;
-use steadfast_trace::workload::Workload;
-use steadfast_trace::{By, Fold, StreamTable};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct HitsContent {

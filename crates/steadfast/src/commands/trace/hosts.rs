@@ -6,8 +6,8 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::fleet::{HostFigures, Hosts};
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::fleet::{HostFigures, Hosts};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct HostsContent {

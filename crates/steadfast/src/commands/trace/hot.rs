@@ -6,13 +6,13 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
+use steadfast_analysis::Fold;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::questions::compare::device_name;
+use steadfast_analysis::questions::hits::Ends;
+use steadfast_analysis::questions::hot::{HotProcess, HotRange, HotRanges};
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
-use steadfast_trace::Fold;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::compare::device_name;
-use steadfast_trace::hits::Ends;
-use steadfast_trace::hot::{HotProcess, HotRange, HotRanges};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct HotContent {

@@ -12,13 +12,13 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Chain, Cursor, Read, Write};
 use std::path::Path;
+use steadfast_analysis::clock::Moment;
 use steadfast_domain::CaptureConditions;
 use steadfast_domain::io_event::IncompleteIos;
 use steadfast_exchange::identify::FileKind;
 use steadfast_host::NewFile;
-use steadfast_trace::Writer;
-use steadfast_trace::clock::Moment;
-use steadfast_trace::import::{self, ColumnPlan, Format, Imported, Input};
+use steadfast_tracefile::Writer;
+use steadfast_tracefile::import::{self, ColumnPlan, Format, Imported, Input};
 
 /// Bytes from which a format is recognized.
 const BEGINNING: usize = 4096;

@@ -6,14 +6,14 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
+use steadfast_analysis::Fold;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::questions::compare::{SidesSeen, device_name};
+use steadfast_analysis::questions::locality::{CachePoint, Locality, LocalityFigures};
+use steadfast_analysis::sums::response::ResponseFigures;
 use steadfast_domain::text::printable;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{Layer, Nanos};
-use steadfast_trace::Fold;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::compare::{SidesSeen, device_name};
-use steadfast_trace::locality::{CachePoint, Locality, LocalityFigures};
-use steadfast_trace::response::ResponseFigures;
 
 /// Devices that are looked at together: 64 MB each.
 const DEVICES_MAX: usize = 4;

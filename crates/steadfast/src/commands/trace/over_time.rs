@@ -7,13 +7,13 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::{Serialize, Serializer};
+use steadfast_analysis::By;
+use steadfast_analysis::captured::{Answer, MapFound, StepsFound};
+use steadfast_analysis::columns::heads;
+use steadfast_analysis::questions::series::Cell;
+use steadfast_analysis::questions::steps::StepFigures;
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{CaptureConditions, Nanos};
-use steadfast_trace::By;
-use steadfast_trace::captured::{Answer, MapFound, StepsFound};
-use steadfast_trace::columns::heads;
-use steadfast_trace::series::Cell;
-use steadfast_trace::steps::StepFigures;
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct StepsContent<'f> {

@@ -7,10 +7,10 @@ use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use anyhow::Context;
 use serde::Serialize;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::clock::Clock;
+use steadfast_analysis::questions::day_profile::{DayProfile, ProfileFigures};
 use steadfast_domain::Nanos;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::clock::Clock;
-use steadfast_trace::day_profile::{DayProfile, ProfileFigures};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct ProfileContent {

@@ -10,9 +10,9 @@ use anyhow::Context;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use steadfast_analysis::Captured;
 use steadfast_domain::CaptureConditions;
 use steadfast_host::open_regular;
-use steadfast_trace::Captured;
 
 /// Copies what is intact of a capture's files.
 pub fn run(arguments: &RecoverArguments) -> anyhow::Result<ExitState> {

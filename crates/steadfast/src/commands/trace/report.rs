@@ -7,7 +7,7 @@ use crate::exit::ExitState;
 use crate::selected::FilteredCapture;
 use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
-use steadfast_trace::{Study, StudyOptions, findings};
+use steadfast_analysis::{Study, StudyOptions, findings};
 
 /// Writes the report.
 pub fn run(arguments: &ReportArguments) -> anyhow::Result<ExitState> {

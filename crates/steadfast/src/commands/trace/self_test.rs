@@ -8,8 +8,8 @@ use crate::exit::ExitState;
 use crate::selected::FilteredCapture;
 use crate::writing::{OutputDir, Rule};
 use crate::{output, terminal};
-use steadfast_trace::findings::self_test;
-use steadfast_trace::{Study, StudyOptions};
+use steadfast_analysis::findings::self_test;
+use steadfast_analysis::{Study, StudyOptions};
 
 /// Prints the four reports, or writes them.
 pub fn run(arguments: &SelfTestArguments) -> anyhow::Result<ExitState> {

@@ -8,12 +8,12 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
-use steadfast_domain::Nanos;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::shape::DEPTH_CLASSES;
-use steadfast_trace::shape_figures::{
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::questions::shape::DEPTH_CLASSES;
+use steadfast_analysis::questions::shape_figures::{
     IdleShape, RunShape, ShapeFound, StepShape, StreamShape, depth_name, idle, runs,
 };
+use steadfast_domain::Nanos;
 
 /// Steps of a terminal's picture.
 const COLUMNS_MAX: usize = 100;

@@ -6,12 +6,12 @@ use crate::exit::ExitState;
 use crate::selected::{self, FilteredCapture};
 use crate::terminal;
 use serde::Serialize;
+use steadfast_analysis::StreamTable;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::columns::Object;
+use steadfast_analysis::questions::processes::{ProcessFigures, ProcessTable};
+use steadfast_analysis::questions::streams::{By, StreamFigures};
 use steadfast_domain::units::Bytes;
-use steadfast_trace::StreamTable;
-use steadfast_trace::captured::Answer;
-use steadfast_trace::columns::Object;
-use steadfast_trace::processes::{ProcessFigures, ProcessTable};
-use steadfast_trace::streams::{By, StreamFigures};
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct StreamsContent {

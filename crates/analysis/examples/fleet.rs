@@ -1,0 +1,133 @@
+//! Made-up captures of many hosts, to try and to test what reads a fleet. Nothing of it
+//! was measured.
+//!
+//! ```text
+//! cargo run --release -p steadfast-trace --example fleet -- DIRECTORY HOSTS CAPTURES IOS
+//! ```
+//!
+//! Every host has so many captures, one after the other, of so many I/Os each. Every fifth
+//! capture was rotated and has two files. The same numbers make the same files.
+
+use std::error::Error;
+use std::fs::{File, create_dir_all};
+use std::io::BufWriter;
+use std::path::Path;
+use steadfast_domain::io_event::{CapturePart, CapturedDevice, Command, flags};
+use steadfast_domain::step::mix64;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer, Zone};
+use steadfast_tracefile::Writer;
+
+const SECOND: u64 = 1_000_000_000;
+/// 2026-11-20 22:00 UTC.
+const BEGAN: u64 = 1_795_212_000 * SECOND;
+/// A capture lasts so long, whatever it holds.
+const LASTS: u64 = 600 * SECOND;
+const PROCESSES: [(u32, &str); 4] =
+    [(1720, "postgres"), (1804, "nginx"), (2988, "backup"), (636, "kworker")];
+const SIZES: [u32; 5] = [4096, 8192, 16_384, 65_536, 131_072];
+
+fn conditions(host: u64, capture: u64) -> CaptureConditions {
+    let device = |name: &str| CapturedDevice {
+        name: name.into(),
+        model: Some("MADE UP".into()),
+        serial: Some(format!("S{host}{name}")),
+        capacity: Some(Bytes(960_197_124_096)),
+        logical_sector: Some(512),
+        ..CapturedDevice::default()
+    };
+    // Hosts do not begin together, nor with a minute.
+    let late = host * 7_301_003_017 % (60 * SECOND);
+    CaptureConditions {
+        software: "example fleet".into(),
+        source: "made up".into(),
+        host: Some(format!("host{host:03}")),
+        layers: vec![Layer::Block],
+        devices: vec![device("nvme0n1"), device("nvme1n1")],
+        began_unix_ns: Some(BEGAN + capture * (LASTS + 5 * SECOND) + late),
+        zone: Some(Zone::fixed(0, Some("UTC"))),
+        lasted_ns: LASTS,
+        ..CaptureConditions::default()
+    }
+}
+
+/// The I/Os of a capture, in issue order: some sequential, the last host slow.
+fn ios(hosts: u64, host: u64, capture: u64, count: u64) -> Vec<IoEvent> {
+    let every = LASTS / count.max(1);
+    let slow = if host + 1 == hosts { 20 } else { 1 };
+    let mut ends = [0u64; 2];
+    let one = |n: u64| {
+        let draw = mix64(host << 48 ^ capture << 32 ^ n);
+        let device = (draw % 2) as usize;
+        let bytes = SIZES[(draw >> 8) as usize % SIZES.len()];
+        let is_next = (draw >> 16).is_multiple_of(3);
+        let far = 4096 * ((draw >> 20) % 200_000_000);
+        let offset = if is_next { ends[device] } else { far };
+        ends[device] = offset + u64::from(bytes);
+        let (pid, name) = PROCESSES[(draw >> 12) as usize % PROCESSES.len()];
+        IoEvent {
+            issued_ns: n * every + draw % every.max(1),
+            response_ns: slow * (50_000 + (draw >> 24) % 2_000_000),
+            queued_ns: (draw >> 30) % 20_000,
+            offset,
+            bytes,
+            depth: 1 + (draw >> 40) as u32 % 8,
+            pid,
+            cpu: (draw >> 44) as u16 % 16,
+            flags: flags::SYNC,
+            device: device as u16,
+            op: if draw >> 50 & 3 == 0 { IoOp::Read } else { IoOp::Write },
+            layer: Layer::Block,
+            command: Command::new(name),
+            ..IoEvent::default()
+        }
+    };
+    (0..count).map(one).collect()
+}
+
+fn write(
+    path: &Path,
+    conditions: &CaptureConditions,
+    ios: &[IoEvent],
+) -> Result<(), Box<dyn Error>> {
+    let mut writer = Writer::new(BufWriter::new(File::create(path)?), conditions)?;
+    ios.chunks(1 << 16).try_for_each(|some| writer.write(some))?;
+    writer.finish(conditions.clone())?;
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [directory, hosts, captures, count] = arguments.as_slice() else {
+        return Err("usage: fleet DIRECTORY HOSTS CAPTURES IOS".into());
+    };
+    let (hosts, captures, count): (u64, u64, u64) =
+        (hosts.parse()?, captures.parse()?, count.parse()?);
+    for host in 0..hosts {
+        let place = Path::new(directory).join(format!("host{host:03}"));
+        create_dir_all(&place)?;
+        for capture in 0..captures {
+            let all = ios(hosts, host, capture, count);
+            let (first, second) = match capture % 5 {
+                4 => all.split_at(all.len() / 2),
+                _ => (&all[..], &[][..]),
+            };
+            for (number, part) in [first, second].into_iter().enumerate() {
+                if number > 0 && part.is_empty() {
+                    continue;
+                }
+                let number = number as u32 + 1;
+                let of = CapturePart {
+                    capture: format!("host{host:03}-{capture}"),
+                    first: number,
+                    last: number,
+                };
+                let mut conditions = conditions(host, capture);
+                conditions.part = Some(of);
+                let suffix = if number > 1 { format!(".{number}") } else { String::new() };
+                let path = place.join(format!("capture{capture:02}{suffix}.parquet"));
+                write(&path, &conditions, part)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,937 @@
+//! What an event's neighbors tell about it: whether it is sequential, how many
+//! I/Os were outstanding, and how long it kept an otherwise idle device busy.
+//!
+//! These need the events in issue order and some memory of those before, so
+//! they are found once, for all events, before anything is filtered; the folds
+//! that follow see each event by itself and can therefore be merged.
+//!
+//! # The rule of sequentiality
+//!
+//! An I/O is sequential when it begins where one of the last `window` I/Os, or
+//! one of the last `window` sequential runs, of the same operation on the same
+//! device and layer (on the file-system layer: in the same file) ended. A run
+//! begins with the first I/O that continues another; the I/O that it continues
+//! counts as random, because nothing told of the run when it was issued.
+//!
+//! Neither the standard nor its tutorial gives a formula. The window lets
+//! interleaved sequential streams, and one whose I/Os were issued out of turn,
+//! be seen as what they are; with a window of 1 two interleaved streams count
+//! as random. The runs are remembered beside the window because a stream of 2 %
+//! of the I/Os continues itself only after some fifty others. A random I/O is
+//! taken for sequential with a chance of at most `2 x window / addresses` (64
+//! in 268 million 4 KiB blocks of a TiB). I/Os without bytes (flushes) are
+//! never sequential.
+
+use crate::annotate::lookback::{IOS_MAX, Ios, Lookback, Recent, Successive};
+use crate::annotate::outstanding::{Completions, Outstanding};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use steadfast_domain::io_event::RESPONSE_UNKNOWN;
+use steadfast_domain::step::mix64;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+use steadfast_tracefile::batch::{Batch, Narrow, PART_MAX, Wide};
+use steadfast_tracefile::schema::Field;
+use steadfast_tracefile::simd;
+
+/// How many I/Os, and how many runs, of the same operation and device are looked
+/// back at.
+pub const WINDOW: usize = 32;
+
+/// I/Os that are listed by operation and device at once: their columns fit a processor's
+/// nearest caches.
+const AT_ONCE: usize = 4096;
+
+/// A part of an event's own time in which its device would have been idle:
+/// beginning and end in nanoseconds. The parts of a device never overlap.
+pub type Busy = (u64, u64);
+
+/// What the I/Os before one tell about it, beyond what is always found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct After {
+    /// Time since the I/O before it of the same I/O stream, among those that pass the
+    /// filter, in nanoseconds; `None` of the first.
+    pub gap_ns: Option<u64>,
+    /// For how long its device had been idle, in nanoseconds; 0 where it was not, where
+    /// that is unknown, and for the first.
+    pub idle_ns: u64,
+    /// The how manieth sequential I/O of its run it is; 0 of a random one.
+    pub run: u32,
+}
+
+/// Where the queue depth of an I/O comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depths {
+    /// As recorded; counted from issue and response times where it is not.
+    Recorded,
+    /// Counted for every I/O. An I/O whose completion the source missed stays
+    /// outstanding in the depths that it recorded, so all later ones are too
+    /// high. Such an I/O has no response time and counts as outstanding nowhere.
+    Counted,
+    /// Not known: the times are coarser than what lies between two I/Os.
+    Unknown,
+}
+
+impl Depths {
+    /// What a trace that came about like this allows. One that kept a single
+    /// process is no base to count the others' I/Os from.
+    pub fn of(conditions: &CaptureConditions) -> Depths {
+        match conditions.in_part {
+            _ if conditions.rounded_times => Depths::Unknown,
+            Some(part) if part.unended > 0 && conditions.process.is_none() => Depths::Counted,
+            _ => Depths::Recorded,
+        }
+    }
+}
+
+/// Follows a trace and fills what the neighbors tell.
+pub struct Sequencer {
+    window: usize,
+    depths: Depths,
+    recent_slots: Vec<u32>,
+    recent: Vec<Lookback>,
+    device_slots: Vec<u32>,
+    devices: Vec<DeviceState>,
+    /// Sequential or not, per event of the batch.
+    pub sequential: Vec<bool>,
+    /// Outstanding at issue, itself included; 0 where unknown. Empty where all are as recorded
+    /// and left where they are.
+    pub depth: Vec<u32>,
+    /// Time in which the device was busy with this event alone or first; empty where nobody
+    /// asks.
+    pub busy: Vec<Busy>,
+    /// What else is told, where that is asked for. Gaps are left open: they depend on
+    /// what is filtered.
+    pub after: Vec<After>,
+    tells_after: bool,
+    tells_busy: bool,
+    leaves_recorded: bool,
+    kinds: Kinds,
+    space: Successive,
+    /// Events whose depth was counted here.
+    pub depths_counted: u64,
+}
+
+/// What is remembered of the events before a place in a trace: enough to judge those
+/// after it as if all had been read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbors {
+    window: usize,
+    recent_slots: Vec<u32>,
+    recent: Vec<Recent>,
+    device_slots: Vec<u32>,
+    /// Of each device, until when it is busy, whether it ever was, and when its I/Os
+    /// complete, ascending.
+    devices: Vec<(u64, bool, Completions)>,
+}
+
+#[derive(Default)]
+struct DeviceState {
+    busy_until: u64,
+    /// Whether it was ever seen busy.
+    was_busy: bool,
+    outstanding: Outstanding,
+}
+
+impl Sequencer {
+    /// A follower that looks back at `window` I/Os, at least one.
+    pub fn new(window: usize) -> Self {
+        Sequencer {
+            window: window.max(1),
+            depths: Depths::Recorded,
+            recent_slots: Vec::new(),
+            recent: Vec::new(),
+            device_slots: Vec::new(),
+            devices: Vec::new(),
+            sequential: Vec::new(),
+            depth: Vec::new(),
+            busy: Vec::new(),
+            after: Vec::new(),
+            tells_after: false,
+            tells_busy: true,
+            leaves_recorded: false,
+            kinds: Kinds::default(),
+            space: Successive::new(window.max(1)),
+            depths_counted: 0,
+        }
+    }
+
+    /// With depths from elsewhere than what is recorded.
+    pub fn with(mut self, depths: Depths) -> Self {
+        self.depths = depths;
+        self
+    }
+
+    /// What it remembers of the events that it followed.
+    pub fn neighbors(&self) -> Neighbors {
+        let device = |state: &DeviceState| {
+            (state.busy_until, state.was_busy, state.outstanding.completions())
+        };
+        Neighbors {
+            window: self.window,
+            recent_slots: self.recent_slots.clone(),
+            recent: self.recent.iter().map(Lookback::recent).collect(),
+            device_slots: self.device_slots.clone(),
+            devices: self.devices.iter().map(device).collect(),
+        }
+    }
+
+    /// One that goes on where another stood.
+    pub fn going_on(mut self, before: &Neighbors) -> Self {
+        let device = |(busy_until, was_busy, completions): &(u64, bool, Completions)| DeviceState {
+            busy_until: *busy_until,
+            was_busy: *was_busy,
+            outstanding: Outstanding::going_on(completions),
+        };
+        self.window = before.window;
+        self.space = Successive::new(before.window);
+        self.recent_slots.clone_from(&before.recent_slots);
+        self.recent = before.recent.iter().cloned().map(Lookback::going_on).collect();
+        self.device_slots.clone_from(&before.device_slots);
+        self.devices = before.devices.iter().map(device).collect();
+        self
+    }
+
+    /// Telling [`After`] too.
+    pub fn telling_after(mut self, tells: bool) -> Self {
+        self.tells_after = tells;
+        self
+    }
+
+    /// Telling busy time or not, which it does unless told otherwise.
+    pub fn telling_busy(mut self, tells: bool) -> Self {
+        self.tells_busy = tells;
+        self.busy.clear();
+        self
+    }
+
+    /// Leaving depths that are all recorded where they are, in the batch, or not.
+    pub(crate) fn leaving_recorded(mut self, leaves: bool) -> Self {
+        self.leaves_recorded = leaves;
+        self
+    }
+
+    /// Follows the next events, which come in issue order.
+    pub fn follow(&mut self, batch: &Batch) {
+        self.follow_within(batch, simd::bits_of_any(batch.responses()));
+    }
+
+    /// The same, where the bits are known that any response time has.
+    pub(crate) fn follow_within(&mut self, batch: &Batch, responses: i64) {
+        self.after.clear();
+        if self.tells_after {
+            self.after.resize(batch.len(), After { gap_ns: None, idle_ns: 0, run: 0 });
+        }
+        self.sequential.clear();
+        self.sequential.resize(batch.len(), false);
+        for first in (0..batch.len()).step_by(AT_ONCE) {
+            self.find_runs(batch, first..batch.len().min(first + AT_ONCE));
+        }
+        self.follow_devices(batch, responses);
+    }
+
+    /// Finds which I/Os are sequential, and the how manieth of its run each is. The I/Os of
+    /// one operation on one device have nothing to do with the others, so each kind is gone
+    /// through by itself: what it looks back at stays at hand, and its I/Os are much alike.
+    fn find_runs(&mut self, batch: &Batch, rows: Range<usize>) {
+        self.find_kinds(batch, rows.clone());
+        let places = Places::of(batch, rows.clone());
+        let sequential = &mut self.sequential[rows.clone()];
+        let after = self.after.get_mut(rows).unwrap_or_default();
+        for (lookback, rows) in self.recent.iter_mut().zip(self.kinds.each()) {
+            let Some(first) = rows.first() else { continue };
+            let found = |row: u16, run| {
+                sequential[usize::from(row)] = true;
+                if let Some(after) = after.get_mut(usize::from(row)) {
+                    after.run = run;
+                }
+            };
+            let space = &mut self.space;
+            if places.are_in_files(*first) {
+                let place = move |row| places.in_file(row);
+                lookback.take_all(space, Ios { rows, place }, found);
+            } else {
+                let place = move |row| places.at(row);
+                lookback.take_all(space, Ios { rows, place }, found);
+            }
+        }
+    }
+
+    /// Lists the rows of each operation, device and layer; nowhere those without bytes.
+    fn find_kinds(&mut self, batch: &Batch, rows: Range<usize>) {
+        self.kinds.begin(batch, rows);
+        let mut next = 0;
+        while let Some((row, number)) = self.kinds.list_from(next) {
+            // The first of its kind.
+            let new = || Lookback::new(self.window);
+            let slot = slot(&mut self.recent_slots, number, &mut self.recent, new);
+            self.kinds.enter(number, slot);
+            next = row;
+        }
+    }
+
+    /// Follows what is outstanding on each device, and for how long it had been idle.
+    fn follow_devices(&mut self, batch: &Batch, responses: i64) {
+        let counts = self.depths != Depths::Recorded || !batch.has_depths();
+        self.depth.clear();
+        if self.depths == Depths::Recorded && (counts || !self.leaves_recorded) {
+            self.depth.extend_from_slice(batch.depths());
+        }
+        if counts {
+            self.depth.resize(batch.len(), 0);
+        }
+        self.busy.clear();
+        if self.tells_busy {
+            self.busy.resize(batch.len(), (0, 0));
+        }
+        if self.depths == Depths::Unknown {
+            return;
+        }
+        if counts || self.tells_busy || self.tells_after {
+            self.follow_each(batch, counts);
+        }
+        if !counts {
+            self.enter_last(batch, responses);
+        }
+    }
+
+    /// Follows I/O by I/O, and counts how many are outstanding where that is asked for.
+    fn follow_each(&mut self, batch: &Batch, counts: bool) {
+        let times = Times::of(batch);
+        for row in 0..batch.len() {
+            let Some((place, issued, completed)) = times.of_row(row) else { continue };
+            let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
+            let device = &mut self.devices[slot];
+            if let Some(after) = self.after.get_mut(row).filter(|_| device.was_busy) {
+                after.idle_ns = issued.saturating_sub(device.busy_until);
+            }
+            let part = device.busy_with(issued, completed);
+            if self.tells_busy {
+                self.busy[row] = part;
+            }
+            if counts {
+                let counted = device.outstanding.with(issued, completed);
+                let depth = &mut self.depth[row];
+                if *depth == 0 {
+                    *depth = counted;
+                    self.depths_counted += u64::from(counted > 0);
+                }
+            }
+        }
+    }
+
+    /// Enters those that are outstanding beyond the batch, of which every depth is recorded:
+    /// that of a later one may not be.
+    fn enter_last(&mut self, batch: &Batch, responses: i64) {
+        let times = Times::of(batch);
+        // No less than the longest of them.
+        let longest = responses.cast_unsigned();
+        let Some(last) = batch.len().checked_sub(1).map(|row| times.issued.at(row)) else { return };
+        for first in (0..batch.len()).step_by(AT_ONCE) {
+            let rows = first..batch.len().min(first + AT_ONCE);
+            let last_of_them = times.issued.at(rows.end - 1);
+            if last_of_them.saturating_add(longest) > last && times.outlive(rows.clone(), last) {
+                rows.for_each(|row| self.enter_if_beyond(&times, row, last));
+            }
+        }
+    }
+
+    fn enter_if_beyond(&mut self, times: &Times<'_>, row: usize, last: u64) {
+        let Some((place, issued, completed)) = times.of_row(row) else { return };
+        if completed > last {
+            let slot = slot(&mut self.device_slots, place, &mut self.devices, Default::default);
+            self.devices[slot].outstanding.with(issued, completed);
+        }
+    }
+}
+
+/// When and where I/Os were outstanding.
+struct Times<'b> {
+    issued: Wide<'b>,
+    response: Wide<'b>,
+    device: Narrow<'b>,
+    layer: Narrow<'b>,
+}
+
+impl<'b> Times<'b> {
+    fn of(batch: &'b Batch) -> Self {
+        Times {
+            issued: batch.wide(Field::Issued),
+            response: batch.wide(Field::Response),
+            device: batch.narrow(Field::Device),
+            layer: batch.narrow(Field::Layer),
+        }
+    }
+
+    /// Whether any of some I/Os may be outstanding after this time, when the last of them or a
+    /// later one was issued.
+    fn outlive(&self, rows: Range<usize>, last: u64) -> bool {
+        simd::any_outlives(self.issued.part(rows.clone()), self.response.part(rows), last)
+    }
+
+    /// The device at its layer, and from when until when; `None` where that is not known.
+    #[inline]
+    fn of_row(&self, row: usize) -> Option<(usize, u64, u64)> {
+        let (issued, response) = (self.issued.at(row), self.response.at(row));
+        let is_file = self.layer.layer(row) == Layer::FileSystem;
+        let place = address_space(self.device.at(row) as u16, is_file);
+        let is_known = response != RESPONSE_UNKNOWN;
+        is_known.then(|| (place, issued, issued.saturating_add(response)))
+    }
+}
+
+impl DeviceState {
+    /// The part of an I/O's time in which nothing before it was outstanding.
+    #[inline]
+    fn busy_with(&mut self, issued: u64, completed: u64) -> Busy {
+        self.was_busy = true;
+        let begin = issued.max(self.busy_until);
+        let end = completed.max(begin);
+        self.busy_until = self.busy_until.max(completed);
+        if end > begin { (begin, end) } else { (0, 0) }
+    }
+}
+
+/// A number for a device at a layer.
+fn address_space(device: u16, is_file: bool) -> usize {
+    usize::from(device) * 2 + usize::from(is_file)
+}
+
+/// The rows of a few I/Os by operation, device and layer.
+#[derive(Default)]
+struct Kinds {
+    /// Of each row a number for its operation, device and layer, from 1; 0 of one without
+    /// bytes, and of what fills up the last mask.
+    of_row: Vec<u32>,
+    /// Of each, whether it is of the kind that is being listed.
+    marks: Vec<u8>,
+    /// By that number, which of the lists it is; nothing of one that is not known yet.
+    lists: Vec<u32>,
+    /// The rows of each kind, after those without bytes, which are not listed.
+    rows: Vec<List>,
+    /// Rows that the first few kinds leave to others.
+    unlisted: usize,
+}
+
+/// Rows as they came; what is beyond their count is left from others.
+#[derive(Clone, Default)]
+struct List {
+    /// That of their kind; 0 where there is none yet.
+    number: u32,
+    rows: Vec<u16>,
+    count: usize,
+    /// Whether all of them are listed.
+    is_whole: bool,
+}
+const _: () = assert!(AT_ONCE <= PART_MAX && AT_ONCE <= IOS_MAX);
+
+/// No list.
+const UNKNOWN: u32 = u32::MAX;
+/// The list of those without bytes.
+const WITHOUT_BYTES: usize = 0;
+/// Kinds whose rows are found among all, many at once. Mostly there are no more.
+const FOUND_MAX: usize = 4;
+
+impl Kinds {
+    /// Takes the next few I/Os, which are to be listed.
+    fn begin(&mut self, batch: &Batch, rows: Range<usize>) {
+        if self.lists.is_empty() {
+            self.list(0, WITHOUT_BYTES);
+        }
+        self.rows.iter_mut().for_each(List::clear);
+        self.of_row.resize(rows.len().next_multiple_of(MASKED), 0);
+        self.of_row[rows.len()..].fill(0);
+        let part = |field| batch.narrow(field).part(rows.clone());
+        let asked = part(Field::Bytes).iter().zip(part(Field::Op));
+        let places = part(Field::Device).iter().zip(part(Field::Layer));
+        for ((number, (bytes, op)), (device, layer)) in
+            self.of_row.iter_mut().zip(asked).zip(places)
+        {
+            let op = op.cast_unsigned().min(IoOp::Other as u32);
+            let is_file = *layer == Layer::FileSystem as i32;
+            let place = address_space(*device as u16, is_file) as u32 * IoOp::ALL.len() as u32 + op;
+            // A mask instead of a choice, so that several are found at once.
+            let has_bytes = u32::from(*bytes != 0).wrapping_neg();
+            *number = (1 + place) & has_bytes;
+        }
+        self.list_first();
+    }
+
+    /// Lists the rows of the first few kinds.
+    fn list_first(&mut self) {
+        let with_bytes = self.of_row.iter().map(|number| usize::from(*number > 0)).sum();
+        self.unlisted = with_bytes;
+        for list in self.rows.iter_mut().filter(|list| list.number > 0).take(FOUND_MAX) {
+            list.find_all(&self.of_row, &mut self.marks);
+            self.unlisted -= list.count;
+        }
+    }
+
+    /// Lists the rows of other kinds from this one on, up to the first of a kind that has no
+    /// list; tells that, and the number of its kind as [`Sequencer`] has it.
+    fn list_from(&mut self, first: usize) -> Option<(usize, usize)> {
+        if self.unlisted == 0 {
+            return None;
+        }
+        for (row, number) in self.of_row.iter().enumerate().skip(first) {
+            let list = self.lists.get(*number as usize);
+            match list.and_then(|list| self.rows.get_mut(*list as usize)) {
+                Some(list) if list.is_whole => {}
+                Some(list) => list.push(row as u16),
+                None => return Some((row, *number as usize - 1)),
+            }
+        }
+        None
+    }
+
+    /// Makes a list for what is looked back at in that slot.
+    fn enter(&mut self, number: usize, slot: usize) {
+        self.list(number + 1, slot + 1);
+    }
+
+    fn list(&mut self, number: usize, list: usize) {
+        if self.lists.len() <= number {
+            self.lists.resize(number + 1, UNKNOWN);
+        }
+        self.lists[number] = list as u32;
+        if self.rows.len() <= list {
+            self.rows.resize(list + 1, List::default());
+        }
+        let kind = &mut self.rows[list];
+        (kind.number, kind.is_whole) = (number as u32, false);
+    }
+
+    /// The rows of each kind, in the order of what is looked back at.
+    fn each(&self) -> impl Iterator<Item = &[u16]> {
+        self.rows.iter().skip(1).map(|list| &list.rows[..list.count])
+    }
+}
+
+impl List {
+    fn clear(&mut self) {
+        (self.count, self.is_whole) = (0, self.number == 0);
+    }
+
+    /// Lists all rows of its kind. Apart from what comes next, so that all that it takes stays
+    /// in registers.
+    #[inline(never)]
+    fn find_all(&mut self, of_row: &[u32], marks: &mut Vec<u8>) {
+        self.rows.resize(AT_ONCE, 0);
+        let Some(rows) = self.rows.first_chunk_mut::<AT_ONCE>() else { return };
+        marks.resize(of_row.len(), 0);
+        simd::mark(of_row, self.number, marks);
+        let mut count = 0;
+        for (part, marks) in marks.as_chunks().0.iter().enumerate() {
+            let mut mask = mask_of(marks);
+            while mask != 0 {
+                let row = part * MASKED + mask.trailing_zeros() as usize;
+                // The bound is never reached, and spares a check.
+                rows[count % AT_ONCE] = row as u16;
+                count += 1;
+                mask &= mask - 1;
+            }
+        }
+        (self.count, self.is_whole) = (count, true);
+    }
+
+    #[inline]
+    fn push(&mut self, row: u16) {
+        match self.rows.get_mut(self.count) {
+            Some(place) => *place = row,
+            None => self.grow(row),
+        }
+        self.count += 1;
+    }
+
+    /// The same where it has never been as long.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, row: u16) {
+        self.rows.push(row);
+    }
+}
+
+/// Rows that one mask tells of.
+const MASKED: usize = u64::BITS as usize;
+
+/// A bit for each of some rows that are marked by 1 or 0.
+#[inline]
+fn mask_of(marks: &[u8; MASKED]) -> u64 {
+    marks.as_chunks().0.iter().rev().fold(0, |mask, marks| {
+        // The lowest bits of eight bytes, put beside each other in the highest of them.
+        let bits = u64::from_le_bytes(*marks).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        mask << 8 | bits
+    })
+}
+
+/// Where a few I/Os begin and end.
+#[derive(Clone, Copy)]
+struct Places<'b> {
+    offset: &'b [i64],
+    bytes: &'b [i32],
+    inode: &'b [i64],
+    layer: &'b [i32],
+}
+
+impl<'b> Places<'b> {
+    fn of(batch: &'b Batch, rows: Range<usize>) -> Self {
+        Places {
+            offset: batch.wide(Field::Offset).part(rows.clone()),
+            bytes: batch.narrow(Field::Bytes).part(rows.clone()),
+            inode: batch.wide(Field::Inode).part(rows.clone()),
+            layer: batch.narrow(Field::Layer).part(rows),
+        }
+    }
+
+    fn are_in_files(&self, row: u16) -> bool {
+        self.layer[usize::from(row)] == Layer::FileSystem as i32
+    }
+
+    #[inline]
+    fn at(&self, row: u16) -> (u64, u64) {
+        let begin = self.offset[usize::from(row)].cast_unsigned();
+        (begin, begin.wrapping_add(u64::from(self.bytes[usize::from(row)].cast_unsigned())))
+    }
+
+    /// The blocks of two files are different places even where their offsets are equal.
+    fn in_file(&self, row: u16) -> (u64, u64) {
+        let file = mix64(self.inode[usize::from(row)].cast_unsigned());
+        let (begin, end) = self.at(row);
+        (begin.wrapping_add(file), end.wrapping_add(file))
+    }
+}
+
+/// Where the state of `place` is kept; made when it is first needed.
+#[inline]
+fn slot<T>(slots: &mut Vec<u32>, place: usize, states: &mut Vec<T>, new: impl Fn() -> T) -> usize {
+    if let Some(slot) = slots.get(place).filter(|slot| **slot != u32::MAX) {
+        return *slot as usize;
+    }
+    if slots.len() <= place {
+        slots.resize(place + 1, u32::MAX);
+    }
+    slots[place] = u32::try_from(states.len()).unwrap_or(0);
+    states.push(new());
+    states.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{HashMap, VecDeque};
+    use steadfast_domain::IoEvent;
+    use steadfast_domain::io_event::IncompleteIos;
+
+    fn at(offset: u64, bytes: u32, op: IoOp) -> IoEvent {
+        IoEvent { offset, bytes, op, ..IoEvent::default() }
+    }
+
+    fn judged(window: usize, events: &[IoEvent]) -> Vec<bool> {
+        let mut sequencer = Sequencer::new(window);
+        sequencer.follow(&Batch::of(events));
+        sequencer.sequential
+    }
+
+    #[test]
+    fn an_io_is_sequential_when_it_begins_where_a_recent_one_ended() {
+        let r = IoOp::Read;
+        let events = [at(0, 4096, r), at(4096, 512, r), at(4608, 4096, r), at(0, 4096, r)];
+        assert_eq!(judged(1, &events), [false, true, true, false]);
+    }
+
+    #[test]
+    fn interleaved_streams_need_a_window() {
+        let mut events = Vec::new();
+        for n in 0..10 {
+            for stream in 0..4u64 {
+                events.push(at((stream << 30) + n * 4096, 4096, IoOp::Write));
+            }
+        }
+        assert_eq!(judged(3, &events).iter().filter(|s| **s).count(), 0);
+        assert_eq!(judged(4, &events).iter().filter(|s| **s).count(), 36);
+    }
+
+    #[test]
+    fn a_run_is_remembered_however_many_random_ios_come_between() {
+        let mut events = Vec::new();
+        for n in 0..5u64 {
+            events.push(at(n * 512, 512, IoOp::Read));
+            let random = |m| at((1 << 40) + mix64(n * 1000 + m) % 100_000 * 8192, 4096, IoOp::Read);
+            events.extend((0..if n == 0 { 0 } else { 500 }).map(random));
+        }
+        let found = judged(4, &events);
+        let sequential: Vec<u64> =
+            events.iter().zip(&found).filter(|(_, s)| **s).map(|(e, _)| e.offset).collect();
+        assert_eq!(sequential, [512, 1024, 1536, 2048]);
+    }
+
+    #[test]
+    fn operations_devices_and_files_do_not_mix() {
+        let events = [at(0, 4096, IoOp::Read), at(4096, 4096, IoOp::Write)];
+        assert_eq!(judged(8, &events), [false, false]);
+        let other = IoEvent { device: 1, ..at(4096, 4096, IoOp::Read) };
+        assert_eq!(judged(8, &[events[0], other]), [false, false]);
+        let file = |inode, offset| IoEvent {
+            layer: Layer::FileSystem,
+            inode,
+            ..at(offset, 4096, IoOp::Read)
+        };
+        let events = [file(7, 0), file(8, 4096), file(7, 4096), file(8, 8192)];
+        assert_eq!(judged(8, &events), [false, false, true, true]);
+        assert_eq!(judged(8, &[at(0, 0, IoOp::Flush), at(0, 0, IoOp::Flush)]), [false, false]);
+    }
+
+    /// What the rule says, word by word: ends and runs of one operation on one device.
+    struct Plainly {
+        ends: VecDeque<(u64, u64)>,
+        /// Where each ended, when it was last continued, and its sequential I/Os.
+        runs: Vec<PlainRun>,
+        clock: u64,
+    }
+
+    type PlainRun = (Option<(u64, u64)>, u64, u32);
+
+    impl Plainly {
+        fn new(window: usize) -> Self {
+            let ends = VecDeque::with_capacity(window);
+            Plainly { ends, runs: vec![(None, 0, 0); window], clock: 0 }
+        }
+
+        fn judge(&mut self, file: u64, begin: u64, end: u64) -> u32 {
+            let run = self.runs.iter().position(|run| run.0 == Some((file, begin)));
+            let is_sequential = run.is_some() || self.ends.contains(&(file, begin));
+            if self.ends.len() == self.runs.len() {
+                self.ends.pop_front();
+            }
+            self.ends.push_back((file, end));
+            if !is_sequential {
+                return 0;
+            }
+            self.clock += 1;
+            let oldest = (0..self.runs.len()).min_by_key(|at| self.runs[*at].1).unwrap();
+            let length = run.map_or(0, |run| self.runs[run].2) + 1;
+            self.runs[run.unwrap_or(oldest)] = (Some((file, end)), self.clock, length);
+            length
+        }
+    }
+
+    /// The how manieth of its run each is, by the rule.
+    fn plainly(window: usize, events: &[IoEvent]) -> Vec<u32> {
+        let mut kinds = HashMap::new();
+        let judge = |event: &IoEvent| {
+            if event.bytes == 0 {
+                return 0;
+            }
+            let kind = (event.op, event.device, event.layer);
+            let kind: &mut Plainly = kinds.entry(kind).or_insert_with(|| Plainly::new(window));
+            let file = if event.layer == Layer::FileSystem { event.inode } else { 0 };
+            kind.judge(file, event.offset, event.offset + u64::from(event.bytes))
+        };
+        events.iter().map(judge).collect()
+    }
+
+    /// I/Os on so many devices, of so many operations, of which some have no bytes.
+    fn many_ios(count: u64, devices: u64, ops: u64, in_files: bool) -> Vec<IoEvent> {
+        let io = |number: u64| {
+            let draw = |what: u64, below: u64| mix64(number * 8 + what) % below;
+            // Some go on where one stood before, most are anywhere among few places.
+            let place = if draw(0, 3) == 0 { number / 7 } else { draw(1, 3000) };
+            IoEvent {
+                offset: place * 512,
+                bytes: draw(2, 4) as u32 * 512 * u32::from(draw(3, 20) > 0),
+                op: IoOp::ALL[draw(4, ops) as usize],
+                device: draw(5, devices) as u16,
+                layer: if in_files && draw(6, 2) == 0 { Layer::FileSystem } else { Layer::Block },
+                inode: draw(7, 3),
+                ..IoEvent::default()
+            }
+        };
+        (0..count).map(io).collect()
+    }
+
+    #[test]
+    fn many_ios_are_judged_by_the_rule_whatever_comes_between() {
+        let kinds = [(1, 1, false), (1, 5, false), (2, 3, true), (300, 2, false)];
+        let mut longest = None;
+        for window in [1, 2, 3, 32, 700, 4096] {
+            for (devices, ops, in_files) in kinds {
+                let events = many_ios(2 * AT_ONCE as u64 + 77, devices, ops, in_files);
+                let expected = plainly(window, &events);
+                let mut sequencer = Sequencer::new(window).telling_after(true);
+                let (mut found, mut left) = (Vec::new(), &events[..]);
+                // Longer ones and shorter ones in turn.
+                for (number, length) in [60, 5000, 1, 2500, 0, AT_ONCE].into_iter().enumerate() {
+                    let (part, later) = left.split_at(left.len().min(length));
+                    left = later;
+                    sequencer.follow(&Batch::of(part));
+                    found.extend(sequencer.after.iter().map(|after| after.run));
+                    let told = sequencer.after.iter().map(|after| after.run > 0);
+                    assert!(told.eq(sequencer.sequential.iter().copied()));
+                    if number % 2 == 1 {
+                        let going_on = Sequencer::new(1).telling_after(true);
+                        sequencer = going_on.going_on(&sequencer.neighbors());
+                    }
+                }
+                assert!(left.is_empty());
+                longest = expected.iter().copied().max().max(longest);
+                assert_eq!(found, expected, "{window} {devices} {ops} {in_files}");
+            }
+        }
+        assert!(longest > Some(3));
+    }
+
+    #[test]
+    fn depth_is_counted_where_the_source_does_not_tell() {
+        let io = |issued_ns, response_ns, depth| IoEvent {
+            issued_ns,
+            response_ns,
+            depth,
+            ..IoEvent::default()
+        };
+        let mut sequencer = Sequencer::new(1);
+        sequencer.follow(&Batch::of(&[
+            io(0, 100, 0),
+            io(10, 20, 0),
+            io(20, 5, 0),
+            io(30, 10, 0),
+            io(200, u64::MAX, 0),
+            io(210, 10, 9),
+        ]));
+        assert_eq!(sequencer.depth, [1, 2, 3, 2, 0, 9]);
+        assert_eq!(sequencer.depths_counted, 4);
+    }
+
+    /// Four I/Os at a time, each of 40 ns, one every 10 ns. The source missed the
+    /// completion of every hundredth and went on to count it as outstanding.
+    fn with_ends_missed() -> Vec<IoEvent> {
+        let io = |number: u64| IoEvent {
+            issued_ns: number * 10,
+            response_ns: if number % 100 == 50 { RESPONSE_UNKNOWN } else { 40 },
+            depth: 4 + u32::try_from((number + 49) / 100).unwrap(),
+            ..IoEvent::default()
+        };
+        (0..1000).map(io).collect()
+    }
+
+    #[test]
+    fn missed_completions_do_not_stay_outstanding() {
+        let batch = Batch::of(&with_ends_missed());
+        let mut recorded = Sequencer::new(1);
+        recorded.follow(&batch);
+        assert_eq!(recorded.depth[999], 14);
+        let part = IncompleteIos { unended: 10, ..IncompleteIos::default() };
+        let mut conditions =
+            CaptureConditions { in_part: Some(part), ..CaptureConditions::default() };
+        let mut counted = Sequencer::new(1).with(Depths::of(&conditions));
+        counted.follow(&batch);
+        let known = |depth: &&u32| **depth > 0;
+        assert_eq!(counted.depth.iter().filter(known).count(), 990);
+        assert_eq!(counted.depth.iter().max(), Some(&4));
+        // The three after a missed one have one less, as it counts nowhere.
+        assert_eq!(counted.depth.iter().filter(|depth| **depth == 4).count(), 990 - 3 - 30);
+        assert_eq!(counted.depths_counted, 990);
+        conditions.process = Some(7);
+        assert_eq!(Depths::of(&conditions), Depths::Recorded);
+    }
+
+    #[test]
+    fn where_only_some_depths_are_recorded_the_others_count_all_that_is_outstanding() {
+        let io = |number: u64| IoEvent {
+            issued_ns: number * 10,
+            response_ns: 10 * (1 + mix64(number) % 90),
+            device: (mix64(number + 7) % 3) as u16,
+            ..IoEvent::default()
+        };
+        let mut events: Vec<IoEvent> = (0..3001).map(io).collect();
+        let ends = |io: &IoEvent| io.issued_ns + io.response_ns;
+        let is_with = |a: &IoEvent, b: &IoEvent| a.device == b.device && ends(a) > b.issued_ns;
+        let depths: Vec<u32> = (0..events.len())
+            .map(|at| {
+                let before = &events[at.saturating_sub(100)..=at];
+                before.iter().filter(|other| is_with(other, &events[at])).count() as u32
+            })
+            .collect();
+        // Recorded of most; in some batches of all, in some of none.
+        let batch = |at: usize| at / 150;
+        for (at, event) in events.iter_mut().enumerate() {
+            let is_recorded = match batch(at) % 3 {
+                0 => true,
+                1 => false,
+                _ => mix64(at as u64).is_multiple_of(2),
+            };
+            event.depth = if is_recorded { depths[at] } else { 0 };
+        }
+        for (busy, after) in [(false, false), (true, false), (false, true)] {
+            let mut sequencer = Sequencer::new(1).telling_busy(busy).telling_after(after);
+            let mut found = Vec::new();
+            for (number, events) in events.chunks(150).enumerate() {
+                sequencer.follow(&Batch::of(events));
+                found.extend_from_slice(&sequencer.depth);
+                if number % 5 == 4 {
+                    let sequenced = sequencer.neighbors();
+                    sequencer = Sequencer::new(1).telling_busy(busy).telling_after(after);
+                    sequencer = sequencer.going_on(&sequenced);
+                }
+            }
+            assert_eq!(found, depths);
+        }
+    }
+
+    #[test]
+    fn what_is_outstanding_beyond_a_long_batch_counts_in_the_next() {
+        let count = 3 * AT_ONCE as u64;
+        let io = |number: u64| {
+            // A few of the first take until the end, or longer, or are not known.
+            let response_ns = match mix64(number) % 1500 {
+                0 => (count - number) * 10,
+                1 => (count - number) * 10 + mix64(number + 1) % 900,
+                2 => RESPONSE_UNKNOWN,
+                n => 10 * (1 + n % 90),
+            };
+            IoEvent { issued_ns: number * 10, response_ns, ..IoEvent::default() }
+        };
+        let mut events: Vec<IoEvent> = (0..count + 100).map(io).collect();
+        let mut counted = Sequencer::new(1).with(Depths::Counted);
+        counted.follow(&Batch::of(&events));
+        let (recorded, others) = events.split_at_mut(count as usize);
+        for (event, depth) in recorded.iter_mut().zip(&counted.depth) {
+            event.depth = (*depth).max(1);
+        }
+        let mut sequencer = Sequencer::new(1).telling_busy(false);
+        sequencer.follow(&Batch::of(recorded));
+        sequencer.follow(&Batch::of(others));
+        assert_eq!(sequencer.depth, counted.depth[count as usize..]);
+        assert!(sequencer.depth[0] > 46, "{}", sequencer.depth[0]);
+    }
+
+    #[test]
+    fn nobody_has_busy_time_where_nobody_asks() {
+        let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
+        let batch = |length| Batch::of(&(0..length).map(io).collect::<Vec<_>>());
+        let mut sequencer = Sequencer::new(1);
+        sequencer.follow(&batch(5));
+        assert_ne!(sequencer.busy, [(0, 0); 5]);
+        sequencer = sequencer.telling_busy(false);
+        for length in [3, 7, 0, 2] {
+            sequencer.follow(&batch(length));
+            assert!(sequencer.busy.is_empty() && sequencer.depth.len() == length as usize);
+        }
+    }
+
+    #[test]
+    fn rounded_times_tell_neither_depth_nor_busy_time() {
+        let conditions = CaptureConditions { rounded_times: true, ..CaptureConditions::default() };
+        let mut sequencer = Sequencer::new(1).with(Depths::of(&conditions));
+        let io = |issued_ns| IoEvent { issued_ns, response_ns: 900, ..IoEvent::default() };
+        sequencer.follow(&Batch::of(&[io(0), io(0), io(100)]));
+        assert_eq!((sequencer.depth, sequencer.busy), (vec![0; 3], vec![(0, 0); 3]));
+        assert_eq!(sequencer.depths_counted, 0);
+    }
+
+    #[test]
+    fn busy_time_is_the_union_of_what_was_outstanding() {
+        let io = |issued_ns, response_ns| IoEvent { issued_ns, response_ns, ..IoEvent::default() };
+        let mut sequencer = Sequencer::new(1);
+        sequencer.follow(&Batch::of(&[io(0, 100), io(50, 100), io(60, 10), io(300, 7)]));
+        assert_eq!(sequencer.busy, [(0, 100), (100, 150), (0, 0), (300, 307)]);
+    }
+}

@@ -1,0 +1,664 @@
+//! [`Captured`]: what a capture left in its files, whether that is every I/O or
+//! the sums of its capture steps. It is asked the same questions either way; what
+//! only single I/Os tell is refused by one error ([`NotRecorded`]).
+
+use crate::crew::Crew;
+use crate::filter::Filter;
+use crate::fleet::{Fleet, FoldFile, Of, begins};
+use crate::fold::Fold;
+use crate::pass::{Ios, Pass, PassAccount};
+use crate::questions::compare::{Sides, SidesFound, SidesSeen, host_name};
+use crate::questions::cumulative::{Threshold, Workload};
+use crate::questions::series::{SeriesOf, SeriesOverTime};
+use crate::questions::steps::{CaptureStep, STEPS_MAX, StepFigures, Steps};
+use crate::questions::stream_steps::{CELLS_MAX, StreamSteps};
+use crate::questions::streams::{By, StreamKey, StreamTable};
+use crate::side_by_side;
+use crate::step_file::{StepFile, StepWriter};
+use crate::sums::content::{ContentTold, Contents};
+use crate::sums::content_steps::ContentSteps;
+use crate::sums::packed_steps::PackedSteps;
+use crate::sums::step_width::{step_width, step_width_of};
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{Read, Seek, Write};
+use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::batch::Batch;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
+use steadfast_tracefile::parquet::parts::Part;
+use steadfast_tracefile::parquet::{
+    Fields, Footer, Integrity, Recovery, Source, Trace, Writer, footer, footer_or_blocks,
+    is_same_capture,
+};
+
+/// What a capture left: one file, or its files where it was rotated.
+pub struct Captured<R> {
+    kept: Kept<R>,
+    crew: Option<Arc<dyn Crew>>,
+}
+
+enum Kept<R> {
+    Ios(Arc<Trace<R>>),
+    Sums(Box<StepFile<R>>),
+    /// Several captures, or a fold file.
+    Fleet(Box<Fleet<R>>),
+}
+
+/// An answer, and what was read for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<T> {
+    /// What was found.
+    pub found: T,
+    /// What the pass saw that found it.
+    pub account: PassAccount,
+}
+
+/// Capture steps of everything that passes a filter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepsFound {
+    /// Width of a step in nanoseconds.
+    pub width_ns: u64,
+    /// The steps by number from the capture's beginning.
+    pub steps: PackedSteps,
+    /// The time that was observed and that the filter lets pass.
+    pub observed: ObservedTime,
+    /// Devices (at a layer) of whose time the busy parts are shares; `None` where
+    /// these are not known.
+    pub devices: Option<u64>,
+    /// What was measured of written blocks, by step, where content was sampled.
+    pub contents: BTreeMap<u64, Contents>,
+}
+
+/// I/O streams over capture steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapFound {
+    /// Width of a step in nanoseconds.
+    pub width_ns: u64,
+    /// The streams that have a series of their own, in this order.
+    pub keys: Vec<StreamKey>,
+    /// The series.
+    pub series: SeriesOverTime,
+}
+
+impl StepsFound {
+    /// The figures of every step, ascending, with what the conditions say of duplicates.
+    pub fn figures(&self, conditions: &CaptureConditions) -> impl Iterator<Item = StepFigures> {
+        let told = ContentTold::of(conditions);
+        self.steps.iter().map(move |(at, step)| {
+            let contents = self.contents.get(&at).copied().unwrap_or_default();
+            StepFigures::of(at, &step, (self.width_ns, &self.observed), self.devices)
+                .with_content(contents.figures(told))
+        })
+    }
+}
+
+impl<R> From<Trace<R>> for Captured<R> {
+    fn from(trace: Trace<R>) -> Self {
+        Captured { kept: Kept::Ios(Arc::new(trace)), crew: None }
+    }
+}
+
+impl<R> From<StepFile<R>> for Captured<R> {
+    fn from(file: StepFile<R>) -> Self {
+        Captured { kept: Kept::Sums(Box::new(file)), crew: None }
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Captured<R> {
+    /// Opens a file of either kind. One whose writer was killed is read up to its
+    /// last complete row group, and [`Self::recovery`] says so.
+    ///
+    /// # Errors
+    /// Where the medium fails or holds nothing of a capture.
+    pub fn open(medium: R) -> Result<Self, TraceError> {
+        let source = Source::new(medium)?;
+        if begins(&source)? {
+            let fleet = Fleet::of_file(FoldFile::of(source)?)?;
+            return Ok(Captured { kept: Kept::Fleet(Box::new(fleet)), crew: None });
+        }
+        let found = footer(&source)?;
+        Self::of(source, found)
+    }
+
+    /// Opens a file by its recovery blocks where its footer is damaged.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn recover(medium: R) -> Result<Self, TraceError> {
+        let source = Source::new(medium)?;
+        let found = footer_or_blocks(&source)?;
+        Self::of(source, found)
+    }
+
+    fn of(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        if found.keeps_steps() {
+            StepFile::of_steps(source, found).map(Self::from)
+        } else {
+            Trace::of_ios(source, found).map(Self::from)
+        }
+    }
+
+    /// Puts the files of one capture together, in whatever order they are given.
+    ///
+    /// # Errors
+    /// Where there is none, they are not of one capture, or one is there twice.
+    pub fn together(parts: Vec<Self>) -> Result<Self, TraceError> {
+        let (mut traces, mut steps) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part.kept {
+                Kept::Fleet(_) => return Err(one_capture()),
+                Kept::Ios(trace) => traces.push(Arc::into_inner(trace).ok_or_else(being_read)?),
+                Kept::Sums(file) => steps.push(*file),
+            }
+        }
+        match (traces.is_empty(), steps.is_empty()) {
+            (_, true) => Trace::together(traces).map(Self::from),
+            (true, false) => StepFile::together(steps).map(Self::from),
+            (false, false) => {
+                let what = "some of the files hold single I/Os, others only capture steps; \
+                    compare captures with: steadfast trace compare";
+                Err(TraceError::Unsuitable(what.into()))
+            }
+        }
+    }
+
+    /// Puts the files of any captures together: files of one capture as [`Self::together`],
+    /// and several captures, of several hosts or of one, on one time axis.
+    ///
+    /// # Errors
+    /// Where there is none, one is there twice, or they do not fit together.
+    pub fn several(parts: Vec<Self>) -> Result<Self, TraceError> {
+        let mut captures: Vec<Vec<Self>> = Vec::new();
+        for part in parts {
+            match captures.iter_mut().find(|capture| part.is_part_of(capture)) {
+                Some(capture) => capture.push(part),
+                None => captures.push(vec![part]),
+            }
+        }
+        if captures.len() < 2 {
+            let mut only = captures.pop().unwrap_or_default();
+            return match only.len() {
+                1 => only.pop().ok_or_else(one_capture),
+                _ => Self::together(only),
+            };
+        }
+        let (mut members, mut left_out) = (Vec::new(), Vec::new());
+        for mut capture in captures {
+            let whole = match capture.len() {
+                1 => capture.pop().ok_or_else(one_capture)?,
+                _ => Self::together(capture)?,
+            };
+            match whole.kept {
+                Kept::Ios(trace) => members.push(Of::Ios(trace)),
+                Kept::Sums(file) => members.push(Of::Sums(file)),
+                Kept::Fleet(fleet) => {
+                    let (more, files) = fleet.into_members();
+                    members.extend(more);
+                    left_out.extend(files);
+                }
+            }
+        }
+        left_out.sort();
+        left_out.dedup();
+        Ok(Captured { kept: Kept::Fleet(Box::new(Fleet::of(members, left_out)?)), crew: None })
+    }
+
+    /// Whether it is a file of the capture that some files are of.
+    pub fn is_part_of(&self, files: &[Self]) -> bool {
+        let is_file = |one: &Self| !matches!(one.kept, Kept::Fleet(_));
+        is_file(self)
+            && files
+                .iter()
+                .any(|file| is_file(file) && is_same_capture(file.conditions(), self.conditions()))
+    }
+
+    /// Whether it is a further file of the capture that some files are of: of another place
+    /// in it than each of them.
+    pub fn is_further_part_of(&self, files: &[Self]) -> bool {
+        let is_at_place = |file: &Self| match (&self.kept, &file.kept) {
+            (Kept::Ios(one), Kept::Ios(other)) => one.is_at_place_of(other.as_ref()),
+            (Kept::Sums(one), Kept::Sums(other)) => one.is_at_place_of(other.as_ref()),
+            _ => false,
+        };
+        self.is_part_of(files) && !files.iter().any(is_at_place)
+    }
+
+    /// How many captures are read together; `None` of the files of one.
+    pub fn captures(&self) -> Option<usize> {
+        match &self.kept {
+            Kept::Fleet(fleet) => Some(fleet.captures()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is more than one capture.
+    pub fn is_several(&self) -> bool {
+        matches!(self.kept, Kept::Fleet(_))
+    }
+
+    /// The time that was observed of each host and that a filter lets pass.
+    pub fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.observed_by_host(filter),
+            _ => BTreeMap::from([(host_name(self.conditions(), 0), self.observed(filter))]),
+        }
+    }
+
+    /// With threads to read single I/Os with. What is found is the same.
+    pub fn with_crew(mut self, crew: Arc<dyn Crew>) -> Self {
+        self.crew = Some(crew);
+        self
+    }
+
+    /// The time that was observed and that a filter lets pass; of several captures, of any of
+    /// them. Their axis begins before they do, and there may be gaps between them.
+    pub fn observed(&self, filter: &Filter) -> ObservedTime {
+        match &self.kept {
+            Kept::Ios(trace) => trace.observed().passing(&filter.spans_ns, None),
+            Kept::Sums(file) => file.observed().passing(&filter.spans_ns, Some(grid_of(file))),
+            Kept::Fleet(fleet) => {
+                let hosts = fleet.observed_by_host(filter).into_values();
+                hosts.fold(ObservedTime::default(), |all, host| all.and(&host))
+            }
+        }
+    }
+
+    /// The end of the observed time.
+    pub fn end_ns(&self) -> u64 {
+        self.observed(&Filter::default()).end_ns().unwrap_or(0)
+    }
+
+    /// Begin of the observed time, from which the moments of a user count: 0 of one capture,
+    /// also of its later parts; of several captures where the first of them begins.
+    pub fn begin_ns(&self) -> u64 {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.begin_ns(),
+            _ => 0,
+        }
+    }
+
+    /// The steps of which sums were kept, on the time axis; `None` where single I/Os were, or
+    /// where captures do not agree about it.
+    pub fn step_grid(&self) -> Option<StepGrid> {
+        match &self.kept {
+            Kept::Ios(_) => None,
+            Kept::Sums(file) => Some(grid_of(file)),
+            Kept::Fleet(fleet) => fleet.step_grid(),
+        }
+    }
+
+    /// How it came about.
+    pub fn conditions(&self) -> &CaptureConditions {
+        match &self.kept {
+            Kept::Ios(trace) => trace.conditions(),
+            Kept::Sums(file) => file.conditions(),
+            Kept::Fleet(fleet) => fleet.conditions(),
+        }
+    }
+
+    /// What could not be read because the writer was killed.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        match &self.kept {
+            Kept::Ios(trace) => trace.recovery(),
+            Kept::Sums(file) => file.recovery(),
+            Kept::Fleet(fleet) => fleet.recovery(),
+        }
+    }
+
+    /// What is known to be damaged or missing; of single I/Os, as far as they were
+    /// read.
+    pub fn integrity(&self) -> Integrity {
+        match &self.kept {
+            Kept::Ios(trace) => trace.integrity(),
+            Kept::Sums(file) => file.integrity().clone(),
+            Kept::Fleet(fleet) => fleet.integrity(),
+        }
+    }
+
+    /// Files of rotated captures that come before the first one given.
+    pub fn earlier_parts(&self) -> u64 {
+        match &self.kept {
+            Kept::Fleet(fleet) => fleet.earlier_parts(),
+            _ => self.conditions().earlier_parts(),
+        }
+    }
+
+    /// Whether it tells something that only single I/Os tell.
+    ///
+    /// # Errors
+    /// The refusal, where it does not.
+    pub fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+        match &self.kept {
+            Kept::Ios(_) => Ok(()),
+            Kept::Sums(_) => Err(what.into()),
+            Kept::Fleet(fleet) => fleet.tells(what),
+        }
+    }
+
+    /// Goes over it once and hands every batch to all folds.
+    ///
+    /// # Errors
+    /// Where it cannot be read, a fold is out of room, or only single I/Os tell
+    /// what is asked.
+    pub fn run(&self, pass: &Pass, folds: &mut [&mut dyn Fold]) -> Result<PassAccount, TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => match &self.crew {
+                Some(crew) => side_by_side::run(pass, (trace.as_ref(), None), folds, crew.as_ref()),
+                _ => pass.run(trace, folds),
+            },
+            Kept::Sums(file) => {
+                let span = file.observed().span_without_step(&pass.filter.spans_ns, grid_of(file));
+                refuse_without_step(span, file.step_ns())?;
+                pass.run_sums(file, None, folds)
+            }
+            Kept::Fleet(fleet) => fleet.run(pass, folds, self.crew.as_deref()),
+        }
+    }
+
+    /// The single I/Os in issue order, with these columns and what the pass says of
+    /// each: to replay them, or for what no fold does.
+    ///
+    /// # Errors
+    /// Where no single I/O was kept.
+    pub fn ios(&self, pass: &Pass, fields: Fields) -> Result<Ios<'_, R>, TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => Ok(pass.ios(trace, fields)),
+            Kept::Sums(_) => Err(NotRecorded::SingleIos.into()),
+            Kept::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
+        }
+    }
+
+    /// The file of single I/Os, to be read for as long as it takes.
+    ///
+    /// # Errors
+    /// Where no single I/O was kept.
+    pub fn shared_trace(&self) -> Result<Arc<Trace<R>>, TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => Ok(Arc::clone(trace)),
+            Kept::Sums(_) => Err(NotRecorded::SingleIos.into()),
+            Kept::Fleet(fleet) => Err(fleet.refusal(NotRecorded::SingleIos)),
+        }
+    }
+
+    /// What no I/O of any device reaches beyond, where that is known unread.
+    pub(crate) fn end_of_range(&self) -> Option<u64> {
+        match &self.kept {
+            Kept::Ios(trace) => trace.end_of_range(),
+            Kept::Sums(_) => None,
+            Kept::Fleet(fleet) => fleet.end_of_range(),
+        }
+    }
+
+    /// Single I/Os in it; `None` where none was kept.
+    pub fn rows(&self) -> Option<u64> {
+        match &self.kept {
+            Kept::Ios(trace) => Some(trace.rows()),
+            Kept::Sums(_) | Kept::Fleet(_) => None,
+        }
+    }
+
+    /// A byte offset that no single I/O reaches beyond, where the file tells.
+    pub fn reach(&self) -> Option<u64> {
+        self.end_of_range()
+    }
+
+    /// First and last moment of what passes.
+    ///
+    /// # Errors
+    /// As [`Self::run`]; where nothing passes.
+    pub fn span_ns(&self, pass: &Pass) -> Result<(u64, u64), TraceError> {
+        match self.span_unread(pass) {
+            Some(span) => Ok(span),
+            None => self.span_of(pass, &self.run(pass, &mut [])?),
+        }
+    }
+
+    /// The same, where it is known without reading the I/Os.
+    pub(crate) fn span_unread(&self, pass: &Pass) -> Option<(u64, u64)> {
+        match &self.kept {
+            Kept::Ios(trace) if pass.filter == Filter::default() => trace.span_ns(),
+            _ => None,
+        }
+    }
+
+    /// First and last moment of what a pass found.
+    ///
+    /// # Errors
+    /// Where it found nothing: why.
+    pub fn span_of(&self, pass: &Pass, account: &PassAccount) -> Result<(u64, u64), TraceError> {
+        account.span_ns.ok_or_else(|| {
+            TraceError::Unsuitable(match pass.filter.names_who() {
+                _ if account.events == 0 => "it contains no I/O".to_owned(),
+                true => format!(
+                    "no I/O passes the filter ({}); the processes are listed by: steadfast trace \
+                     processes",
+                    pass.filter.told(self.conditions()).unwrap_or_default()
+                ),
+                false => "no I/O passes the filter; widen it".to_owned(),
+            })
+        })
+    }
+
+    /// A width of steps: as asked, or the narrowest usual one that gives a readable
+    /// picture. Steps that were kept make whole multiples of them only.
+    ///
+    /// # Errors
+    /// A width that cannot be, or so narrow that there are more steps than `most`.
+    pub fn width(
+        &self,
+        asked: Option<u64>,
+        span_ns: (u64, u64),
+        most: u64,
+    ) -> Result<u64, TraceError> {
+        match &self.kept {
+            Kept::Ios(_) => step_width(asked, span_ns, most),
+            Kept::Sums(file) => step_width_of(file.step_ns(), asked, span_ns, most),
+            Kept::Fleet(fleet) => match fleet.step_ns() {
+                Some(kept_ns) => step_width_of(kept_ns, asked, span_ns, most),
+                None => step_width(asked, span_ns, most),
+            },
+        }
+    }
+
+    /// The I/O streams. Where steps alone were kept and the filter is of time, there
+    /// are no response-time percentiles.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn streams(&self, pass: &Pass) -> Result<Answer<StreamTable>, TraceError> {
+        let mut found = StreamTable::new();
+        let account = self.run(pass, &mut [&mut found])?;
+        Ok(Answer { found, account })
+    }
+
+    /// Capture steps of the width asked for, or of one that suits the length.
+    ///
+    /// # Errors
+    /// As [`Self::run`] and [`Self::width`]; where nothing passes.
+    pub fn steps(&self, pass: &Pass, asked: Option<u64>) -> Result<Answer<StepsFound>, TraceError> {
+        let span_ns = self.span_ns(pass)?;
+        let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
+        let (mut steps, mut sides) = (steps_over(pass, span_ns, width_ns), SidesSeen::default());
+        let mut contents = ContentSteps::of(self.conditions(), width_ns);
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut steps, &mut sides];
+        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let account = self.run(pass, &mut folds)?;
+        let steps = steps.finish_packed()?;
+        let is_told = self.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
+        let devices = is_told.then_some(sides.count());
+        let contents = contents.map(|found| found.steps).unwrap_or_default();
+        let observed = self.observed(&pass.filter);
+        let found = StepsFound { width_ns, steps, observed, devices, contents };
+        Ok(Answer { found, account })
+    }
+
+    /// The streams at or above a threshold over time.
+    ///
+    /// # Errors
+    /// As [`Self::steps`].
+    pub fn map(
+        &self,
+        pass: &Pass,
+        asked: Option<u64>,
+        (by, threshold): (By, Threshold),
+    ) -> Result<Answer<MapFound>, TraceError> {
+        let mut over_time = self.gathering(pass, asked, STEPS_MAX as u64);
+        let mut table = StreamTable::new();
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
+        folds.extend(over_time.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let account = self.run(pass, &mut folds)?;
+        let span_ns = self.span_of(pass, &account)?;
+        let width_ns = self.width(asked, span_ns, STEPS_MAX as u64)?;
+        let keys = Workload::of(&table, by, threshold).keys();
+        let series = self.series(pass, over_time.as_ref(), (width_ns, &keys))?;
+        Ok(Answer { found: MapFound { width_ns, keys, series }, account })
+    }
+
+    /// What gathers all streams over steps beside a first pass, where single I/Os were
+    /// kept and the width of the steps is known before it.
+    pub(crate) fn gathering(
+        &self,
+        pass: &Pass,
+        asked: Option<u64>,
+        steps_max: u64,
+    ) -> Option<StreamSteps> {
+        self.tells(NotRecorded::SingleIos).ok()?;
+        let width = match self.span_unread(pass) {
+            Some(span) => self.width(asked, span, steps_max).ok()?,
+            None => asked?,
+        };
+        Some(StreamSteps::new(width, CELLS_MAX))
+    }
+
+    /// Streams over steps of a width, from what a first pass gathered of all streams,
+    /// or by a second one.
+    pub(crate) fn series(
+        &self,
+        pass: &Pass,
+        gathered: Option<&StreamSteps>,
+        (width_ns, keys): (u64, &[StreamKey]),
+    ) -> Result<SeriesOverTime, TraceError> {
+        if let Some(series) = gathered.and_then(|found| found.chosen(width_ns, keys)) {
+            return Ok(series);
+        }
+        let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
+        self.run(pass, &mut [&mut series])?;
+        Ok(series)
+    }
+
+    /// Capture steps of every device and layer, as far as they are kept apart.
+    ///
+    /// # Errors
+    /// As [`Self::steps`].
+    pub fn sides(&self, pass: &Pass, width_ns: u64) -> Result<Answer<SidesFound>, TraceError> {
+        let span_ns = self.span_ns(pass)?;
+        let mut sides = Sides::new(width_ns, until(pass, span_ns, width_ns));
+        let account = self.run(pass, &mut [&mut sides])?;
+        Ok(Answer { found: sides.finish()?, account })
+    }
+
+    /// Whether busy time is known, and of all I/Os of the devices: neither capture
+    /// steps alone nor a filter by operation, stream or process leaves it, nor a
+    /// source without response times or with rounded ones.
+    pub fn tells_busy_time<S: Borrow<CaptureStep>>(
+        &self,
+        pass: &Pass,
+        mut steps: impl Iterator<Item = S>,
+    ) -> bool {
+        self.tells(NotRecorded::BusyTime).is_ok()
+            && pass.filter.keeps_whole_devices()
+            && !self.conditions().rounded_times
+            && steps.any(|step| step.borrow().responses > 0)
+    }
+
+    /// Writes all that can be read of it as a finished file. The conditions are asked
+    /// for at the end: damage is known only when all was read.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or the sink not be written.
+    pub fn copy<W: Write + Send>(
+        &self,
+        sink: W,
+        conditions: impl FnOnce() -> CaptureConditions,
+    ) -> Result<(W, Copied), TraceError> {
+        match &self.kept {
+            Kept::Ios(trace) => copy_ios(trace, sink, conditions),
+            Kept::Sums(file) => copy_sums(file, sink, conditions),
+            Kept::Fleet(_) => Err(one_capture()),
+        }
+    }
+}
+
+fn grid_of<R: Read + Seek + Send + 'static>(file: &StepFile<R>) -> StepGrid {
+    StepGrid { step_ns: file.step_ns(), origin_ns: 0 }
+}
+
+fn one_capture() -> TraceError {
+    let what = "the files of one trace are needed, and this is a fold file or several captures";
+    TraceError::Unsuitable(what.into())
+}
+
+fn being_read() -> TraceError {
+    TraceError::Unsuitable("a script already reads it; merge its files first".into())
+}
+
+/// Capture steps of a width over a span.
+pub fn steps_over(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> Steps {
+    Steps::new(width_ns).until(until(pass, span_ns, width_ns))
+}
+
+/// The end of the last step of a span, or of the part of it that the filter lets pass.
+pub(crate) fn until(pass: &Pass, span_ns: (u64, u64), width_ns: u64) -> u64 {
+    let end_ns = (span_ns.1 / width_ns.max(1) + 1).saturating_mul(width_ns);
+    end_ns.min(pass.filter.end_ns().unwrap_or(u64::MAX))
+}
+
+/// What was copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// I/Os, or those that the sums tell of.
+    pub ios: u64,
+    /// Rows of sums; `None` where every I/O is a row.
+    pub sums: Option<u64>,
+}
+
+impl fmt::Display for Copied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} I/Os", self.ios)?;
+        self.sums.map_or(Ok(()), |rows| write!(f, " in {rows} rows of streams and steps"))
+    }
+}
+
+/// Events copied at once.
+const STRIDE: usize = 1 << 16;
+
+fn copy_ios<R: Read + Seek + Send + 'static, W: Write + Send>(
+    trace: &Trace<R>,
+    sink: W,
+    conditions: impl FnOnce() -> CaptureConditions,
+) -> Result<(W, Copied), TraceError> {
+    let mut writer = Writer::new(sink, trace.conditions())?;
+    let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+    while batches.read(STRIDE, &mut batch)? > 0 {
+        let events: Vec<_> = (0..batch.len()).map(|row| batch.event(row)).collect();
+        writer.write(&events)?;
+        batch.clear();
+    }
+    let copied = Copied { ios: writer.rows(), sums: None };
+    Ok((writer.finish(conditions())?, copied))
+}
+
+fn copy_sums<R: Read + Seek + Send + 'static, W: Write + Send>(
+    file: &StepFile<R>,
+    sink: W,
+    conditions: impl FnOnce() -> CaptureConditions,
+) -> Result<(W, Copied), TraceError> {
+    let mut writer = StepWriter::new(sink, file.conditions())?;
+    let ios = writer.copy(file)?;
+    let copied = Copied { ios, sums: Some(writer.rows()) };
+    Ok((writer.finish(&conditions())?, copied))
+}

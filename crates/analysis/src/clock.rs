@@ -1,0 +1,663 @@
+//! Clock time: a capture's moments as the clock on its host's wall showed them, and
+//! moments as a person gives them ([`Moment`]): a time from the beginning, a time of
+//! day, a date, an event mark.
+
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::text::excerpt;
+use steadfast_domain::{CaptureConditions, Nanos, Zone};
+use steadfast_tracefile::error::TraceError;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// A day on the clock: those on which summer time begins or ends are an hour off.
+pub const DAY_NS: u64 = 86_400 * SECOND_NS;
+
+/// Turns a capture's moments into clock time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clock {
+    /// How far the clock is ahead of the capture's time, and from when on; ascending, the
+    /// first from the beginning.
+    spells: Vec<Spell>,
+}
+
+/// A time in which the clock did not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spell {
+    /// Its first moment in the capture.
+    pub from_ns: u64,
+    /// What the clock would show at the capture's beginning: nanoseconds since 1970.
+    pub ahead_ns: u64,
+    /// The zone.
+    pub zone: Zone,
+}
+
+impl Clock {
+    /// The clock of a capture, in the zone given, in its own, or in UTC; `None` where
+    /// the capture does not tell when it began.
+    pub fn of(conditions: &CaptureConditions, zone: Option<&Zone>) -> Option<Clock> {
+        let began = conditions.began_unix_ns?;
+        let utc = Zone::fixed(0, Some("UTC"));
+        let zone = zone.or(conditions.zone.as_ref()).unwrap_or(&utc);
+        let spell = |from_ns: u64, offset_s: i32, name: Option<&str>| {
+            let offset_ns = i64::from(offset_s).checked_mul(1_000_000_000)?;
+            let ahead_ns = began.checked_add_signed(offset_ns)?;
+            Some(Spell { from_ns, ahead_ns, zone: Zone::fixed(offset_s, name) })
+        };
+        let mut spells = vec![spell(0, zone.offset_s, zone.name.as_deref())?];
+        for change in &zone.changes {
+            let from_ns = change.at_unix_s.saturating_mul(SECOND_NS).saturating_sub(began);
+            // One of before the capture's beginning holds from there.
+            spells.retain(|spell| spell.from_ns < from_ns);
+            spells.push(spell(from_ns, change.offset_s, change.name.as_deref())?);
+        }
+        Some(Clock { spells })
+    }
+
+    /// The times in which the clock did not change, in order.
+    pub fn spells(&self) -> &[Spell] {
+        &self.spells
+    }
+
+    /// Time of day at a moment of the capture, in nanoseconds from midnight.
+    pub fn time_of_day_ns(&self, at_ns: u64) -> u64 {
+        self.local_ns(at_ns) % DAY_NS
+    }
+
+    /// Days from 1970 to a moment of the capture.
+    pub fn day(&self, at_ns: u64) -> u64 {
+        self.local_ns(at_ns) / DAY_NS
+    }
+
+    /// The moments at which the clock shows a time (nanoseconds since 1970), in order: none
+    /// of a time before the capture, two of one that it shows twice. A time that it skips
+    /// is the moment of the change.
+    fn moments_of(&self, local_ns: u64) -> impl Iterator<Item = u64> + '_ {
+        self.ends().enumerate().filter_map(move |(at, (spell, until_ns))| {
+            let moment = local_ns.checked_sub(spell.ahead_ns);
+            let is_skipped = at > 0
+                && local_ns >= spell.from_ns.saturating_add(self.spells[at - 1].ahead_ns)
+                && local_ns < spell.from_ns.saturating_add(spell.ahead_ns);
+            if is_skipped {
+                Some(spell.from_ns)
+            } else {
+                moment.filter(|moment| (spell.from_ns..until_ns).contains(moment))
+            }
+        })
+    }
+
+    /// When the clock shows a time from one (in nanoseconds since 1970) up to another.
+    pub fn spans_of(&self, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
+        let mut spans: Vec<(u64, u64)> = Vec::new();
+        for (spell, until_ns) in self.ends() {
+            let from = from_ns.saturating_sub(spell.ahead_ns).max(spell.from_ns);
+            let to = to_ns.saturating_sub(spell.ahead_ns).min(until_ns);
+            match spans.last_mut() {
+                _ if from >= to => {}
+                Some(last) if last.1 == from => last.1 = to,
+                _ => spans.push((from, to)),
+            }
+        }
+        spans
+    }
+
+    /// Every spell with its end.
+    fn ends(&self) -> impl Iterator<Item = (&Spell, u64)> {
+        let ends = self.spells.iter().skip(1).map(|spell| spell.from_ns).chain([u64::MAX]);
+        self.spells.iter().zip(ends)
+    }
+
+    fn spell_at(&self, at_ns: u64) -> &Spell {
+        let after = self.spells.partition_point(|spell| spell.from_ns <= at_ns);
+        &self.spells[after.saturating_sub(1)]
+    }
+
+    fn local_ns(&self, at_ns: u64) -> u64 {
+        self.spell_at(at_ns).ahead_ns.saturating_add(at_ns)
+    }
+
+    /// `2026-11-21 06:16:17`, with as many decimals as are not 0.
+    pub fn date_time(&self, at_ns: u64) -> String {
+        format!("{} {}", date(self.day(at_ns)), time_of_day(self.time_of_day_ns(at_ns), 0))
+    }
+
+    /// The date at a moment: `2026-11-21`.
+    pub fn date(&self, at_ns: u64) -> String {
+        date(self.day(at_ns))
+    }
+
+    /// The zone at a moment.
+    pub fn zone(&self, at_ns: u64) -> &Zone {
+        &self.spell_at(at_ns).zone
+    }
+
+    /// A moment as a table of such steps has it: `06:16:17`, with the date where the
+    /// table is longer than a day or passes midnight, and with the zone where that changes.
+    pub fn in_table(&self, at_ns: u64, step_ns: u64, span_ns: (u64, u64)) -> String {
+        // A capture rarely begins with a full second: what is finer than a step tells nothing.
+        let unit = 10u64.pow(9 - decimals(step_ns).min(9) as u32);
+        let shown_ns = self.time_of_day_ns(at_ns) / unit * unit;
+        let time = time_of_day(shown_ns, decimals(step_ns));
+        let zone = if self.spell_at(span_ns.0) == self.spell_at(span_ns.1) {
+            String::new()
+        } else {
+            format!(" {}", self.zone(at_ns).offset())
+        };
+        if self.day(span_ns.0) == self.day(span_ns.1) {
+            format!("{time}{zone}")
+        } else {
+            format!("{} {time}{zone}", date(self.day(at_ns)))
+        }
+    }
+}
+
+/// Decimals of a second that tell steps of a width apart.
+fn decimals(step_ns: u64) -> usize {
+    let units = std::iter::successors(Some(SECOND_NS), |unit| Some(unit / 10)).take(10);
+    units.take_while(|unit| !step_ns.is_multiple_of(*unit)).count()
+}
+
+/// `06:16:17`, with at least so many decimals.
+fn time_of_day(ns: u64, least: usize) -> String {
+    let (seconds, rest) = (ns / SECOND_NS, ns % SECOND_NS);
+    let text = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let shown = least.max(if rest == 0 { 0 } else { decimals(rest) });
+    match shown {
+        0 => text,
+        digits => format!("{text}.{}", &format!("{rest:09}")[..digits]),
+    }
+}
+
+/// `06:16`, or `06:16:17` where there are seconds: a time of day in a title.
+pub fn hour_and_minute(ns: u64) -> String {
+    let text = time_of_day(ns, 0);
+    if ns.is_multiple_of(60 * SECOND_NS) { text[..5].to_owned() } else { text }
+}
+
+/// The civil date of a day counted from 1970 (Hinnant's algorithm, days counted from
+/// 0000-03-01 in eras of 400 years).
+fn date(day: u64) -> String {
+    let shifted = day + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 {
+        (year_of_era + era * 400, month + 3)
+    } else {
+        (year_of_era + era * 400 + 1, month - 9)
+    };
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The day of a civil date, counted from 1970; `None` where there is no such date.
+fn day_of(year: u64, month: u64, day: u64) -> Option<u64> {
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let (year, month_from_march) =
+        if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let found = (era * 146_097 + day_of_era).checked_sub(719_468)?;
+    // 31 April is 1 May to the formula.
+    date(found).ends_with(&format!("-{day:02}")).then_some(found)
+}
+
+/// A moment as a person gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moment {
+    /// Counted from the beginning: `90min`, `2h5min`.
+    After(Nanos),
+    /// A time of day: `02:00`, `06:16:17.5`. Nanoseconds from midnight.
+    TimeOfDay(u64),
+    /// A date and a time of day, in nanoseconds since 1970 on the clock's wall.
+    Date(u64),
+    /// An event mark, perhaps with an offset: `backup`, `backup+5min`, `backup-30s`.
+    Mark(String),
+}
+
+impl FromStr for Moment {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let text = text.trim();
+        if let Some(found) = parse_time_of_day(text) {
+            return Ok(Moment::TimeOfDay(found));
+        }
+        if let Some(found) = parse_date(text) {
+            return Ok(Moment::Date(found));
+        }
+        if let Some(found) = parse_duration(text) {
+            return Ok(Moment::After(found));
+        }
+        if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) {
+            return Err(TraceError::Unsuitable(format!(
+                "'{text}' is not a moment; write 90min, 2h5min, 02:00, \"2026-11-21 06:16:17\" or \
+                 the name of an event mark, such as backup+5min",
+                text = excerpt(text)
+            )));
+        }
+        Ok(Moment::Mark(text.to_owned()))
+    }
+}
+
+impl Moment {
+    /// As it reads back exactly.
+    pub fn written(&self) -> String {
+        match self {
+            Moment::After(time) => format!("{}ns", time.0),
+            Moment::TimeOfDay(ns) => time_of_day(*ns, 0),
+            Moment::Date(_) | Moment::Mark(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Moment::After(time) => write!(f, "{time}"),
+            Moment::TimeOfDay(ns) => f.write_str(&hour_and_minute(*ns)),
+            Moment::Date(ns) => {
+                write!(f, "{} {}", date(ns / DAY_NS), time_of_day(ns % DAY_NS, 0))
+            }
+            Moment::Mark(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `2h5min`, `90`, `1.5h`: numbers with units, one after the other.
+fn parse_duration(text: &str) -> Option<Nanos> {
+    let mut rest = text.trim();
+    let mut sum = Nanos::default();
+    while !rest.is_empty() {
+        let unit = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let next = rest[unit..].find(|c: char| c.is_ascii_digit()).map(|at| unit + at);
+        let (one, more) = rest.split_at(next.unwrap_or(rest.len()));
+        // Of several parts each has its unit.
+        let is_bare = one.trim().len() == unit;
+        if unit == 0 || (is_bare && (next.is_some() || sum.0 > 0)) {
+            return None;
+        }
+        sum = Nanos(sum.0.checked_add(one.trim().parse::<Nanos>().ok()?.0)?);
+        rest = more.trim();
+    }
+    (!text.trim().is_empty()).then_some(sum)
+}
+
+/// `02:00`, `6:16:17`, `06:16:17.25`, also `24:00`.
+fn parse_time_of_day(text: &str) -> Option<u64> {
+    let mut parts = text.split(':');
+    let (hours, minutes) = (number(parts.next()?)?, number(parts.next()?)?);
+    let seconds_ns = match parts.next() {
+        Some(seconds) => seconds_ns(seconds)?,
+        None => 0,
+    };
+    let inside = hours < 24 && minutes < 60 && parts.next().is_none();
+    let is_midnight = hours == 24 && minutes == 0 && seconds_ns == 0;
+    (inside || is_midnight).then(|| (hours * 3600 + minutes * 60) * SECOND_NS + seconds_ns)
+}
+
+/// One or two digits.
+fn number(text: &str) -> Option<u64> {
+    let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+/// `17` or `17.25`, below 60.
+fn seconds_ns(text: &str) -> Option<u64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let whole = number(whole).filter(|seconds| *seconds < 60)?;
+    if decimals.len() > 9 || !decimals.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let nanos: u64 = format!("{decimals:0<9}").parse().ok()?;
+    Some(whole * SECOND_NS + nanos)
+}
+
+/// `2026-11-21`, `2026-11-21 06:16:17`, `2026-11-21T06:16`.
+fn parse_date(text: &str) -> Option<u64> {
+    let (date, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
+    let mut parts = date.split('-');
+    let year = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
+    let (month, day) = (number(parts.next()?)?, number(parts.next()?)?);
+    if parts.next().is_some() {
+        return None;
+    }
+    let day = day_of(year, month, day)?;
+    day.checked_mul(DAY_NS)?.checked_add(parse_time_of_day(time.trim())?)
+}
+
+/// Where moments are looked for.
+#[derive(Debug, Clone)]
+pub struct Calendar<'c> {
+    conditions: &'c CaptureConditions,
+    clock: Option<Clock>,
+    /// Where the first capture begins on the axis: times without a clock count from there.
+    begin_ns: u64,
+    /// The end of the observed time.
+    end_ns: u64,
+}
+
+impl<'c> Calendar<'c> {
+    /// Returns the calendar of a capture that lasts from the first to the second moment.
+    pub fn of(
+        conditions: &'c CaptureConditions,
+        zone: Option<&Zone>,
+        (begin_ns, end_ns): (u64, u64),
+    ) -> Self {
+        Calendar { conditions, clock: Clock::of(conditions, zone), begin_ns, end_ns }
+    }
+
+    /// The times from one moment to another. Two times of day are those of every day
+    /// of the capture; past midnight where the second is not later than the first.
+    ///
+    /// # Errors
+    /// Where a moment is not in the capture, or the second does not come after the first.
+    pub fn spans(
+        &self,
+        from: Option<&Moment>,
+        to: Option<&Moment>,
+    ) -> Result<Vec<(u64, u64)>, TraceError> {
+        if let (Some(Moment::TimeOfDay(from)), Some(Moment::TimeOfDay(to))) = (from, to) {
+            return self.daily(*from, *to);
+        }
+        let from_ns = match from {
+            Some(moment) => self.moment(moment, 0)?,
+            None => 0,
+        };
+        let to_ns = match to {
+            Some(moment) => self.moment(moment, from_ns.saturating_add(1))?,
+            None => u64::MAX,
+        };
+        if from_ns >= to_ns {
+            let told = |moment: Option<&Moment>| moment.map_or(String::new(), Moment::to_string);
+            return Err(TraceError::Unsuitable(match from {
+                Some(_) => {
+                    format!("--from {} is not before --to {}; swap them", told(from), told(to))
+                }
+                None => format!("nothing lies before --to {}; choose a later end", told(to)),
+            }));
+        }
+        Ok(vec![(from_ns, to_ns)])
+    }
+
+    /// One moment of the capture: of several the first at or after `least_ns`.
+    ///
+    /// # Errors
+    /// Where there is none: why.
+    pub fn moment(&self, moment: &Moment, least_ns: u64) -> Result<u64, TraceError> {
+        match moment {
+            Moment::After(time) => Ok(self.begin_ns.saturating_add(time.0)),
+            Moment::TimeOfDay(time) => {
+                let clock = self.clock()?;
+                let day = clock.day(least_ns);
+                let found = (day..=day.saturating_add(1))
+                    .filter_map(|day| day.checked_mul(DAY_NS)?.checked_add(*time))
+                    .flat_map(|local| clock.moments_of(local))
+                    .find(|at| *at >= least_ns);
+                found.filter(|at| *at <= self.end_ns).ok_or_else(|| self.outside(moment))
+            }
+            Moment::Date(local) => {
+                let clock = self.clock()?;
+                // A day that began before the capture is its beginning.
+                let found = clock.moments_of(*local).next().unwrap_or(0);
+                let ended = found > self.end_ns;
+                if ended { Err(self.outside(moment)) } else { Ok(found) }
+            }
+            Moment::Mark(text) => self.mark(text, least_ns),
+        }
+    }
+
+    /// `backup`, or `backup+5min`.
+    fn mark(&self, text: &str, least_ns: u64) -> Result<u64, TraceError> {
+        if let Some(at) = self.mark_named(text, least_ns) {
+            return Ok(at);
+        }
+        let split = text.rfind(['+', '-']).map(|at| (&text[..at], &text[at..=at], &text[at + 1..]));
+        if let Some((name, sign, offset)) = split
+            && let Some(offset) = parse_duration(offset)
+        {
+            let least = if sign == "+" { least_ns.saturating_sub(offset.0) } else { least_ns };
+            if let Some(at) = self.mark_named(name.trim_end(), least) {
+                return Ok(match sign {
+                    "+" => at.saturating_add(offset.0),
+                    _ => at.saturating_sub(offset.0),
+                });
+            }
+        }
+        let names: Vec<&str> =
+            self.conditions.marks.iter().map(|mark| mark.name.as_str()).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        Err(TraceError::Unsuitable(format!(
+            "'{text}' is neither a time nor an event mark of the trace; its marks: {there}",
+            text = excerpt(text)
+        )))
+    }
+
+    /// The first mark of a name at or after a moment, or the first of all.
+    fn mark_named(&self, name: &str, least_ns: u64) -> Option<u64> {
+        let named = self.conditions.marks.iter().filter(|mark| mark.name == name);
+        let mut times: Vec<u64> = named.map(|mark| mark.at_ns).collect();
+        times.sort_unstable();
+        times.iter().find(|at| **at >= least_ns).or(times.first()).copied()
+    }
+
+    fn daily(&self, from: u64, to: u64) -> Result<Vec<(u64, u64)>, TraceError> {
+        let clock = self.clock()?;
+        let lasts = if to > from { to - from } else { to + DAY_NS - from };
+        let days = clock.day(0).saturating_sub(1)..=clock.day(self.end_ns);
+        let spans = days.flat_map(|day| {
+            let begin = day.saturating_mul(DAY_NS).saturating_add(from);
+            clock.spans_of(begin, begin.saturating_add(lasts))
+        });
+        let spans: Vec<(u64, u64)> = spans.filter(|span| span.0 <= self.end_ns).collect();
+        if spans.is_empty() { Err(self.outside(&Moment::TimeOfDay(from))) } else { Ok(spans) }
+    }
+
+    fn clock(&self) -> Result<&Clock, TraceError> {
+        self.clock.as_ref().ok_or_else(|| {
+            let what = "the trace has no start time, so clock times are unavailable; give times \
+                from its start, such as 90min";
+            TraceError::Unsuitable(what.into())
+        })
+    }
+
+    fn outside(&self, moment: &Moment) -> TraceError {
+        let covers = self.clock.as_ref().map_or(String::new(), |clock| {
+            format!("; it covers {} to {}", clock.date_time(0), clock.date_time(self.end_ns))
+        });
+        TraceError::Unsuitable(format!("the trace does not contain {moment}{covers}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::io_event::{Mark, ZoneChange};
+
+    const HOUR: u64 = 3600 * SECOND_NS;
+
+    /// From 2026-11-20 23:00 on a clock an hour ahead of UTC, for 50 hours.
+    fn conditions() -> CaptureConditions {
+        let mark = |at_ns, name: &str| Mark { at_ns, name: name.into() };
+        CaptureConditions {
+            began_unix_ns: Some(1_795_212_000 * SECOND_NS),
+            zone: Some(Zone::fixed(3600, Some("CET"))),
+            lasted_ns: 50 * HOUR,
+            marks: vec![
+                mark(3 * HOUR, "backup"),
+                mark(27 * HOUR, "backup"),
+                mark(5 * HOUR, "phase-2"),
+            ],
+            ..CaptureConditions::default()
+        }
+    }
+
+    fn spans(from: &str, to: &str) -> Result<Vec<(u64, u64)>, String> {
+        let conditions = conditions();
+        let given = |text: &str| (!text.is_empty()).then(|| text.parse::<Moment>().unwrap());
+        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
+        let (from, to) = (given(from), given(to));
+        calendar.spans(from.as_ref(), to.as_ref()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn moments_are_read_as_people_write_them() {
+        let second = SECOND_NS;
+        for (text, moment) in [
+            ("90min", Moment::After(Nanos(5400 * second))),
+            ("90", Moment::After(Nanos(90 * second))),
+            ("2h5min", Moment::After(Nanos(7500 * second))),
+            ("1h 2min 3.5s", Moment::After(Nanos(3_723_500_000_000))),
+            ("02:00", Moment::TimeOfDay(7200 * second)),
+            ("6:16:17.25", Moment::TimeOfDay(22_577_250_000_000)),
+            ("24:00", Moment::TimeOfDay(DAY_NS)),
+            ("2026-11-21 06:16:17", Moment::Date(1_795_241_777 * second)),
+            ("2026-11-21", Moment::Date(1_795_219_200 * second)),
+            ("backup+5min", Moment::Mark("backup+5min".into())),
+        ] {
+            assert_eq!(text.parse::<Moment>().unwrap(), moment, "{text}");
+            assert_eq!(moment.written().parse::<Moment>().unwrap(), moment, "{text}");
+        }
+        for text in ["", "25:00", "02:60", "2026-02-30", "5 parsecs", "2h5", "-5s", "2:3:4:5"] {
+            assert!(text.parse::<Moment>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_clock_has_the_captures_zone() {
+        let clock = Clock::of(&conditions(), None).unwrap();
+        assert_eq!(clock.date_time(0), "2026-11-20 23:00:00");
+        assert_eq!(clock.date_time(HOUR + 1_500_000_000), "2026-11-21 00:00:01.5");
+        assert_eq!(clock.in_table(0, 60 * SECOND_NS, (0, HOUR / 2)), "23:00:00");
+        assert_eq!(clock.in_table(0, SECOND_NS / 100, (0, HOUR)), "2026-11-20 23:00:00.00");
+        let odd = 159_742_811;
+        let texts = [10 * SECOND_NS, SECOND_NS / 10].map(|step| clock.in_table(odd, step, (0, 1)));
+        assert_eq!(texts, ["23:00:00", "23:00:00.1"]);
+        let utc = Zone::fixed(0, None);
+        assert_eq!(
+            Clock::of(&conditions(), Some(&utc)).unwrap().date_time(0),
+            "2026-11-20 22:00:00"
+        );
+        assert_eq!(Clock::of(&CaptureConditions::default(), None), None);
+        for day in [0, 59, 60, 11_016, 20_783, 47_540] {
+            let parts: Vec<u64> = date(day).split('-').map(|part| part.parse().unwrap()).collect();
+            assert_eq!(day_of(parts[0], parts[1], parts[2]), Some(day));
+        }
+    }
+
+    #[test]
+    fn times_of_day_are_those_of_every_day() {
+        let [a, b] = [3 * HOUR, 3 * HOUR + HOUR / 2];
+        let daily = spans("02:00", "02:30").unwrap();
+        assert_eq!(daily, [(a, b), (a + DAY_NS, b + DAY_NS)]);
+        // Past midnight, and the night before the capture began.
+        let nights = spans("22:00", "01:00").unwrap();
+        assert_eq!(nights, [(0, 2 * HOUR), (23 * HOUR, 26 * HOUR), (47 * HOUR, 50 * HOUR)]);
+        assert_eq!(spans("02:00", "").unwrap(), [(a, u64::MAX)]);
+        assert_eq!(spans("1h", "02:00").unwrap(), [(HOUR, a)]);
+        assert_eq!(spans("02:00", "4h").unwrap(), [(a, 4 * HOUR)]);
+        assert_eq!(
+            spans("2026-11-22 02:00", "2026-11-22 02:00:01").unwrap(),
+            [(a + DAY_NS, a + DAY_NS + SECOND_NS)]
+        );
+    }
+
+    #[test]
+    fn marks_have_offsets_and_names_with_signs() {
+        let minutes = 60 * SECOND_NS;
+        let found = spans("backup+5min", "backup+10min").unwrap();
+        assert_eq!(found, [(3 * HOUR + 5 * minutes, 3 * HOUR + 10 * minutes)]);
+        assert_eq!(spans("backup-30s", "").unwrap(), [(3 * HOUR - minutes / 2, u64::MAX)]);
+        assert_eq!(spans("backup", "backup").unwrap(), [(3 * HOUR, 27 * HOUR)]);
+        assert_eq!(spans("phase-2", "").unwrap(), [(5 * HOUR, u64::MAX)]);
+        let refused = spans("lunch", "").unwrap_err();
+        assert!(refused.contains("'lunch'") && refused.contains("backup"), "{refused}");
+        let refused = spans("2026-12-24", "").unwrap_err();
+        assert!(refused.contains("2026-11-20 23:00:00 to 2026-11-23 01:00:00"), "{refused}");
+        let refused = spans("2h", "1h").unwrap_err();
+        assert!(refused.contains("--from 2 h is not before --to 1 h; swap them"), "{refused}");
+        let without = CaptureConditions::default();
+        let calendar = Calendar::of(&without, None, (0, HOUR));
+        assert!(calendar.spans(Some(&Moment::TimeOfDay(0)), None).is_err());
+    }
+
+    /// From noon of a day on which the clock changes at 3:00 or 2:00, at 1:00 UTC, for three days.
+    fn with_change(
+        noon_before_unix_s: u64,
+        change: (u64, i32),
+        offset_s: i32,
+    ) -> CaptureConditions {
+        let change = ZoneChange { at_unix_s: change.0, offset_s: change.1, name: None };
+        CaptureConditions {
+            began_unix_ns: Some(noon_before_unix_s * SECOND_NS),
+            zone: Some(Zone { changes: vec![change], ..Zone::fixed(offset_s, None) }),
+            lasted_ns: 72 * HOUR,
+            ..CaptureConditions::default()
+        }
+    }
+
+    #[test]
+    fn a_night_on_which_summer_time_ends_has_an_hour_twice() {
+        // 2026-10-24 12:00 CEST; at 2026-10-25 01:00 UTC it is 02:00 CET.
+        let conditions = with_change(1_792_836_000, (1_792_890_000, 3600), 7200);
+        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
+        let span = |from: &str, to: &str| {
+            let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
+            calendar.spans(Some(&from), Some(&to)).unwrap()
+        };
+        let (minute, change) = (60 * SECOND_NS, 15 * HOUR);
+        let next = [(39 * HOUR, 39 * HOUR + HOUR / 2), (63 * HOUR, 63 * HOUR + HOUR / 2)];
+        // 02:00 to 02:30 is shown twice on that day.
+        let twice = [(change - HOUR, change - HOUR / 2), (change, change + HOUR / 2)];
+        assert_eq!(span("02:00", "02:30"), [&twice[..], &next].concat());
+        // Without a gap where the window reaches over both.
+        assert_eq!(span("01:30", "03:30")[0], (change - 90 * minute, change + 90 * minute));
+        // One moment is the first of both.
+        let first = span("2026-10-25 02:15", "2026-10-25 03:00");
+        assert_eq!(first, [(change - 45 * minute, change + HOUR)]);
+        let clock = Clock::of(&conditions, None).unwrap();
+        assert_eq!(clock.date_time(change - 1), "2026-10-25 02:59:59.999999999");
+        assert_eq!(clock.date_time(change), "2026-10-25 02:00:00");
+        let around = (change - HOUR, change + HOUR);
+        assert_eq!(clock.in_table(change, minute, around), "02:00:00 +01:00");
+        assert_eq!(clock.in_table(change - minute, minute, around), "02:59:00 +02:00");
+        // The same moments, whatever else the clock says.
+        let zone: Zone = "+01:00".parse().unwrap();
+        let fixed = Calendar::of(&conditions, Some(&zone), (0, conditions.lasted_ns));
+        let time = Some("02:15".parse::<Moment>().unwrap());
+        let to = Some("02:30".parse::<Moment>().unwrap());
+        let found = fixed.spans(time.as_ref(), to.as_ref()).unwrap();
+        assert_eq!(found[0], (change + 15 * minute, change + 30 * minute));
+    }
+
+    #[test]
+    fn a_night_on_which_summer_time_begins_lacks_an_hour() {
+        // 2026-03-28 12:00 CET; at 2026-03-29 01:00 UTC it is 03:00 CEST.
+        let conditions = with_change(1_774_695_600, (1_774_746_000, 7200), 3600);
+        let calendar = Calendar::of(&conditions, None, (0, conditions.lasted_ns));
+        let spans = |from: &str, to: &str| {
+            let (from, to): (Moment, Moment) = (from.parse().unwrap(), to.parse().unwrap());
+            calendar.spans(Some(&from), Some(&to))
+        };
+        let change = 14 * HOUR;
+        // Nothing of that day: its clock never showed 02:00 to 02:30.
+        let daily = spans("02:00", "02:30").unwrap();
+        let next = 37 * HOUR;
+        assert_eq!(daily, [(next, next + HOUR / 2), (next + DAY_NS, next + DAY_NS + HOUR / 2)]);
+        assert_eq!(spans("01:30", "03:30").unwrap()[0], (change - HOUR / 2, change + HOUR / 2));
+        // A skipped time is the moment of the change.
+        let found = spans("2026-03-29 02:30", "2026-03-29 04:00").unwrap();
+        assert_eq!(found, [(change, change + HOUR)]);
+        assert!(spans("2026-03-29 02:10", "2026-03-29 02:50").is_err());
+        let clock = Clock::of(&conditions, None).unwrap();
+        assert_eq!(clock.date_time(change), "2026-03-29 03:00:00");
+        // A change before the capture holds from its beginning.
+        let mut later = conditions.clone();
+        later.began_unix_ns = Some(1_774_800_000 * SECOND_NS);
+        let clock = Clock::of(&later, None).unwrap();
+        assert_eq!((clock.spells().len(), clock.zone(0).offset_s), (1, 7200));
+    }
+}

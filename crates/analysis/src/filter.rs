@@ -1,0 +1,554 @@
+//! A [`Filter`]: by time, event mark, process, operation, device, layer and
+//! I/O stream. What it lets pass was judged among all events, so a filter never
+//! turns a sequential I/O into a random one.
+
+use crate::cells::{BusyInStep, Cell, Told};
+use crate::clock::Clock;
+use crate::questions::compare::{cgroup_name, device_name, host_name};
+use crate::questions::streams::StreamKey;
+use steadfast_domain::io_event::{CapturedDevice, StreamInStep, StreamResponses};
+use steadfast_domain::text::excerpt;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+use steadfast_tracefile::batch::Batch;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Whose I/Os.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Process {
+    /// Those of this process.
+    Pid(u32),
+    /// Those of every process with this command name.
+    Command(String),
+}
+
+impl Process {
+    /// A number is a process, anything else a command name.
+    pub fn named(text: &str) -> Process {
+        match text.parse() {
+            Ok(pid) => Process::Pid(pid),
+            Err(_) => Process::Command(text.to_owned()),
+        }
+    }
+}
+
+/// A file: its device, or any, and its inode.
+pub type FileKey = (Option<u16>, u64);
+
+/// Which events count; an empty list or `None` lets everything pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Issued at or after the first and before the second, in nanoseconds from
+    /// the capture's beginning; in any of the spans.
+    pub spans_ns: Vec<(u64, u64)>,
+    /// Of one process, or of all with one command name.
+    pub process: Option<Process>,
+    /// Of this thread.
+    pub thread: Option<u32>,
+    /// Of these cgroups: their names, and their places in the conditions.
+    pub cgroups: Vec<(String, Vec<u16>)>,
+    /// On these files: how they were named, and their devices and inodes; without a
+    /// device on each.
+    pub files: Vec<(String, Vec<FileKey>)>,
+    /// Of these operations.
+    pub ops: Vec<IoOp>,
+    /// On these devices.
+    pub devices: Vec<u16>,
+    /// Of these hosts: their names, and their devices.
+    pub hosts: Vec<(String, Vec<u16>)>,
+    /// Seen at this layer.
+    pub layer: Option<Layer>,
+    /// Of these I/O streams.
+    pub streams: Vec<StreamKey>,
+}
+
+impl Filter {
+    /// Whether all I/Os of the devices pass, so that utilisation means something.
+    pub fn keeps_whole_devices(&self) -> bool {
+        !self.names_who() && self.ops.is_empty() && self.streams.is_empty()
+    }
+
+    /// Whether it asks for processes, threads, cgroups or files.
+    pub fn names_who(&self) -> bool {
+        self.process.is_some() || self.asks_single_ios()
+    }
+
+    /// Whether single I/Os alone tell what passes.
+    pub fn asks_single_ios(&self) -> bool {
+        self.thread.is_some() || !self.cgroups.is_empty() || !self.files.is_empty()
+    }
+
+    /// What cells must tell so that it can choose among them.
+    pub(crate) fn asked(&self) -> Told {
+        Told {
+            processes: self.process.is_some(),
+            threads: self.thread.is_some(),
+            cgroups: !self.cgroups.is_empty(),
+            files: !self.files.is_empty(),
+            merges: false,
+        }
+    }
+
+    /// Keeps a cgroup, by its path or by the end of it.
+    ///
+    /// # Errors
+    /// Where there is none of this name; the error lists those that there are.
+    pub fn of_cgroup(
+        mut self,
+        name: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let count = conditions.cgroups.as_ref().map_or(0, Vec::len);
+        let named = |number: &u16| cgroup_name(conditions, *number).unwrap_or_default();
+        let all =
+            (1..=u16::try_from(count).unwrap_or(u16::MAX)).map(|number| (named(&number), number));
+        let all: Vec<(String, u16)> = all.collect();
+        let chosen = |is: &dyn Fn(&str, u16) -> bool| -> Vec<u16> {
+            all.iter().filter(|(path, number)| is(path, *number)).map(|(_, at)| *at).collect()
+        };
+        let mut numbers = chosen(&|path, _| path == name);
+        if numbers.is_empty() {
+            // Of several hosts a path stands for that of each.
+            let own = |number: u16| conditions.cgroups.as_ref()?.get(usize::from(number) - 1);
+            let path = |number: u16| own(number).and_then(|cgroup| cgroup.path.as_deref());
+            numbers = chosen(&|_, number| path(number) == Some(name));
+        }
+        if numbers.is_empty() {
+            numbers = chosen(&|path, _| path.rsplit('/').next() == Some(name));
+        }
+        if numbers.is_empty() {
+            let names: Vec<String> = all.into_iter().map(|(name, _)| name).collect();
+            return Err(there_is_none("cgroup", name, names, "steadfast capture --cgroups"));
+        }
+        self.cgroups.push((name.to_owned(), numbers));
+        Ok(self)
+    }
+
+    /// Keeps a file, by its path or its inode; of a directory every file below it whose path is
+    /// known.
+    ///
+    /// # Errors
+    /// Where the trace has no such path; the error lists some that there are.
+    pub fn on_file(
+        mut self,
+        name: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        if let Ok(inode) = name.parse() {
+            self.files.push((name.to_owned(), vec![(None, inode)]));
+            return Ok(self);
+        }
+        let directory = format!("{}/", name.trim_end_matches('/'));
+        let is_wanted = |path: &str| path == name || path.starts_with(&directory);
+        let files = conditions.files.iter().filter(|file| is_wanted(&file.path));
+        let keys: Vec<_> = files.map(|file| (Some(file.device), file.inode)).collect();
+        if keys.is_empty() {
+            let names = conditions.files.iter().map(|file| file.path.clone()).collect();
+            return Err(there_is_none("path", name, names, "steadfast capture --paths"));
+        }
+        self.files.push((name.to_owned(), keys));
+        Ok(self)
+    }
+
+    /// The same of every layer, where it keeps one of a trace of several.
+    pub(crate) fn of_every_layer(&self, conditions: &CaptureConditions) -> Option<Filter> {
+        let of_several = self.layer.is_some() && conditions.layers.len() > 1;
+        of_several.then(|| Filter { layer: None, ..self.clone() })
+    }
+
+    /// Narrows the spans to what lies between two times.
+    pub fn between(mut self, from_ns: Option<u64>, to_ns: Option<u64>) -> Self {
+        let (from, to) = (from_ns.unwrap_or(0), to_ns.unwrap_or(u64::MAX));
+        if self.spans_ns.is_empty() {
+            self.spans_ns.push((0, u64::MAX));
+        }
+        for span in &mut self.spans_ns {
+            *span = (span.0.max(from), span.1.min(to));
+        }
+        self
+    }
+
+    /// Narrows the spans to what lies in one of these.
+    pub fn within(mut self, spans_ns: &[(u64, u64)]) -> Self {
+        if self.spans_ns.is_empty() {
+            self.spans_ns.push((0, u64::MAX));
+        }
+        let both = |ours: &(u64, u64)| {
+            let ours = *ours;
+            spans_ns.iter().map(move |span| (span.0.max(ours.0), span.1.min(ours.1)))
+        };
+        let spans: Vec<(u64, u64)> = self.spans_ns.iter().flat_map(both).collect();
+        self.spans_ns = spans.iter().copied().filter(|(from, to)| from < to).collect();
+        if self.spans_ns.is_empty() {
+            // Without a span everything would pass.
+            self.spans_ns.push((0, 0));
+        }
+        self
+    }
+
+    /// Keeps what was issued from each mark of this name to the next mark, next to what is kept
+    /// of other marks.
+    ///
+    /// # Errors
+    /// Where there is no such mark; the error lists those that there are.
+    pub fn during(
+        mut self,
+        name: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let mut marks = conditions.marks.clone();
+        marks.sort_by_key(|mark| mark.at_ns);
+        let ends = marks.iter().skip(1).map(|mark| mark.at_ns).chain([u64::MAX]);
+        let spans = marks.iter().zip(ends).filter(|(mark, _)| mark.name == name);
+        let spans: Vec<(u64, u64)> = spans.map(|(mark, end)| (mark.at_ns, end)).collect();
+        self.spans_ns.extend_from_slice(&spans);
+        self.spans_ns.sort_unstable();
+        self.spans_ns.dedup();
+        if spans.is_empty() {
+            let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
+            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let what = format!(
+                "the trace has no event mark '{name}'; its marks: {there}",
+                name = excerpt(name)
+            );
+            return Err(TraceError::Unsuitable(what));
+        }
+        Ok(self)
+    }
+
+    /// Keeps one device, by its name in the conditions or its number.
+    ///
+    /// # Errors
+    /// Where there is no such device; the error lists those that there are.
+    pub fn on(mut self, device: &str, conditions: &CaptureConditions) -> Result<Self, TraceError> {
+        let named = conditions.devices.iter().position(|one| one.name == device);
+        let number = named.or_else(|| device.parse().ok()).and_then(|n| u16::try_from(n).ok());
+        let on_any_host = on_any_host(device, conditions);
+        if named.is_none() && !on_any_host.is_empty() {
+            self.devices.extend(on_any_host);
+            return Ok(self);
+        }
+        let Some(number) = number else {
+            let names: Vec<&str> = conditions.devices.iter().map(|d| d.name.as_str()).collect();
+            let what = format!(
+                "the trace has no device '{device}'; its devices: {}",
+                names.join(", "),
+                device = excerpt(device)
+            );
+            return Err(TraceError::Unsuitable(what));
+        };
+        self.devices.push(number);
+        Ok(self)
+    }
+
+    /// Keeps one host, by its name in the conditions.
+    ///
+    /// # Errors
+    /// Where there is no such host; the error lists those that there are.
+    pub fn of_host(
+        mut self,
+        host: &str,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let all = 0..u16::try_from(conditions.devices.len().max(1)).unwrap_or(u16::MAX);
+        let name = |device: &u16| host_name(conditions, *device);
+        let devices: Vec<u16> = all.clone().filter(|device| name(device) == host).collect();
+        if devices.is_empty() {
+            let mut names: Vec<String> = all.map(|device| name(&device)).collect();
+            names.sort();
+            names.dedup();
+            let more = names.len().saturating_sub(NAMES_LISTED);
+            names.truncate(NAMES_LISTED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let what = format!(
+                "no capture is of host '{host}'; hosts: {}{more}",
+                names.join(", "),
+                host = excerpt(host)
+            );
+            return Err(TraceError::Unsuitable(what));
+        }
+        self.hosts.push((host.to_owned(), devices));
+        Ok(self)
+    }
+
+    /// Keeps those of these hosts that the conditions name.
+    ///
+    /// # Errors
+    /// Where there is none of them; the error lists those that there are.
+    pub fn of_hosts_among(
+        mut self,
+        hosts: &[String],
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        for host in hosts {
+            self = match self.clone().of_host(host, conditions) {
+                Ok(narrowed) => narrowed,
+                Err(_) => continue,
+            };
+        }
+        match (self.hosts.is_empty(), hosts.first()) {
+            (true, Some(host)) => self.of_host(host, conditions),
+            _ => Ok(self),
+        }
+    }
+
+    /// Whether something on these devices can pass.
+    pub(crate) fn keeps_any_of(&self, devices: &[u16]) -> bool {
+        devices.is_empty() || devices.iter().any(|device| self.keeps_device(*device))
+    }
+
+    fn keeps_device(&self, device: u16) -> bool {
+        (self.devices.is_empty() || self.devices.contains(&device))
+            && (self.hosts.is_empty()
+                || self.hosts.iter().any(|(_, devices)| devices.contains(&device)))
+    }
+
+    /// What passes, for a person; `None` where everything does.
+    pub fn told(&self, conditions: &CaptureConditions) -> Option<String> {
+        let device = |number: &u16| device_name(conditions, *number);
+        let process = self.process.as_ref().map(|process| match process {
+            Process::Pid(pid) => format!("process {pid}"),
+            Process::Command(name) => format!("command {name}"),
+        });
+        let parts = [
+            either("issued ", self.spans_ns.iter().map(|span| span_told(span, conditions))),
+            process,
+            self.thread.map(|tid| format!("thread {tid}")),
+            either("cgroup ", self.cgroups.iter().map(|(name, _)| name.clone())),
+            either("file ", self.files.iter().map(|(name, _)| name.clone())),
+            either("operation ", self.ops.iter().map(ToString::to_string)),
+            either("of host ", self.hosts.iter().map(|(name, _)| name.clone())),
+            either("on ", self.devices.iter().map(device)),
+            self.layer.map(|layer| format!("layer {layer}")),
+            either("I/O stream ", self.streams.iter().map(ToString::to_string)),
+        ];
+        let told: Vec<String> = parts.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// Columns that it reads.
+    pub(crate) fn fields(&self) -> Fields {
+        let process = match self.process {
+            Some(Process::Pid(_)) => Fields::of(&[Field::Pid]),
+            Some(Process::Command(_)) => Fields::of(&[Field::Command]),
+            None => Fields::NONE,
+        };
+        let asked = [
+            (self.thread.is_some(), Fields::of(&[Field::Tid])),
+            (!self.cgroups.is_empty(), Fields::of(&[Field::Cgroup])),
+            (!self.files.is_empty(), Fields::of(&[Field::Inode, Field::Device, Field::Layer])),
+        ];
+        let asked = asked.into_iter().filter(|(is, _)| *is);
+        asked.fold(process, |fields, (_, more)| fields.and(more))
+    }
+
+    /// Whether nothing issued at `time` or later can pass.
+    pub(crate) fn is_over(&self, time: u64) -> bool {
+        !self.spans_ns.is_empty() && self.spans_ns.iter().all(|(_, to)| *to <= time)
+    }
+
+    /// When nothing more can pass; `None` where that is never.
+    pub(crate) fn end_ns(&self) -> Option<u64> {
+        self.spans_ns.iter().map(|(_, to)| *to).max()
+    }
+
+    /// Says of every row whether it passes.
+    pub fn mark(&self, batch: &Batch, sequential: &[bool], kept: &mut Vec<bool>) {
+        kept.clear();
+        kept.resize(batch.len(), true);
+        if *self == Filter::default() {
+            return;
+        }
+        for (row, keep) in kept.iter_mut().enumerate() {
+            *keep = self.keeps(batch, row, sequential[row]);
+        }
+    }
+
+    fn keeps(&self, batch: &Batch, row: usize, sequential: bool) -> bool {
+        let key = || StreamKey { op: batch.op(row), sequential, bytes: batch.bytes(row) };
+        self.keeps_time(batch.issued_ns(row))
+            && self.keeps_place(batch.op(row), batch.device(row), batch.layer(row))
+            && self.keeps_stream(key)
+            && self.process.as_ref().is_none_or(|process| match process {
+                Process::Pid(pid) => *pid == batch.pid(row),
+                Process::Command(name) => batch.command(row).to_string() == *name,
+            })
+            && self.thread.is_none_or(|tid| tid == batch.tid(row))
+            && (self.cgroups.is_empty() || self.keeps_cgroup(batch.cgroup(row)))
+            && (self.files.is_empty()
+                || self.keeps_file((batch.layer(row), batch.device(row)), batch.inode(row)))
+    }
+
+    fn keeps_cgroup(&self, cgroup: u16) -> bool {
+        self.cgroups.iter().any(|(_, numbers)| numbers.contains(&cgroup))
+    }
+
+    fn keeps_file(&self, (layer, device): (Layer, u16), inode: u64) -> bool {
+        let mut files = self.files.iter().flat_map(|(_, files)| files);
+        layer == Layer::FileSystem
+            && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
+    }
+
+    /// Whether a stream in a step passes: where the observed part of its step begins in a span.
+    pub(crate) fn keeps_sum(&self, row: &StreamInStep, begin_ns: u64) -> bool {
+        let key = || StreamKey::of_sum(row);
+        self.keeps_time(begin_ns)
+            && self.keeps_place(row.op, row.device, row.layer)
+            && self.keeps_stream(key)
+    }
+
+    /// Whether response times of no particular step pass: they were not taken for
+    /// a part of the time, so a filter of time leaves them out.
+    pub(crate) fn keeps_responses(&self, part: &StreamResponses) -> bool {
+        let key = || StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
+        self.spans_ns.is_empty()
+            && self.keeps_place(part.op, part.device, part.layer)
+            && self.keeps_stream(key)
+    }
+
+    /// Whether a cell of a fold file passes: where the observed part of its step begins in a
+    /// span; `first_ns` is the first observed moment of its capture.
+    pub(crate) fn keeps_cell(&self, cell: &Cell, first_ns: u64) -> bool {
+        let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
+        self.keeps_time(cell.begin_ns.max(first_ns))
+            && self.keeps_place(cell.op, cell.device, cell.layer)
+            && self.keeps_stream(|| StreamKey { op, sequential, bytes })
+            && self.process.as_ref().is_none_or(|process| match process {
+                Process::Pid(pid) => *pid == cell.who.pid,
+                Process::Command(name) => cell.who.command.to_string() == *name,
+            })
+            && self.thread.is_none_or(|tid| tid == cell.who.tid)
+            && (self.cgroups.is_empty() || self.keeps_cgroup(cell.who.cgroup))
+            && (self.files.is_empty() || self.keeps_file((cell.layer, cell.device), cell.who.inode))
+    }
+
+    /// Whether busy time of a fold file passes, as [`Self::keeps_cell`].
+    pub(crate) fn keeps_busy(&self, busy: &BusyInStep, first_ns: u64) -> bool {
+        self.keeps_time(busy.begin_ns.max(first_ns))
+            && self.keeps_device(busy.device)
+            && self.layer.is_none_or(|wanted| wanted == busy.layer)
+    }
+
+    fn keeps_time(&self, time: u64) -> bool {
+        let inside = |span: &(u64, u64)| span.0 <= time && time < span.1;
+        self.spans_ns.is_empty() || self.spans_ns.iter().any(inside)
+    }
+
+    fn keeps_place(&self, op: IoOp, device: u16, layer: Layer) -> bool {
+        (self.ops.is_empty() || self.ops.contains(&op))
+            && self.keeps_device(device)
+            && self.layer.is_none_or(|wanted| wanted == layer)
+    }
+
+    fn keeps_stream(&self, key: impl Fn() -> StreamKey) -> bool {
+        self.streams.is_empty() || self.streams.contains(&key())
+    }
+}
+
+/// Names that an error lists at most.
+const NAMES_LISTED: usize = 20;
+
+/// Nothing of this name is in the trace; what is, or how it gets there.
+fn there_is_none(what: &str, name: &str, mut names: Vec<String>, capture: &str) -> TraceError {
+    if names.is_empty() {
+        let text = format!("the trace has no {what}s; capture them with: {capture}");
+        return TraceError::Unsuitable(text);
+    }
+    let more = names.len().saturating_sub(NAMES_LISTED);
+    names.truncate(NAMES_LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let there = names.join(", ");
+    TraceError::Unsuitable(format!(
+        "the trace has no {what} '{name}'; its {what}s: {there}{more}",
+        name = excerpt(name)
+    ))
+}
+
+/// The devices of this name on all hosts, where captures of several are read together.
+fn on_any_host(device: &str, conditions: &CaptureConditions) -> Vec<u16> {
+    let is_it = |one: &CapturedDevice| {
+        let local = one.host.as_ref().and_then(|host| one.name.strip_prefix(host.as_str()));
+        local.and_then(|name| name.strip_prefix(':')) == Some(device)
+    };
+    let found = conditions.devices.iter().zip(0u16..).filter(|(one, _)| is_it(one));
+    found.map(|(_, number)| number).collect()
+}
+
+/// `operation read or flush`; `None` of nothing.
+fn either(what: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| format!("{what}{}", names.join(" or ")))
+}
+
+/// `from 10 s to 25.5 s`; with the time on the host's clock where it is known.
+fn span_told((from, to): &(u64, u64), conditions: &CaptureConditions) -> String {
+    let clock = Clock::of(conditions, None).filter(|_| conditions.zone.is_some());
+    let told = |ns: u64| match &clock {
+        Some(clock) => format!("{} s ({})", ns as f64 / 1e9, clock.date_time(ns)),
+        None => format!("{} s", ns as f64 / 1e9),
+    };
+    match (*from, *to) {
+        (from, u64::MAX) => format!("from {} on", told(from)),
+        (0, to) => format!("before {}", told(to)),
+        (from, to) => format!("from {} to {}", told(from), told(to)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::io_event::{FileName, Mark};
+
+    #[test]
+    fn a_filter_is_told_in_words() {
+        let conditions = CaptureConditions::default();
+        assert_eq!(Filter::default().told(&conditions), None);
+        let filter = Filter {
+            process: Some(Process::named("postgres")),
+            ops: vec![IoOp::Read, IoOp::Flush],
+            layer: Some(Layer::Block),
+            devices: vec![3],
+            ..Filter::default()
+        };
+        let filter = filter.between(Some(10_000_000_000), Some(25_500_000_000));
+        assert_eq!(
+            filter.told(&conditions).as_deref(),
+            Some(
+                "issued from 10 s to 25.5 s; command postgres; operation read or flush; on device \
+                 3; layer block"
+            )
+        );
+        let until = Filter::default().between(None, Some(2_000_000_000));
+        assert_eq!(until.told(&conditions).as_deref(), Some("issued before 2 s"));
+    }
+
+    #[test]
+    fn a_directory_is_every_file_below_it_that_has_a_path() {
+        let files = [(7, "/db/a"), (9, "/db/base/b"), (1 << 48 | 7, "/db/c"), (8, "/dbs/d")];
+        let file = |(inode, path): (u64, &str)| FileName { device: 2, inode, path: path.into() };
+        let files = std::sync::Arc::new(files.map(file).to_vec());
+        let conditions = CaptureConditions { files, ..CaptureConditions::default() };
+        let inodes = |name: &str| -> Vec<u64> {
+            let filter = Filter::default().on_file(name, &conditions).unwrap();
+            filter.files[0].1.iter().map(|(_, inode)| *inode).collect()
+        };
+        assert_eq!(inodes("/db/a"), [7]);
+        assert_eq!(inodes("/db"), [7, 9, 1 << 48 | 7]);
+        assert_eq!(inodes("/db/base/"), [9]);
+        assert!(Filter::default().on_file("/d", &conditions).is_err());
+    }
+
+    #[test]
+    fn several_marks_keep_what_was_issued_from_each_to_the_next() {
+        let mark = |at_ns, name: &str| Mark { at_ns, name: name.into() };
+        let marks = vec![mark(5, "a"), mark(9, "b"), mark(20, "c"), mark(30, "a")];
+        let conditions = CaptureConditions { marks, ..CaptureConditions::default() };
+        let of = |names: &[&str]| {
+            let during = |filter: Filter, name: &&str| filter.during(name, &conditions);
+            names.iter().try_fold(Filter::default(), during).unwrap().spans_ns
+        };
+        assert_eq!(of(&["c", "a"]), [(5, 9), (20, 30), (30, u64::MAX)]);
+        assert_eq!(of(&["b", "b"]), [(9, 20)]);
+        assert!(Filter::default().during("d", &conditions).is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! What a reader of a study must know of its numbers: what limits the trust in the
+//! capture, then what was chosen and left out of this study of it.
+
+use crate::questions::study::Study;
+use crate::questions::trust::Evidence;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::{Caveat, CaveatKind, Nanos};
+
+/// Every caveat of a study, what the capture lacks first.
+pub(super) fn of(study: &Study) -> Vec<Caveat> {
+    let chosen = [
+        no_single_ios(study),
+        layers_mixed(study),
+        filtered(study),
+        unlisted(study),
+        devices_left_out(study),
+    ];
+    // Of compression and duplicates, those of what was chosen.
+    let conditions = study.totals.conditions.clone();
+    let mut caveats = Evidence { conditions, ..study.evidence.clone() }.limits();
+    caveats.extend(chosen.into_iter().flatten());
+    let text = "No formula for sequentiality in RWSW PTS 1.0.7 could be checked; the report \
+        states the rule used.";
+    caveats.push(Caveat::new(CaveatKind::Unverified, ids::SEQUENTIALITY, text, ""));
+    caveats
+}
+
+/// Which exhibits are missing, and why.
+fn no_single_ios(study: &Study) -> Option<Caveat> {
+    if study.single_ios.is_some() {
+        return None;
+    }
+    if study.is_of_fold {
+        let text = "The report is of a fold file, which holds sums and no single I/Os. It omits the \
+            process map, threads, cgroups and files, LBA range hit maps, working set and reuse.";
+        let remedy = "Name the trace files instead of the fold file to include them; trace \
+            processes and trace groups read fold files too.";
+        return Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy));
+    }
+    let kept = study.totals.conditions.step_ns.unwrap_or(study.totals.step_ns);
+    let percentiles = if study.tells_percentiles() {
+        "99 % response time v time"
+    } else {
+        "response-time percentiles and histogram"
+    };
+    let text = format!(
+        "The capture kept the I/O streams of every capture step of {}, but no single I/Os. These \
+         need single I/Os and are omitted: {percentiles}, disk utilization, process map, threads, \
+         cgroups and files, LBA range hit maps, working set and reuse.",
+        Nanos(kept)
+    );
+    let remedy = "Capture without --steps to include them.";
+    Some(Caveat::new(CaveatKind::Remark, ids::STEPS_ONLY, text, remedy))
+}
+
+fn filtered(study: &Study) -> Option<Caveat> {
+    let text =
+        format!("Only these I/Os of the trace are counted: {}.", study.totals.filter_told()?);
+    Some(Caveat::new(CaveatKind::Remark, ids::FILTERED, text, ""))
+}
+
+fn layers_mixed(study: &Study) -> Option<Caveat> {
+    let text = "I/Os of the file-system layer and of the block layer are counted together: the \
+        requests of programs, and the device I/Os that they caused.";
+    let remedy = "Omit --layer both; the chapter on devices and layers shows them side by side.";
+    study
+        .totals
+        .mixes_layers()
+        .then(|| Caveat::new(CaveatKind::Deviation, ids::LAYERS_MIXED, text, remedy))
+}
+
+fn unlisted(study: &Study) -> Option<Caveat> {
+    let of_streams = study.totals.streams.unlisted().ios;
+    let of_groups = study.single_ios.as_ref().map_or(0, |s| s.process_streams.unlisted().total());
+    let streams = format!(
+        "{of_streams} I/Os belong to streams beyond the {} that are listed separately (whole \
+         sectors and smaller sizes first); only the totals include them.",
+        crate::questions::streams::STREAMS_MAX
+    );
+    let groups = format!(
+        "{of_groups} I/Os belong to pairs of process and stream beyond the {} that are listed \
+         separately; the tables of processes by stream, kinds of I/Os and queue times omit them.",
+        crate::questions::groups::GROUPS_MAX
+    );
+    let parts = [(of_streams, streams), (of_groups, groups)];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(ios, _)| *ios > 0).map(|(_, text)| text).collect();
+    let remedy = "Filter by operation or process.";
+    let caveat = |text| Caveat::new(CaveatKind::Deviation, ids::STREAMS_UNLISTED, text, remedy);
+    (!parts.is_empty()).then(|| caveat(parts.join(" ")))
+}
+
+/// Which exhibits do not show every device.
+fn devices_left_out(study: &Study) -> Option<Caveat> {
+    let singles = study.single_ios.as_ref()?;
+    let (devices, mapped) = (study.totals.sides_seen.at_block_layer(), singles.hits.len());
+    let (sides, apart) = (study.totals.sides_seen.count(), study.sides_counted().count() as u64);
+    if devices <= mapped && sides <= apart {
+        return None;
+    }
+    let text = format!(
+        "The trace has {devices} devices. LBA range hit maps, working sets and miss-ratio curves \
+         cover {mapped} of them; the tables side by side show {apart} of {sides} devices and layers. Everything \
+         else covers all devices."
+    );
+    Some(Caveat::new(
+        CaveatKind::Remark,
+        ids::DEVICES_LEFT_OUT,
+        text,
+        "Choose others with \
+        --device.",
+    ))
+}

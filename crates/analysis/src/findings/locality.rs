@@ -1,0 +1,102 @@
+//! What a cache would bring, and how soon blocks are used again.
+
+use super::tables;
+use crate::columns::{Column, Print, Value};
+use crate::questions::compare::device_name;
+use crate::questions::locality::{CachePoint, LocalityFigures};
+use crate::questions::study::{SingleIos, Study};
+use crate::sums::response::ResponseFigures;
+use steadfast_domain::findings::{Axis, Exhibit, Plot, PlotKind, Scale, Series, Stroke, Table};
+use steadfast_domain::units::Bytes;
+
+/// The miss-ratio curves of the devices, and the times until their blocks are used again; a
+/// sentence in place of a curve that is not known.
+pub(super) fn exhibits(study: &Study, singles: &SingleIos) -> Vec<Exhibit> {
+    let found = || singles.locality.iter();
+    let mut exhibits: Vec<Exhibit> = Vec::new();
+    exhibits.extend(curves(study, singles).map(Exhibit::Plot));
+    let lacking = found().filter_map(|one| Some((one, one.lacks_curve()?)));
+    exhibits.extend(lacking.map(|(one, why)| {
+        Exhibit::Text(format!("{} has no miss-ratio curve: {why}.", name(study, one)))
+    }));
+    if found().next().is_some() {
+        exhibits.push(Exhibit::Table(samples(study, singles)));
+    }
+    if found().any(|one| !one.is_too_small()) {
+        exhibits.push(Exhibit::Table(times(study, singles)));
+    }
+    exhibits
+}
+
+fn name(study: &Study, found: &LocalityFigures) -> String {
+    device_name(&study.totals.conditions, found.device)
+}
+
+/// The share of accesses that an LRU cache of each size misses, by device.
+fn curves(study: &Study, singles: &SingleIos) -> Option<Plot> {
+    let drawn: Vec<&LocalityFigures> =
+        singles.locality.iter().filter(|one| one.lacks_curve().is_none()).collect();
+    let sample = drawn.iter().map(|one| format!("{}: {}", name(study, one), one.exactness()));
+    let sample = sample.collect::<Vec<String>>().join("; ");
+    let error = if drawn.iter().all(|one| one.is_exact()) {
+        ""
+    } else {
+        " Where an estimated curve falls, the fall may stand beside its cache size, by up to \
+             30 % (docs/trace.md)."
+    };
+    let plot = Plot::new(
+        PlotKind::Lines,
+        "miss-ratios",
+        "Miss ratio v cache size",
+        Axis::new("Cache size (MB)", Scale::Log10),
+        Axis::new("Accesses missed (%)", Scale::Linear),
+    )
+    .caption(format!(
+        "LRU cache, blocks of 4 KiB; a block's first access is a miss at every size. {sample}.{error}"
+    ));
+    let series = |found: &&LocalityFigures| {
+        let point = |point: &CachePoint| (Bytes(point.bytes).as_mb(), Some(point.misses * 100.0));
+        let points = found.shown().iter().map(point).collect();
+        Series::new(name(study, found), Stroke::Measured, points)
+    };
+    (!drawn.is_empty()).then(|| plot.series(drawn.iter().map(series)))
+}
+
+/// What the figures are of.
+fn samples(study: &Study, singles: &SingleIos) -> Table {
+    const COLUMNS: [Column<LocalityFigures>; 5] = [
+        Column::new("accesses", "Accesses", Print::Plain(0), |one| one.accesses.into()),
+        Column::new("touched_bytes", "MB touched", Print::Megabytes(2), |one| {
+            Some(one.touched_bytes).filter(|_| !one.is_too_small()).into()
+        }),
+        Column::new("overwritten", "Written before %", Print::Percent(1), |one| {
+            one.overwritten.filter(|_| !one.is_too_small()).into()
+        }),
+        Column::new("blocks", "Blocks followed", Print::Plain(0), |one| one.blocks.into()),
+        Column::new("followed_share", "% of all", Print::Percent(3), |one| {
+            one.followed_share.into()
+        }),
+    ];
+    let rows = singles.locality.iter().map(|one| (name(study, one), one.clone()));
+    tables::table(["locality", "Accesses to blocks of 4 KiB", "Device"], &COLUMNS, rows)
+}
+
+/// Times from one access of a block to the next, and from one write to the next.
+fn times(study: &Study, singles: &SingleIos) -> Table {
+    const SECONDS: fn(Option<u64>) -> Value = |ns| ns.map(|ns| ns as f64 / 1e9).into();
+    const COLUMNS: [Column<ResponseFigures>; 5] = [
+        Column::new("count", "Times", Print::Plain(0), |times| times.count.into()),
+        Column::new("mean_ns", "Average", Print::Plain(6), |times| SECONDS(times.mean_ns)),
+        Column::new("p50_ns", "50 %", Print::Plain(6), |times| SECONDS(times.p50_ns)),
+        Column::new("p99_ns", "99 %", Print::Plain(6), |times| SECONDS(times.p99_ns)),
+        Column::new("max_ns", "Longest", Print::Plain(6), |times| SECONDS(times.max_ns)),
+    ];
+    let told = singles.locality.iter().filter(|one| !one.is_too_small());
+    let rows = told.flat_map(|one| {
+        let name = name(study, one);
+        let of = [("used again", &one.reuse), ("overwritten", &one.overwrite)];
+        of.map(|(what, times)| (format!("{name}, {what}"), *times))
+    });
+    let title = "Times until a followed block is used again and overwritten, s";
+    tables::table(["reuse-times", title, "Device"], &COLUMNS, rows)
+}

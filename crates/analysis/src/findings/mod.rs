@@ -1,0 +1,520 @@
+//! A study as `Findings`: the reports of the Target Server Self-Test first,
+//! then the chapters of the analysis.
+
+mod answers;
+mod caveats;
+mod day;
+mod locality;
+mod plots;
+mod tables;
+mod who;
+
+use crate::questions::compare::device_name;
+use crate::questions::reach::ReachFigures;
+use crate::questions::streams::{By, StreamTally};
+use crate::questions::study::{SingleIos, Study};
+use crate::questions::totals::StudyOptions;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use steadfast_domain::findings::{
+    Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Origin, Page, Setting, Subject, Table,
+};
+use steadfast_domain::io_event::{ContentSample, Share};
+use steadfast_domain::text::number;
+use steadfast_domain::{Bytes, CaptureConditions, Findings, Nanos};
+
+/// Devices named at the head of a page.
+const DEVICES_NAMED: usize = 8;
+
+/// What the report of a capture is called.
+const TITLE: &str = "Captured Workload";
+
+/// The method, in one line.
+const METHOD: &str = "Capture and analysis of RWSW PTS 1.0.7 as described in the SNIA tutorial \
+    and in docs/trace.md";
+
+/// The report of a capture. `software` is the name and version of this program.
+pub fn findings(study: &Study, software: &str) -> Findings {
+    let mut header = header(study);
+    header.test = TITLE.into();
+    let found = Findings {
+        title: TITLE.into(),
+        ending: answers::sentence(study),
+        header,
+        ..self_test(study, software)
+    };
+    let mut found = Findings { id: "captured-workload".into(), chapters: chapters(study), ..found };
+    found.front.tables.push(answers::ID.into());
+    found.summary.insert(0, Exhibit::Table(answers::table(study)));
+    found
+}
+
+/// The four reports of the Target Server Self-Test, without the chapters of the analysis.
+pub fn self_test(study: &Study, software: &str) -> Findings {
+    let lasted = study.totals.conditions.lasted_ns.max(study.totals.span_ns.1);
+    let run = |began_ns: u64| (began_ns / 1_000_000, began_ns.saturating_add(lasted) / 1_000_000);
+    Findings {
+        method: METHOD.into(),
+        headline: headline(study),
+        run_unix_ms: study.totals.conditions.began_unix_ns.map_or((0, 0), run),
+        digest: digest(study),
+        software: software.to_owned(),
+        ending: ending(study),
+        caveats: caveats::of(study),
+        summary: summary(study),
+        form_pages: form_pages(study),
+        long_tables: long_tables(study),
+        id: "self-test".into(),
+        ..Findings::new("Target Server Self-Test", header(study)).fronted(figures(study), plots())
+    }
+}
+
+/// The IO Stream Map with its response times says most of a capture.
+fn plots() -> [&'static str; 1] {
+    ["stream-map-frequency"]
+}
+
+/// Rates and response times of the whole capture.
+fn figures(study: &Study) -> Vec<KeyFigure> {
+    let total = study.totals.streams.total();
+    let responses = total.responses.figures();
+    let ms = |ns: Option<u64>| ns.map(|ns| Nanos(ns).as_millis_f64());
+    let megabytes = Bytes(total.amount()).as_mb();
+    let observed = &study.totals.observed;
+    let mut figures = vec![
+        KeyFigure::new("iops", "Mean rate", observed.per_second(total.ios as f64), "IOPS"),
+        KeyFigure::new("rate", "Mean throughput", observed.per_second(megabytes), "MB/s"),
+        KeyFigure::new("mean", "Mean response time", ms(responses.mean_ns), "ms"),
+    ];
+    if study.tells_percentiles() {
+        let tail = ms(responses.p99_999_ns);
+        let tail = KeyFigure::new("five-nines", "99.999 % response time", tail, "ms");
+        figures.push(tail.of_buckets());
+    }
+    figures.push(KeyFigure::new("depth", "Mean queue depth", total.depth_mean(), ""));
+    figures
+}
+
+fn summary(study: &Study) -> Vec<Exhibit> {
+    let mut summary = vec![
+        Exhibit::Facts(capture_facts(study)),
+        Exhibit::Table(tables::workload(study).named("summary-workload")),
+    ];
+    if let Some(singles) = &study.single_ios {
+        summary.push(Exhibit::Table(tables::processes(singles, 10).named("summary-processes")));
+    }
+    summary
+}
+
+fn long_tables(study: &Study) -> Vec<Table> {
+    let mut tables = vec![tables::streams(study), tables::steps(study)];
+    tables.extend(study.single_ios.as_ref().map(tables::processes_all));
+    tables
+}
+
+fn form_pages(study: &Study) -> Vec<Page> {
+    vec![
+        Page::new(
+            "I/O streams distribution v segments",
+            vec![
+                Exhibit::Plot(plots::distribution(study)),
+                Exhibit::Table(tables::workload(study)),
+            ],
+        ),
+        Page::new("IOPS and throughput v time", vec![Exhibit::Plot(plots::rates(study))]),
+        Page::new("Response time v time", vec![Exhibit::Plot(plots::response_times(study))]),
+        Page::new("Outstanding I/Os v time", vec![Exhibit::Plot(plots::outstanding(study))]),
+    ]
+}
+
+fn chapters(study: &Study) -> Vec<Page> {
+    let singles = study.single_ios.as_ref();
+    let mut pages = vec![
+        Page::new(
+            "The capture",
+            vec![
+                Exhibit::Facts(capture_facts(study)),
+                Exhibit::Table(tables::drives(study)),
+                Exhibit::Text(rules(study)),
+            ],
+        ),
+        Page::new(
+            "IO Stream Map",
+            vec![
+                Exhibit::Plot(plots::stream_map_by_frequency(study)),
+                Exhibit::Plot(plots::stream_map_by_amount(study)),
+            ],
+        ),
+    ];
+    pages.extend(windows(study));
+    pages.extend(day::page(study));
+    pages.extend(singles.map(|singles| processes(study, singles)));
+    pages.extend(singles.and_then(|singles| who::page(study, singles)));
+    pages.extend(singles.and_then(|singles| hit_maps(study, singles)));
+    pages.push(use_of_device(study));
+    pages.extend(singles.map(|singles| shape(study, singles)));
+    pages.push(sizes(study));
+    pages.extend(content(study));
+    pages.extend(singles.and_then(|singles| working_sets(study, singles)));
+    if study.sides.len() > 1 {
+        let sides = plots::sides(study).into_iter().map(Exhibit::Plot).collect();
+        pages.push(Page::new("Devices and layers side by side", sides));
+    }
+    pages
+}
+
+fn processes(study: &Study, singles: &SingleIos) -> Page {
+    Page::new(
+        "Processes",
+        vec![
+            Exhibit::Plot(plots::process_map(study, singles)),
+            Exhibit::Table(tables::processes(singles, 25)),
+            Exhibit::Table(tables::process_streams(study, singles)),
+            Exhibit::Table(tables::kinds(study, singles)),
+            Exhibit::Table(tables::kinds_of_processes(study, singles)),
+        ],
+    )
+}
+
+fn hit_maps(study: &Study, singles: &SingleIos) -> Option<Page> {
+    let maps = singles.hits.iter().flat_map(|hits| plots::hit_maps(study, hits));
+    let mut maps: Vec<Exhibit> = maps.collect();
+    let hot = singles.hot.iter().filter(|ranges| ranges.touched() > 0);
+    maps.extend(hot.map(|ranges| Exhibit::Table(tables::hot_ranges(study, ranges))));
+    (!maps.is_empty()).then(|| Page::new("LBA range hit map", maps))
+}
+
+fn use_of_device(study: &Study) -> Page {
+    let over_time = [plots::sequentiality(study), plots::operations(study)].map(Exhibit::Plot);
+    if !study.tells_busy_time {
+        return Page::new("Sequentiality and operations", over_time.to_vec());
+    }
+    let busy = Exhibit::Plot(plots::utilisation(study));
+    Page::new("Disk utilization and sequentiality", [vec![busy], over_time.to_vec()].concat())
+        .named("Disk utilisation and sequentiality")
+}
+
+fn sizes(study: &Study) -> Page {
+    let sizes = Exhibit::Plot(plots::sizes(study));
+    if !study.tells_percentiles() {
+        return Page::new("Sizes", vec![sizes]);
+    }
+    let histogram = Exhibit::Plot(plots::response_histogram(study));
+    let percentiles = Exhibit::Table(tables::response_times(study));
+    let mut exhibits = vec![sizes, histogram, percentiles];
+    if let Some(singles) = &study.single_ios {
+        let queue_times =
+            [tables::queue_times(study, singles), tables::queue_times_of_processes(study, singles)];
+        exhibits.extend(queue_times.map(Exhibit::Table));
+    }
+    Page::new("Sizes and response times", exhibits)
+}
+
+/// Narrow steps, where they were asked for and all are too many for a picture.
+fn windows(study: &Study) -> Option<Page> {
+    let fine = Nanos(study.totals.fine_ns?);
+    let text = format!(
+        "The pictures of the whole capture have steps of {}: it has too many steps of {fine}. These \
+         pictures show those around two moments; a span is shown with --from and --to, and trace \
+         steps lists every step with I/Os or busy time.",
+        Nanos(study.totals.step_ns)
+    );
+    let plots = study.windows.iter().zip(0..).map(|(window, at)| plots::window(study, window, at));
+    let exhibits = std::iter::once(Exhibit::Text(text)).chain(plots.map(Exhibit::Plot)).collect();
+    Some(Page::new(format!("Steps of {fine}"), exhibits))
+}
+
+fn shape(study: &Study, singles: &SingleIos) -> Page {
+    let mut exhibits = vec![Exhibit::Plot(plots::response_heat(study))];
+    exhibits.extend(plots::depths_over_time(study, singles).map(Exhibit::Plot));
+    exhibits.push(Exhibit::Table(tables::gaps(study, singles)));
+    exhibits.push(Exhibit::Table(tables::runs(singles)));
+    exhibits.extend(tables::idle(study, singles).into_iter().map(Exhibit::Table));
+    Page::new("Shape of the load", exhibits)
+}
+
+/// Compression and duplicates over time, where content was sampled.
+fn content(study: &Study) -> Option<Page> {
+    let plots = [plots::compression(study), plots::duplicates(study)];
+    let page = || Page::new("Compression and duplicates", plots.map(Exhibit::Plot).to_vec());
+    (!study.contents.is_empty()).then(page)
+}
+
+fn working_sets(study: &Study, singles: &SingleIos) -> Option<Page> {
+    let sets = singles.reach.iter().map(|reach| Exhibit::Facts(reach_facts(study, reach)));
+    let mut sets: Vec<Exhibit> = sets.collect();
+    sets.extend(locality::exhibits(study, singles));
+    (!sets.is_empty()).then(|| Page::new("Working set and reuse", sets))
+}
+
+fn headline(study: &Study) -> String {
+    let sides = study.sides_counted().take(DEVICES_NAMED);
+    let mut layers: Vec<String> =
+        sides.map(|(side, _)| side.name(&study.totals.conditions)).collect();
+    if study.sides_counted().count() > DEVICES_NAMED {
+        layers.push("and more".to_owned());
+    }
+    if study.totals.mixes_layers() {
+        layers.push("BOTH LAYERS COUNTED TOGETHER".to_owned());
+    }
+    let filter =
+        study.totals.filter_told().map(|told| format!("  only {told}")).unwrap_or_default();
+    format!(
+        "{}  threshold {} by {}  step {}  window {}{filter}",
+        layers.join("  "),
+        study.totals.options.threshold,
+        study.totals.options.by,
+        Nanos(study.totals.step_ns),
+        study.totals.options.pass.window
+    )
+}
+
+/// A count with its thousands separated.
+fn grouped(count: u64) -> String {
+    number(count as f64, 0)
+}
+
+fn ending(study: &Study) -> String {
+    let workload = &study.totals.workload;
+    let (count, amount) = workload.selected();
+    let part = match study.totals.options.by {
+        By::Count => format!("{} of {} I/Os", grouped(count), grouped(workload.total_count)),
+        By::Bytes => {
+            format!("{} of {}", Bytes(amount), Bytes(workload.total_amount))
+        }
+    };
+    format!(
+        "{} I/O streams; {} of them reach the threshold of {} and hold {:.1} % ({part}).",
+        grouped(study.totals.streams.len() as u64),
+        grouped(workload.streams.len() as u64),
+        study.totals.options.threshold,
+        workload.coverage() * 100.0
+    )
+}
+
+/// SHA-256 over the conditions and the exact counts of every stream.
+fn digest(study: &Study) -> String {
+    let mut hash = Sha256::new();
+    hash.update(serde_json::to_vec(&study.totals.conditions).unwrap_or_default());
+    for stream in study.totals.streams.listing(study.totals.options.by) {
+        hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
+    }
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn header(study: &Study) -> FormHeader {
+    let conditions = &study.totals.conditions;
+    FormHeader {
+        issuer: "Steadfast".into(),
+        specification: "Capture and analysis of a workload".into(),
+        lesser: None,
+        test: "Target Server Self-Test (pseudo-test)".into(),
+        subtitle: "In situ performance during the I/O capture".into(),
+        revision: "after RWSW PTS 1.0.7".into(),
+        vendor: None,
+        model: conditions.devices.first().and_then(|device| device.model.clone()),
+        sponsor: None,
+        blocks: vec![
+            FormBlock::new("Target Server", server_rows(conditions)).about(Subject::Platform),
+            FormBlock::new("Storage", storage_rows(conditions)).about(Subject::Device),
+            FormBlock::new("I/O Capture", capture_rows(conditions)),
+            FormBlock::new("Analysis", analysis_rows(study)),
+        ],
+    }
+}
+
+fn server_rows(conditions: &CaptureConditions) -> Vec<Setting> {
+    vec![
+        Setting::identity("Host", &conditions.host),
+        Setting::identity("Operating System", &conditions.operating_system),
+        Setting::identity("Kernel", &conditions.kernel),
+    ]
+}
+
+fn storage_rows(conditions: &CaptureConditions) -> Vec<Setting> {
+    let devices = conditions.devices.iter().take(DEVICES_NAMED).map(|device| {
+        let facts =
+            [device.model.clone(), device.serial.clone(), device.capacity.map(|c| c.to_string())];
+        let facts: Vec<String> = facts.into_iter().flatten().collect();
+        Setting::identity(&device.name, facts.join(", "))
+    });
+    let more = conditions.devices.len().saturating_sub(DEVICES_NAMED);
+    let more = (more > 0).then(|| Setting::identity("and", format!("{more} more")));
+    devices.chain(more).collect()
+}
+
+/// How it was captured: what the trace tells of it.
+fn capture_rows(conditions: &CaptureConditions) -> Vec<Setting> {
+    let told = |id: &str, label: &str, value: Option<String>| {
+        Setting::new(id, label, value, Origin::Found)
+    };
+    let layers: Vec<String> = conditions.layers.iter().map(ToString::to_string).collect();
+    let mut rows = vec![
+        told("capture-tool", "Capture Tool", Some(conditions.software.clone())),
+        told("source", "Source", Some(conditions.source.clone())),
+        told("layer", "Layer", Some(layers.join(", "))),
+        Setting::outcome("Lost Events", conditions.lost.to_string()),
+    ];
+    let process = conditions.process.map(|pid| pid.to_string());
+    rows.extend(process.map(|pid| told("process", "Only Process", Some(pid))));
+    let kept = conditions.step_ns.map(|ns| format!("I/O streams in steps of {}", Nanos(ns)));
+    rows.extend(kept.map(|kept| told("kept", "Kept", Some(kept))));
+    rows.extend(names(conditions));
+    rows
+}
+
+/// What the user called the captured workload, and said of it.
+fn names(conditions: &CaptureConditions) -> impl Iterator<Item = Setting> {
+    let named = |id: &str, label: &str, text: &Option<String>| {
+        let text = text.clone().filter(|text| !text.is_empty());
+        text.map(|text| Setting::new(id, label, text, Origin::Found))
+    };
+    let workload = named("workload", "Workload", &conditions.workload);
+    workload.into_iter().chain(named("comment", "Comment", &conditions.comment))
+}
+
+/// How it was studied. The program's own value counts as a default.
+fn analysis_rows(study: &Study) -> Vec<Setting> {
+    let totals = &study.totals;
+    let (options, presets) = (&totals.options, StudyOptions::default());
+    let origin = |is_preset: bool| if is_preset { Origin::Default } else { Origin::Chosen };
+    let threshold = options.threshold == presets.threshold && options.by == presets.by;
+    let window = options.pass.window == presets.pass.window;
+    let by = format!("{} by {}", options.threshold, options.by);
+    let (step, asked) = (Nanos(totals.step_ns).to_string(), options.step_ns.is_some());
+    let within = format!("within {} I/Os", options.pass.window);
+    let mut rows = vec![
+        Setting::new("capture-step", "Capture Step", step, origin(!asked)),
+        Setting::new("threshold", "Threshold", by, origin(threshold)),
+        Setting::new("sequential", "Sequential", within, origin(window)),
+        Setting::outcome("I/Os", grouped(totals.streams.total().ios)),
+    ];
+    let filter = totals.filter_told();
+    rows.extend(filter.map(|told| Setting::new("filter", "Only", told, Origin::Chosen)));
+    rows
+}
+
+fn capture_facts(study: &Study) -> Facts {
+    let conditions = &study.totals.conditions;
+    let total = study.totals.streams.total();
+    let lasted = study.totals.span_ns.1.saturating_sub(study.totals.span_ns.0);
+    let figures = total.responses.figures();
+    let time = |ns: Option<u64>| ns.map(|ns| format!("{:.3} ms", ns as f64 / 1e6));
+    let singles = study.single_ios.as_ref();
+    let between = singles.map_or("Capture steps with I/Os span", |_| "From first to last I/O");
+    let five_nines = study.tells_percentiles().then(|| time(figures.p99_999_ns));
+    let five_nines = five_nines.map(|time| Setting::outcome("99.999 % response time", time));
+    let processes = singles.map(|found| found.processes.iter().count().to_string());
+    Facts::new("Capture")
+        .rows(names(conditions))
+        .with(Setting::outcome("I/Os", grouped(total.ios)))
+        .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
+        .with(Setting::outcome(
+            "Observed time",
+            Nanos(study.totals.observed.total_ns()).to_string(),
+        ))
+        .with(Setting::outcome(between, Nanos(lasted).to_string()))
+        .with(Setting::outcome("I/O streams", grouped(study.totals.streams.len() as u64)))
+        .rows(processes.map(|count| Setting::outcome("Processes", count)))
+        .with(Setting::outcome("Average response time", time(figures.mean_ns)))
+        .rows(five_nines)
+        .with(Setting::outcome("Maximum response time", time(figures.max_ns)))
+        .rows(queue_depths(&total))
+        .rows(contents(conditions))
+        .with(Setting::outcome("Failed I/Os", grouped(total.failed)))
+        .with(Setting::outcome("Lost events", grouped(conditions.lost)))
+        .rows(incomplete(conditions))
+}
+
+fn queue_depths(total: &StreamTally) -> [Setting; 2] {
+    let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
+    let max = (total.depths > 0).then(|| total.depth_max.to_string());
+    [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]
+}
+
+fn contents(conditions: &CaptureConditions) -> [Setting; 3] {
+    let ratio = conditions.compression_ratio.map(|ratio| format!("{ratio:.2}"));
+    let duplicates = conditions.duplicates().map(|share| share.to_string());
+    let sample = conditions.content.map(|sample| sampled(&sample));
+    [
+        Setting::outcome("Compression ratio", ratio),
+        Setting::outcome("Duplication ratio", duplicates),
+        Setting::outcome("Content", sample),
+    ]
+}
+
+/// I/Os seen only in part, by the reason where it is known.
+fn incomplete(conditions: &CaptureConditions) -> Vec<Setting> {
+    let row = |label: &str, count: u64| Setting::outcome(label, grouped(count));
+    let Some(part) = conditions.in_part else {
+        return vec![
+            row("Incomplete I/Os, omitted", conditions.unfinished)
+                .named("Incomplete I/Os, left out"),
+        ];
+    };
+    vec![
+        row("Completion missing, no response time", part.unended)
+            .named("Completion not seen, no response time"),
+        row("Issued before the capture, omitted", part.begun_before)
+            .named("Issued before the capture, left out"),
+        row("Too many at once, omitted", part.too_many).named("Too many at once, left out"),
+    ]
+}
+
+/// What the two ratios come from.
+fn sampled(sample: &ContentSample) -> String {
+    let bound = match sample.duplicate_share() {
+        Some(Share::AtLeast(_)) => "; a duplicate is detected only if both blocks were read",
+        Some(Share::Exact(_)) | None => "",
+    };
+    format!("{sample}; zstd level 1{bound}")
+}
+
+fn reach_facts(study: &Study, (device, reach): &(u16, ReachFigures)) -> Facts {
+    let row = |label: &str, value: Option<String>| Setting::outcome(label, value);
+    let times = |value: Option<f64>| value.map(|times| format!("{times:.2} times"));
+    let size = |bytes: u64| Some(format!("{} (estimated, standard error 0.8 %)", Bytes(bytes)));
+    let granules = format!("Granules of {} MiB touched", reach.granule_bytes >> 20);
+    let hottest = reach.hottest.iter().map(|(percent, share)| {
+        let label = format!("Hits on the hottest {percent} % of them");
+        row(&label, Some(format!("{:.1} %", share * 100.0)))
+    });
+    let name = device_name(&study.totals.conditions, *device);
+    Facts::new(format!("Working set of {name}"))
+        .with(row("Working set, 4 KiB blocks touched", size(reach.touched_bytes)))
+        .with(row("Read", size(reach.read_bytes)))
+        .with(row("Written", size(reach.written_bytes)))
+        .with(
+            row("Accesses per touched block, average", times(reach.reuse))
+                .named("A touched block was touched, on average"),
+        )
+        .with(
+            row("Writes per written block, average", times(reach.rewrite))
+                .named("A written block was written, on average"),
+        )
+        .with(row(&granules, Some(reach.granules_touched.to_string())))
+        .rows(hottest)
+}
+
+fn rules(study: &Study) -> String {
+    let order = match study.single_ios {
+        Some(_) => "",
+        None => {
+            " This was decided during the capture, in the order in which its programs ran. \
+             Percentiles are upper edges of buckets of at most 25 %."
+        }
+    };
+    format!(
+        "An I/O belongs to the capture step ({}) in which it was issued. It is sequential when it \
+         begins where one of the last {} I/Os or sequential runs of the same operation on the \
+         same device ended.{order} Queue depth is the number of I/Os outstanding when an I/O was \
+         issued, itself included. Response time is from issue to completion. Shares are computed \
+         from exact counts. A server is throttled by its users and applications: a lab test of \
+         the same workload can be faster.",
+        Nanos(study.totals.step_ns),
+        study.totals.options.pass.window
+    )
+}

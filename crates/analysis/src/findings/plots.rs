@@ -1,0 +1,632 @@
+//! The pictures of a study: those of the tutorial's second part and of the
+//! Target Server Self-Test.
+
+use crate::questions::compare::device_name;
+use crate::questions::hits::HitMap;
+use crate::questions::series::{Cell, SeriesOverTime};
+use crate::questions::shape::DEPTH_CLASSES;
+use crate::questions::shape_figures::{depth_name, response_classes};
+use crate::questions::steps::CaptureStep;
+use crate::questions::streams::By;
+use crate::questions::study::{SingleIos, Study, Window};
+use crate::questions::totals::HitsShown;
+use crate::sums::content::ContentTold;
+use std::collections::BTreeMap;
+use steadfast_domain::findings::{
+    Axis, ClockTime, Exhibit, Marker, Plot, PlotKind, Scale, Series, Stroke, TimeUnit,
+};
+use steadfast_domain::io_event::Share;
+use steadfast_domain::units::Bytes;
+use steadfast_domain::{Histogram, IoOp, Nanos};
+use steadfast_tracefile::observed_time::ObservedTime;
+
+type Point = (f64, Option<f64>);
+
+/// The axis of time and what a step number is on it.
+struct Timeline {
+    first: u64,
+    last: u64,
+    origin: u64,
+    seconds: f64,
+    axis: Axis,
+    width_ns: u64,
+    observed: ObservedTime,
+}
+
+impl Timeline {
+    fn of(study: &Study) -> Timeline {
+        let width_ns = study.totals.step_ns;
+        let (first, last) = (study.totals.span_ns.0 / width_ns, study.totals.span_ns.1 / width_ns);
+        // A whole capture begins at 0; a part of it where it begins.
+        let origin = if study.totals.options.pass.filter.spans_ns.is_empty() { 0 } else { first };
+        let last_ns = study.totals.span_ns.1;
+        Timeline {
+            first: first.min(last).max(origin),
+            last,
+            origin,
+            seconds: width_ns as f64 / 1e9,
+            axis: axis_from(study, origin.saturating_mul(width_ns), last_ns),
+            width_ns,
+            observed: study.totals.observed.clone(),
+        }
+    }
+    fn axis(&self) -> Axis {
+        self.axis.clone()
+    }
+    /// One point per step, those without an I/O included.
+    fn points(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
+        (self.first..=self.last).map(|step| (self.middle(step), value(step))).collect()
+    }
+    /// One cell per step, which reaches from its beginning to the next one's.
+    fn cells(&self, value: impl Fn(u64) -> Option<f64>) -> Vec<Point> {
+        let begin = |step: u64| (step - self.origin) as f64 * self.seconds;
+        (self.first..=self.last).map(|step| (begin(step), value(step))).collect()
+    }
+    /// Something of a step, per second of its observed time.
+    fn per_second(&self, step: u64, sum: f64) -> Option<f64> {
+        self.observed.per_second_of_step(step, self.width_ns, sum)
+    }
+    fn middle(&self, step: u64) -> f64 {
+        ((step - self.origin) as f64 + 0.5) * self.seconds
+    }
+    fn marks(&self, study: &Study) -> Vec<Marker> {
+        markers(study, self.origin.saturating_mul(study.totals.step_ns))
+    }
+}
+
+/// An axis of seconds from a moment of the capture, as a clock showed them where it is known.
+fn axis_from(study: &Study, origin_ns: u64, last_ns: u64) -> Axis {
+    let Some(clock) = &study.totals.options.clock else {
+        let label = match origin_ns {
+            0 => "Time since the capture began".to_owned(),
+            origin => format!("Time since {} into the capture", Nanos(origin)),
+        };
+        return Axis::time(&label, TimeUnit::Seconds);
+    };
+    let (first, last) = (clock.date(origin_ns), clock.date(last_ns.max(origin_ns)));
+    let day = if first == last { first } else { format!("{first} to {last}") };
+    let [zone, then] = [origin_ns, last_ns].map(|at| {
+        let zone = clock.zone(at);
+        zone.name.clone().unwrap_or_else(|| zone.to_string())
+    });
+    let zone = if zone == then { zone } else { format!("{zone} and {then}") };
+    let label = format!("Time on {day}, {zone}");
+    let shown = clock.spells().iter().filter(|spell| spell.from_ns <= last_ns);
+    let shown: Vec<ClockTime> = shown
+        .map(|spell| ClockTime {
+            from: spell.from_ns.saturating_sub(origin_ns) as f64 / 1e9,
+            ahead_s: spell.ahead_ns.saturating_add(origin_ns) as f64 / 1e9,
+        })
+        .collect();
+    // Of those that begin at or before the axis the last holds.
+    let before = shown.iter().filter(|part| part.from == 0.0).count().saturating_sub(1);
+    Axis::time(&label, TimeUnit::Seconds).by_clock(shown[before..].to_vec())
+}
+
+/// The event marks inside the pictures.
+fn markers(study: &Study, origin_ns: u64) -> Vec<Marker> {
+    let inside = |at: &u64| *at >= origin_ns && *at <= study.totals.span_ns.1;
+    let marks = study.totals.conditions.marks.iter().filter(|mark| inside(&mark.at_ns));
+    marks
+        .map(|mark| Marker { x: (mark.at_ns - origin_ns) as f64 / 1e9, label: mark.name.clone() })
+        .collect()
+}
+
+fn over_time(
+    study: &Study,
+    clock: &Timeline,
+    kind: PlotKind,
+    id: &str,
+    title: &str,
+    y: &str,
+) -> Plot {
+    let mut plot = Plot::new(kind, id, title, clock.axis(), Axis::new(y, Scale::Linear));
+    plot.markers = clock.marks(study);
+    plot
+}
+
+fn line(
+    clock: &Timeline,
+    steps: &BTreeMap<u64, CaptureStep>,
+    name: &str,
+    value: impl Fn(&CaptureStep) -> Option<f64>,
+) -> Series {
+    let points = clock.points(|step| steps.get(&step).and_then(&value));
+    Series::new(name, Stroke::Measured, points)
+}
+
+/// A rate: 0 in a step without an I/O that was observed, missing in one that was not.
+fn rate(
+    clock: &Timeline,
+    steps: &BTreeMap<u64, CaptureStep>,
+    name: &str,
+    value: impl Fn(&CaptureStep) -> f64,
+) -> Series {
+    let rate = |step| clock.per_second(step, steps.get(&step).map_or(0.0, &value));
+    let points = clock.points(rate);
+    Series::new(name, Stroke::Measured, points)
+}
+
+fn response_ms(time: Option<Nanos>) -> Option<f64> {
+    time.map(Nanos::as_millis_f64)
+}
+
+/// Stacked series, one per choice and one for the rest where it is not empty.
+fn stack(
+    plot: Plot,
+    clock: &Timeline,
+    series: &SeriesOverTime,
+    names: &[String],
+    value: impl Fn(u64, &Cell) -> Option<f64>,
+) -> Plot {
+    let others = series.steps().values().any(|cells| cells.last().is_some_and(|c| c.ios > 0));
+    let names = names.iter().cloned().chain(others.then(|| "others".to_owned()));
+    names.enumerate().fold(plot, |plot, (at, name)| {
+        let cell = |step: u64| series.steps().get(&step)?.get(at).copied();
+        let points = clock.points(|step| value(step, &cell(step).unwrap_or_default()));
+        plot.with(Series::new(name, Stroke::Measured, points))
+    })
+}
+
+fn stream_names(study: &Study) -> Vec<String> {
+    study.totals.workload.streams.iter().map(|stream| stream.stream.clone()).collect()
+}
+
+/// Share of each stream in each segment.
+pub(super) fn distribution(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let (title, y) = match study.totals.options.by {
+        By::Count => ("I/O streams distribution v segments", "Share of I/Os (%)"),
+        By::Bytes => ("I/O streams distribution v segments", "Share of bytes (%)"),
+    };
+    let plot = over_time(study, &clock, PlotKind::Stacked, "streams-v-segments", title, y)
+        .caption(format!("A segment is a capture step of {}.", Nanos(study.totals.step_ns)));
+    let measure = |_, cell: &Cell| match study.totals.options.by {
+        By::Count => Some(cell.ios as f64),
+        By::Bytes => Some(cell.bytes as f64),
+    };
+    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), measure);
+    let places = clock.last - clock.first + 1;
+    for at in 0..usize::try_from(places).unwrap_or(0) {
+        let whole: f64 = plot.series.iter().filter_map(|s| s.points[at].1).sum();
+        for series in &mut plot.series {
+            let point = &mut series.points[at];
+            // A step without an I/O has no shares.
+            point.1 = point.1.filter(|_| whole > 0.0).map(|part| part * 100.0 / whole);
+        }
+    }
+    plot
+}
+
+/// IOPS and throughput.
+pub(super) fn rates(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "IOPS and throughput v time";
+    let mut plot = over_time(study, &clock, PlotKind::Lines, "iops-v-time", title, "IOPS");
+    plot.y_right = Some(Axis::new("Throughput (MB/s)", Scale::Linear));
+    plot.with(rate(&clock, &study.steps, "IOPS", |step| step.ios() as f64))
+        .with(rate(&clock, &study.steps, "MB/s", |step| Bytes(step.bytes()).as_mb()).on_right())
+}
+
+/// Average, 99 % where it is known, and maximum response time.
+pub(super) fn response_times(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Response time v time";
+    let mut plot =
+        over_time(study, &clock, PlotKind::Lines, "response-v-time", title, "Response time (ms)");
+    plot.y.scale = Scale::Log10;
+    let measured = |name, value: fn(&CaptureStep) -> Option<Nanos>| {
+        line(&clock, &study.steps, name, |step| response_ms(value(step)))
+    };
+    plot = plot.with(measured("Average", CaptureStep::response_mean));
+    if study.single_ios.is_some() || study.is_of_fold {
+        plot = plot.with(measured("99 %", |step| step.percentile(0.99)));
+    }
+    if study.steps.values().any(|step| step.queued.count > 0) {
+        plot =
+            plot.with(measured("In the queue, average", |step| step.queued.mean_ns().map(Nanos)));
+    }
+    plot.with(measured("Maximum", CaptureStep::response_max))
+}
+
+/// Average and maximum queue depth.
+pub(super) fn outstanding(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Outstanding I/Os (OIO) v time";
+    let plot =
+        over_time(study, &clock, PlotKind::Lines, "oio-v-time", title, "I/Os outstanding at issue");
+    plot.with(line(&clock, &study.steps, "Average", CaptureStep::depth_mean)).with(line(
+        &clock,
+        &study.steps,
+        "Maximum",
+        |step| (step.depths > 0).then(|| f64::from(step.depth_max)),
+    ))
+}
+
+/// The IO Stream Map by frequency, with response times.
+pub(super) fn stream_map_by_frequency(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "IO Stream Map by frequency";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-frequency", title, "IOPS");
+    let per_second = |step, cell: &Cell| clock.per_second(step, cell.ios as f64);
+    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
+    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
+    plot.with(
+        line(&clock, &study.steps, "RT average", |step| response_ms(step.response_mean()))
+            .on_right(),
+    )
+    .with(
+        line(&clock, &study.steps, "RT maximum", |step| response_ms(step.response_max()))
+            .on_right(),
+    )
+}
+
+/// The IO Stream Map by amount transferred, with queue depths.
+pub(super) fn stream_map_by_amount(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "IO Stream Map by amount transferred";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "stream-map-amount", title, "MB/s");
+    let per_second = |step, cell: &Cell| clock.per_second(step, Bytes(cell.bytes).as_mb());
+    let mut plot = stack(plot, &clock, &study.streams_over_time, &stream_names(study), per_second);
+    plot.y_right = Some(Axis::new("Queue depth", Scale::Linear));
+    plot.with(line(&clock, &study.steps, "QD average", CaptureStep::depth_mean).on_right()).with(
+        line(&clock, &study.steps, "QD maximum", |step| {
+            (step.depths > 0).then(|| f64::from(step.depth_max))
+        })
+        .on_right(),
+    )
+}
+
+/// Which process did how many I/Os when.
+pub(super) fn process_map(study: &Study, singles: &SingleIos) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Process map by frequency";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "process-map", title, "IOPS");
+    let names: Vec<String> = singles.processes_shown.iter().map(ToString::to_string).collect();
+    let per_second = |step, cell: &Cell| clock.per_second(step, cell.ios as f64);
+    stack(plot, &clock, &singles.processes_over_time, &names, per_second)
+}
+
+/// Hit maps of a device: of reads and of writes, or of streams.
+pub(super) fn hit_maps(study: &Study, (device, map): &(u16, HitMap)) -> Vec<Exhibit> {
+    let name = device_name(&study.totals.conditions, *device);
+    let plots = match study.totals.options.hits {
+        HitsShown::Streams => vec![stream_hits(study, (*device, &name), map)],
+        HitsShown::Count => vec![
+            hit_map(study, (*device, &name), map, (IoOp::Read, "Hits")),
+            hit_map(study, (*device, &name), map, (IoOp::Write, "Hits")),
+        ],
+        HitsShown::Bytes => vec![
+            hit_map(study, (*device, &name), map, (IoOp::Read, "Bytes")),
+            hit_map(study, (*device, &name), map, (IoOp::Write, "Bytes")),
+        ],
+    };
+    plots.into_iter().flatten().map(Exhibit::Plot).collect()
+}
+
+fn hit_map(
+    study: &Study,
+    (device, name): (u16, &str),
+    map: &HitMap,
+    (op, measure): (IoOp, &str),
+) -> Option<Plot> {
+    let value = |range, step| Some(map.hits(op, range, step)).filter(|hits| *hits > 0);
+    let shades = Axis::new(measure, Scale::Log10);
+    let title = format!("LBA range hit map of {name}: {op}s");
+    ranges_over_time(study, map, (&format!("hits-{device}-{op}"), title, shades), |range, step| {
+        value(range, step).map(|hits| hits as f64)
+    })
+}
+
+/// Which stream hit each range most.
+fn stream_hits(study: &Study, (device, name): (u16, &str), map: &HitMap) -> Option<Plot> {
+    let streams = stream_names(study).into_iter().chain(["others".to_owned()]);
+    let colors = Axis::new("I/O stream", Scale::Categories(streams.collect()));
+    let title = format!("LBA range map of {name}: the stream with the most hits");
+    ranges_over_time(
+        study,
+        map,
+        (&format!("hits-{device}-streams"), title, colors),
+        |range, step| map.strongest(range, step).map(|stream| stream as f64),
+    )
+}
+
+/// A grid of LBA ranges over time; `None` where nothing was hit.
+fn ranges_over_time(
+    study: &Study,
+    map: &HitMap,
+    (id, title, values): (&str, String, Axis),
+    value: impl Fn(usize, usize) -> Option<f64>,
+) -> Option<Plot> {
+    let clock = Timeline::of(study);
+    let origin_ns = clock.origin.saturating_mul(study.totals.step_ns);
+    let at = |step: usize| {
+        let time = map.begin_ns.saturating_add(map.width_ns.saturating_mul(step as u64));
+        (time as f64 - origin_ns as f64) / 1e9
+    };
+    let mut plot = Plot::new(PlotKind::HeatMap, id, title, clock.axis(), values).caption(format!(
+        "{} ranges of {}, steps of {}. A diagonal is a sequential access.",
+        map.ranges,
+        Bytes(map.range_bytes),
+        Nanos(map.width_ns)
+    ));
+    plot.y_right = Some(Axis::new("LBA range (% of the device)", Scale::Linear));
+    plot.markers = clock.marks(study);
+    let mut any = false;
+    for range in 0..map.ranges {
+        let points: Vec<Point> =
+            (0..map.steps).map(|step| (at(step), value(range, step))).collect();
+        any |= points.iter().any(|(_, value)| value.is_some());
+        let percent = range as f64 * 100.0 / map.ranges as f64;
+        plot = plot.with(Series::new(format!("{percent:.1} %"), Stroke::Measured, points));
+    }
+    any.then_some(plot)
+}
+
+/// A part of the capture in narrow steps.
+pub(super) fn window(study: &Study, window: &Window, number: usize) -> Plot {
+    let begin = window.first.saturating_mul(window.width_ns);
+    let seconds = window.width_ns as f64 / 1e9;
+    let numbers = window.first..window.first + window.count;
+    let points =
+        |value: &dyn Fn(u64, &CaptureStep) -> Option<f64>, none: Option<f64>| -> Vec<Point> {
+            let at = |step: u64| ((step - window.first) as f64 + 0.5) * seconds;
+            let of = |step: u64| window.steps.get(&step).map_or(none, |found| value(step, found));
+            numbers.clone().map(|step| (at(step), of(step))).collect()
+        };
+    let mut plot = Plot::new(
+        PlotKind::Lines,
+        &format!("window-{number}"),
+        format!("Around {}, steps of {}", window.what, Nanos(window.width_ns)),
+        axis_from(study, begin, begin.saturating_add(window.width_ns.saturating_mul(window.count))),
+        Axis::new("IOPS", Scale::Linear),
+    );
+    plot.y_right = Some(Axis::new("Response time (ms)", Scale::Log10));
+    let observed = &study.totals.observed;
+    let iops = points(
+        &|step, found| observed.per_second_of_step(step, window.width_ns, found.ios() as f64),
+        Some(0.0),
+    );
+    let slowest = points(&|_, found| response_ms(found.response_max()), None);
+    plot.with(Series::new("IOPS", Stroke::Measured, iops))
+        .with(Series::new("RT maximum", Stroke::Measured, slowest).on_right())
+}
+
+/// Response times as shades over time, with percentiles as lines.
+pub(super) fn response_heat(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let classes: BTreeMap<u64, BTreeMap<u32, u64>> =
+        study.steps.iter().map(|(at, step)| (*at, response_classes(step))).collect();
+    let used = || classes.values().flat_map(BTreeMap::keys).copied();
+    let (least, most) = (used().min().unwrap_or(0), used().max().unwrap_or(0));
+    let title = "Response times over time";
+    let mut plot = Plot::new(
+        PlotKind::HeatMap,
+        "response-heat",
+        title,
+        clock.axis(),
+        Axis::new("I/Os", Scale::Log10),
+    )
+    .caption(
+        "Each row holds the I/Os from its response time to twice that. A line has no point in a \
+         step with less than ten I/Os beyond it.",
+    );
+    plot.y_right = Some(Axis::new("Response time, from", Scale::Linear));
+    plot.markers = clock.marks(study);
+    plot = (least..=most).fold(plot, |plot, class| {
+        let ios = |step: u64| Some(*classes.get(&step)?.get(&class)? as f64);
+        let name = Nanos(1 << class).to_string();
+        plot.with(Series::new(name, Stroke::Measured, clock.cells(ios)))
+    });
+    PERCENTILES.into_iter().fold(plot, |plot, (name, fraction)| {
+        // The middle of row n is n: a row reaches from its class to the next.
+        let row = |step: &CaptureStep| {
+            let time = step.percentile(fraction)?.0.max(1) as f64;
+            Some(time.log2() - f64::from(least) - 0.5)
+        };
+        let line = line(&clock, &study.steps, name, row);
+        let is_told = line.points.iter().any(|(_, row)| row.is_some());
+        if is_told { plot.with(line.on_right()) } else { plot }
+    })
+}
+
+/// The percentiles over a picture of response times.
+const PERCENTILES: [(&str, f64); 3] = [("50 %", 0.5), ("99 %", 0.99), ("99.9 %", 0.999)];
+
+/// Shares of queue depths over time.
+pub(super) fn depths_over_time(study: &Study, singles: &SingleIos) -> Option<Plot> {
+    let clock = Timeline::of(study);
+    let depths = singles.shape.depths();
+    let last =
+        (0..DEPTH_CLASSES).rev().find(|class| depths.values().any(|counts| counts[*class] > 0))?;
+    let title = "Queue depths at issue over time";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "depths-v-time", title, "IOPS");
+    Some((0..=last).fold(plot, |plot, class| {
+        let rate = |step: u64| {
+            let ios = depths.get(&step).map_or(0, |counts| counts[class]);
+            clock.per_second(step, ios as f64)
+        };
+        let name = format!("QD {}", depth_name(class));
+        plot.with(Series::new(name, Stroke::Measured, clock.points(rate)))
+    }))
+}
+
+/// Time with at least one I/O outstanding.
+pub(super) fn utilisation(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Disk utilization";
+    let plot = over_time(study, &clock, PlotKind::Lines, "utilisation", title, "Busy (%)")
+        .caption("Time with at least one I/O outstanding; the rest is disk idle time.");
+    let parts =
+        study.step_figures().map(|step| (step.begin_ns / study.totals.step_ns, step.utilisation));
+    let parts: BTreeMap<u64, Option<f64>> = parts.collect();
+    let busy = |step: u64| parts.get(&step).copied().unwrap_or(Some(0.0)).map(|part| part * 100.0);
+    plot.with(Series::new("Busy", Stroke::Measured, clock.points(busy)))
+}
+
+/// Share of sequential reads and writes.
+pub(super) fn sequentiality(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "I/O sequentiality";
+    let plot =
+        over_time(study, &clock, PlotKind::Lines, "sequentiality", title, "Sequential I/Os (%)");
+    let share = |op: IoOp| {
+        move |step: &CaptureStep| {
+            let op = step.ops[op as usize];
+            (op.ios > 0).then(|| op.sequential as f64 * 100.0 / op.ios as f64)
+        }
+    };
+    plot.with(line(&clock, &study.steps, "Reads", share(IoOp::Read))).with(line(
+        &clock,
+        &study.steps,
+        "Writes",
+        share(IoOp::Write),
+    ))
+}
+
+/// How well what was written could be compressed.
+pub(super) fn compression(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Compression of written data";
+    let plot = over_time(study, &clock, PlotKind::Lines, "compression", title, "Ratio")
+        .caption("Bytes of the blocks that were read back, over their bytes compressed by zstd.");
+    let ratio = clock.points(|step| study.content_of(step).ratio);
+    plot.with(Series::new("Ratio", Stroke::Measured, ratio))
+}
+
+/// How much of what was written was there already.
+pub(super) fn duplicates(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Duplicates in written data";
+    let caption = match ContentTold::of(&study.totals.conditions) {
+        ContentTold::Exactly => "Blocks equal to one that was written before in the capture.",
+        ContentTold::InPart => {
+            "Blocks equal to one that was read back before: a lower bound, because not every block \
+             was read back."
+        }
+    };
+    let plot = over_time(study, &clock, PlotKind::Lines, "duplicates", title, "Duplicates (%)")
+        .caption(caption);
+    let share = clock.points(|step| {
+        let (Share::Exact(share) | Share::AtLeast(share)) = study.content_of(step).duplicates?;
+        Some(share * 100.0)
+    });
+    plot.with(Series::new("Duplicates", Stroke::Measured, share))
+}
+
+/// Operations over time.
+pub(super) fn operations(study: &Study) -> Plot {
+    let clock = Timeline::of(study);
+    let title = "Reads and writes";
+    let plot = over_time(study, &clock, PlotKind::Stacked, "operations", title, "IOPS");
+    let used = |op: &IoOp| study.steps.values().any(|step| step.ops[*op as usize].ios > 0);
+    IoOp::ALL.into_iter().filter(used).fold(plot, |plot, op| {
+        let series =
+            rate(&clock, &study.steps, &format!("{op}"), |step| step.ops[op as usize].ios as f64);
+        plot.with(series)
+    })
+}
+
+/// I/Os by transfer size and direction.
+pub(super) fn sizes(study: &Study) -> Plot {
+    const SHOWN: usize = 16;
+    let mut by_size: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+    for (key, tally) in study.totals.streams.iter() {
+        match key.op {
+            IoOp::Read => by_size.entry(key.bytes).or_default()[0] += tally.ios,
+            IoOp::Write => by_size.entry(key.bytes).or_default()[1] += tally.ios,
+            _ => {}
+        }
+    }
+    let all: u64 = by_size.values().flatten().sum();
+    let mut largest: Vec<(u32, [u64; 2])> = by_size.into_iter().collect();
+    largest.sort_by_key(|(_, ios)| std::cmp::Reverse(ios[0] + ios[1]));
+    largest.truncate(SHOWN);
+    let shown: u64 = largest.iter().flat_map(|(_, ios)| ios).sum();
+    largest.sort_by_key(|(size, _)| *size);
+    let names = largest.iter().map(|(size, _)| Bytes(u64::from(*size)).transfer_size()).collect();
+    let share = |ios: u64| if all == 0 { 0.0 } else { ios as f64 * 100.0 / all as f64 };
+    let series = |name: &str, direction: usize| {
+        let points = largest.iter().zip(0u32..);
+        let point =
+            |((_, ios), at): (&(u32, [u64; 2]), u32)| (f64::from(at), Some(share(ios[direction])));
+        Series::new(name, Stroke::Measured, points.map(point).collect())
+    };
+    Plot::new(
+        PlotKind::Stacked,
+        "sizes",
+        "Transfer sizes",
+        Axis::new("Transfer size (KiB)", Scale::Categories(names)),
+        Axis::new("Share of reads and writes (%)", Scale::Linear),
+    )
+    .caption(format!("The sizes shown hold {:.1} % of the reads and writes.", share(shown)))
+    .with(series("Reads", 0))
+    .with(series("Writes", 1))
+}
+
+/// The outline of a histogram.
+fn bars<const BITS: u32>(histogram: &Histogram<BITS>) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for (low, high, count) in histogram.buckets() {
+        // Between two buckets with values lies one without.
+        if let Some(last) = points.last_mut().filter(|last| last.0 < low.as_millis_f64()) {
+            last.1 = last.1.or(Some(0.0));
+        }
+        points.retain(|point| point.0 != low.as_millis_f64());
+        points.push((low.as_millis_f64(), Some(count as f64)));
+        points.push(((high.0 + 1) as f64 / 1e6, None));
+    }
+    points
+}
+
+/// Response times of all I/Os.
+pub(super) fn response_histogram(study: &Study) -> Plot {
+    let responses = study.totals.streams.total().responses;
+    let histogram = responses.histogram();
+    let points = if study.single_ios.is_some() || study.is_of_fold {
+        bars(&histogram.coarsen::<4>())
+    } else {
+        bars(&histogram.coarsen::<2>())
+    };
+    let mut plot = Plot::new(
+        PlotKind::Histogram,
+        "response-histogram",
+        "Response-time histogram",
+        Axis::new("Response time (ms)", Scale::Log10),
+        Axis::new("I/Os", Scale::Log10),
+    );
+    let figures = responses.figures();
+    let marks =
+        [("ART", figures.mean_ns), ("99 %", figures.p99_ns), ("99.999 %", figures.p99_999_ns)];
+    plot.markers = marks
+        .into_iter()
+        .filter_map(|(label, ns)| Some(Marker { x: ns? as f64 / 1e6, label: label.to_owned() }))
+        .collect();
+    plot.with(Series::new("All I/Os", Stroke::Measured, points))
+}
+
+/// IOPS, MB/s and response times of each device and layer on one time axis.
+pub(super) fn sides(study: &Study) -> Vec<Plot> {
+    let clock = Timeline::of(study);
+    type Value = fn(&CaptureStep) -> Option<f64>;
+    let measures: [(&str, &str, &str, Value); 4] = [
+        ("sides-iops", "IOPS", "IOPS", |step| Some(step.ios() as f64)),
+        ("sides-mbs", "Throughput", "MB/s", |step| Some(Bytes(step.bytes()).as_mb())),
+        ("sides-response", "Average response time", "ms", |step| response_ms(step.response_mean())),
+        ("sides-depth", "Average queue depth", "I/Os", CaptureStep::depth_mean),
+    ];
+    measures
+        .into_iter()
+        .enumerate()
+        .map(|(at, (id, title, y, value))| {
+            let plot = over_time(study, &clock, PlotKind::Lines, id, title, y);
+            study.sides.iter().fold(plot, |plot, (side, steps)| {
+                let name = side.name(&study.totals.conditions);
+                plot.with(match at {
+                    0 | 1 => rate(&clock, steps, &name, |step| value(step).unwrap_or(0.0)),
+                    _ => line(&clock, steps, &name, value),
+                })
+            })
+        })
+        .collect()
+}

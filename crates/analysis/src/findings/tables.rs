@@ -1,0 +1,237 @@
+//! The tables of a study.
+
+use crate::columns::{Column, cells, heads, table_row};
+use crate::questions::compare::device_name;
+use crate::questions::cumulative::WorkloadStream;
+use crate::questions::drives::DriveFigures;
+use crate::questions::group_figures::{GroupFigures, Show};
+use crate::questions::groups::{Facet, Groups};
+use crate::questions::hot::{HotRange, HotRanges};
+use crate::questions::processes::ProcessFigures;
+use crate::questions::shape_figures::{self, IdleShape, RunShape, StreamShape};
+use crate::questions::steps::StepFigures;
+use crate::questions::streams::{By, StreamFigures};
+use crate::questions::study::{SingleIos, Study};
+use crate::questions::totals::Totals;
+use steadfast_domain::Layer;
+use steadfast_domain::findings::{Cell, Row, Table};
+
+/// Ranges of a report's table.
+const RANGES_SHOWN: usize = 20;
+/// Groups of a report's table.
+pub(super) const GROUPS_SHOWN: usize = 25;
+
+/// A table of rows that all have the same columns.
+pub(super) fn table<T>(
+    [id, title, corner]: [&str; 3],
+    columns: &[Column<T>],
+    rows: impl IntoIterator<Item = (String, T)>,
+) -> Table {
+    let rows = rows.into_iter().map(|(head, row)| table_row(head, columns, &row));
+    Table::new(id, title, corner).columns(heads(columns)).rows(rows)
+}
+
+fn named(listing: Vec<StreamFigures>) -> impl Iterator<Item = (String, StreamFigures)> {
+    listing.into_iter().map(|stream| (stream.key.to_string(), stream))
+}
+
+/// The cumulative workload, normalized.
+pub(super) fn workload(study: &Study) -> Table {
+    let Totals { options, workload, streams, .. } = &study.totals;
+    let figures = streams.listing(options.by);
+    let row = |stream: &WorkloadStream| {
+        let found = figures.iter().find(|figures| figures.key == stream.key());
+        let applied = cells(&WorkloadStream::OF_REPORT, Some(stream));
+        Row::new(&stream.stream, applied.chain(cells(&StreamFigures::AS_CAPTURED, found)))
+    };
+    let of = if options.by == By::Count { "I/Os" } else { "bytes" };
+    let title = format!("Cumulative workload at a threshold of {} of {of}", options.threshold);
+    Table::new("cumulative-workload", title, "I/O stream")
+        .columns(heads(&WorkloadStream::OF_REPORT))
+        .columns(heads(&StreamFigures::AS_CAPTURED))
+        .rows(workload.streams.iter().map(row))
+        .row(selected(study))
+}
+
+/// All streams of the workload together.
+fn selected(study: &Study) -> Row {
+    let Totals { workload, streams, .. } = &study.totals;
+    let (count, amount) = workload.selected();
+    let head = format!("{} of {} streams", workload.streams.len(), streams.len());
+    let all = WorkloadStream {
+        count,
+        amount,
+        share: workload.coverage(),
+        normalized: if workload.streams.is_empty() { f64::NAN } else { 1.0 },
+        ..WorkloadStream::default()
+    };
+    let captured = cells::<StreamFigures>(&StreamFigures::AS_CAPTURED, None);
+    let cells: Vec<Cell> = cells(&WorkloadStream::OF_REPORT, Some(&all)).chain(captured).collect();
+    Row::new(head, cells).named("selected").strong(true)
+}
+
+/// Every stream.
+pub(super) fn streams(study: &Study) -> Table {
+    let listing = study.totals.streams.listing(study.totals.options.by);
+    let names = ["streams", "Every I/O stream", "I/O stream"];
+    table(names, &StreamFigures::LONG_TABLE, named(listing))
+}
+
+/// Response-time percentiles of the workload's streams.
+pub(super) fn response_times(study: &Study) -> Table {
+    let keys = study.totals.workload.keys();
+    let mut listing = study.totals.streams.listing(study.totals.options.by);
+    listing.retain(|stream| keys.contains(&stream.key));
+    let names = ["response-times", "Response times by I/O stream, ms", "I/O stream"];
+    table(names, &StreamFigures::RESPONSE_TIMES, named(listing))
+}
+
+/// What each drive is and what was done on it.
+pub(super) fn drives(study: &Study) -> Table {
+    let mut drives = study.drives.listing(&study.totals.conditions);
+    let total = drives.pop();
+    let row = |drive: &DriveFigures| table_row(&drive.name, &DriveFigures::OF_REPORT, drive);
+    let table = Table::new("drives", "Drives", "Drive").columns(heads(&DriveFigures::OF_REPORT));
+    let table = table.rows(drives.iter().map(row));
+    match total.as_ref().map(row) {
+        Some(total) => table.row(total.named("total").strong(true)),
+        None => table,
+    }
+}
+
+/// Which process did which streams.
+pub(super) fn process_streams(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["process-streams", "Which process did which I/O streams", "Process, I/O stream"];
+    groups(names, &singles.process_streams, study, Show::Counts)
+}
+
+/// Response times of streams beside their times in the queue.
+pub(super) fn queue_times(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["queue-times", "Queue time beside response time, ms", "I/O stream"];
+    groups(names, &by(singles, Facet::Stream), study, Show::Times)
+}
+
+/// Response times of processes beside their times in the queue.
+pub(super) fn queue_times_of_processes(study: &Study, singles: &SingleIos) -> Table {
+    let names =
+        ["queue-times-processes", "Queue time beside response time by process, ms", "Process"];
+    groups(names, &by(singles, Facet::Process), study, Show::Times)
+}
+
+/// What the kernel noted of the I/Os of streams.
+pub(super) fn kinds(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["kinds", "Kinds of I/Os by I/O stream", "I/O stream"];
+    without_zeros(groups(names, &by(singles, Facet::Stream), study, Show::Kinds), study)
+}
+
+/// What the kernel noted of the I/Os of processes.
+pub(super) fn kinds_of_processes(study: &Study, singles: &SingleIos) -> Table {
+    let names = ["kinds-processes", "Kinds of I/Os by process", "Process"];
+    without_zeros(groups(names, &by(singles, Facet::Process), study, Show::Kinds), study)
+}
+
+/// Without the columns that hold nothing but zeros; the title names them. Whether an I/O bypassed
+/// the page cache is known of the file-system layer alone.
+fn without_zeros(mut table: Table, study: &Study) -> Table {
+    let has_files = study.totals.sides_seen.iter().any(|side| side.layer == Layer::FileSystem);
+    let is_zero = |cell: &Cell| matches!(cell, Cell::Number { value, .. } if *value == 0.0);
+    let holds_zeros =
+        |at: usize| table.rows.iter().all(|row| row.cells.get(at).is_some_and(is_zero));
+    let zeros: Vec<bool> = (0..table.columns.len()).map(holds_zeros).collect();
+    if table.rows.is_empty() || !zeros.contains(&true) {
+        return table;
+    }
+    let kept = || zeros.iter().map(|is_zero| !is_zero);
+    let gone = table.columns.iter().zip(&zeros).filter(|(_, is_zero)| **is_zero);
+    let gone = gone.map(|(column, _)| column.name.trim_end_matches(" %"));
+    let gone: Vec<&str> = gone.filter(|name| has_files || *name != "direct").collect();
+    if !gone.is_empty() {
+        table.title = format!("{}; none: {}", table.title, gone.join(", "));
+    }
+    table.columns =
+        table.columns.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+    for row in &mut table.rows {
+        let cells = std::mem::take(&mut row.cells);
+        row.cells = cells.into_iter().zip(kept()).filter(|(_, k)| *k).map(|(c, _)| c).collect();
+    }
+    table
+}
+
+/// Which process did which streams, by one of both alone.
+fn by(singles: &SingleIos, facet: Facet) -> Groups {
+    singles.process_streams.regrouped(&[facet])
+}
+
+/// Times between the I/Os of streams.
+pub(super) fn gaps(study: &Study, singles: &SingleIos) -> Table {
+    let over = (study.totals.span_ns, study.totals.step_ns);
+    let rows = shape_figures::streams(&singles.shape, &study.streams_over_time, over);
+    let names = ["gaps", "Times between the I/Os of a stream", "I/O stream"];
+    let rows = rows.into_iter().map(|row| (row.stream.clone(), row));
+    table(names, &StreamShape::OF_REPORT, rows)
+}
+
+/// Sequential runs by their lengths.
+pub(super) fn runs(singles: &SingleIos) -> Table {
+    let name = |run: &RunShape| match run.lengths {
+        (from, Some(to)) if from == to => from.to_string(),
+        (from, Some(to)) => format!("{from} to {to}"),
+        (from, None) => format!("{from} and more"),
+    };
+    let rows = shape_figures::runs(&singles.shape).into_iter().map(|run| (name(&run), run));
+    let names = ["runs", "Sequential runs by their number of sequential I/Os", "I/Os"];
+    table(names, &RunShape::TABLE[2..], rows)
+}
+
+/// The ranges of a device with the most hits, and which processes hit them.
+pub(super) fn hot_ranges(study: &Study, ranges: &HotRanges) -> Table {
+    let name = device_name(&study.totals.conditions, ranges.device());
+    let rows = ranges.hottest(RANGES_SHOWN).into_iter();
+    let rows = rows.map(|range| (range.place(ranges), range));
+    let (id, title) = (format!("hot-{}", ranges.device()), format!("Hottest ranges of {name}"));
+    table([&id, &title, "Range, % of the device"], &HotRange::OF_REPORT, rows)
+}
+
+/// Idle periods of each device by their lengths.
+pub(super) fn idle(study: &Study, singles: &SingleIos) -> Vec<Table> {
+    let rows = shape_figures::idle(&singles.shape, &study.totals.conditions);
+    let devices = rows.chunk_by(|one, next| one.device == next.device).enumerate();
+    let of_device = |(at, rows): (usize, &[IdleShape])| {
+        let (id, title) = (format!("idle-{at}"), format!("Idle periods of {}", rows[0].device));
+        let rows = rows.iter().map(|row| (row.class(), row.clone()));
+        table([&id, &title, "Idle for"], &IdleShape::OF_REPORT, rows)
+    };
+    devices.map(of_device).collect()
+}
+
+/// The largest groups.
+fn groups(names: [&str; 3], groups: &Groups, study: &Study, show: Show) -> Table {
+    let listing = groups.listing(study.totals.options.by, &study.totals.conditions);
+    let rows = listing.into_iter().take(GROUPS_SHOWN).map(|group| (group.name(), group));
+    table(names, GroupFigures::of_report(show), rows)
+}
+
+/// The processes with the most I/Os.
+pub(super) fn processes(singles: &SingleIos, most: usize) -> Table {
+    process_table("processes", singles, most)
+}
+
+/// Every process.
+pub(super) fn processes_all(singles: &SingleIos) -> Table {
+    process_table("processes-all", singles, usize::MAX)
+}
+
+fn process_table(id: &str, singles: &SingleIos, most: usize) -> Table {
+    let listing = singles.processes.listing().into_iter().take(most);
+    let rows = listing.map(|process| (process.process.clone(), process));
+    table([id, "Processes", "Process"], &ProcessFigures::OF_REPORT, rows)
+}
+
+/// Every capture step.
+pub(super) fn steps(study: &Study) -> Table {
+    let title = "Capture steps with I/Os issued or outstanding";
+    let rows = study.step_figures().map(|step| (step.begin(), step));
+    let content: &[_] = if study.contents.is_empty() { &[] } else { &StepFigures::OF_CONTENT };
+    let columns = [&StepFigures::OF_REPORT[..], content].concat();
+    table(["steps", title, "Begin s"], &columns, rows)
+}

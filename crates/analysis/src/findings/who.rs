@@ -1,0 +1,60 @@
+//! Threads, cgroups and files, as far as the capture recorded them.
+
+use super::tables;
+use crate::columns::table_row;
+use crate::questions::group_figures::{GroupFigures, Show};
+use crate::questions::groups::{Facet, GroupKey, Groups};
+use crate::questions::study::{SingleIos, Study};
+use steadfast_domain::findings::{Exhibit, Page, Row, Table};
+use steadfast_domain::text::number;
+
+/// A table for each of them.
+pub(super) fn page(study: &Study, singles: &SingleIos) -> Option<Page> {
+    let told = singles.who.iter().filter(|groups| groups.iter().any(|(key, _)| is_told(key)));
+    let tables = told.filter_map(|groups| Some(Exhibit::Table(table(study, groups)?)));
+    let tables: Vec<Exhibit> = tables.collect();
+    (!tables.is_empty()).then(|| Page::new("Threads, cgroups and files", tables))
+}
+
+/// Whether a group is of a thread, a cgroup or a file that is known.
+fn is_told(key: &GroupKey) -> bool {
+    key.thread.is_some_and(|thread| thread.tid > 0)
+        || key.cgroup.is_some_and(|cgroup| cgroup > 0)
+        || key.file.is_some_and(|(_, inode)| inode > 0)
+}
+
+/// The largest groups, and all others added up.
+fn table(study: &Study, groups: &Groups) -> Option<Table> {
+    let (id, title, corner) = match groups.facets().first()? {
+        Facet::Thread => ("threads", "Threads", "Process, thread"),
+        Facet::Cgroup => ("cgroups", "Cgroups", "Cgroup"),
+        Facet::File => ("files", "Files, I/Os of the file-system layer", "File"),
+        _ => return None,
+    };
+    let mut listing = groups.listing(study.totals.options.by, &study.totals.conditions);
+    let others = listing.split_off(listing.len().min(tables::GROUPS_SHOWN));
+    let keys: Vec<GroupKey> = listing.iter().map(|group| group.key).collect();
+    let rest = rest(study, groups, (&keys, others.len()));
+    let rows = listing.into_iter().map(|group| (group.name(), group));
+    let columns = GroupFigures::of_report(Show::Counts);
+    Some(tables::table([id, title, corner], columns, rows).rows(rest))
+}
+
+/// All groups that are not listed.
+fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) -> Option<Row> {
+    let beyond = groups.beyond(listed).total_figures(&study.totals.conditions);
+    if beyond.count == 0 {
+        return None;
+    }
+    let all = groups.total();
+    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let more = if groups.unlisted().total() > 0 { " and more" } else { "" };
+    let head = format!("{}{more} others", number(others as f64, 0));
+    let beyond = GroupFigures {
+        share_of_count: share(beyond.count, all.total()),
+        share_of_bytes: share(beyond.amount, all.amount()),
+        ..beyond
+    };
+    let row = table_row(head, GroupFigures::of_report(Show::Counts), &beyond);
+    Some(row.named("others").strong(true))
+}

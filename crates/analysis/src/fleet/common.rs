@@ -1,0 +1,317 @@
+//! What several captures have in common: one time axis, one list of devices, and the
+//! conditions of all.
+
+use crate::questions::compare::UNKNOWN_HOST;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use steadfast_domain::io_event::{
+    CapturedCgroup, CapturedDevice, ContentSample, FileName, IncompleteIos, Merging,
+};
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::merge_mapping::Place;
+
+/// Remarks that are kept at most.
+const REMARKS_MAX: usize = 64;
+/// Host names that stand in a list of them.
+const NAMES_MAX: usize = 4;
+/// The axis begins with a whole hour of the clock, so that steps of any usual width lie
+/// on one grid.
+const HOUR_NS: u64 = 3_600_000_000_000;
+
+/// What several captures have in common.
+pub(super) struct Common {
+    /// The conditions of all.
+    pub conditions: CaptureConditions,
+    /// Where each stands.
+    pub places: Vec<Place>,
+}
+
+impl Common {
+    /// Of captures with these conditions.
+    ///
+    /// # Errors
+    /// Where there are more devices than can be told apart.
+    pub fn of(all: &[&CaptureConditions]) -> Result<Common, TraceError> {
+        let earliest = all.iter().filter_map(|one| one.began_unix_ns).min();
+        let axis = earliest.map(|earliest| earliest / HOUR_NS * HOUR_NS);
+        let devices = devices(all);
+        let number = |device: &CapturedDevice| {
+            let at = devices.binary_search_by_key(&identity(device), identity).ok();
+            at.and_then(|at| u16::try_from(at).ok()).filter(|at| *at < u16::MAX)
+        };
+        let cgroups = cgroups(all);
+        let of_all = u16::try_from(devices.len()).unwrap_or(u16::MAX);
+        let place = |one: &&CaptureConditions| {
+            let began = one.began_unix_ns.zip(axis);
+            let own = of_host(one).iter().map(number).collect::<Option<_>>();
+            let devices = own.ok_or_else(|| {
+                TraceError::TooFine("more than 65,534 devices; fold fewer hosts together".into())
+            })?;
+            let cgroups = cgroups_of_host(one).map(|cgroup| place_of(&cgroups, &cgroup)).collect();
+            let shift_ns = began.map_or(0, |(began, axis)| began - axis);
+            Ok(Place { shift_ns, devices, cgroups, named: of_all })
+        };
+        let places = all.iter().map(place).collect::<Result<Vec<_>, TraceError>>()?;
+        let mut conditions = conditions(all, &places, axis, named(devices));
+        conditions.files = Arc::new(files(all, &places));
+        // Where one capture does not know its cgroups, those of the others still stand.
+        conditions.cgroups = all.iter().any(|one| one.cgroups.is_some()).then_some(cgroups);
+        Ok(Common { conditions, places })
+    }
+}
+
+/// The name of a capture's host.
+pub(super) fn host_of(conditions: &CaptureConditions) -> String {
+    conditions.host.clone().unwrap_or_else(|| UNKNOWN_HOST.to_owned())
+}
+
+/// A capture's devices, each with its host.
+fn of_host(conditions: &CaptureConditions) -> Vec<CapturedDevice> {
+    let host = host_of(conditions);
+    let with_host = |device: &CapturedDevice| CapturedDevice {
+        host: Some(device.host.clone().unwrap_or_else(|| host.clone())),
+        ..device.clone()
+    };
+    if conditions.devices.is_empty() {
+        vec![CapturedDevice {
+            name: "device 0".into(),
+            host: Some(host),
+            ..CapturedDevice::default()
+        }]
+    } else {
+        conditions.devices.iter().map(with_host).collect()
+    }
+}
+
+/// What tells a device from others: host, name, serial number, size.
+fn identity(device: &CapturedDevice) -> (Option<String>, String, Option<String>, Option<u64>) {
+    let CapturedDevice { host, name, serial, capacity, .. } = device;
+    (host.clone(), name.clone(), serial.clone(), capacity.map(|size| size.0))
+}
+
+/// A capture's cgroups, each with its host.
+fn cgroups_of_host(conditions: &CaptureConditions) -> impl Iterator<Item = CapturedCgroup> {
+    let with_host = |cgroup: &CapturedCgroup| {
+        let host = cgroup.host.clone().or_else(|| Some(host_of(conditions)));
+        CapturedCgroup { host, ..cgroup.clone() }
+    };
+    conditions.cgroups.iter().flatten().map(with_host)
+}
+
+/// The cgroups of all, each once: as many as can be told apart.
+fn cgroups(all: &[&CaptureConditions]) -> Vec<CapturedCgroup> {
+    let mut sorted: Vec<CapturedCgroup> = all.iter().flat_map(|one| cgroups_of_host(one)).collect();
+    sorted.sort_by(|a, b| order(a).cmp(&order(b)));
+    sorted.dedup();
+    sorted.truncate(usize::from(u16::MAX));
+    sorted
+}
+
+fn order(cgroup: &CapturedCgroup) -> (&Option<String>, &Option<String>, u64) {
+    (&cgroup.host, &cgroup.path, cgroup.id)
+}
+
+/// The place of a cgroup among those of all, from 1; 0 where it has none.
+fn place_of(all: &[CapturedCgroup], one: &CapturedCgroup) -> u16 {
+    let at = all.binary_search_by(|other| order(other).cmp(&order(one))).ok();
+    at.and_then(|at| u16::try_from(at + 1).ok()).unwrap_or(0)
+}
+
+/// The paths of all, with the devices' numbers among all.
+fn files(all: &[&CaptureConditions], places: &[Place]) -> Vec<FileName> {
+    let each = all.iter().zip(places).flat_map(|(one, place)| {
+        let placed =
+            |file: &FileName| FileName { device: place.device(file.device), ..file.clone() };
+        one.files.iter().map(placed)
+    });
+    each.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Merged and split requests, where every capture counted them.
+fn merging(all: &[&CaptureConditions], places: &[Place], devices: usize) -> Option<Vec<Merging>> {
+    let mut sums = vec![Merging::default(); devices];
+    for (one, place) in all.iter().zip(places) {
+        for (own, counted) in (0u16..).zip(one.merging.as_ref()?) {
+            if let Some(sum) = sums.get_mut(usize::from(place.device(own))) {
+                sum.merged = sum.merged.saturating_add(counted.merged);
+                sum.split = sum.split.saturating_add(counted.split);
+            }
+        }
+    }
+    Some(sums)
+}
+
+/// Files with a path and without, where every capture has them.
+fn paths(all: &[&CaptureConditions]) -> Option<(u64, u64)> {
+    let each: Option<Vec<(u64, u64)>> = all.iter().map(|one| one.paths).collect();
+    let add = |a: (u64, u64), b: (u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
+    each?.into_iter().reduce(add)
+}
+
+/// The devices of all, each once, by host and name.
+fn devices(all: &[&CaptureConditions]) -> Vec<CapturedDevice> {
+    let each = all.iter().flat_map(|one| of_host(one));
+    let mut sorted: BTreeMap<_, CapturedDevice> = BTreeMap::new();
+    for device in each {
+        let there = sorted.entry(identity(&device)).or_insert_with(|| device.clone());
+        // Whichever capture tells more, in an order that does not depend on theirs.
+        there.model = there.model.take().max(device.model);
+        there.logical_sector = there.logical_sector.max(device.logical_sector);
+    }
+    sorted.into_values().collect()
+}
+
+/// The devices with their host before their name, where there are several hosts.
+fn named(mut devices: Vec<CapturedDevice>) -> Vec<CapturedDevice> {
+    let hosts: BTreeSet<Option<String>> = devices.iter().map(|one| one.host.clone()).collect();
+    if hosts.len() > 1 {
+        for device in &mut devices {
+            let host = device.host.as_deref().unwrap_or(UNKNOWN_HOST);
+            device.name = format!("{host}:{}", device.name);
+        }
+    }
+    devices
+}
+
+fn conditions(
+    all: &[&CaptureConditions],
+    places: &[Place],
+    axis: Option<u64>,
+    devices: Vec<CapturedDevice>,
+) -> CaptureConditions {
+    let ends = all.iter().zip(places).filter(|(one, _)| one.lasted_ns > 0);
+    let ends = ends.map(|(one, place)| one.lasted_ns.saturating_add(place.shift_ns));
+    let total = |of: fn(&CaptureConditions) -> u64| {
+        all.iter().map(|one| of(one)).fold(0u64, u64::saturating_add)
+    };
+    let layers: BTreeSet<Layer> = all.iter().flat_map(|one| one.layers.iter().copied()).collect();
+    let hosts: BTreeSet<String> = all.iter().map(|one| host_of(one)).collect();
+    let content = content(all);
+    CaptureConditions {
+        software: listed(all.iter().map(|one| one.software.clone()).collect()),
+        source: listed(all.iter().map(|one| one.source.clone()).collect()),
+        part: None,
+        step_ns: None,
+        layers: layers.into_iter().collect(),
+        process: alike(all, |one| one.process),
+        host: Some(listed(hosts)),
+        operating_system: alike(all, |one| one.operating_system.clone()),
+        kernel: alike(all, |one| one.kernel.clone()),
+        threads: all.iter().any(|one| one.threads),
+        cgroups: None,
+        merging: merging(all, places, devices.len()),
+        paths: paths(all),
+        files: Arc::default(),
+        devices,
+        began_unix_ns: axis,
+        zone: alike(all, |one| one.zone.clone()),
+        workload: alike(all, |one| one.workload.clone()),
+        comment: alike(all, |one| one.comment.clone()),
+        rounded_times: all.iter().any(|one| one.rounded_times),
+        lasted_ns: ends.max().unwrap_or(0),
+        lost: total(|one| one.lost),
+        skipped: total(|one| one.skipped),
+        unfinished: total(|one| one.unfinished),
+        in_part: in_part(all),
+        unseen: unseen(all),
+        // Of several hosts it is no share of one processor.
+        cost_ns: None,
+        marks: marks(all, places),
+        compression_ratio: content.map_or_else(
+            || alike(all, |one| one.compression_ratio.map(f64::to_bits)).map(f64::from_bits),
+            |content| content.compression_ratio(),
+        ),
+        duplicate_share: alike(all, |one| one.duplicate_share.map(f64::to_bits))
+            .map(f64::from_bits),
+        content,
+        remarks: remarks(all, axis),
+    }
+}
+
+/// What is told of all in the same way.
+fn alike<T: PartialEq>(
+    all: &[&CaptureConditions],
+    of: impl Fn(&CaptureConditions) -> Option<T>,
+) -> Option<T> {
+    let mut told = all.iter().map(|one| of(one));
+    let first = told.next().flatten()?;
+    told.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
+
+/// `web1, web2, web3, web4 and 6 more`.
+fn listed(names: BTreeSet<String>) -> String {
+    let more = names.len().saturating_sub(NAMES_MAX);
+    let first: Vec<String> = names.into_iter().take(NAMES_MAX).collect();
+    match more {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn in_part(all: &[&CaptureConditions]) -> Option<IncompleteIos> {
+    let told = all.iter().filter_map(|one| one.in_part);
+    told.reduce(|a, b| IncompleteIos {
+        begun_before: a.begun_before.saturating_add(b.begun_before),
+        unended: a.unended.saturating_add(b.unended),
+        too_many: a.too_many.saturating_add(b.too_many),
+    })
+}
+
+fn unseen(all: &[&CaptureConditions]) -> Vec<(String, u64)> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (what, count) in all.iter().flat_map(|one| &one.unseen) {
+        let sum = sums.entry(what.clone()).or_insert(0);
+        *sum = sum.saturating_add(*count);
+    }
+    sums.into_iter().collect()
+}
+
+fn marks(all: &[&CaptureConditions], places: &[Place]) -> Vec<steadfast_domain::io_event::Mark> {
+    let each = all.iter().zip(places).flat_map(|(one, place)| {
+        one.marks.iter().cloned().map(|mut mark| {
+            mark.at_ns = mark.at_ns.saturating_add(place.shift_ns);
+            mark
+        })
+    });
+    let mut marks: Vec<_> = each.collect();
+    marks.sort_by(|a, b| (a.at_ns, &a.name).cmp(&(b.at_ns, &b.name)));
+    marks
+}
+
+/// What was measured of all written blocks together; blocks of different captures were
+/// not compared, so the share of duplicates is no longer one of all.
+fn content(all: &[&CaptureConditions]) -> Option<ContentSample> {
+    let told: Option<Vec<ContentSample>> = all.iter().map(|one| one.content).collect();
+    let told = told?;
+    let every = told.iter().map(|one| one.every).max()?;
+    let sum = |of: fn(&ContentSample) -> u64| told.iter().map(of).fold(0u64, u64::saturating_add);
+    Some(ContentSample {
+        every: if told.len() > 1 { every.max(2) } else { every },
+        blocks: sum(|one| one.blocks),
+        bytes: sum(|one| one.bytes),
+        compressed_bytes: sum(|one| one.compressed_bytes),
+        duplicates: sum(|one| one.duplicates),
+        passed_over: sum(|one| one.passed_over),
+        unreadable: sum(|one| one.unreadable),
+        late: sum(|one| one.late),
+        bound: told.iter().any(|one| one.bound),
+    })
+}
+
+fn remarks(all: &[&CaptureConditions], axis: Option<u64>) -> Vec<String> {
+    let said: BTreeSet<String> = all.iter().flat_map(|one| one.remarks.iter().cloned()).collect();
+    let more = said.len().saturating_sub(REMARKS_MAX);
+    let mut remarks: Vec<String> = said.into_iter().take(REMARKS_MAX).collect();
+    if more > 0 {
+        remarks.push(format!("{more} more remarks; read the captures one by one to see them."));
+    }
+    let unclocked = all.iter().filter(|one| one.began_unix_ns.is_none()).count();
+    if axis.is_some() && unclocked > 0 {
+        remarks.push(format!(
+            "{unclocked} of {} captures have no start time; they begin with the time axis.",
+            all.len()
+        ));
+    }
+    remarks
+}

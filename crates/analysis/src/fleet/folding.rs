@@ -1,0 +1,112 @@
+//! One capture, folded.
+
+use super::file::{FileIdentity, FoldOptions, Member, hex, step_fits};
+use super::gathering::Gathering;
+use crate::captured::Captured;
+use crate::fold::Fold;
+use crate::pass::Pass;
+use crate::sums::content_of_part::ContentOfPart;
+use sha2::{Digest, Sha256};
+use std::io::{self, Read, Seek, SeekFrom};
+use steadfast_domain::Nanos;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+
+/// Bytes of a file's beginning and end that its digest is of: the end of a trace holds
+/// the checksums of all row groups.
+const ENDS: u64 = 1 << 20;
+/// How well a block is compressed.
+const LEVEL: i32 = 3;
+
+/// A capture, folded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Folded {
+    /// What it is of.
+    pub member: Member,
+    /// Its cells, compressed.
+    pub(super) block: Vec<u8>,
+}
+
+/// Folds a capture of these files.
+///
+/// # Errors
+/// Where it cannot be read, kept no single I/Os, or has more cells than memory was set
+/// aside for.
+pub fn fold<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    mut files: Vec<FileIdentity>,
+    pass: &Pass,
+    options: &FoldOptions,
+) -> Result<Folded, TraceError> {
+    if captured.tells(NotRecorded::SingleIos).is_err() {
+        let what = "only single I/Os can be folded; a capture of steps holds sums already: name \
+            its file beside fold files in any trace command";
+        return Err(TraceError::Unsuitable(what.into()));
+    }
+    let step_ns = options.step_ns;
+    if !step_fits(step_ns) {
+        let what = format!(
+            "steps of {} do not divide an hour, so captures that began at different times would \
+             not fit together; choose 1min, 10min or 1h",
+            Nanos(step_ns)
+        );
+        return Err(TraceError::TooFine(what));
+    }
+    let conditions = captured.conditions();
+    let phase_ns = conditions.began_unix_ns.unwrap_or(0) % step_ns;
+    let sizes = conditions.devices.iter().map(|device| device.capacity.map(|size| size.0));
+    let mut gathering = Gathering::new(phase_ns, options, sizes.collect());
+    let mut content = ContentOfPart::of(captured, pass);
+    let mut folds: Vec<&mut dyn Fold> = vec![&mut gathering];
+    folds.extend(content.fold());
+    let account = captured.run(pass, &mut folds)?;
+    let gathered = gathering.finish(account.span_ns.map_or(0, |(_, last)| last))?;
+    let block = zstd::stream::encode_all(gathered.block.as_slice(), LEVEL)?;
+    files.sort();
+    let member = Member {
+        files,
+        conditions: content.conditions(conditions),
+        paths: if options.files { conditions.files.to_vec() } else { Vec::new() },
+        filter: pass.filter.told(conditions),
+        spans_ns: spans_of(captured, pass, conditions.lasted_ns),
+        account,
+        integrity: captured.integrity(),
+        recovery: captured.recovery().cloned(),
+        cells: gathered.cells,
+        bytes: block.len() as u64,
+        sha256: hex(&Sha256::digest(&block)),
+    };
+    Ok(Folded { member, block })
+}
+
+/// The time that was observed and that a filter lets pass, where that is not the whole capture.
+fn spans_of<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &Pass,
+    lasted_ns: u64,
+) -> Option<Vec<(u64, u64)>> {
+    let observed = captured.observed(&pass.filter);
+    let is_whole = pass.filter.spans_ns.is_empty()
+        && observed.first_ns().is_none_or(|first| first == 0)
+        && observed.spans_ns().len() <= 1
+        && observed.end_ns().unwrap_or(0) >= lasted_ns;
+    (!is_whole).then(|| observed.spans_ns().to_vec())
+}
+
+/// What tells a file from every other, whatever it is called.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn fingerprint(medium: &mut (impl Read + Seek), name: &str) -> io::Result<FileIdentity> {
+    let bytes = medium.seek(SeekFrom::End(0))?;
+    let mut sum = Sha256::new();
+    sum.update(bytes.to_le_bytes());
+    for from in [0, bytes.saturating_sub(ENDS)] {
+        let mut part = Vec::new();
+        medium.seek(SeekFrom::Start(from))?;
+        medium.take(ENDS).read_to_end(&mut part)?;
+        sum.update(&part);
+    }
+    medium.seek(SeekFrom::Start(0))?;
+    Ok(FileIdentity { digest: hex(&sum.finalize()), name: name.to_owned(), bytes })
+}

@@ -1,0 +1,258 @@
+//! The fold that makes the cells of a fold file of single I/Os.
+
+use super::block::{put_busy, put_step};
+use super::file::FoldOptions;
+use crate::cells::{Cell, FLAGS, Told, Who};
+use crate::fold::{Fold, FoldSums, Rows};
+use crate::sums::response::Responses;
+use crate::tables::fast_hash::QuickMap;
+use std::collections::BTreeMap;
+use steadfast_domain::io_event::Command;
+use steadfast_domain::{IoOp, Layer, Nanos};
+use steadfast_tracefile::batch::Batch;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::Fields;
+
+/// Cells of one step, at most.
+const CELLS_MAX: usize = 1 << 18;
+/// Steps in which a device can have been busy, at most.
+const BUSY_MAX: usize = 1 << 22;
+
+/// How long a device may stay busy after the last I/O of its capture was issued: an I/O
+/// that never ends would make steps without end.
+const OVERHANG_NS: u64 = 3_600_000_000_000;
+/// The same in steps.
+const OVERHANG_STEPS: u64 = 1000;
+
+/// Device, layer, operation, order, size, and who it was.
+type Key = (u16, Layer, IoOp, bool, u32, Who);
+
+/// A cell that is being filled.
+#[derive(Default)]
+struct Open {
+    cell: Cell,
+    responses: Responses,
+    queued: Responses,
+}
+
+/// The cells of a capture, in the making.
+pub(super) struct Gathering {
+    step_ns: u64,
+    /// How far into a step of the clock the capture began.
+    phase_ns: u64,
+    /// What its cells tell.
+    told: Told,
+    /// Sizes of the devices.
+    sizes: Vec<Option<u64>>,
+    step: u64,
+    open: QuickMap<Key, Open>,
+    /// Busy time that may go on, by device and layer.
+    carried: BTreeMap<(u16, Layer), (u64, u64)>,
+    busy: BTreeMap<(u64, u16, Layer), u64>,
+    block: Vec<u8>,
+    cells: u64,
+}
+
+/// The cells of a capture.
+pub(super) struct Gathered {
+    /// The block, not yet compressed.
+    pub block: Vec<u8>,
+    /// How many cells it holds.
+    pub cells: u64,
+}
+
+impl Gathering {
+    /// Cells of a capture that began so far into a step.
+    pub fn new(phase_ns: u64, options: &FoldOptions, sizes: Vec<Option<u64>>) -> Self {
+        Gathering {
+            step_ns: options.step_ns,
+            phase_ns,
+            told: options.told(),
+            sizes,
+            step: 0,
+            open: QuickMap::default(),
+            carried: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            block: Vec::new(),
+            cells: 0,
+        }
+    }
+
+    /// What was gathered of a capture whose last I/O was issued then.
+    ///
+    /// # Errors
+    /// Where there are more steps than memory was set aside for.
+    pub fn finish(mut self, last_ns: u64) -> Result<Gathered, TraceError> {
+        self.close();
+        let after = OVERHANG_NS.min(self.step_ns.saturating_mul(OVERHANG_STEPS));
+        let last = last_ns.saturating_add(self.phase_ns).saturating_add(after) / self.step_ns;
+        let until_ns = last.saturating_add(1).saturating_mul(self.step_ns);
+        for ((device, layer), (from, to)) in std::mem::take(&mut self.carried) {
+            self.share_out((device, layer), (from, to.min(until_ns)))?;
+        }
+        let busy: Vec<_> = self
+            .busy
+            .iter()
+            .map(|((step, device, layer), busy_ns)| (*step, *device, *layer, *busy_ns))
+            .collect();
+        put_busy(&mut self.block, &busy);
+        Ok(Gathered { block: self.block, cells: self.cells })
+    }
+
+    fn key(&self, rows: &Rows<'_>, row: usize) -> Key {
+        let batch = rows.batch;
+        let (op, bytes, sequential) = (batch.op(row), batch.bytes(row), rows.sequential[row]);
+        (batch.device(row), batch.layer(row), op, sequential, bytes, self.who(batch, row))
+    }
+
+    /// Who did an I/O, as far as the cells tell.
+    fn who(&self, batch: &Batch, row: usize) -> Who {
+        let (pid, command) = if self.told.processes {
+            (batch.pid(row), batch.command(row))
+        } else {
+            (0, Command::default())
+        };
+        let (tid, thread) = if self.told.threads {
+            (batch.tid(row), batch.thread(row))
+        } else {
+            (0, Command::default())
+        };
+        let is_of_file = self.told.files && batch.layer(row) == Layer::FileSystem;
+        let inode = if is_of_file { batch.inode(row) } else { 0 };
+        Who { pid, command, tid, thread, cgroup: batch.cgroup(row), inode }
+    }
+
+    fn is_beyond(&self, rows: &Rows<'_>, row: usize) -> bool {
+        let batch = rows.batch;
+        let size = self.sizes.get(usize::from(batch.device(row))).copied().flatten();
+        let end = batch.offset(row).saturating_add(u64::from(batch.bytes(row)));
+        batch.layer(row) == Layer::Block && size.is_some_and(|size| end > size)
+    }
+
+    fn take_row(&mut self, rows: &Rows<'_>, row: usize) -> Result<(), TraceError> {
+        let at = rows.batch.issued_ns(row).saturating_add(self.phase_ns);
+        if at / self.step_ns != self.step {
+            self.close();
+            self.step = at / self.step_ns;
+        }
+        let (key, is_beyond) = (self.key(rows, row), self.is_beyond(rows, row));
+        if self.open.len() >= CELLS_MAX && !self.open.contains_key(&key) {
+            let what = format!(
+                "a step of {} has more than {CELLS_MAX} streams of files, threads and processes; \
+                 choose narrower steps, or leave some out with --no-files, --no-threads or \
+                 --no-processes",
+                Nanos(self.step_ns)
+            );
+            return Err(TraceError::TooFine(what));
+        }
+        self.open.entry(key).or_default().add(rows, row, at, is_beyond);
+        let side = (key.0, key.1);
+        let shifted = |time: u64| time.saturating_add(self.phase_ns);
+        let (from, to) = rows.busy[row];
+        self.carry(side, (shifted(from), shifted(to)))
+    }
+
+    /// Keeps busy time until it is known that it does not go on.
+    fn carry(&mut self, side: (u16, Layer), busy: (u64, u64)) -> Result<(), TraceError> {
+        if busy.1 <= busy.0 {
+            return Ok(());
+        }
+        match self.carried.get_mut(&side) {
+            Some(carried) if carried.1 == busy.0 => carried.1 = busy.1,
+            Some(carried) => {
+                let done = std::mem::replace(carried, busy);
+                self.share_out(side, done)?;
+            }
+            None => {
+                self.carried.insert(side, busy);
+            }
+        }
+        Ok(())
+    }
+
+    fn share_out(&mut self, side: (u16, Layer), busy: (u64, u64)) -> Result<(), TraceError> {
+        let (mut from, to) = busy;
+        while from < to {
+            let step = from / self.step_ns;
+            let end = step.saturating_add(1).saturating_mul(self.step_ns).min(to);
+            *self.busy.entry((step, side.0, side.1)).or_insert(0) += end - from;
+            from = end;
+            if self.busy.len() > BUSY_MAX {
+                let what = format!("more than {BUSY_MAX} steps; choose wider ones with --step");
+                return Err(TraceError::TooFine(what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the step that is being filled.
+    fn close(&mut self) {
+        if self.open.is_empty() {
+            return;
+        }
+        let mut cells: Vec<(Key, Open)> = self.open.drain().collect();
+        cells.sort_unstable_by_key(|(key, _)| *key);
+        let cells: Vec<Cell> = cells.into_iter().map(|(key, open)| open.cell(key)).collect();
+        self.cells += cells.len() as u64;
+        put_step(&mut self.block, self.step, self.step_ns, &cells);
+    }
+}
+
+impl Open {
+    fn add(&mut self, rows: &Rows<'_>, row: usize, at: u64, is_beyond: bool) {
+        let (batch, cell) = (rows.batch, &mut self.cell);
+        cell.span_ns = match cell.ios {
+            0 => (at, at),
+            _ => (cell.span_ns.0.min(at), cell.span_ns.1.max(at)),
+        };
+        cell.ios += 1;
+        let queued = Some(batch.queued_ns(row)).filter(|queued| *queued > 0);
+        if let Some(response) = rows.response_ns(row) {
+            self.responses.add(response);
+            if let Some(queued) = queued {
+                cell.both_queued_ns = cell.both_queued_ns.saturating_add(queued);
+                cell.both_response_ns = cell.both_response_ns.saturating_add(response);
+            }
+        }
+        if let Some(queued) = queued {
+            self.queued.add(queued);
+        }
+        let depth = rows.depth[row];
+        cell.depth_sum += u64::from(depth);
+        cell.depths += u64::from(depth > 0);
+        cell.depth_max = cell.depth_max.max(depth);
+        cell.offsets |= batch.offset(row);
+        cell.beyond += u64::from(is_beyond);
+        cell.merged += u64::from(batch.merged(row));
+        cell.contents.add(batch, row);
+        let bits = batch.flags(row);
+        for bit in 0..FLAGS {
+            cell.flags[bit] += u64::from(bits >> bit & 1);
+        }
+    }
+
+    fn cell(self, key: Key) -> Cell {
+        let (device, layer, op, sequential, bytes, who) = key;
+        let (responses, queued) = (self.responses.times(), self.queued.times());
+        let named = Cell { device, layer, op, sequential, bytes, who, ..self.cell };
+        Cell { responses, queued, ..named }
+    }
+}
+
+impl Fold for Gathering {
+    fn fields(&self) -> Fields {
+        Fields::ALL.and(Fields::BUSY)
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        rows.iter().try_for_each(|row| self.take_row(rows, row))
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
+    }
+    /// Cells of a fold file stand beside each other: fold files are merged, not these.
+    fn merge(&mut self, _: Self) -> Result<(), TraceError> {
+        let what = "a capture is folded in one piece; merge fold files with: steadfast trace merge";
+        Err(TraceError::Unsuitable(what.into()))
+    }
+}

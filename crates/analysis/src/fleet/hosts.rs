@@ -1,0 +1,335 @@
+//! Hosts side by side: what each did while it was listened to, ranked by any figure, and
+//! which of them stand apart from the rest.
+
+use crate::columns::{self, Column, Print};
+use crate::questions::compare::host_name;
+use crate::questions::groups::{Facet, GROUPS_MAX, GroupTally, Groups};
+use crate::sums::response::ResponseFigures;
+use serde::{Serialize, Serializer};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::io_event::flags;
+use steadfast_domain::text::excerpt;
+use steadfast_domain::{CaptureConditions, IoOp};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::observed_time::ObservedTime;
+
+/// From this modified z-score on a host stands apart (Iglewicz and Hoaglin, How to Detect
+/// and Handle Outliers, ASQC 1993).
+const APART: f64 = 3.5;
+/// Hosts that are needed to say so.
+const HOSTS_LEAST: usize = 5;
+
+/// By what hosts are ranked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HostRank {
+    /// I/Os per second.
+    #[default]
+    Iops,
+    /// Bytes of reads and writes per second.
+    Bytes,
+    /// Average response time.
+    Mean,
+    /// 99 % of the response times.
+    P99,
+    /// 99.9 % of the response times.
+    P999,
+    /// Longest response time.
+    Max,
+    /// Average queue depth.
+    Depth,
+    /// Share of reads.
+    Reads,
+    /// Share of sequential reads and writes.
+    Sequential,
+    /// I/Os that failed.
+    Failed,
+}
+
+impl HostRank {
+    /// Every one.
+    pub const ALL: [HostRank; 10] = [
+        HostRank::Iops,
+        HostRank::Bytes,
+        HostRank::Mean,
+        HostRank::P99,
+        HostRank::P999,
+        HostRank::Max,
+        HostRank::Depth,
+        HostRank::Reads,
+        HostRank::Sequential,
+        HostRank::Failed,
+    ];
+}
+
+impl fmt::Display for HostRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            HostRank::Iops => "iops",
+            HostRank::Bytes => "bytes",
+            HostRank::Mean => "mean",
+            HostRank::P99 => "p99",
+            HostRank::P999 => "p99.9",
+            HostRank::Max => "max",
+            HostRank::Depth => "qd",
+            HostRank::Reads => "reads",
+            HostRank::Sequential => "seq",
+            HostRank::Failed => "failed",
+        })
+    }
+}
+
+impl FromStr for HostRank {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let found = HostRank::ALL.into_iter().find(|rank| rank.to_string() == text);
+        found.ok_or_else(|| {
+            let names = HostRank::ALL.map(|rank| rank.to_string()).join(", ");
+            TraceError::Unsuitable(format!("'{text}' is not one of: {names}", text = excerpt(text)))
+        })
+    }
+}
+
+/// The hosts of a capture, not yet ranked.
+#[derive(Debug, Clone)]
+pub struct Hosts {
+    groups: Groups,
+}
+
+impl Hosts {
+    /// Of captures with these conditions.
+    pub fn of(conditions: &CaptureConditions) -> Self {
+        // By operation too: the share of sequential I/Os is that of the reads and writes.
+        let most = GROUPS_MAX * IoOp::ALL.len();
+        Hosts { groups: Groups::keeping(most, &[Facet::Host, Facet::Op]).with_hosts(conditions) }
+    }
+
+    /// What the captures are folded into.
+    pub fn fold(&mut self) -> &mut Groups {
+        &mut self.groups
+    }
+
+    /// What each host did, all operations together.
+    fn done(&self) -> BTreeMap<u16, Done> {
+        let mut hosts: BTreeMap<u16, Done> = BTreeMap::new();
+        for (key, tally) in self.groups.iter() {
+            let done = hosts.entry(key.host.unwrap_or(0)).or_default();
+            done.all.merge(tally);
+            if matches!(key.op, Some(IoOp::Read | IoOp::Write)) {
+                done.sequential = done.sequential.saturating_add(tally.sequential);
+            }
+        }
+        hosts
+    }
+
+    /// The hosts, the largest by a figure first; those that do not have it last. Rates are
+    /// per second of the observed time of a host ([`crate::Captured::observed_by_host`]).
+    pub fn listing(
+        &self,
+        rank: HostRank,
+        conditions: &CaptureConditions,
+        observed: &BTreeMap<String, ObservedTime>,
+    ) -> Vec<HostFigures> {
+        let of_host = |(host, done): (u16, Done)| {
+            let host = host_name(conditions, host);
+            let observed_ns = observed.get(&host).map_or(0, ObservedTime::total_ns);
+            HostFigures::of(host, done, conditions, observed_ns)
+        };
+        let mut hosts: Vec<HostFigures> = self.done().into_iter().map(of_host).collect();
+        let value = |host: &HostFigures| host.ranked(rank);
+        hosts.sort_by(|one, other| {
+            let order = value(other).partial_cmp(&value(one)).unwrap_or(Ordering::Equal);
+            order.then_with(|| one.host.cmp(&other.host))
+        });
+        let scores = scores(&hosts.iter().map(value).collect::<Vec<_>>());
+        for (host, score) in hosts.iter_mut().zip(scores) {
+            host.score = score;
+        }
+        hosts
+    }
+}
+
+/// What a host did.
+#[derive(Default)]
+struct Done {
+    all: GroupTally,
+    /// Sequential reads and writes.
+    sequential: u64,
+}
+
+/// How far each value lies from the median, by the median of these distances (the modified
+/// z-score); `None` of too few values, or where none differs.
+fn scores(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    let none = vec![None; values.len()];
+    let Some(middle) = median(&known).filter(|_| known.len() >= HOSTS_LEAST) else { return none };
+    let distances: Vec<f64> = known.iter().map(|value| (value - middle).abs()).collect();
+    let mean = distances.iter().sum::<f64>() / distances.len() as f64;
+    // Where half of the hosts are alike, the mean distance takes the median's place.
+    let scale = match median(&distances) {
+        Some(spread) if spread > 0.0 => spread / 0.6745,
+        _ if mean > 0.0 => mean * 1.253_314,
+        _ => return none,
+    };
+    values.iter().map(|value| value.map(|value| (value - middle) / scale)).collect()
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = sorted.get(sorted.len() / 2)?;
+    let is_even = sorted.len().is_multiple_of(2);
+    let lower = if is_even { sorted.get(sorted.len() / 2 - 1)? } else { upper };
+    Some(f64::midpoint(*lower, *upper))
+}
+
+/// One host of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostFigures {
+    /// Its name.
+    pub host: String,
+    /// Its devices in the captures.
+    pub devices: u64,
+    /// The observed time, in nanoseconds.
+    pub observed_ns: u64,
+    /// What it adds up to.
+    pub tally: GroupTally,
+    /// Sequential reads and writes.
+    pub sequential: u64,
+    /// Response times.
+    pub response: ResponseFigures,
+    /// Distance from the median host by the figure that ranks them, in robust standard
+    /// deviations; `None` of fewer than five hosts, or where none differs.
+    pub score: Option<f64>,
+}
+
+impl HostFigures {
+    fn of(
+        host: String,
+        Done { all: tally, sequential }: Done,
+        conditions: &CaptureConditions,
+        observed_ns: u64,
+    ) -> Self {
+        let all = 0..u16::try_from(conditions.devices.len()).unwrap_or(u16::MAX);
+        let devices = all.filter(|device| host_name(conditions, *device) == host).count() as u64;
+        let response = tally.responses.figures();
+        HostFigures { host, devices, observed_ns, tally, sequential, response, score: None }
+    }
+
+    /// Whether it stands apart from the rest.
+    pub fn is_outlier(&self) -> bool {
+        self.score.is_some_and(|score| score.abs() > APART)
+    }
+
+    fn moving(&self) -> u64 {
+        self.tally.ios[IoOp::Read as usize] + self.tally.ios[IoOp::Write as usize]
+    }
+    fn amount(&self) -> u64 {
+        let of = |op: IoOp| self.tally.bytes[op as usize];
+        of(IoOp::Read).saturating_add(of(IoOp::Write))
+    }
+    fn rate(&self, amount: u64) -> Option<f64> {
+        (self.observed_ns > 1).then(|| amount as f64 * 1e9 / self.observed_ns as f64)
+    }
+    fn share(&self, part: u64) -> Option<f64> {
+        (self.moving() > 0).then(|| part as f64 / self.moving() as f64)
+    }
+    fn depth(&self) -> Option<f64> {
+        (self.tally.depths > 0).then(|| self.tally.depth_sum as f64 / self.tally.depths as f64)
+    }
+    fn reads(&self) -> Option<f64> {
+        self.share(self.tally.ios[IoOp::Read as usize])
+    }
+
+    fn ranked(&self, rank: HostRank) -> Option<f64> {
+        let time = |time: Option<u64>| time.map(|ns| ns as f64);
+        match rank {
+            HostRank::Iops => self.rate(self.tally.total()),
+            HostRank::Bytes => self.rate(self.amount()),
+            HostRank::Mean => time(self.response.mean_ns),
+            HostRank::P99 => time(self.response.p99_ns),
+            HostRank::P999 => time(self.response.p99_9_ns),
+            HostRank::Max => time(self.response.max_ns),
+            HostRank::Depth => self.depth(),
+            HostRank::Reads => self.reads(),
+            HostRank::Sequential => self.share(self.sequential),
+            HostRank::Failed => Some(self.tally.flag(flags::FAILED) as f64),
+        }
+    }
+}
+
+impl schemars::JsonSchema for HostFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "HostFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl Serialize for HostFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<HostFigures>;
+
+/// What is told of a host.
+impl HostFigures {
+    const ALL: [Of; 16] = [
+        Column::new("host", "Host", Print::Plain(0), |h| h.host.clone().into()),
+        Column::new("devices", "devices", Print::Plain(0), |h| h.devices.into()),
+        Column::new("observed_ns", "seconds", Print::Seconds, |h| h.observed_ns.into()),
+        Column::new("count", "I/Os", Print::Plain(0), |h| h.tally.total().into()),
+        Column::new("iops", "IOPS", Print::Plain(1), |h| h.rate(h.tally.total()).into()),
+        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |h| h.rate(h.amount()).into()),
+        Column::new("read_share", "reads %", Print::Percent(1), |h| h.reads().into()),
+        Column::new("sequential_share", "SEQ %", Print::Percent(1), |h| {
+            h.share(h.sequential).into()
+        }),
+        Column::new("qd_mean", "QD avg", Print::Plain(2), |h| h.depth().into()),
+        Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |h| {
+            h.response.mean_ns.into()
+        }),
+        Column::new("response_p99_ns", "99% ms", Print::Milliseconds, |h| h.response.p99_ns.into()),
+        Column::new("response_p99_9_ns", "99.9% ms", Print::Milliseconds, |h| {
+            h.response.p99_9_ns.into()
+        }),
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |h| h.response.max_ns.into()),
+        Column::new("failed", "failed", Print::Plain(0), |h| h.tally.flag(flags::FAILED).into()),
+        Column::new("score", "score", Print::Plain(1), |h| h.score.into()),
+        Column::new("outlier", "outlier", Print::Plain(0), |h| {
+            (if h.is_outlier() { "yes" } else { "" }).to_owned().into()
+        }),
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 16] = Self::ALL;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_far_from_the_median_stands_apart() {
+        let values = [10.0, 11.0, 9.0, 10.5, 9.5, 100.0].map(Some);
+        let scores = scores(&values);
+        // The median is 10.25, the median distance 0.75: (100 - 10.25) x 0.6745 / 0.75.
+        assert!((scores[5].unwrap() - 80.715).abs() < 0.01, "{scores:?}");
+        assert!(scores[..5].iter().all(|score| score.unwrap().abs() < APART));
+    }
+
+    #[test]
+    fn few_hosts_and_equal_hosts_have_no_outlier() {
+        assert_eq!(scores(&[1.0, 2.0, 3.0, 900.0].map(Some)), vec![None; 4]);
+        assert_eq!(scores(&[Some(7.0); 9]), vec![None; 9]);
+        assert_eq!(scores(&[None; 9]), vec![None; 9]);
+        // Half of them alike: the mean distance is the measure.
+        let some = scores(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 50.0].map(Some));
+        assert!(some[8].unwrap() > APART && some[0] == Some(0.0), "{some:?}");
+    }
+}

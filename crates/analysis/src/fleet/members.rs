@@ -1,0 +1,498 @@
+//! Several captures read as one, each from its own files or from a fold file.
+
+use super::common::{Common, host_of};
+use super::file::FoldFile;
+use crate::cells::{BusyInStep, Cell, Cells, Told};
+use crate::crew::Crew;
+use crate::filter::Filter;
+use crate::fold::{Fold, FoldCells};
+use crate::pass::{Pass, PassAccount};
+use crate::side_by_side;
+use crate::step_file::StepFile;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::merge_mapping::Place;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::observed_time::{ObservedTime, StepGrid, refuse_without_step};
+use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Trace};
+
+/// One of several captures.
+pub(crate) enum Of<R> {
+    /// Its single I/Os.
+    Ios(Arc<Trace<R>>),
+    /// The sums of its steps.
+    Sums(Box<StepFile<R>>),
+    /// Its cells in a fold file.
+    Folded(Arc<FoldFile<R>>, usize),
+}
+
+/// Several captures read as one.
+pub(crate) struct Fleet<R> {
+    members: Vec<(Of<R>, Place)>,
+    conditions: CaptureConditions,
+    left_out: Vec<LeftOut>,
+}
+
+impl<R: Read + Seek + Send + 'static> Of<R> {
+    fn conditions(&self) -> &CaptureConditions {
+        match self {
+            Of::Ios(trace) => trace.conditions(),
+            Of::Sums(file) => file.conditions(),
+            Of::Folded(file, number) => &file.contents().captures[*number].conditions,
+        }
+    }
+
+    fn integrity(&self) -> Integrity {
+        match self {
+            Of::Ios(trace) => trace.integrity(),
+            Of::Sums(file) => file.integrity().clone(),
+            Of::Folded(file, number) => file.contents().captures[*number].integrity.clone(),
+        }
+    }
+
+    fn recovery(&self) -> Option<&Recovery> {
+        match self {
+            Of::Ios(trace) => trace.recovery(),
+            Of::Sums(file) => file.recovery(),
+            Of::Folded(file, number) => file.contents().captures[*number].recovery.as_ref(),
+        }
+    }
+
+    /// How many files it is made of.
+    fn files(&self) -> usize {
+        match self {
+            Of::Folded(file, number) => file.contents().captures[*number].files.len(),
+            _ => self.conditions().part.as_ref().map_or(1, |part| {
+                (part.last.saturating_sub(part.first) as usize).saturating_add(1)
+            }),
+        }
+    }
+
+    /// Width of the steps that were kept; `None` of single I/Os.
+    fn step_ns(&self) -> Option<u64> {
+        match self {
+            Of::Ios(_) => None,
+            Of::Sums(file) => Some(file.step_ns()),
+            Of::Folded(file, _) => Some(file.contents().options.step_ns),
+        }
+    }
+
+    /// How long it lasted, as far as that is known.
+    fn lasted_ns(&self) -> u64 {
+        let end = match self {
+            Of::Ios(trace) => trace.observed().end_ns(),
+            Of::Sums(file) => file.observed().end_ns(),
+            Of::Folded(file, number) => {
+                let span_ns = file.contents().captures[*number].account.span_ns;
+                span_ns.map(|(_, last)| last.saturating_add(1))
+            }
+        };
+        self.conditions().lasted_ns.max(end.unwrap_or(0))
+    }
+
+    /// The time for which it answers, from its beginning: of a fold of a part of the time only
+    /// that part.
+    fn observed(&self) -> ObservedTime {
+        match self {
+            Of::Ios(trace) => trace.observed().clone(),
+            Of::Sums(file) => file.observed().clone(),
+            Of::Folded(file, number) => match &file.contents().captures[*number].spans_ns {
+                Some(spans_ns) => ObservedTime::new(spans_ns.clone()),
+                None => ObservedTime::new(vec![(0, self.lasted_ns())]),
+            },
+        }
+    }
+
+    /// Its steps on the common axis; `None` of single I/Os. Those of a fold lie on the grid of
+    /// the clock.
+    fn step_grid(&self, place: &Place) -> Option<StepGrid> {
+        let phase_ns = match self {
+            Of::Ios(_) => return None,
+            Of::Sums(_) => 0,
+            Of::Folded(file, _) => {
+                let began = self.conditions().began_unix_ns.unwrap_or(0);
+                began % file.contents().options.step_ns
+            }
+        };
+        let step_ns = self.step_ns()?;
+        // A multiple of the width more keeps the grid and avoids what is below 0.
+        let origin_ns = place.shift_ns.saturating_add(step_ns).saturating_sub(phase_ns) % step_ns;
+        Some(StepGrid { step_ns, origin_ns })
+    }
+
+    /// By what captures are put in order.
+    fn order(&self) -> (Option<String>, Option<u64>, Option<String>, u64) {
+        let CaptureConditions { host, began_unix_ns, part, lasted_ns, .. } = self.conditions();
+        let capture = part.as_ref().map(|part| part.capture.clone());
+        (host.clone(), *began_unix_ns, capture, *lasted_ns)
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Fleet<R> {
+    /// The captures of a fold file.
+    ///
+    /// # Errors
+    /// Where they do not fit together.
+    pub(crate) fn of_file(file: FoldFile<R>) -> Result<Self, TraceError> {
+        let left_out = file.contents().left_out.clone();
+        let file = Arc::new(file);
+        let numbers = 0..file.contents().captures.len();
+        let members = numbers.map(|number| Of::Folded(Arc::clone(&file), number)).collect();
+        Self::of(members, left_out)
+    }
+
+    /// These captures.
+    ///
+    /// # Errors
+    /// Where one is there twice, or there are too many devices.
+    pub(crate) fn of(mut members: Vec<Of<R>>, left_out: Vec<LeftOut>) -> Result<Self, TraceError> {
+        members.sort_by_key(Of::order);
+        no_capture_twice(&members)?;
+        let all: Vec<&CaptureConditions> = members.iter().map(Of::conditions).collect();
+        let Common { mut conditions, places } = Common::of(&all)?;
+        let filters = members.iter().filter_map(|member| match member {
+            Of::Folded(file, number) => file.contents().captures[*number].filter.clone(),
+            _ => None,
+        });
+        let mut filters: Vec<String> = filters.collect();
+        filters.sort();
+        filters.dedup();
+        let told = filters.into_iter().take(8);
+        conditions.remarks.extend(told.map(|told| format!("The fold holds only part: {told}.")));
+        let widths = members.iter().filter_map(Of::step_ns);
+        conditions.step_ns = widths.reduce(common_multiple);
+        let members = members.into_iter().zip(places).collect();
+        Ok(Fleet { members, conditions, left_out })
+    }
+
+    /// The captures, one by one, and what was left out beside them.
+    pub(crate) fn into_members(self) -> (Vec<Of<R>>, Vec<LeftOut>) {
+        (self.members.into_iter().map(|(member, _)| member).collect(), self.left_out)
+    }
+
+    /// How many captures they are.
+    pub(crate) fn captures(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(crate) fn conditions(&self) -> &CaptureConditions {
+        &self.conditions
+    }
+
+    /// Width of the steps that were kept, where not all single I/Os were.
+    pub(crate) fn step_ns(&self) -> Option<u64> {
+        self.conditions.step_ns
+    }
+
+    pub(crate) fn recovery(&self) -> Option<&Recovery> {
+        self.members.iter().find_map(|(member, _)| member.recovery())
+    }
+
+    /// What is damaged or missing of any of them.
+    pub(crate) fn integrity(&self) -> Integrity {
+        let left_out = self.left_out.clone();
+        let mut all = Integrity { checksums: true, left_out, ..Integrity::default() };
+        let mut files = 0;
+        for (member, _) in &self.members {
+            let one = member.integrity();
+            all.checksums &= one.checksums;
+            all.damaged.extend(one.damaged.into_iter().map(|mut damage| {
+                damage.file += files;
+                damage
+            }));
+            all.missing_parts.extend(one.missing_parts);
+            files += member.files();
+        }
+        all
+    }
+
+    /// Whether all of them tell something that only single I/Os tell.
+    pub(crate) fn tells(&self, what: NotRecorded) -> Result<(), TraceError> {
+        self.members.iter().try_for_each(|(member, _)| match (member, what) {
+            (Of::Ios(_), _) => Ok(()),
+            (Of::Sums(_), _) => Err(what.into()),
+            (Of::Folded(..), NotRecorded::StepPercentiles) => Ok(()),
+            // What was filtered out kept devices busy too.
+            (Of::Folded(file, number), NotRecorded::BusyTime)
+                if file.contents().captures[*number].filter.is_none() =>
+            {
+                Ok(())
+            }
+            (Of::Folded(file, _), NotRecorded::Processes) => {
+                file.contents().options.told().check(Told { processes: true, ..Told::default() })
+            }
+            (Of::Folded(..), _) => Err(not_in_a_fold(what)),
+        })
+    }
+
+    /// Why single I/Os cannot be had.
+    pub(crate) fn refusal(&self, what: NotRecorded) -> TraceError {
+        self.tells(what).err().unwrap_or_else(|| several(what))
+    }
+
+    /// What no I/O of any device reaches beyond, where that is known unread.
+    pub(crate) fn end_of_range(&self) -> Option<u64> {
+        let ends = self.members.iter().map(|(member, _)| match member {
+            Of::Ios(trace) => trace.end_of_range(),
+            _ => None,
+        });
+        ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+
+    /// The time that was observed of each host and that a filter lets pass, on the common axis.
+    pub(crate) fn observed_by_host(&self, filter: &Filter) -> BTreeMap<String, ObservedTime> {
+        let mut hosts: BTreeMap<String, ObservedTime> = BTreeMap::new();
+        for (member, place) in &self.members {
+            let observed = member.observed().shifted(place.shift_ns);
+            let observed = observed.passing(&filter.spans_ns, member.step_grid(place));
+            let host = hosts.entry(host_of(member.conditions())).or_default();
+            *host = std::mem::take(host).and(&observed);
+        }
+        hosts
+    }
+
+    /// Files of rotated captures that come before the first one of each.
+    pub(crate) fn earlier_parts(&self) -> u64 {
+        self.members.iter().map(|(member, _)| member.conditions().earlier_parts()).sum()
+    }
+
+    /// Where the first capture begins on the common axis.
+    pub(crate) fn begin_ns(&self) -> u64 {
+        self.members.iter().map(|(_, place)| place.shift_ns).min().unwrap_or(0)
+    }
+
+    /// The steps of those captures of which sums were kept, on the common axis; `None` where
+    /// there are none, or where no one grid holds the steps of all.
+    pub(crate) fn step_grid(&self) -> Option<StepGrid> {
+        let grids = self.members.iter().filter_map(|(member, place)| member.step_grid(place));
+        let mut grids: Vec<StepGrid> = grids.collect();
+        let widest = grids.iter().copied().max_by_key(|grid| grid.step_ns)?;
+        grids.retain(|grid| {
+            let apart_ns = widest.origin_ns.abs_diff(grid.origin_ns);
+            !widest.step_ns.is_multiple_of(grid.step_ns) || !apart_ns.is_multiple_of(grid.step_ns)
+        });
+        grids.is_empty().then_some(widest)
+    }
+
+    /// Goes over all of them, one after the other.
+    ///
+    /// # Errors
+    /// Where one cannot be read, a fold is out of room, or only single I/Os tell what is
+    /// asked.
+    pub(crate) fn run(
+        &self,
+        pass: &Pass,
+        folds: &mut [&mut dyn Fold],
+        crew: Option<&dyn Crew>,
+    ) -> Result<PassAccount, TraceError> {
+        let mut account = PassAccount::default();
+        let mut totals = Totals::default();
+        for (member, place) in &self.members {
+            if !pass.filter.keeps_any_of(&place.devices) {
+                continue;
+            }
+            let observed = member.observed().shifted(place.shift_ns);
+            if let Some(grid) = member.step_grid(place) {
+                let span = observed.span_without_step(&pass.filter.spans_ns, grid);
+                refuse_without_step(span, grid.step_ns)?;
+            }
+            account.merge(&match member {
+                Of::Ios(trace) => match crew {
+                    Some(crew) => {
+                        side_by_side::run(pass, (trace.as_ref(), Some(place)), folds, crew)?
+                    }
+                    None => pass.run_placed(trace, Some(place), folds)?,
+                },
+                Of::Sums(file) => pass.run_sums(file, Some(place), folds)?,
+                Of::Folded(file, number) => {
+                    let first_ns = observed.first_ns().unwrap_or(0);
+                    let folded = InFile { file, number: *number, place, first_ns };
+                    folded.run(pass, folds, &mut totals)?
+                }
+            });
+        }
+        Ok(account)
+    }
+}
+
+/// One capture in a fold file.
+struct InFile<'f, R> {
+    file: &'f FoldFile<R>,
+    number: usize,
+    place: &'f Place,
+    /// First observed moment on the common axis.
+    first_ns: u64,
+}
+
+impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
+    fn run(
+        &self,
+        pass: &Pass,
+        folds: &mut [&mut dyn Fold],
+        totals: &mut Totals,
+    ) -> Result<PassAccount, TraceError> {
+        let options = &self.file.contents().options;
+        let member = &self.file.contents().captures[self.number];
+        if pass.window != options.window {
+            return Err(other_window(options.window));
+        }
+        let asks_processes =
+            |fold: &mut &mut dyn Fold| matches!(fold.of_sums(), Err(NotRecorded::Processes));
+        let (told, asked) = (options.told(), pass.filter.asked());
+        let processes = asked.processes || folds.iter_mut().any(asks_processes);
+        told.check(Told { processes, ..asked })?;
+        let folds = folds.iter_mut().map(|fold| fold.of_cells().map_err(not_in_a_fold));
+        let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
+        let step_ns = options.step_ns;
+        let phase_ns = member.conditions.began_unix_ns.unwrap_or(0) % step_ns;
+        // The first step of the clock in which the capture listened, on the common axis.
+        let base_ns = self.place.shift_ns.saturating_sub(phase_ns);
+        let mut found = PassAccount { kept: 0, span_ns: None, ..member.account };
+        let mut show = |cells: &[Cell], busy: &[BusyInStep]| {
+            let cells = Cells { step_ns, told, cells, busy };
+            folds.iter_mut().try_for_each(|fold: &mut &mut dyn FoldCells| fold.take_cells(&cells))
+        };
+        let mut busy = Vec::new();
+        self.file.cells(
+            self.number,
+            |mut cells| {
+                cells.iter_mut().for_each(|cell| self.place_cell(cell, base_ns));
+                cells.retain(|cell| pass.filter.keeps_cell(cell, self.first_ns));
+                for cell in &cells {
+                    totals.see(cell)?;
+                    found.kept = found.kept.saturating_add(cell.ios);
+                    found.reach(cell.span_ns.0, cell.span_ns.1);
+                }
+                show(&cells, &[])
+            },
+            |found| {
+                busy = found;
+                Ok(())
+            },
+        )?;
+        for part in &mut busy {
+            part.begin_ns = part.begin_ns.saturating_add(base_ns);
+            part.device = self.place.device(part.device);
+            totals.see_busy(part)?;
+        }
+        busy.retain(|part| pass.filter.keeps_busy(part, self.first_ns));
+        show(&[], &busy)?;
+        Ok(found)
+    }
+
+    fn place_cell(&self, cell: &mut Cell, base_ns: u64) {
+        cell.device = self.place.device(cell.device);
+        cell.who.cgroup = self.place.cgroup(cell.who.cgroup);
+        cell.begin_ns = cell.begin_ns.saturating_add(base_ns);
+        let (first, last) = cell.span_ns;
+        cell.span_ns = (first.saturating_add(base_ns), last.saturating_add(base_ns));
+    }
+}
+
+/// What all cells add up to: where these sums have room, all that is made of some of the
+/// cells has.
+#[derive(Default)]
+struct Totals([u64; 11]);
+
+impl Totals {
+    fn see(&mut self, cell: &Cell) -> Result<(), TraceError> {
+        let counted = |times: &crate::cells::Times| {
+            times.buckets.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))
+        };
+        let bytes = cell.ios.checked_mul(u64::from(cell.bytes));
+        let responses = counted(&cell.responses).map(|count| count.max(cell.responses.count));
+        let queued = counted(&cell.queued).map(|count| count.max(cell.queued.count));
+        let flagged = cell.flags.iter().copied().max();
+        let of_cell = [
+            cell.ios.checked_add(cell.beyond),
+            bytes,
+            responses,
+            queued,
+            Some(cell.responses.sum_ns),
+            Some(cell.queued.sum_ns),
+            cell.depth_sum.checked_add(cell.depths),
+            flagged,
+            Some(cell.merged),
+            Some(cell.contents.blocks.max(cell.contents.duplicates)),
+            Some(cell.contents.bytes.max(cell.contents.compressed_bytes)),
+        ];
+        for (sum, value) in self.0.iter_mut().zip(of_cell) {
+            let value = value.ok_or_else(impossible)?;
+            *sum = sum.checked_add(value).ok_or_else(impossible)?;
+        }
+        Ok(())
+    }
+
+    fn see_busy(&self, busy: &BusyInStep) -> Result<(), TraceError> {
+        let most = u64::MAX >> 24;
+        if busy.busy_ns > most { Err(impossible()) } else { Ok(()) }
+    }
+}
+
+fn impossible() -> TraceError {
+    TraceError::Unsuitable("the fold file is damaged: impossible counts".into())
+}
+
+fn not_in_a_fold(what: NotRecorded) -> TraceError {
+    TraceError::Unsuitable(format!(
+        "a fold file holds sums, no single I/Os, so it cannot report {what}; name the trace files \
+         instead"
+    ))
+}
+
+fn other_window(own: usize) -> TraceError {
+    TraceError::Unsuitable(format!(
+        "a fold file cannot decide RND and SEQ again: give --window {own}, with which this one was \
+         made, or name the trace files instead"
+    ))
+}
+
+fn several(what: NotRecorded) -> TraceError {
+    TraceError::Unsuitable(format!(
+        "these files belong to different captures, and {what} can be read of one capture only; \
+         name the files of one"
+    ))
+}
+
+/// Refuses captures that are there twice, and those of one device at one time.
+fn no_capture_twice<R: Read + Seek + Send + 'static>(members: &[Of<R>]) -> Result<(), TraceError> {
+    type Time = (u64, u64, Option<u32>, Vec<Layer>);
+    let mut seen: BTreeMap<(String, String), Vec<Time>> = BTreeMap::new();
+    for member in members {
+        let conditions = member.conditions();
+        let (Some(host), Some(began)) = (&conditions.host, conditions.began_unix_ns) else {
+            continue;
+        };
+        let (from, to) = (began, began.saturating_add(member.lasted_ns()));
+        for device in &conditions.devices {
+            let key = (host.clone(), device.name.clone());
+            let times = seen.entry(key).or_default();
+            let again = times.iter().any(|(first, last, process, layers)| {
+                let is_other = process.is_some() && *process != conditions.process;
+                let meets = conditions.layers.iter().any(|layer| layers.contains(layer));
+                from < *last && *first < to && !is_other && meets
+            });
+            if again {
+                return Err(TraceError::Unsuitable(format!(
+                    "{host} has two captures of {} at the same time: its I/Os would count twice; \
+                     name each capture once, as trace or in a fold file",
+                    device.name
+                )));
+            }
+            times.push((from, to, conditions.process, conditions.layers.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// The least number of which both are parts.
+fn common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
+}

@@ -1,0 +1,188 @@
+//! Folded captures put together into one fold file.
+
+use super::file::{Contents, FoldFile, FoldOptions, Member, begins, write_head};
+use super::folding::Folded;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek, Write};
+use std::rc::Rc;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::parquet::{LeftOut, Source, is_same_capture};
+
+/// Where the block of a capture is.
+enum Block<R> {
+    Fresh(Vec<u8>),
+    Kept(Rc<Named<R>>, usize),
+}
+
+/// A fold file and what it is called.
+struct Named<R> {
+    file: FoldFile<R>,
+    name: String,
+}
+
+/// Folded captures that are put together.
+pub struct Merge<R> {
+    options: Option<FoldOptions>,
+    captures: Vec<(Member, Block<R>)>,
+    /// Which capture each file belongs to, by its digest.
+    of_file: BTreeMap<String, usize>,
+    /// Captures by what tells them from others, where they say it.
+    of_capture: BTreeMap<String, usize>,
+    left_out: BTreeSet<LeftOut>,
+}
+
+impl<R> Default for Merge<R> {
+    fn default() -> Self {
+        Merge {
+            options: None,
+            captures: Vec::new(),
+            of_file: BTreeMap::new(),
+            of_capture: BTreeMap::new(),
+            left_out: BTreeSet::new(),
+        }
+    }
+}
+
+impl<R: Read + Seek> Merge<R> {
+    /// Nothing yet, of captures that are folded like this.
+    pub fn of(options: &FoldOptions) -> Self {
+        Merge { options: Some(options.clone()), ..Merge::default() }
+    }
+
+    /// Adds a capture that was folded just now; says what is there already and counts once.
+    ///
+    /// # Errors
+    /// Where it is there in part, or was folded otherwise.
+    pub fn add(&mut self, folded: Folded) -> Result<Option<String>, TraceError> {
+        self.admit(folded.member, Block::Fresh(folded.block))
+    }
+
+    /// Adds all captures of a fold file; says which are there already and count once.
+    ///
+    /// # Errors
+    /// As [`Self::add`], and where it is no fold file, damaged, or made with other options.
+    pub fn add_file(&mut self, medium: R, name: &str) -> Result<Vec<String>, TraceError> {
+        let source = Source::new(medium)?;
+        if !begins(&source)? {
+            let what = "this is not a fold file; make one with: steadfast trace fold";
+            return Err(TraceError::Unsuitable(what.into()));
+        }
+        let named = Rc::new(Named { file: FoldFile::of(source)?, name: name.to_owned() });
+        let contents = named.file.contents();
+        self.agree(&contents.options)?;
+        let mut twice = Vec::new();
+        for (number, member) in contents.captures.iter().enumerate() {
+            let block = Block::Kept(Rc::clone(&named), number);
+            twice.extend(self.admit(member.clone(), block)?);
+        }
+        self.left_out.extend(contents.left_out.iter().cloned());
+        Ok(twice)
+    }
+
+    /// Notes a file that could not be read.
+    pub fn leave_out(&mut self, file: LeftOut) {
+        self.left_out.insert(file);
+    }
+
+    /// The captures so far.
+    pub fn captures(&self) -> impl Iterator<Item = &Member> {
+        self.captures.iter().map(|(member, _)| member)
+    }
+
+    /// The files that could not be read.
+    pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
+        self.left_out.iter()
+    }
+
+    fn agree(&mut self, options: &FoldOptions) -> Result<(), TraceError> {
+        let ours = self.options.get_or_insert_with(|| options.clone());
+        if ours == options {
+            return Ok(());
+        }
+        let told = |options: &FoldOptions| {
+            let with = |is: bool| if is { "with" } else { "without" };
+            let (step, told) = (steadfast_domain::Nanos(options.step_ns), options.told());
+            format!(
+                "version {}, steps of {step}, {} processes, {} threads, {} files, window {}",
+                options.version,
+                with(told.processes),
+                with(told.threads),
+                with(told.files),
+                options.window
+            )
+        };
+        Err(TraceError::Unsuitable(format!(
+            "folds made with different options cannot be merged: {} and {}; fold the traces again \
+             with one set of options",
+            told(ours),
+            told(options)
+        )))
+    }
+
+    fn admit(&mut self, member: Member, block: Block<R>) -> Result<Option<String>, TraceError> {
+        let known = member.files.iter().find_map(|file| self.of_file.get(&file.digest)).copied();
+        if let Some(known) = known {
+            let there = &self.captures[known].0;
+            let same = there.sha256 == member.sha256 && there.filter == member.filter;
+            let digests = |member: &Member| -> BTreeSet<String> {
+                member.files.iter().map(|file| file.digest.clone()).collect()
+            };
+            if same && digests(there) == digests(&member) {
+                // Earlier programs did not write which time a filter let pass.
+                let spans_ns = there.spans_ns.clone().or_else(|| member.spans_ns.clone());
+                self.captures[known].0.spans_ns = spans_ns;
+                return Ok(Some(format!("{} is there twice; it counts once", member.called())));
+            }
+            return Err(TraceError::Unsuitable(format!(
+                "{} was folded twice, differently: with other files of its capture or another \
+                 filter; fold it once",
+                member.called()
+            )));
+        }
+        let told = member.conditions.part.as_ref().map(|part| part.capture.clone());
+        let known = told.as_ref().and_then(|capture| self.of_capture.get(capture)).copied();
+        let there = known.map(|known| &self.captures[known].0);
+        if let Some(there) =
+            there.filter(|there| is_same_capture(&there.conditions, &member.conditions))
+        {
+            return Err(TraceError::Unsuitable(format!(
+                "{} and {} are files of one capture; fold them together, or sequential I/Os at \
+                 the seam count as random",
+                there.called(),
+                member.called()
+            )));
+        }
+        if let Some(capture) = told {
+            self.of_capture.insert(capture, self.captures.len());
+        }
+        for file in &member.files {
+            self.of_file.insert(file.digest.clone(), self.captures.len());
+        }
+        self.captures.push((member, block));
+        Ok(None)
+    }
+
+    /// Writes all captures as one fold file.
+    ///
+    /// # Errors
+    /// Where a block cannot be read, or the sink not be written.
+    pub fn write(mut self, sink: &mut impl Write) -> Result<(), TraceError> {
+        let none = || TraceError::Unsuitable("there is nothing to fold".into());
+        let options = self.options.ok_or_else(none)?;
+        self.captures.sort_by(|(one, _), (other, _)| one.order().cmp(&other.order()));
+        let (captures, blocks): (Vec<Member>, Vec<Block<R>>) = self.captures.into_iter().unzip();
+        let left_out = self.left_out.into_iter().collect();
+        write_head(sink, &Contents { options, captures, left_out })?;
+        for block in blocks {
+            let block = match block {
+                Block::Fresh(block) => block,
+                Block::Kept(named, number) => named
+                    .file
+                    .block(number)
+                    .map_err(|error| TraceError::Unsuitable(format!("{}: {error}", named.name)))?,
+            };
+            sink.write_all(&block)?;
+        }
+        Ok(())
+    }
+}

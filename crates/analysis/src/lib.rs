@@ -1,0 +1,38 @@
+//! What the I/Os of a trace add up to: I/O streams, capture steps, processes, drives,
+//! working sets, and how two captures differ.
+//!
+//! [`Captured`] answers for what a capture left, whether that is every I/O or the
+//! sums of its capture steps. A question is a [`Fold`] over single I/Os or sums; folds over
+//! parts merge to the fold over the whole, exactly. Nothing here opens a file, reads a clock
+//! or starts a thread: a caller lends threads ([`Crew`]).
+#![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod annotate;
+pub mod captured;
+pub mod cells;
+pub mod clock;
+pub mod columns;
+pub mod crew;
+pub mod filter;
+pub mod findings;
+pub mod fleet;
+pub mod fold;
+pub mod pass;
+pub mod questions;
+mod side_by_side;
+pub mod step_file;
+pub mod sums;
+mod tables;
+pub mod threshold;
+
+pub use captured::Captured;
+pub use crew::Crew;
+pub use filter::Filter;
+pub use findings::findings;
+pub use fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows, Sums};
+pub use pass::Pass;
+pub use questions::streams::{By, StreamTable};
+pub use questions::study::Study;
+pub use questions::totals::{Derivation, StudyOptions, Totals};
+pub use step_file::StepWriter;

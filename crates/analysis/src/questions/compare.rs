@@ -1,0 +1,446 @@
+//! Two drives, or the file-system and the block layer, side by side: capture
+//! steps of every device and layer on one time axis.
+
+use crate::cells::Cells;
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::questions::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
+use crate::sums::step_width::{made_of, wide_enough};
+use crate::tables::smallest_keys::{Place, SmallestKeys};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_tracefile::batch::PART_MAX;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+use steadfast_tracefile::simd;
+
+/// Sides kept apart at most: the first in order of device and layer.
+pub const SIDES_MAX: usize = 16;
+
+/// One device at one layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SideKey {
+    /// Index into the conditions' devices.
+    pub device: u16,
+    /// Where it was seen.
+    pub layer: Layer,
+}
+
+impl SideKey {
+    /// `nvme0n1, block`.
+    pub fn name(&self, conditions: &CaptureConditions) -> String {
+        format!("{}, {}", self.device_name(conditions), self.layer)
+    }
+
+    fn of_sum(row: &StreamInStep) -> SideKey {
+        SideKey { device: row.device, layer: row.layer }
+    }
+
+    /// `nvme0n1`.
+    pub fn device_name(&self, conditions: &CaptureConditions) -> String {
+        device_name(conditions, self.device)
+    }
+}
+
+/// A device's name in the conditions; its number where they do not tell.
+pub fn device_name(conditions: &CaptureConditions, device: u16) -> String {
+    let named = conditions.devices.get(usize::from(device));
+    let name = named.map(|device| device.name.clone()).filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("device {device}"))
+}
+
+/// What a host is called whose name its capture does not tell.
+pub const UNKNOWN_HOST: &str = "unknown host";
+
+/// The name of the host that a device belongs to: that of the device where captures of
+/// several hosts are read together, otherwise that of the capture.
+pub fn host_name(conditions: &CaptureConditions, device: u16) -> String {
+    let device = conditions.devices.get(usize::from(device));
+    let named = device.and_then(|device| device.host.clone()).or_else(|| conditions.host.clone());
+    named.unwrap_or_else(|| UNKNOWN_HOST.to_owned())
+}
+
+/// What a cgroup is called: its path, or its number where that is not known, behind its
+/// host where those of several are read together; `None` of 0 and of what the conditions
+/// do not list.
+pub fn cgroup_name(conditions: &CaptureConditions, number: u16) -> Option<String> {
+    let at = usize::from(number).checked_sub(1)?;
+    let cgroup = conditions.cgroups.as_ref()?.get(at)?;
+    let name = cgroup.path.clone().unwrap_or_else(|| format!("cgroup {}", cgroup.id));
+    let hosts: BTreeSet<&Option<String>> = conditions.devices.iter().map(|one| &one.host).collect();
+    match &cgroup.host {
+        Some(host) if hosts.len() > 1 => Some(format!("{host}:{name}")),
+        _ => Some(name),
+    }
+}
+
+/// Capture steps of one device at one layer, by number.
+pub type Side = (SideKey, BTreeMap<u64, CaptureStep>);
+
+/// How many devices and layers have I/Os that pass the filter: all of them,
+/// where [`Sides`] keeps only so many apart.
+#[derive(Debug, Clone, Default)]
+pub struct SidesSeen {
+    seen: BTreeSet<SideKey>,
+    /// The same by device and layer, up to the last of them: what is asked of every I/O.
+    is_seen: Vec<[bool; 2]>,
+}
+
+impl SidesSeen {
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.seen.len() as u64
+    }
+
+    /// Which.
+    pub fn iter(&self) -> impl Iterator<Item = SideKey> + '_ {
+        self.seen.iter().copied()
+    }
+
+    /// Sees those of a few rows, where all of these count and the first 32 devices have them
+    /// all; tells whether that is so.
+    fn see_at_once(&mut self, rows: &Rows<'_>, part: Range<usize>) -> bool {
+        let devices = rows.batch.narrow(Field::Device).part(part.clone());
+        let layers = rows.batch.narrow(Field::Layer).part(part.clone());
+        let (seen, any_device, any_layer) = simd::sides(devices, layers);
+        if !(0..32).contains(&any_device) || any_layer & !1 != 0 || !simd::are_all(&rows.kept[part])
+        {
+            return false;
+        }
+        for bit in (0..u64::BITS as u16).filter(|bit| seen >> bit & 1 == 1) {
+            let layer = if bit < 32 { Layer::Block } else { Layer::FileSystem };
+            self.see(SideKey { device: bit % 32, layer });
+        }
+        true
+    }
+
+    fn see_each(&mut self, rows: &Rows<'_>, part: Range<usize>) {
+        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
+        for row in part.filter(|row| rows.kept[*row]) {
+            self.see(SideKey { device: device.at(row) as u16, layer: layer.layer(row) });
+        }
+    }
+
+    #[inline]
+    fn see(&mut self, key: SideKey) {
+        let of_device = self.is_seen.get(usize::from(key.device));
+        if !of_device.is_some_and(|seen| seen[usize::from(key.layer == Layer::FileSystem)]) {
+            self.see_first(key);
+        }
+    }
+
+    #[cold]
+    fn see_first(&mut self, key: SideKey) {
+        let device = usize::from(key.device);
+        if self.is_seen.len() <= device {
+            self.is_seen.resize(device + 1, [false; 2]);
+        }
+        self.is_seen[device][usize::from(key.layer == Layer::FileSystem)] = true;
+        self.seen.insert(key);
+    }
+
+    /// How many of them are devices at the block layer.
+    pub fn at_block_layer(&self) -> usize {
+        self.seen.iter().filter(|side| side.layer == Layer::Block).count()
+    }
+}
+
+impl PartialEq for SidesSeen {
+    fn eq(&self, other: &Self) -> bool {
+        self.seen == other.seen
+    }
+}
+
+impl EmptyLike for SidesSeen {
+    fn alike(&self) -> Self {
+        SidesSeen::default()
+    }
+}
+
+impl Fold for SidesSeen {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Device, Field::Layer])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for first in (0..rows.kept.len()).step_by(PART_MAX) {
+            let part = first..rows.kept.len().min(first + PART_MAX);
+            if !self.see_at_once(rows, part.clone()) {
+                self.see_each(rows, part);
+            }
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Ok(self)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        self.seen.append(&mut other.seen);
+        Ok(())
+    }
+}
+
+impl FoldCells for SidesSeen {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        let keys =
+            cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
+        keys.for_each(|key| self.see(key));
+        Ok(())
+    }
+}
+
+impl FoldSums for SidesSeen {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        sums.streams.iter().for_each(|row| self.see(SideKey::of_sum(row)));
+        Ok(())
+    }
+}
+
+/// Capture steps of every device and layer in a capture.
+#[derive(Debug, Clone)]
+pub struct Sides {
+    width_ns: u64,
+    until_ns: u64,
+    sides: Vec<(SideKey, Steps)>,
+    firsts: SmallestKeys<SideKey>,
+    unlisted: u64,
+    /// The steps of further sides, where all of them together are asked for.
+    further: Option<Steps>,
+}
+
+/// What [`Sides`] come to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SidesFound {
+    /// The sides in order of device and layer.
+    pub sides: Vec<Side>,
+    /// I/Os of further ones.
+    pub unlisted: u64,
+}
+
+impl Sides {
+    /// Sides in steps of a width in nanoseconds; busy time after `until_ns` is
+    /// not counted.
+    pub fn new(width_ns: u64, until_ns: u64) -> Self {
+        Self::keeping(SIDES_MAX, width_ns, until_ns)
+    }
+
+    /// The same with at most so many sides kept apart.
+    pub fn keeping(most: usize, width_ns: u64, until_ns: u64) -> Self {
+        let (sides, firsts) = (Vec::new(), SmallestKeys::new(most));
+        Sides { width_ns, until_ns, sides, firsts, unlisted: 0, further: None }
+    }
+
+    /// Keeps the steps of further sides too, all together, so that those of single I/Os tell
+    /// the steps of all of them.
+    pub(crate) fn with_further(self) -> Self {
+        Sides { further: Some(self.empty_steps()), ..self }
+    }
+
+    fn empty_steps(&self) -> Steps {
+        Steps::new(self.width_ns).until(self.until_ns)
+    }
+
+    /// What was found, and the steps of all of it together.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub(crate) fn finish_with_all(
+        mut self,
+    ) -> Result<(SidesFound, BTreeMap<u64, CaptureStep>), TraceError> {
+        let further = self.further.take().map(Steps::finish).transpose()?;
+        let found = self.finish()?;
+        let mut all = further.unwrap_or_default();
+        for (step, of_side) in found.sides.iter().flat_map(|(_, steps)| steps) {
+            all.entry(*step).or_default().merge(of_side);
+        }
+        Ok((found, all))
+    }
+
+    /// What was found.
+    ///
+    /// # Errors
+    /// Where there are more steps than memory was set aside for.
+    pub fn finish(self) -> Result<SidesFound, TraceError> {
+        let finished = self.sides.into_iter().map(|(key, steps)| Ok((key, steps.finish()?)));
+        let mut sides = finished.collect::<Result<Vec<_>, TraceError>>()?;
+        sides.sort_by_key(|(key, _)| *key);
+        Ok(SidesFound { sides, unlisted: self.unlisted })
+    }
+
+    /// The steps of a side; `None` where they are not kept apart.
+    #[inline]
+    fn steps(&mut self, key: SideKey) -> Result<Option<&mut Steps>, TraceError> {
+        let at = match self.sides.iter().position(|(side, _)| *side == key) {
+            Some(known) => Some(known),
+            None => self.admit(key)?,
+        };
+        Ok(at.and_then(|at| self.sides.get_mut(at)).map(|(_, steps)| steps))
+    }
+
+    #[cold]
+    fn admit(&mut self, key: SideKey) -> Result<Option<usize>, TraceError> {
+        let new = (key, self.empty_steps());
+        let at = match self.firsts.admit(key) {
+            Place::Free => {
+                self.sides.push(new);
+                Some(self.sides.len() - 1)
+            }
+            Place::Of(last) => {
+                let at = self.sides.iter().position(|(side, _)| *side == last);
+                if let Some(of_last) = at.and_then(|at| self.sides.get_mut(at)) {
+                    let (_, gone) = std::mem::replace(of_last, new);
+                    self.leave_out(gone)?;
+                }
+                at
+            }
+            Place::None => None,
+        };
+        Ok(at)
+    }
+
+    /// Takes what is not kept apart.
+    fn leave_out(&mut self, steps: Steps) -> Result<(), TraceError> {
+        self.unlisted = self.unlisted.saturating_add(steps.ios());
+        self.further.as_mut().map_or(Ok(()), |further| further.merge(steps))
+    }
+
+    /// The same of one row.
+    fn leave_row_out(&mut self, columns: &StepColumns<'_>, row: usize) -> Result<(), TraceError> {
+        self.unlisted += 1;
+        self.further.as_mut().map_or(Ok(()), |further| further.take_row(columns, row))
+    }
+}
+
+impl EmptyLike for Sides {
+    fn alike(&self) -> Self {
+        let alike = Sides::keeping(self.firsts.most(), self.width_ns, self.until_ns);
+        if self.further.is_some() { alike.with_further() } else { alike }
+    }
+}
+
+impl Fold for Sides {
+    fn fields(&self) -> Fields {
+        STEP_FIELDS
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let columns = StepColumns::of(rows);
+        for row in rows.iter() {
+            let (device, layer) = columns.side(row);
+            match self.steps(SideKey { device, layer })? {
+                Some(steps) => steps.take_row(&columns, row)?,
+                None => self.leave_row_out(&columns, row)?,
+            }
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Ok(self)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted = self.unlisted.saturating_add(other.unlisted);
+        if let Some((ours, theirs)) = self.further.as_mut().zip(other.further) {
+            ours.merge(theirs)?;
+        }
+        for (key, steps) in other.sides {
+            match self.steps(key)? {
+                Some(ours) => ours.merge(steps)?,
+                None => self.leave_out(steps)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for Sides {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells {
+            match self.steps(SideKey { device: cell.device, layer: cell.layer })? {
+                Some(steps) => steps.take_cell(cell)?,
+                None => self.unlisted = self.unlisted.saturating_add(cell.ios),
+            }
+        }
+        for busy in cells.busy {
+            let key = SideKey { device: busy.device, layer: busy.layer };
+            // A device has busy time only where it has I/Os.
+            if let Some((_, steps)) = self.sides.iter_mut().find(|(side, _)| *side == key) {
+                steps.take_busy(busy)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for Sides {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        for row in sums.streams {
+            match self.steps(SideKey::of_sum(row))? {
+                Some(steps) => steps.take_sum(sums.begin_of(row), row)?,
+                None => self.unlisted = self.unlisted.saturating_add(row.ios),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::IoEvent;
+    use steadfast_tracefile::batch::Batch;
+
+    /// I/Os of devices in turn, the last one first, each busy for some time.
+    fn taken(fold: &mut dyn Fold, numbers: std::ops::Range<u64>) {
+        let event = |at: u64| IoEvent {
+            issued_ns: at * 70,
+            response_ns: 30 + at % 90,
+            device: (7 - at % 8) as u16,
+            bytes: 512,
+            ..IoEvent::default()
+        };
+        let events: Vec<IoEvent> = numbers.clone().map(event).collect();
+        let busy: Vec<(u64, u64)> = numbers.map(|at| (at * 70, at * 70 + 90 + at % 60)).collect();
+        let rows = Rows {
+            batch: &Batch::of(&events),
+            sequential: &vec![false; events.len()],
+            depth: &vec![3; events.len()],
+            busy: &busy,
+            kept: &vec![true; events.len()],
+            after: &[],
+            stretch: 0,
+            order_ns: &[],
+            place: None,
+        };
+        fold.take(&rows).unwrap();
+    }
+
+    #[test]
+    fn the_steps_of_all_are_known_however_few_sides_are_kept_apart() {
+        let mut steps = Steps::new(1000).until(60_000);
+        taken(&mut steps, 0..900);
+        let steps = steps.finish().unwrap();
+        for most in [0, 1, 3, 16] {
+            let mut sides = Sides::keeping(most, 1000, 60_000).with_further();
+            let mut part = sides.alike();
+            taken(&mut sides, 0..400);
+            taken(&mut part, 400..900);
+            sides.merge(part).unwrap();
+            let (found, all) = sides.finish_with_all().unwrap();
+            assert_eq!((found.sides.len(), &all), (most.min(8), &steps));
+        }
+    }
+}

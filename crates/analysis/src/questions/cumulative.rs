@@ -1,0 +1,398 @@
+//! The cumulative workload: the I/O streams of a whole capture at or above a
+//! threshold, and the applied test workload that is made of it, a `Stimulus`.
+//!
+//! Counts are kept as integers; percentages are computed from them and never
+//! the other way round (the tutorial's own example shows what rounding does:
+//! it prints 27.3 % where its counts give 27.5 %).
+
+use crate::columns::{Column, Print};
+use crate::questions::streams::{By, StreamKey, StreamTable};
+pub use crate::threshold::Threshold;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use steadfast_domain::io_event::Share;
+use steadfast_domain::stimulus::{Cursor, DataPattern};
+use steadfast_domain::units::Bytes;
+use steadfast_domain::{CaptureConditions, Demand, IoOp, IoStream, Op, Order};
+use steadfast_tracefile::error::TraceError;
+
+/// One stream of a workload, with exact counts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct WorkloadStream {
+    /// The standard's notation, for the reader; the next three fields count.
+    #[serde(default)]
+    pub stream: String,
+    /// What it does.
+    pub op: IoOp,
+    /// SEQ, otherwise RND.
+    pub sequential: bool,
+    /// Transfer size in bytes.
+    pub bytes: u32,
+    /// I/Os.
+    pub count: u64,
+    /// Bytes moved.
+    pub amount: u64,
+    /// The largest power of two that every offset is a multiple of, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<u64>,
+    /// Average queue depth at issue, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qd_mean: Option<f64>,
+    /// Share of everything captured, 0 to 1, by count or bytes as the workload says.
+    #[serde(default)]
+    pub share: f64,
+    /// Share of the selected streams, 0 to 1: these add up to 1.
+    #[serde(default)]
+    pub normalized: f64,
+}
+
+impl WorkloadStream {
+    /// Its operation, order and size.
+    pub fn key(&self) -> StreamKey {
+        StreamKey { op: self.op, sequential: self.sequential, bytes: self.bytes }
+    }
+}
+
+type Of = Column<WorkloadStream>;
+
+/// What is told of a workload's stream.
+impl WorkloadStream {
+    const STREAM: Of =
+        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.stream.clone().into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
+    const SHARE: Of = Column::new("share", "% of all", Print::Percent(2), |s| s.share.into());
+    const NORMALISED: Of =
+        Column::new("normalized", "Normalized %", Print::Percent(2), |s| s.normalized.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 5] = [
+        Self::STREAM,
+        Self::COUNT,
+        Self::SHARE,
+        Self::NORMALISED.headed("normalised %"),
+        Self::QD_MEAN,
+    ];
+
+    /// A report's table, beside the streams' names.
+    pub const OF_REPORT: [Of; 5] =
+        [Self::COUNT, Self::SHARE, Self::NORMALISED, Self::AMOUNT, Self::QD_MEAN];
+}
+
+/// The cumulative workload of a capture.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Workload {
+    /// By what shares are taken.
+    #[serde(default)]
+    pub by: By,
+    /// The smallest share of everything that a selected stream has.
+    #[serde(default)]
+    pub threshold: Threshold,
+    /// I/Os of the whole capture, streams below the threshold included.
+    pub total_count: u64,
+    /// Bytes of the whole capture.
+    /// Zero where it is not known: [`Workload::total_bytes`].
+    pub total_amount: u64,
+    /// Streams of the whole capture.
+    pub total_streams: usize,
+    /// The selected streams, the largest share first.
+    pub streams: Vec<WorkloadStream>,
+}
+
+impl Workload {
+    /// Selects the streams at or above a threshold.
+    pub fn of(table: &StreamTable, by: By, threshold: Threshold) -> Self {
+        let total = table.total();
+        let streams = table
+            .iter()
+            .map(|(key, tally)| WorkloadStream {
+                stream: key.to_string(),
+                op: key.op,
+                sequential: key.sequential,
+                bytes: key.bytes,
+                count: tally.ios,
+                amount: tally.amount(),
+                alignment: tally.alignment(),
+                qd_mean: tally.depth_mean(),
+                share: 0.0,
+                normalized: 0.0,
+            })
+            .collect();
+        Self::select(streams, (total.ios, total.amount()), by, threshold)
+    }
+
+    /// Selects among streams with given counts; `total` is I/Os and bytes of
+    /// everything captured, streams that are not listed included.
+    pub fn select(
+        mut streams: Vec<WorkloadStream>,
+        total: (u64, u64),
+        by: By,
+        threshold: Threshold,
+    ) -> Self {
+        let total_streams = streams.len();
+        let measure = |stream: &WorkloadStream| match by {
+            By::Count => stream.count,
+            By::Bytes => stream.amount,
+        };
+        let whole = if by == By::Count { total.0 } else { total.1 };
+        streams.retain(|stream| stream.count > 0 && threshold.admits(measure(stream), whole));
+        streams.sort_by_key(|stream| (Reverse(measure(stream)), stream.key()));
+        let selected: u64 = streams.iter().map(measure).sum();
+        for stream in &mut streams {
+            stream.share = ratio(measure(stream), whole);
+            stream.normalized = ratio(measure(stream), selected);
+        }
+        let (total_count, total_amount) = total;
+        Workload { by, threshold, total_count, total_amount, total_streams, streams }
+    }
+
+    /// Bytes of everything captured; `None` where they are not known.
+    pub fn total_bytes(&self) -> Option<Bytes> {
+        (self.total_amount > 0 || self.total_count == 0).then_some(Bytes(self.total_amount))
+    }
+
+    /// The selected streams.
+    pub fn keys(&self) -> Vec<StreamKey> {
+        self.streams.iter().map(WorkloadStream::key).collect()
+    }
+
+    /// I/Os and bytes of the selected streams.
+    pub fn selected(&self) -> (u64, u64) {
+        self.streams
+            .iter()
+            .fold((0, 0), |sum, stream| (sum.0 + stream.count, sum.1 + stream.amount))
+    }
+
+    /// Share of everything that the selected streams have, 0 to 1.
+    pub fn coverage(&self) -> f64 {
+        let (count, amount) = self.selected();
+        match self.by {
+            By::Count => ratio(count, self.total_count),
+            By::Bytes => ratio(amount, self.total_amount),
+        }
+    }
+
+    /// One thread with the average queue depth of the selected streams, rounded
+    /// up; `None` where no depth is known. Below 1 the server paused between
+    /// I/Os, and only a pace reproduces that.
+    pub fn demand_seen(&self) -> Option<Demand> {
+        demand_of(self.streams.iter().filter_map(|stream| Some((stream.qd_mean?, stream.count))))
+    }
+
+    /// The applied test workload: a fixed composite of the selected streams,
+    /// each weighing exactly its count of I/Os; and where it differs from what
+    /// was captured, one sentence each.
+    ///
+    /// # Errors
+    /// Where no selected stream can be applied to a device.
+    /// Returns a stream of a load with the size, order and weight of a captured one.
+    pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
+        let mut remarks = Vec::new();
+        let mut chosen: Vec<(IoStream, u64)> = Vec::new();
+        for stream in &self.streams {
+            match stimulus_op(stream.op) {
+                Some(op) => chosen.push((io_stream(op, stream), stream.count)),
+                None => remarks.push(format!(
+                    "{} ({} I/Os) is omitted: its operation is unknown.",
+                    stream.key(),
+                    stream.count
+                )),
+            }
+        }
+        if chosen.is_empty() {
+            return Err(TraceError::Unsuitable(format!(
+                "no I/O stream reaches the threshold of {}; choose a lower one",
+                self.threshold
+            )));
+        }
+        let (weights, exact) = weights(chosen.iter().map(|(_, count)| *count));
+        if !exact {
+            remarks.push("Counts beyond 32 bits: weights are rounded.".into());
+        }
+        let weighed = chosen.into_iter().zip(weights);
+        Ok((weighed.map(|((stream, _), weight)| stream.weighing(weight)).collect(), remarks))
+    }
+}
+
+/// The data pattern nearest to what was captured: random where nothing is
+/// known; otherwise the compression ratio as a share of random bytes and the
+/// share of duplicates.
+pub fn data_pattern_seen(conditions: &CaptureConditions) -> DataPattern {
+    let percent = |share: f64| (share * 100.0).round().clamp(0.0, 100.0) as u8;
+    // What is only known to be a lower bound is no pattern to write.
+    let duplicates = conditions.duplicates().and_then(Share::exact);
+    match (conditions.compression_ratio, duplicates) {
+        (None, None) => DataPattern::RandomUnique,
+        (ratio, duplicates) => DataPattern::Entropy {
+            random_percent: ratio.filter(|r| *r >= 1.0).map_or(100, |ratio| percent(1.0 / ratio)),
+            duplicate_percent: duplicates.map_or(0, percent),
+        },
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Returns the operation of a load, or None if none does the same.
+pub fn stimulus_op(op: IoOp) -> Option<Op> {
+    match op {
+        IoOp::Read => Some(Op::Read),
+        IoOp::Write => Some(Op::Write),
+        IoOp::Discard => Some(Op::Discard),
+        IoOp::Flush => Some(Op::Flush),
+        IoOp::Other => None,
+    }
+}
+
+/// Returns a stream of a load with the size, order and weight of a captured one.
+pub fn io_stream(op: Op, stream: &WorkloadStream) -> IoStream {
+    let order = if stream.sequential { Order::Sequential(Cursor::Own) } else { Order::Random };
+    let size = u64::from(stream.bytes);
+    let mut made = IoStream::new(op, order, Bytes(size));
+    // A 28 KiB write on a 4 KiB boundary must not be moved to a multiple of 28 KiB.
+    made.alignment = stream.alignment.map(|alignment| {
+        if size.is_power_of_two() {
+            Bytes(alignment.min(size))
+        } else {
+            Bytes(alignment.min(size.next_power_of_two()))
+        }
+    });
+    made.alignment = made.alignment.filter(|alignment| alignment.0 != size && size > 0);
+    made
+}
+
+/// Counts as weights of 32 bits with the same ratios; whether they are exact.
+fn weights(counts: impl Iterator<Item = u64> + Clone) -> (Vec<u32>, bool) {
+    let divisor = counts.clone().fold(0, greatest_common_divisor).max(1);
+    let largest = counts.clone().max().unwrap_or(0) / divisor;
+    // The sum of all weights must fit as well.
+    let sum: u128 = counts.clone().map(|count| u128::from(count / divisor)).sum();
+    let shift = (128 - sum.leading_zeros()).saturating_sub(32);
+    let exact = shift == 0 && u32::try_from(largest).is_ok();
+    let weight = |count: u64| {
+        u32::try_from((count / divisor) >> shift).unwrap_or(u32::MAX).max(u32::from(count > 0))
+    };
+    (counts.map(weight).collect(), exact)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// One thread with the average of queue depths, each weighted by its I/Os,
+/// rounded up.
+pub fn demand_of(depths: impl Iterator<Item = (f64, u64)>) -> Option<Demand> {
+    let add = |(sum, ios): (f64, f64), (mean, count): (f64, u64)| {
+        (sum + mean * count as f64, ios + count as f64)
+    };
+    let (sum, ios) = depths.fold((0.0, 0.0), add);
+    let depth = (ios > 0.0).then(|| (sum / ios).ceil().clamp(1.0, 65_536.0))?;
+    Some(Demand::new(1, depth as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::io_event::ContentSample;
+
+    /// The tutorial's nine streams and the next one below the threshold.
+    fn seed_streams() -> Vec<WorkloadStream> {
+        let rows = [
+            ("SEQ 4K W", 757_697),
+            ("RND 16K W", 422_999),
+            ("SEQ 0.5K W", 409_357),
+            ("SEQ 16K W", 376_211),
+            ("RND 4K W", 336_424),
+            ("SEQ 1K W", 173_343),
+            ("RND 8K W", 121_532),
+            ("RND 1K W", 84_592),
+            ("SEQ 1.5K W", 72_871),
+            ("RND 28K W", 68_616),
+        ];
+        rows.iter()
+            .map(|(name, count)| {
+                let key: StreamKey = name.parse().unwrap();
+                WorkloadStream {
+                    stream: (*name).into(),
+                    op: key.op,
+                    sequential: key.sequential,
+                    bytes: key.bytes,
+                    count: *count,
+                    amount: count * u64::from(key.bytes),
+                    alignment: Some(4096),
+                    qd_mean: None,
+                    share: 0.0,
+                    normalized: 0.0,
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_tutorials_workload_is_selected_and_normalised_exactly() {
+        let threshold = "2%".parse().unwrap();
+        let workload =
+            Workload::select(seed_streams(), (3_512_860, u64::MAX), By::Count, threshold);
+        assert_eq!(workload.streams.len(), 9);
+        assert_eq!(workload.selected().0, 2_755_026);
+        assert!((workload.coverage() - 0.7843).abs() < 5e-5);
+        let percent: Vec<String> =
+            workload.streams.iter().map(|s| format!("{:.2}", s.normalized * 100.0)).collect();
+        assert_eq!(
+            percent,
+            ["27.50", "15.35", "14.86", "13.66", "12.21", "6.29", "4.41", "3.07", "2.65"]
+        );
+        let sum: f64 = workload.streams.iter().map(|s| s.normalized).sum();
+        assert!((sum - 1.0).abs() < 1e-12);
+        let (streams, remarks) = workload.io_streams().unwrap();
+        let weights: Vec<u32> = streams.iter().map(|s| s.weight).collect();
+        assert_eq!(weights[..2], [757_697, 422_999]);
+        assert!(remarks.is_empty());
+    }
+
+    #[test]
+    fn sizes_that_are_no_power_of_two_keep_their_alignment() {
+        let workload = Workload::select(seed_streams(), (3_512_860, 1), By::Count, Threshold(0));
+        let (streams, _) = workload.io_streams().unwrap();
+        let stream = streams.iter().find(|s| s.size == Bytes::kib(28)).unwrap();
+        assert_eq!(stream.alignment(), Bytes(4096));
+        let plain = streams.iter().find(|s| s.size == Bytes::kib(4)).unwrap();
+        assert_eq!(plain.alignment, None);
+    }
+
+    #[test]
+    fn weights_are_exact_while_they_fit() {
+        assert_eq!(weights([6u64, 9].into_iter()), (vec![2, 3], true));
+        let (large, exact) = weights([u64::MAX - 1, 3].into_iter());
+        assert!(!exact && large[0] > 1 << 30 && large[1] == 1);
+    }
+
+    #[test]
+    fn nothing_selected_is_said() {
+        let empty = Workload::select(Vec::new(), (0, 0), By::Count, Threshold(20_000));
+        let error = empty.io_streams().unwrap_err().to_string();
+        assert!(error.contains("lower"), "{error}");
+        assert!("200%".parse::<Threshold>().is_err() && "x".parse::<Threshold>().is_err());
+        assert_eq!("0.5 %".parse::<Threshold>().unwrap().to_string(), "0.5%");
+    }
+
+    #[test]
+    fn the_data_pattern_follows_what_was_sampled() {
+        let mut conditions = CaptureConditions::default();
+        assert_eq!(data_pattern_seen(&conditions), DataPattern::RandomUnique);
+        conditions.compression_ratio = Some(5.0);
+        conditions.duplicate_share = Some(0.28);
+        let pattern = DataPattern::Entropy { random_percent: 20, duplicate_percent: 28 };
+        assert_eq!(data_pattern_seen(&conditions), pattern);
+        // One block in a hundred: the compression holds for all, the duplicates do not.
+        let sample =
+            ContentSample { every: 100, blocks: 100, duplicates: 28, ..Default::default() };
+        conditions.content = Some(sample);
+        let pattern = DataPattern::Entropy { random_percent: 20, duplicate_percent: 0 };
+        assert_eq!(data_pattern_seen(&conditions), pattern);
+        conditions.compression_ratio = None;
+        assert_eq!(data_pattern_seen(&conditions), DataPattern::RandomUnique);
+    }
+}

@@ -1,0 +1,400 @@
+//! The day of a capture: what is done at which time of day, over as many days as it
+//! lasted.
+
+use crate::cells::Cells;
+use crate::clock::{Clock, DAY_NS, hour_and_minute};
+use crate::columns::{self, Column, Print};
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::sums::step_width::{made_of, wide_enough};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::mem;
+use std::ops::Range;
+use steadfast_domain::{IoOp, Nanos};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::observed_time::ObservedTime;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Intervals of all days together, at most.
+const INTERVALS_MAX: usize = 1 << 20;
+
+/// What was done in one interval of one day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Interval {
+    ios: u64,
+    reads: u64,
+    writes: u64,
+    bytes: u64,
+    responses: u64,
+    response_sum_ns: u64,
+    response_max_ns: u64,
+}
+
+/// The days of a capture in intervals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayProfile {
+    clock: Clock,
+    width_ns: u64,
+    /// By day and number of the interval in it.
+    intervals: BTreeMap<(u64, u64), Interval>,
+}
+
+impl DayProfile {
+    /// In intervals of a width, by a clock.
+    ///
+    /// # Errors
+    /// A width that does not divide a day.
+    pub fn new(clock: Clock, width_ns: u64) -> Result<Self, TraceError> {
+        if width_ns == 0 || !DAY_NS.is_multiple_of(width_ns) {
+            let what = format!(
+                "intervals of {} do not divide a day; choose 1h, 30min, 15min or 5min",
+                Nanos(width_ns)
+            );
+            return Err(TraceError::TooFine(what));
+        }
+        Ok(DayProfile { clock, width_ns, intervals: BTreeMap::new() })
+    }
+
+    fn at(&mut self, at_ns: u64) -> Result<&mut Interval, TraceError> {
+        let day = self.clock.day(at_ns);
+        let number = self.clock.time_of_day_ns(at_ns) / self.width_ns;
+        if self.intervals.len() >= INTERVALS_MAX && !self.intervals.contains_key(&(day, number)) {
+            let what = format!("more than {INTERVALS_MAX} intervals; choose wider ones");
+            return Err(TraceError::TooFine(what));
+        }
+        Ok(self.intervals.entry((day, number)).or_default())
+    }
+
+    /// The time around a moment that belongs to the same interval of the same day.
+    fn within(&self, at_ns: u64) -> Range<u64> {
+        let day = self.clock.day(at_ns).saturating_mul(DAY_NS);
+        let begin = self.clock.time_of_day_ns(at_ns) / self.width_ns * self.width_ns;
+        let local = day.saturating_add(begin);
+        let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
+        let found = shown.into_iter().find(|(from, to)| (*from..*to).contains(&at_ns));
+        found.map_or(at_ns..at_ns.saturating_add(1), |(from, to)| from..to)
+    }
+
+    /// The intervals of a day that were observed.
+    pub fn listing(&self, observed: &ObservedTime) -> Vec<ProfileFigures> {
+        let numbers = 0..DAY_NS / self.width_ns;
+        numbers.filter_map(|number| self.figures(number, observed)).collect()
+    }
+
+    /// For how long an interval of a day was observed.
+    fn observed_ns(&self, day: u64, begin: u64, observed: &ObservedTime) -> u64 {
+        let local = day.saturating_mul(DAY_NS).saturating_add(begin);
+        let shown = self.clock.spans_of(local, local.saturating_add(self.width_ns));
+        observed.within(&shown).total_ns()
+    }
+
+    fn figures(&self, number: u64, observed: &ObservedTime) -> Option<ProfileFigures> {
+        let begin = number * self.width_ns;
+        let (first, last) = (observed.first_ns()?, observed.end_ns()?);
+        let (mut all, mut observed_ns, mut days, mut rates) =
+            (Interval::default(), 0u64, 0, Vec::new());
+        for day in self.clock.day(first)..=self.clock.day(last) {
+            let observed_on_day_ns = self.observed_ns(day, begin, observed);
+            if observed_on_day_ns == 0 {
+                continue;
+            }
+            let found = self.intervals.get(&(day, number)).copied().unwrap_or_default();
+            days += 1;
+            observed_ns = observed_ns.saturating_add(observed_on_day_ns);
+            // Seconds of an hour are neither its quietest nor its busiest day.
+            if observed_on_day_ns >= self.width_ns / 2 {
+                rates.push(found.ios as f64 * 1e9 / observed_on_day_ns as f64);
+            }
+            all.merge(&found);
+        }
+        let seconds = observed_ns as f64 / 1e9;
+        (days > 0).then(|| ProfileFigures {
+            begin_ns: begin,
+            days,
+            observed_ns,
+            count: all.ios,
+            iops: all.ios as f64 / seconds,
+            iops_least: rates.iter().copied().reduce(f64::min),
+            iops_most: rates.iter().copied().reduce(f64::max),
+            bytes_per_second: all.bytes as f64 / seconds,
+            read_share: (all.reads + all.writes > 0)
+                .then(|| all.reads as f64 / (all.reads + all.writes) as f64),
+            response_mean_ns: all.response_sum_ns.checked_div(all.responses),
+            response_max_ns: (all.responses > 0).then_some(all.response_max_ns),
+        })
+    }
+}
+
+impl Interval {
+    fn merge(&mut self, other: &Interval) {
+        self.ios = self.ios.saturating_add(other.ios);
+        self.reads = self.reads.saturating_add(other.reads);
+        self.writes = self.writes.saturating_add(other.writes);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.responses = self.responses.saturating_add(other.responses);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+    }
+
+    fn of(op: IoOp, ios: u64, bytes: u64) -> Interval {
+        let moves = matches!(op, IoOp::Read | IoOp::Write);
+        Interval {
+            ios,
+            reads: if op == IoOp::Read { ios } else { 0 },
+            writes: if op == IoOp::Write { ios } else { 0 },
+            bytes: if moves { bytes } else { 0 },
+            ..Interval::default()
+        }
+    }
+}
+
+impl EmptyLike for DayProfile {
+    fn alike(&self) -> Self {
+        DayProfile {
+            clock: self.clock.clone(),
+            width_ns: self.width_ns,
+            intervals: BTreeMap::new(),
+        }
+    }
+}
+
+impl Fold for DayProfile {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        // The next I/O is mostly of the same interval.
+        let (mut within, mut found) = (0..0, Interval::default());
+        for row in rows.iter() {
+            let at_ns = rows.batch.issued_ns(row);
+            if !within.contains(&at_ns) {
+                if found.ios > 0 {
+                    self.at(within.start)?.merge(&mem::take(&mut found));
+                }
+                within = self.within(at_ns);
+            }
+            let mut one = Interval::of(rows.batch.op(row), 1, u64::from(rows.batch.bytes(row)));
+            if let Some(response) = rows.response_ns(row) {
+                (one.responses, one.response_sum_ns, one.response_max_ns) = (1, response, response);
+            }
+            found.merge(&one);
+        }
+        if found.ios > 0 {
+            self.at(within.start)?.merge(&found);
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Ok(self)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for ((day, number), found) in other.intervals {
+            if self.intervals.len() >= INTERVALS_MAX {
+                let what = format!("more than {INTERVALS_MAX} intervals; choose wider ones");
+                return Err(TraceError::TooFine(what));
+            }
+            self.intervals.entry((day, number)).or_default().merge(&found);
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for DayProfile {
+    /// A capture step belongs to the interval in which it begins.
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        for row in sums.streams {
+            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
+            let one = Interval {
+                responses: row.responses,
+                response_sum_ns: row.response_sum_ns,
+                response_max_ns: row.response_max_ns,
+                ..Interval::of(row.op, row.ios, bytes)
+            };
+            self.at(sums.begin_of(row))?.merge(&one);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for DayProfile {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells {
+            let one = Interval {
+                responses: cell.responses.count,
+                response_sum_ns: cell.responses.sum_ns,
+                response_max_ns: cell.responses.max_ns,
+                ..Interval::of(cell.op, cell.ios, cell.amount())
+            };
+            self.at(cell.begin_ns)?.merge(&one);
+        }
+        Ok(())
+    }
+}
+
+/// One interval of the day.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProfileFigures {
+    /// When it begins, in nanoseconds from midnight.
+    pub begin_ns: u64,
+    /// Days on which it was observed, in full or in part.
+    pub days: u64,
+    /// For how long, in nanoseconds.
+    pub observed_ns: u64,
+    /// I/Os of all days.
+    pub count: u64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// The same on the quietest of the days on which at least half of it was observed.
+    pub iops_least: Option<f64>,
+    /// The same on the busiest of them.
+    pub iops_most: Option<f64>,
+    /// Bytes read and written per second.
+    pub bytes_per_second: f64,
+    /// Reads among reads and writes.
+    pub read_share: Option<f64>,
+    /// Average response time.
+    pub response_mean_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+}
+
+impl schemars::JsonSchema for ProfileFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ProfileFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl Serialize for ProfileFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<ProfileFigures>;
+
+impl ProfileFigures {
+    const BEGIN: Of =
+        Column::new("time", "Time", Print::Plain(0), |p| hour_and_minute(p.begin_ns).into());
+    const BEGIN_NS: Of = Column::new("begin_ns", "ns", Print::Plain(0), |p| p.begin_ns.into());
+    const OBSERVED: Of =
+        Column::new("observed_ns", "seconds", Print::Seconds, |p| p.observed_ns.into());
+    const DAYS: Of = Column::new("days", "days", Print::Plain(0), |p| p.days.into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |p| p.count.into());
+    const IOPS: Of = Column::new("iops", "IOPS", Print::Plain(1), |p| p.iops.into());
+    const LEAST: Of = Column::new("iops_least", "least", Print::Plain(1), |p| p.iops_least.into());
+    const MOST: Of = Column::new("iops_most", "most", Print::Plain(1), |p| p.iops_most.into());
+    const MBS: Of =
+        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |p| p.bytes_per_second.into());
+    const READS: Of =
+        Column::new("read_share", "reads %", Print::Percent(1), |p| p.read_share.into());
+    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |p| {
+        p.response_mean_ns.into()
+    });
+    const MRT: Of =
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 12] = [
+        Self::BEGIN,
+        Self::BEGIN_NS,
+        Self::DAYS,
+        Self::OBSERVED,
+        Self::COUNT,
+        Self::IOPS,
+        Self::LEAST,
+        Self::MOST,
+        Self::MBS,
+        Self::READS,
+        Self::ART,
+        Self::MRT,
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 11] = [
+        Self::BEGIN,
+        Self::DAYS,
+        Self::OBSERVED,
+        Self::COUNT,
+        Self::IOPS,
+        Self::LEAST,
+        Self::MOST,
+        Self::MBS,
+        Self::READS,
+        Self::ART,
+        Self::MRT,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::io_event::ZoneChange;
+    use steadfast_domain::step::mix64;
+    use steadfast_domain::{CaptureConditions, IoEvent, Zone};
+    use steadfast_tracefile::batch::Batch;
+
+    const HOUR_NS: u64 = DAY_NS / 24;
+
+    /// Three days around the end of summer time.
+    fn clock() -> Clock {
+        let change_s = 1_761_440_400;
+        let change = |at_unix_s, offset_s| ZoneChange { at_unix_s, offset_s, name: None };
+        let changes = vec![change(change_s, 3600), change(change_s + 86_400, 5400)];
+        let conditions = CaptureConditions {
+            began_unix_ns: Some((change_s - 86_400) * 1_000_000_000),
+            zone: Some(Zone { offset_s: 7200, name: None, changes }),
+            ..CaptureConditions::default()
+        };
+        Clock::of(&conditions, None).unwrap()
+    }
+
+    #[test]
+    fn an_io_is_of_the_interval_that_the_clock_shows_whatever_came_before() {
+        let one = |at: u64| IoEvent {
+            issued_ns: at * 1_009 * 1_000_000_000 % (3 * DAY_NS),
+            bytes: 512,
+            response_ns: mix64(at) % 7_000,
+            op: if at.is_multiple_of(3) { IoOp::Write } else { IoOp::Read },
+            ..IoEvent::default()
+        };
+        let ios: Vec<IoEvent> = (0..2_003).map(one).collect();
+        for width_ns in [HOUR_NS, HOUR_NS * 6, HOUR_NS / 60] {
+            let mut found = DayProfile::new(clock(), width_ns).unwrap();
+            let rows = Rows {
+                batch: &Batch::of(&ios),
+                sequential: &vec![false; ios.len()],
+                depth: &vec![1; ios.len()],
+                busy: &[],
+                kept: &vec![true; ios.len()],
+                after: &[],
+                stretch: 0,
+                order_ns: &[],
+                place: None,
+            };
+            found.take(&rows).unwrap();
+            let mut one_by_one = DayProfile::new(clock(), width_ns).unwrap();
+            for io in &ios {
+                let interval = one_by_one.at(io.issued_ns).unwrap();
+                interval.merge(&Interval {
+                    responses: 1,
+                    response_sum_ns: io.response_ns,
+                    response_max_ns: io.response_ns,
+                    ..Interval::of(io.op, 1, io.bytes.into())
+                });
+            }
+            assert_eq!(found, one_by_one);
+        }
+    }
+}

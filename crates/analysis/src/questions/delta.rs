@@ -1,0 +1,390 @@
+//! Before and after: two captures side by side, by stream, by process or by device,
+//! what changed most first. Rates are per second of the observed time, so
+//! that captures of different lengths can be compared.
+
+use crate::columns::{self, Column, Print};
+use crate::questions::group_figures::GroupFigures;
+use crate::questions::groups::{Facet, Groups};
+use serde::{Serialize, Serializer};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::text::excerpt;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::observed_time::{ObservedTime, StepGrid};
+
+/// How two captures are laid beside each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Align {
+    /// Each from its beginning.
+    Start,
+    /// Each from its event mark of this name, perhaps with an offset.
+    Mark(String),
+    /// By the clock: the time that both cover.
+    Clock,
+}
+
+impl FromStr for Align {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        match (text, text.strip_prefix("mark:")) {
+            ("start", _) => Ok(Align::Start),
+            ("clock", _) => Ok(Align::Clock),
+            (_, Some(name)) if !name.is_empty() => Ok(Align::Mark(name.to_owned())),
+            _ => {
+                let what =
+                    format!("'{text}' is none of: start, clock, mark:NAME", text = excerpt(text));
+                Err(TraceError::Unsuitable(what))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Align {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Align::Start => f.write_str("start"),
+            Align::Mark(name) => write!(f, "mark:{name}"),
+            Align::Clock => f.write_str("clock"),
+        }
+    }
+}
+
+/// A capture that is laid beside another one, on a time axis that both share.
+#[derive(Debug, Clone)]
+pub struct AlignedCapture {
+    /// Where its own axis begins on the shared one.
+    pub origin_ns: u64,
+    /// The observed time that counts, on its own axis.
+    pub observed: ObservedTime,
+    /// The steps of which it kept sums, on its own axis.
+    pub grid: Option<StepGrid>,
+}
+
+/// Roundings of a span to the steps of two captures before it is given up.
+const ROUNDINGS_MAX: usize = 10_000;
+
+impl AlignedCapture {
+    /// Lays a capture on the clock; `None` if it does not tell when it began.
+    pub fn by_clock(
+        conditions: &CaptureConditions,
+        observed: ObservedTime,
+        grid: Option<StepGrid>,
+    ) -> Option<Self> {
+        Some(AlignedCapture { origin_ns: conditions.began_unix_ns?, observed, grid })
+    }
+
+    /// A span of the shared axis on its own one.
+    pub fn own(&self, (from, to): (u64, u64)) -> (u64, u64) {
+        let own = |at: u64| if at == u64::MAX { at } else { at.saturating_sub(self.origin_ns) };
+        (own(from), own(to))
+    }
+
+    /// The part of a span of the shared axis that its whole steps make up.
+    fn whole_steps(&self, span: (u64, u64)) -> (u64, u64) {
+        let Some(grid) = self.grid else { return span };
+        let (from, to) = self.observed.inner_steps(self.own(span), grid);
+        (from.saturating_add(self.origin_ns), to.saturating_add(self.origin_ns))
+    }
+}
+
+/// Narrows a span of the shared axis to what whole steps of both captures make up, so that
+/// sums and single I/Os answer for the same time; `None` if nothing is left.
+pub fn in_whole_steps(captures: &[AlignedCapture; 2], span: (u64, u64)) -> Option<(u64, u64)> {
+    let mut span = span;
+    for _ in 0..ROUNDINGS_MAX {
+        let narrower = captures.iter().fold(span, |span, capture| capture.whole_steps(span));
+        if narrower.0 >= narrower.1 {
+            return None;
+        }
+        if narrower == span {
+            return Some(span);
+        }
+        span = narrower;
+    }
+    None
+}
+
+/// The time of the shared axis that both captures observed, in whole steps of both.
+pub fn shared_time(captures: &[AlignedCapture; 2]) -> Vec<(u64, u64)> {
+    let [a, b] = captures.each_ref().map(|one| one.observed.shifted(one.origin_ns));
+    let both = a.within(b.spans_ns());
+    both.spans_ns().iter().filter_map(|span| in_whole_steps(captures, *span)).collect()
+}
+
+/// By what the largest changes are found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Rank {
+    /// I/Os per second.
+    #[default]
+    Iops,
+    /// Bytes per second.
+    Bytes,
+    /// Share of the I/Os.
+    Share,
+    /// Average response time.
+    Response,
+}
+
+/// One capture's part of a comparison.
+#[derive(Debug, Clone)]
+pub struct DeltaSide {
+    /// Its groups, by name.
+    groups: BTreeMap<String, GroupFigures>,
+    total: GroupFigures,
+    observed: ObservedTime,
+}
+
+impl DeltaSide {
+    /// What was folded of a capture in its observed time.
+    pub fn of(groups: &Groups, conditions: &CaptureConditions, observed: ObservedTime) -> Self {
+        // A device has its number from its capture; a name is the same in both.
+        DeltaSide {
+            groups: groups.by_name(conditions),
+            total: groups.total_figures(conditions),
+            observed,
+        }
+    }
+}
+
+/// By what two captures can be compared: process numbers differ from one capture to
+/// the next, so processes are told by their command names.
+pub fn facets(by: Facet) -> [Facet; 1] {
+    [if by == Facet::Process { Facet::Command } else { by }]
+}
+
+/// Figures of one side.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SideOfDelta {
+    /// I/Os; 0 where the group is not there.
+    pub count: u64,
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_second: Option<f64>,
+    /// Share of all I/Os.
+    pub share: f64,
+    /// Average size.
+    pub size_mean: Option<f64>,
+    /// Average queue depth.
+    pub qd_mean: Option<f64>,
+    /// Average time in the queue.
+    pub queue_mean_ns: Option<u64>,
+    /// Its share of the time from entering the queue to completion.
+    pub queue_share: Option<f64>,
+    /// Average response time.
+    pub response_mean_ns: Option<u64>,
+    /// 99 % of the response times.
+    pub response_p99_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+}
+
+/// One group of both captures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delta {
+    /// The group's name.
+    pub name: String,
+    /// Before.
+    pub a: SideOfDelta,
+    /// After.
+    pub b: SideOfDelta,
+}
+
+impl SideOfDelta {
+    fn of(side: &DeltaSide, group: Option<&GroupFigures>) -> SideOfDelta {
+        let rate = |amount: u64| side.observed.per_second(amount as f64);
+        let Some(group) = group else {
+            return SideOfDelta { iops: rate(0), bytes_per_second: rate(0), ..Default::default() };
+        };
+        SideOfDelta {
+            count: group.count,
+            iops: rate(group.count),
+            bytes_per_second: rate(group.amount),
+            share: group.share_of_count,
+            size_mean: group.size_mean(),
+            qd_mean: group.qd_mean(),
+            queue_mean_ns: group.queued.mean_ns,
+            queue_share: group.queue_share(),
+            response_mean_ns: group.response.mean_ns,
+            response_p99_ns: group.response.p99_ns,
+            response_max_ns: group.response.max_ns,
+        }
+    }
+
+    fn ranked(&self, rank: Rank) -> f64 {
+        match rank {
+            Rank::Iops => self.iops.unwrap_or(0.0),
+            Rank::Bytes => self.bytes_per_second.unwrap_or(0.0),
+            Rank::Share => self.share,
+            Rank::Response => self.response_mean_ns.unwrap_or(0) as f64,
+        }
+    }
+}
+
+/// Every group of either capture, what changed most first.
+pub fn deltas(sides: &[DeltaSide; 2], rank: Rank) -> Vec<Delta> {
+    let [a, b] = sides;
+    let mut names: Vec<&String> = a.groups.keys().chain(b.groups.keys()).collect();
+    names.sort();
+    names.dedup();
+    let delta = |name: &String| Delta {
+        name: name.clone(),
+        a: SideOfDelta::of(a, a.groups.get(name)),
+        b: SideOfDelta::of(b, b.groups.get(name)),
+    };
+    let mut deltas: Vec<Delta> = names.into_iter().map(delta).collect();
+    let change = |delta: &Delta| {
+        // A response time that one side lacks is no change of it.
+        let both = delta.a.response_mean_ns.and(delta.b.response_mean_ns).is_some();
+        let known = rank != Rank::Response || both;
+        if known { (delta.b.ranked(rank) - delta.a.ranked(rank)).abs() } else { -1.0 }
+    };
+    deltas.sort_by(|one, other| change(other).partial_cmp(&change(one)).unwrap_or(Ordering::Equal));
+    deltas
+}
+
+/// Everything of both captures.
+pub fn total(sides: &[DeltaSide; 2]) -> Delta {
+    let [a, b] = sides.each_ref().map(|side| SideOfDelta::of(side, Some(&side.total)));
+    Delta { name: "all".into(), a, b }
+}
+
+/// From one value to another as a part of the first; `None` where there was none.
+fn change(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    let (a, b) = a.zip(b)?;
+    (a > 0.0).then(|| b / a - 1.0)
+}
+
+impl schemars::JsonSchema for Delta {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Delta".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl Serialize for Delta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<Delta>;
+
+/// A column of one side.
+macro_rules! side {
+    ($side:ident, $field:ident, $head:literal, $print:expr) => {
+        Column::new(
+            concat!(stringify!($side), ".", stringify!($field)),
+            $head,
+            $print,
+            |delta: &Delta| delta.$side.$field.into(),
+        )
+    };
+}
+
+/// What is told of a group of two captures.
+impl Delta {
+    const NAME: Of = Column::new("name", "", Print::Plain(0), |d| d.name.clone().into());
+    const IOPS_CHANGE: Of = Column::new("change.iops", "IOPS %", Print::Percent(1), |d| {
+        change(d.a.iops, d.b.iops).into()
+    });
+    const BYTES_CHANGE: Of =
+        Column::new("change.bytes_per_second", "MB/s %", Print::Percent(1), |d| {
+            change(d.a.bytes_per_second, d.b.bytes_per_second).into()
+        });
+    const SHARE_CHANGE: Of = Column::new("change.share", "% points", Print::Percent(2), |d| {
+        (d.b.share - d.a.share).into()
+    });
+    const ART_CHANGE: Of =
+        Column::new("change.response_mean_ns", "ART %", Print::Percent(1), |d| {
+            let time = |side: &SideOfDelta| side.response_mean_ns.map(|ns| ns as f64);
+            change(time(&d.a), time(&d.b)).into()
+        });
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 27] = [
+        Self::NAME,
+        side!(a, count, "A I/Os", Print::Plain(0)),
+        side!(a, iops, "A IOPS", Print::Plain(1)),
+        side!(a, bytes_per_second, "A MB/s", Print::Megabytes(2)),
+        side!(a, share, "A %", Print::Percent(2)),
+        side!(a, size_mean, "A bytes", Print::Plain(0)),
+        side!(a, qd_mean, "A QD", Print::Plain(2)),
+        side!(a, queue_mean_ns, "A queue ms", Print::Milliseconds),
+        side!(a, queue_share, "A queue %", Print::Percent(1)),
+        side!(a, response_mean_ns, "A ART ms", Print::Milliseconds),
+        side!(a, response_p99_ns, "A 99% ms", Print::Milliseconds),
+        side!(a, response_max_ns, "A MRT ms", Print::Milliseconds),
+        side!(b, count, "B I/Os", Print::Plain(0)),
+        side!(b, iops, "B IOPS", Print::Plain(1)),
+        side!(b, bytes_per_second, "B MB/s", Print::Megabytes(2)),
+        side!(b, share, "B %", Print::Percent(2)),
+        side!(b, size_mean, "B bytes", Print::Plain(0)),
+        side!(b, qd_mean, "B QD", Print::Plain(2)),
+        side!(b, queue_mean_ns, "B queue ms", Print::Milliseconds),
+        side!(b, queue_share, "B queue %", Print::Percent(1)),
+        side!(b, response_mean_ns, "B ART ms", Print::Milliseconds),
+        side!(b, response_p99_ns, "B 99% ms", Print::Milliseconds),
+        side!(b, response_max_ns, "B MRT ms", Print::Milliseconds),
+        Self::IOPS_CHANGE,
+        Self::BYTES_CHANGE,
+        Self::SHARE_CHANGE,
+        Self::ART_CHANGE,
+    ];
+
+    /// A report's table, beside the groups' names.
+    pub const OF_REPORT: [Of; 23] = [
+        Self::ALL[1],
+        Self::ALL[12],
+        Self::ALL[2],
+        Self::ALL[13],
+        Self::IOPS_CHANGE,
+        Self::ALL[4],
+        Self::ALL[15],
+        Self::SHARE_CHANGE,
+        Self::ALL[5],
+        Self::ALL[16],
+        Self::ALL[6],
+        Self::ALL[17],
+        Self::ALL[7],
+        Self::ALL[18],
+        Self::ALL[8],
+        Self::ALL[19],
+        Self::ALL[9],
+        Self::ALL[20],
+        Self::ART_CHANGE,
+        Self::ALL[10],
+        Self::ALL[21],
+        Self::ALL[11],
+        Self::ALL[22],
+    ];
+
+    /// A terminal's table.
+    const TABLE: [Of; 14] = [
+        Self::NAME,
+        Self::ALL[1],
+        Self::ALL[12],
+        Self::ALL[2],
+        Self::ALL[13],
+        Self::IOPS_CHANGE,
+        Self::SHARE_CHANGE,
+        Self::ALL[6],
+        Self::ALL[17],
+        Self::ALL[9],
+        Self::ALL[20],
+        Self::ART_CHANGE,
+        Self::ALL[10],
+        Self::ALL[21],
+    ];
+
+    /// The same, with times in the queue where one side knows them.
+    pub fn table(tells_queue: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::ALL[7], Self::ALL[18]] } else { &[] };
+        Self::TABLE.iter().chain(queue).copied().collect()
+    }
+}

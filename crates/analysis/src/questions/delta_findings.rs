@@ -1,0 +1,136 @@
+//! Two captures before and after as findings: a report of what changed.
+
+use crate::columns::{heads, table_row};
+use crate::questions::delta::{Align, Delta};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use steadfast_domain::findings::{
+    Exhibit, FormBlock, FormHeader, Page, Row, Setting, Subject, Table,
+};
+use steadfast_domain::{CaptureConditions, Caveat, Findings, Nanos};
+
+/// The method, in one line.
+const METHOD: &str = "Two captures compared as in docs/trace.md";
+/// Rows of the table on the first page.
+const FIRST: usize = 12;
+
+/// What was compared.
+pub struct Compared<'c> {
+    /// The captures' names.
+    pub names: [String; 2],
+    /// How they came about.
+    pub conditions: [&'c CaptureConditions; 2],
+    /// The time that was looked at in each, in nanoseconds.
+    pub observed_ns: [u64; 2],
+    /// How they are laid beside each other.
+    pub align: Align,
+    /// By what the I/Os are grouped: `stream`.
+    pub by: String,
+    /// Everything together.
+    pub total: Delta,
+    /// Every group, what changed most first.
+    pub deltas: Vec<Delta>,
+    /// What limits the trust in either.
+    pub caveats: Vec<Caveat>,
+}
+
+/// A comparison as findings. `software` is the name and version of this program.
+pub fn findings(compared: &Compared<'_>, software: &str) -> Findings {
+    let after = compared.conditions[1];
+    let run = |began_ns: u64| {
+        (began_ns / 1_000_000, began_ns.saturating_add(after.lasted_ns) / 1_000_000)
+    };
+    let first = table(compared, FIRST).named("summary-changes");
+    Findings {
+        method: METHOD.into(),
+        headline: format!(
+            "A {}  B {}  aligned by {}  by {}",
+            compared.names[0], compared.names[1], compared.align, compared.by
+        ),
+        run_unix_ms: after.began_unix_ns.map_or((0, 0), run),
+        digest: digest(compared),
+        software: software.to_owned(),
+        ending: ending(compared),
+        caveats: compared.caveats.clone(),
+        summary: vec![Exhibit::Table(first)],
+        chapters: vec![Page::new(
+            "What changed",
+            vec![Exhibit::Table(table(compared, usize::MAX)), Exhibit::Text(rules())],
+        )],
+        long_tables: vec![table(compared, usize::MAX).named("changes-all")],
+        ..Findings::new("Captures before and after", header(compared))
+    }
+}
+
+fn ending(compared: &Compared<'_>) -> String {
+    let rate = |iops: Option<f64>| iops.map_or("–".to_owned(), |iops| format!("{iops:.1}"));
+    let Delta { a, b, .. } = &compared.total;
+    let most = compared
+        .deltas
+        .first()
+        .map_or(String::new(), |delta| format!("; the largest change is of {}", delta.name));
+    format!("{} IOPS in A, {} IOPS in B{most}.", rate(a.iops), rate(b.iops))
+}
+
+fn table(compared: &Compared<'_>, most: usize) -> Table {
+    let columns = Delta::OF_REPORT;
+    let row = |delta: &Delta| table_row(&delta.name, &columns, delta);
+    let total: Row = row(&compared.total).named("total").strong(true);
+    Table::new("changes", format!("What changed, by {}", compared.by), &compared.by)
+        .columns(heads(&columns))
+        .rows(compared.deltas.iter().take(most).map(row))
+        .row(total)
+}
+
+fn rules() -> String {
+    "Rates are I/Os and bytes per second of the time that was looked at in each capture. Changes \
+     are parts of A's value; a dash stands where A has none. Changes of shares are in percentage \
+     points."
+        .to_owned()
+}
+
+fn header(compared: &Compared<'_>) -> FormHeader {
+    let block = |title: &str, at: usize| {
+        let conditions = compared.conditions[at];
+        let devices: Vec<&str> =
+            conditions.devices.iter().take(8).map(|device| device.name.as_str()).collect();
+        FormBlock::new(
+            title,
+            vec![
+                Setting::identity("Capture", compared.names[at].clone()),
+                Setting::identity("Host", &conditions.host),
+                Setting::identity("Devices", devices.join(", ")),
+                Setting::identity("Workload", &conditions.workload),
+                Setting::identity("Comment", &conditions.comment),
+                Setting::outcome("Time compared", Nanos(compared.observed_ns[at]).to_string()),
+            ],
+        )
+    };
+    FormHeader {
+        issuer: "Steadfast".into(),
+        specification: "Capture and analysis of a workload".into(),
+        lesser: None,
+        test: "Captures before and after".into(),
+        subtitle: format!("What changed, by {}", compared.by),
+        revision: String::new(),
+        vendor: None,
+        model: compared.conditions[1].devices.first().and_then(|device| device.model.clone()),
+        sponsor: None,
+        blocks: vec![block("A, before", 0), block("B, after", 1).about(Subject::Platform)],
+    }
+}
+
+/// SHA-256 over the conditions of both and the counts of every group.
+fn digest(compared: &Compared<'_>) -> String {
+    let mut hash = Sha256::new();
+    for conditions in compared.conditions {
+        hash.update(serde_json::to_vec(conditions).unwrap_or_default());
+    }
+    for delta in &compared.deltas {
+        hash.update(format!("{} {} {}\n", delta.name, delta.a.count, delta.b.count));
+    }
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,364 @@
+//! The drives of a capture: what each is, how many processes used it, and how much
+//! was read from it and written to it.
+
+use crate::cells::Cells;
+use crate::columns::{self, Column, Print};
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::questions::compare::{SideKey, host_name};
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use steadfast_domain::io_event::Merging;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Pairs of drive and process kept apart at most: beyond it the number of processes
+/// is not known.
+const PAIRS_MAX: usize = 1 << 17;
+
+/// Drives, and pairs of drive and process, that are kept at hand.
+const LATELY: usize = 64;
+
+/// What was done on a drive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Used {
+    ios: u64,
+    read: u64,
+    written: u64,
+}
+
+/// What was done on a drive and was not added up yet.
+type AtHand = (SideKey, Used);
+
+/// The drives with I/Os.
+#[derive(Debug, Clone)]
+pub struct Drives {
+    drives: BTreeMap<SideKey, Used>,
+    pairs: BTreeSet<(SideKey, u32)>,
+    /// Pairs that were seen lately, where the process says.
+    lately: [Option<(SideKey, u32)>; LATELY],
+    most: usize,
+    /// More pairs than were kept, or sums without processes.
+    processes_unknown: bool,
+}
+
+impl Default for Drives {
+    fn default() -> Self {
+        Self::keeping(PAIRS_MAX)
+    }
+}
+
+impl Drives {
+    /// Drives of which at most so many pairs of drive and process are kept.
+    pub fn keeping(most: usize) -> Self {
+        Drives {
+            drives: BTreeMap::new(),
+            pairs: BTreeSet::new(),
+            lately: [None; LATELY],
+            most,
+            processes_unknown: false,
+        }
+    }
+
+    /// A row for each drive, and one for all of them at the end.
+    pub fn listing(&self, conditions: &CaptureConditions) -> Vec<DriveFigures> {
+        let mut rows: Vec<DriveFigures> = self
+            .drives
+            .iter()
+            .map(|(side, used)| {
+                let device = conditions.devices.get(usize::from(side.device));
+                let processes = self.pairs.iter().filter(|(of, pid)| of == side && *pid > 0);
+                DriveFigures {
+                    name: side.name(conditions),
+                    model: device.and_then(|device| device.model.clone()),
+                    serial: device.and_then(|device| device.serial.clone()),
+                    capacity: device.and_then(|device| device.capacity).map(|size| size.0),
+                    processes: self.known(processes.count()),
+                    merging: merging(conditions, *side),
+                    used: *used,
+                }
+            })
+            .collect();
+        rows.push(self.all(&rows, conditions));
+        rows
+    }
+
+    fn all(&self, rows: &[DriveFigures], conditions: &CaptureConditions) -> DriveFigures {
+        let used = self.drives.values().fold(Used::default(), |sum, one| Used {
+            ios: sum.ios.saturating_add(one.ios),
+            read: sum.read.saturating_add(one.read),
+            written: sum.written.saturating_add(one.written),
+        });
+        // The same number on two hosts is two processes.
+        let named = self.pairs.iter().filter(|(_, pid)| *pid > 0);
+        let of_host = |side: &SideKey| host_name(conditions, side.device);
+        let pids: BTreeSet<(String, u32)> =
+            named.map(|(side, pid)| (of_host(side), *pid)).collect();
+        // A drive seen at two layers has its size once.
+        let devices: BTreeSet<u16> = self.drives.keys().map(|side| side.device).collect();
+        let sizes: Option<Vec<u64>> = devices
+            .iter()
+            .map(|device| rows_of(rows, &self.drives, *device).and_then(|row| row.capacity))
+            .collect();
+        DriveFigures {
+            name: match devices.len() {
+                1 => "Total for 1 drive with I/Os".to_owned(),
+                drives => format!("Total for {drives} drives with I/Os"),
+            },
+            model: None,
+            serial: None,
+            capacity: sizes.map(|sizes| sizes.iter().fold(0u64, |sum, n| sum.saturating_add(*n))),
+            processes: self.known(pids.len()),
+            merging: rows.iter().filter_map(|row| row.merging).reduce(|a, b| Merging {
+                merged: a.merged.saturating_add(b.merged),
+                split: a.split.saturating_add(b.split),
+            }),
+            used,
+        }
+    }
+
+    fn known(&self, count: usize) -> Option<u64> {
+        // A source that names no process at all does not say that there was none.
+        let named = self.pairs.iter().any(|(_, pid)| *pid > 0);
+        (named && !self.processes_unknown).then_some(count as u64)
+    }
+
+    /// What was done on a drive since it is at hand.
+    #[inline]
+    fn hand<'h>(&mut self, at_hand: &'h mut [AtHand; LATELY], side: SideKey) -> &'h mut Used {
+        let hand = &mut at_hand[usize::from(side.device) % LATELY];
+        if hand.0 != side {
+            self.settle(mem::replace(hand, (side, Used::default())));
+        }
+        &mut hand.1
+    }
+
+    /// Adds what was done on a drive that was at hand.
+    fn settle(&mut self, (side, used): AtHand) {
+        if used.ios > 0 {
+            self.drives.entry(side).or_default().merge(&used);
+        }
+    }
+
+    #[inline]
+    fn see(&mut self, pair: (SideKey, u32)) {
+        // A process that goes from drive to drive has a place for each.
+        let place = pair.1.wrapping_add(u32::from(pair.0.device).wrapping_mul(29));
+        let lately = &mut self.lately[place as usize % LATELY];
+        if self.processes_unknown || *lately == Some(pair) {
+            return;
+        }
+        *lately = Some(pair);
+        self.pairs.insert(pair);
+        self.forget_if_too_many();
+    }
+
+    fn forget_if_too_many(&mut self) {
+        if self.pairs.len() > self.most {
+            self.processes_unknown = true;
+        }
+        if self.processes_unknown {
+            self.pairs.clear();
+        }
+    }
+}
+
+/// What was merged and split on a drive, where it was counted: in all of the capture,
+/// whatever the filter.
+fn merging(conditions: &CaptureConditions, side: SideKey) -> Option<Merging> {
+    let counted = conditions.merging.as_ref().filter(|_| side.layer == Layer::Block)?;
+    counted.get(usize::from(side.device)).copied()
+}
+
+fn rows_of<'r>(
+    rows: &'r [DriveFigures],
+    drives: &BTreeMap<SideKey, Used>,
+    device: u16,
+) -> Option<&'r DriveFigures> {
+    let at = drives.keys().position(|side| side.device == device)?;
+    rows.get(at)
+}
+
+impl PartialEq for Drives {
+    fn eq(&self, other: &Self) -> bool {
+        self.drives == other.drives
+            && self.pairs == other.pairs
+            && self.processes_unknown == other.processes_unknown
+    }
+}
+
+impl EmptyLike for Drives {
+    fn alike(&self) -> Self {
+        Drives::keeping(self.most)
+    }
+}
+
+impl Fold for Drives {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Device, Field::Layer, Field::Pid, Field::Op, Field::Bytes])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (device, layer) = (rows.batch.narrow(Field::Device), rows.batch.narrow(Field::Layer));
+        let (pid, op) = (rows.batch.narrow(Field::Pid), rows.batch.narrow(Field::Op));
+        let bytes = rows.batch.narrow(Field::Bytes);
+        let nothing = (SideKey { device: 0, layer: Layer::Block }, Used::default());
+        let mut at_hand = [nothing; LATELY];
+        for row in rows.iter() {
+            let side = SideKey { device: device.at(row) as u16, layer: layer.layer(row) };
+            let hand = self.hand(&mut at_hand, side);
+            hand.add(op.op(row), 1, u64::from(bytes.at(row)));
+            self.see((side, pid.at(row)));
+        }
+        at_hand.into_iter().for_each(|hand| self.settle(hand));
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Ok(self)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        for (side, used) in other.drives {
+            self.drives.entry(side).or_default().merge(&used);
+        }
+        self.processes_unknown |= other.processes_unknown;
+        self.pairs.append(&mut other.pairs);
+        self.forget_if_too_many();
+        Ok(())
+    }
+}
+
+impl FoldSums for Drives {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        for row in sums.streams {
+            let side = SideKey { device: row.device, layer: row.layer };
+            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
+            self.drives.entry(side).or_default().add(row.op, row.ios, bytes);
+        }
+        self.processes_unknown |= !sums.streams.is_empty();
+        self.forget_if_too_many();
+        Ok(())
+    }
+}
+
+impl FoldCells for Drives {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            let side = SideKey { device: cell.device, layer: cell.layer };
+            self.drives.entry(side).or_default().add(cell.op, cell.ios, cell.amount());
+            self.see((side, cell.who.pid));
+        }
+        self.processes_unknown |= !cells.told.processes && !cells.cells.is_empty();
+        self.forget_if_too_many();
+        Ok(())
+    }
+}
+
+impl Used {
+    #[inline]
+    fn add(&mut self, op: IoOp, ios: u64, bytes: u64) {
+        let (read, written) = match op {
+            IoOp::Read => (bytes, 0),
+            IoOp::Write => (0, bytes),
+            _ => (0, 0),
+        };
+        self.merge(&Used { ios, read, written });
+    }
+    fn merge(&mut self, other: &Used) {
+        self.ios = self.ios.saturating_add(other.ios);
+        self.read = self.read.saturating_add(other.read);
+        self.written = self.written.saturating_add(other.written);
+    }
+}
+
+/// One drive of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriveFigures {
+    /// Its name and layer.
+    pub name: String,
+    /// Model number.
+    pub model: Option<String>,
+    /// Serial number.
+    pub serial: Option<String>,
+    /// Size in bytes.
+    pub capacity: Option<u64>,
+    /// Processes with I/Os on it; `None` where they are not known.
+    pub processes: Option<u64>,
+    /// Requests that were merged and split on it; `None` where they were not counted.
+    pub merging: Option<Merging>,
+    used: Used,
+}
+
+impl DriveFigures {
+    /// I/Os of all operations.
+    pub fn count(&self) -> u64 {
+        self.used.ios
+    }
+    /// Bytes read and bytes written.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.used.read, self.used.written)
+    }
+}
+
+impl schemars::JsonSchema for DriveFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "DriveFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::TABLE)
+    }
+}
+
+impl Serialize for DriveFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::TABLE, self, serializer)
+    }
+}
+
+type Of = Column<DriveFigures>;
+
+/// What is told of a drive.
+impl DriveFigures {
+    /// Everything, in a terminal as in JSON.
+    pub const TABLE: [Of; 11] = [
+        Column::new("drive", "Drive", Print::Plain(0), |d| d.name.clone().into()),
+        Column::new("model", "Model", Print::Plain(0), |d| d.model.clone().into()),
+        Column::new("serial", "Serial", Print::Plain(0), |d| d.serial.clone().into()),
+        Column::new("capacity", "Capacity MB", Print::Megabytes(0), |d| d.capacity.into()),
+        Column::new("count", "I/Os", Print::Plain(0), |d| d.used.ios.into()),
+        Column::new("processes", "Processes", Print::Plain(0), |d| d.processes.into()),
+        Column::new("read", "MB read", Print::Megabytes(1), |d| d.used.read.into()),
+        Column::new("written", "MB written", Print::Megabytes(1), |d| d.used.written.into()),
+        Column::new("total", "MB", Print::Megabytes(1), |d| {
+            d.used.read.saturating_add(d.used.written).into()
+        }),
+        Column::new("merged", "merged", Print::Plain(0), |d| d.merging.map(|m| m.merged).into()),
+        Column::new("split", "split", Print::Plain(0), |d| d.merging.map(|m| m.split).into()),
+    ];
+
+    /// A terminal's table: merged and split requests where they were counted.
+    pub fn table(conditions: &CaptureConditions) -> &'static [Of] {
+        const TABLE: &[Of] = &DriveFigures::TABLE;
+        match conditions.merging {
+            Some(_) => TABLE,
+            None => &TABLE[..9],
+        }
+    }
+
+    /// A report's table, beside the drives' names.
+    pub const OF_REPORT: [Of; 7] = [
+        Self::TABLE[1],
+        Self::TABLE[3],
+        Self::TABLE[4],
+        Self::TABLE[5],
+        Self::TABLE[6],
+        Self::TABLE[7],
+        Self::TABLE[8],
+    ];
+}

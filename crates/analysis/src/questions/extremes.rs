@@ -1,0 +1,213 @@
+//! The busiest and the slowest minute of a capture, found in its steps.
+
+use crate::sums::capture_step::CaptureStep;
+use std::collections::BTreeMap;
+use steadfast_tracefile::observed_time::ObservedTime;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// A minute.
+pub const MINUTE_NS: u64 = 60 * SECOND_NS;
+/// Lengths that are looked at. The longest that a capture has at least [`LENGTHS_LEAST`] times is
+/// chosen.
+const LENGTHS_NS: [u64; 3] = [MINUTE_NS, 10 * SECOND_NS, SECOND_NS];
+const LENGTHS_LEAST: u64 = 5;
+/// I/Os with a response time that a slow minute has at least: fewer have no mean worth naming.
+const RESPONSES_LEAST: u64 = 10;
+/// Steps beyond which a capture is not looked at one by one: the minutes of a year.
+pub const STEPS_MAX: u64 = 366 * 24 * 60;
+
+/// A minute of a capture, or a shorter stretch of a short one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// First moment, in nanoseconds since the capture began.
+    pub from_ns: u64,
+    /// The end.
+    pub to_ns: u64,
+    /// Observed time between them.
+    pub observed_ns: u64,
+    /// What was issued in it.
+    pub sums: StretchSums,
+}
+
+/// What the I/Os of a stretch add up to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StretchSums {
+    /// I/Os of all operations.
+    pub ios: u64,
+    /// Bytes of reads and writes.
+    pub bytes: u64,
+    /// I/Os whose completion was seen.
+    pub responses: u64,
+    /// Their response times added up, in nanoseconds.
+    pub response_sum_ns: u64,
+}
+
+impl StretchSums {
+    fn of_step(step: &CaptureStep) -> Self {
+        StretchSums {
+            ios: step.ios(),
+            bytes: step.bytes(),
+            responses: step.responses,
+            response_sum_ns: step.response_sum_ns,
+        }
+    }
+
+    fn plus(self, other: &StretchSums) -> Self {
+        StretchSums {
+            ios: self.ios.saturating_add(other.ios),
+            bytes: self.bytes.saturating_add(other.bytes),
+            responses: self.responses.saturating_add(other.responses),
+            response_sum_ns: self.response_sum_ns.saturating_add(other.response_sum_ns),
+        }
+    }
+}
+
+impl Stretch {
+    /// I/Os per second.
+    pub fn iops(&self) -> f64 {
+        self.sums.ios as f64 * 1e9 / self.observed_ns as f64
+    }
+    /// Decimal megabytes per second.
+    pub fn megabytes_per_second(&self) -> f64 {
+        self.sums.bytes as f64 * 1e3 / self.observed_ns as f64
+    }
+    /// Average response time, in nanoseconds.
+    pub fn response_mean_ns(&self) -> Option<u64> {
+        self.sums.response_sum_ns.checked_div(self.sums.responses)
+    }
+}
+
+/// The stretches of a capture that stand out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extremes {
+    /// Length of each, in nanoseconds.
+    pub length_ns: u64,
+    /// With the most I/Os per second.
+    pub busiest: Option<Stretch>,
+    /// With the most bytes per second.
+    pub most_moved: Option<Stretch>,
+    /// With the longest average response time.
+    pub slowest: Option<Stretch>,
+}
+
+impl Extremes {
+    /// Finds them in the steps of a capture, in stretches that begin with a step and were
+    /// observed whole: of a minute, of 10 s or 1 s in a short capture, of one step where that is
+    /// wider than a minute. Returns `None` where the capture is too short.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use steadfast_trace::{capture_step::CaptureStep, extremes::Extremes};
+    /// use steadfast_tracefile::observed_time::ObservedTime;
+    /// let step = |ios| {
+    ///     let mut step = CaptureStep::default();
+    ///     step.ops[0].ios = ios;
+    ///     step
+    /// };
+    /// // Steps of half a second: 4 + 5 I/Os in the second from 2 s on.
+    /// let steps = BTreeMap::from([(0, step(3)), (4, step(4)), (5, step(5)), (8, step(7))]);
+    /// let observed = ObservedTime::new(vec![(0, 6_000_000_000)]);
+    /// let found = Extremes::find(&steps, 500_000_000, &observed).unwrap();
+    /// let busiest = found.busiest.unwrap();
+    /// assert_eq!((busiest.from_ns, busiest.sums.ios), (2_000_000_000, 9));
+    /// ```
+    pub fn find(
+        steps: &BTreeMap<u64, CaptureStep>,
+        step_ns: u64,
+        observed: &ObservedTime,
+    ) -> Option<Extremes> {
+        let total_ns = observed.total_ns();
+        let fits = |length: &u64| {
+            length.is_multiple_of(step_ns.max(1))
+                && length.saturating_mul(LENGTHS_LEAST) <= total_ns
+        };
+        let wide = (step_ns > MINUTE_NS).then_some(step_ns);
+        let length_ns = LENGTHS_NS.into_iter().chain(wide).find(fits)?;
+        let (first, last) = (*steps.keys().next()?, *steps.keys().next_back()?);
+        if last - first >= STEPS_MAX {
+            return None;
+        }
+        let count = length_ns.checked_div(step_ns).filter(|count| *count <= STEPS_MAX)?;
+        let mut found = Extremes { length_ns, ..Extremes::default() };
+        // A busy stretch begins with a step that has I/Os, or ends with one.
+        for begin in first.saturating_sub(count - 1)..=last {
+            let inside = steps.range(begin..begin.saturating_add(count));
+            let sums = inside.fold(StretchSums::default(), |sums, (_, step)| {
+                sums.plus(&StretchSums::of_step(step))
+            });
+            if sums.ios == 0 {
+                continue;
+            }
+            let from_ns = begin.saturating_mul(step_ns);
+            let to_ns = from_ns.saturating_add(length_ns);
+            let observed_ns = observed.within(&[(from_ns, to_ns)]).total_ns();
+            if observed_ns == length_ns {
+                found.take(Stretch { from_ns, to_ns, observed_ns, sums });
+            }
+        }
+        Some(found)
+    }
+
+    fn take(&mut self, stretch: Stretch) {
+        let sums = stretch.sums;
+        if self.busiest.is_none_or(|busiest| sums.ios > busiest.sums.ios) {
+            self.busiest = Some(stretch);
+        }
+        if sums.bytes > self.most_moved.map_or(0, |most| most.sums.bytes) {
+            self.most_moved = Some(stretch);
+        }
+        let mean = |stretch: &Stretch| stretch.response_mean_ns();
+        if sums.responses >= RESPONSES_LEAST
+            && self.slowest.is_none_or(|slowest| mean(&stretch) > mean(&slowest))
+        {
+            self.slowest = Some(stretch);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(ios: u64, response_ns: u64) -> CaptureStep {
+        let mut step = CaptureStep::default();
+        step.ops[1].ios = ios;
+        step.ops[1].bytes = ios * 1_000_000;
+        (step.responses, step.response_sum_ns) = (ios, ios * response_ns);
+        step
+    }
+
+    /// Ten minutes of 1 s steps: 1 I/O a second of 1 ms; 10 a second from 5:10 to 5:40; 30 I/Os
+    /// of 9 ms in 7:00; nothing else.
+    #[test]
+    fn a_minute_is_found_wherever_it_begins() {
+        let mut steps: BTreeMap<u64, CaptureStep> =
+            (0..600).map(|second| (second, step(1, 1_000_000))).collect();
+        (310..340).for_each(|second| drop(steps.insert(second, step(10, 1_000_000))));
+        steps.insert(420, step(30, 9_000_000));
+        let observed = ObservedTime::new(vec![(0, 600 * SECOND_NS)]);
+        let found = Extremes::find(&steps, SECOND_NS, &observed).unwrap();
+        assert_eq!(found.length_ns, MINUTE_NS);
+        let busiest = found.busiest.unwrap();
+        // The first minute that holds the thirty seconds.
+        assert_eq!((busiest.from_ns / SECOND_NS, busiest.sums.ios), (280, 330));
+        assert_eq!((busiest.iops(), busiest.megabytes_per_second()), (5.5, 5.5));
+        let slowest = found.slowest.unwrap();
+        assert_eq!(slowest.from_ns / SECOND_NS, 361);
+        assert_eq!(slowest.response_mean_ns(), Some((59 + 30 * 9) * 1_000_000 / 89));
+    }
+
+    #[test]
+    fn what_was_not_observed_whole_is_no_minute() {
+        let steps = BTreeMap::from([(0, step(50, 1)), (7, step(20, 1))]);
+        let half = ObservedTime::new(vec![(SECOND_NS / 2, 9 * SECOND_NS)]);
+        let found = Extremes::find(&steps, SECOND_NS, &half).unwrap();
+        assert_eq!(found.busiest.unwrap().from_ns, 7 * SECOND_NS);
+        let short = ObservedTime::new(vec![(0, 4 * SECOND_NS)]);
+        assert_eq!(Extremes::find(&steps, SECOND_NS, &short), None);
+        assert_eq!(Extremes::find(&steps, 7 * SECOND_NS, &half), None);
+        let day = ObservedTime::new(vec![(0, 86_400 * SECOND_NS)]);
+        let hours = Extremes::find(&steps, 3600 * SECOND_NS, &day).unwrap();
+        assert_eq!((hours.length_ns, hours.busiest.unwrap().sums.ios), (3600 * SECOND_NS, 50));
+    }
+}

@@ -1,0 +1,536 @@
+//! The groups of a capture as a listing: one row each, the largest first.
+
+use crate::columns::{self, Column, Print};
+use crate::questions::compare::{cgroup_name, device_name, host_name};
+use crate::questions::groups::{Facet, GroupKey, GroupTally, Groups};
+use crate::questions::streams::By;
+use crate::sums::content::{self, ContentFigures, ContentTold, OfContent};
+use crate::sums::response::ResponseFigures;
+use serde::{Serialize, Serializer};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use steadfast_domain::io_event::{UNKNOWN_FILE, flags, inode_and_file, paths_by_inode};
+use steadfast_domain::{CaptureConditions, IoOp};
+
+/// One group of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupFigures {
+    /// What its I/Os have in common; of all groups together nothing.
+    pub key: GroupKey,
+    /// The host's name.
+    pub host: Option<String>,
+    /// The device's name.
+    pub device: Option<String>,
+    /// The process, for people.
+    pub process: Option<String>,
+    /// The path of the cgroup.
+    pub cgroup: Option<String>,
+    /// The path of the file.
+    pub path: Option<String>,
+    /// The name of the device that the file is on.
+    pub file_device: Option<String>,
+    /// I/Os.
+    pub count: u64,
+    /// Share of all I/Os, 0 to 1.
+    pub share_of_count: f64,
+    /// Bytes moved.
+    pub amount: u64,
+    /// Share of all bytes, 0 to 1.
+    pub share_of_bytes: f64,
+    /// What it adds up to.
+    pub tally: GroupTally,
+    /// Response times.
+    pub response: ResponseFigures,
+    /// Times in the queue before.
+    pub queued: ResponseFigures,
+    /// Whether the source told flags at all.
+    pub tells_flags: bool,
+    /// Whether merged requests were counted.
+    pub tells_merges: bool,
+    /// What was measured of written blocks.
+    pub content: ContentFigures,
+}
+
+impl OfContent for GroupFigures {
+    fn content(&self) -> &ContentFigures {
+        &self.content
+    }
+}
+
+/// The conditions, and the paths in them by file.
+struct Named<'c> {
+    conditions: &'c CaptureConditions,
+    paths: BTreeMap<(u16, u64), String>,
+    merges: bool,
+}
+
+impl<'c> Named<'c> {
+    fn of(groups: &Groups, conditions: &'c CaptureConditions) -> Self {
+        let by_file = groups.facets().contains(&Facet::File);
+        let files = if by_file { &conditions.files[..] } else { &[] };
+        let merges = groups.tells_merges(conditions);
+        Named { conditions, paths: paths_by_inode(files), merges }
+    }
+}
+
+impl Groups {
+    /// The groups as a report lists them: the largest share first.
+    pub fn listing(&self, by: By, conditions: &CaptureConditions) -> Vec<GroupFigures> {
+        let total = self.total();
+        let named = Named::of(self, conditions);
+        let figures =
+            |(key, tally): (&GroupKey, &GroupTally)| GroupFigures::of(*key, tally, &total, &named);
+        let mut rows: Vec<GroupFigures> = self.iter().map(figures).collect();
+        rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
+        rows
+    }
+
+    /// The groups by what they are called. Those of one name are one: cgroups of one path, as
+    /// those of a service that was restarted.
+    pub fn by_name(&self, conditions: &CaptureConditions) -> BTreeMap<String, GroupFigures> {
+        let (total, named) = (self.total(), Named::of(self, conditions));
+        let mut groups: BTreeMap<String, GroupFigures> = BTreeMap::new();
+        for group in self.listing(By::Count, conditions) {
+            let name = group.name();
+            let both = match groups.remove(&name) {
+                None => group,
+                Some(GroupFigures { key, mut tally, .. }) => {
+                    tally.merge(&group.tally);
+                    GroupFigures::of(key, &tally, &total, &named)
+                }
+            };
+            groups.insert(name, both);
+        }
+        groups
+    }
+
+    /// Everything together.
+    pub fn total_figures(&self, conditions: &CaptureConditions) -> GroupFigures {
+        let total = self.total();
+        GroupFigures::of(GroupKey::default(), &total, &total, &Named::of(self, conditions))
+    }
+}
+
+impl GroupFigures {
+    fn of(
+        key: GroupKey,
+        tally: &GroupTally,
+        total: &GroupTally,
+        Named { conditions, paths, merges }: &Named<'_>,
+    ) -> Self {
+        let share =
+            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        GroupFigures {
+            key,
+            host: key.host.map(|device| host_name(conditions, device)),
+            device: key.device.map(|side| side.name(conditions)),
+            process: key.process.map(|process| process.to_string()),
+            cgroup: key.cgroup.and_then(|number| cgroup_name(conditions, number)),
+            path: key.file.and_then(|file| paths.get(&file).cloned()),
+            file_device: key
+                .file
+                .filter(|(_, inode)| *inode > 0)
+                .map(|(device, _)| device_name(conditions, device)),
+            tells_merges: *merges,
+            content: tally.contents.figures(ContentTold::of(conditions)),
+            count: tally.total(),
+            share_of_count: share(tally.total(), total.total()),
+            amount: tally.amount(),
+            share_of_bytes: share(tally.amount(), total.amount()),
+            response: tally.responses.figures(),
+            queued: tally.queued.figures(),
+            // A source that notes nothing of any I/O does not know these.
+            tells_flags: total.flagged > 0 && total.flags.iter().any(|count| *count > 0),
+            tally: tally.clone(),
+        }
+    }
+
+    fn measure(&self, by: By) -> u64 {
+        if by == By::Count { self.count } else { self.amount }
+    }
+
+    /// What the group is called: its facets, in the order of tables.
+    pub fn name(&self) -> String {
+        let stream = self.key.stream.map(|stream| stream.to_string());
+        let op = self.key.op.map(|op| op.to_string());
+        let cpu = self.key.cpu.map(|cpu| format!("CPU {cpu}"));
+        let file = self.key.file.map(|_| self.file().unwrap_or("no file".into()));
+        let cgroup = self.key.cgroup.map(|_| self.cgroup.clone().unwrap_or("no cgroup".into()));
+        let [host, device, process] = [&self.host, &self.device, &self.process].map(Clone::clone);
+        let parts = [host, device, process, self.thread(), cgroup, file, stream, op, cpu];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "all".to_owned() } else { parts.join(", ") }
+    }
+
+    /// Average queue depth at issue.
+    pub fn qd_mean(&self) -> Option<f64> {
+        (self.tally.depths > 0).then(|| self.tally.depth_sum as f64 / self.tally.depths as f64)
+    }
+    /// Deepest queue at issue.
+    pub fn qd_max(&self) -> Option<u32> {
+        (self.tally.depths > 0).then_some(self.tally.depth_max)
+    }
+    /// Average size.
+    pub fn size_mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.amount as f64 / self.count as f64)
+    }
+    /// Share of the time from entering the queue to completion that was spent in the
+    /// queue, over the I/Os of which both are known.
+    pub fn queue_share(&self) -> Option<f64> {
+        self.tally.together.share()
+    }
+    /// Share of the I/Os that have a flag; `None` where the source tells none.
+    pub fn flag_share(&self, bit: u16) -> Option<f64> {
+        let told = self.tells_flags && self.tally.flagged > 0;
+        told.then(|| self.tally.flag(bit) as f64 / self.tally.flagged as f64)
+    }
+    /// The thread, for people: its number, and its name where that is its own.
+    pub fn thread(&self) -> Option<String> {
+        let thread = self.key.thread.filter(|thread| thread.tid > 0)?;
+        Some(if thread.name.is_empty() {
+            thread.tid.to_string()
+        } else {
+            format!("{} ({})", thread.name, thread.tid)
+        })
+    }
+    /// The file, for people: its path, or where that is not known its inode and its device.
+    pub fn file(&self) -> Option<String> {
+        let (_, inode) = self.key.file.filter(|(_, inode)| *inode > 0)?;
+        let device = self.file_device.as_deref().unwrap_or_default();
+        Some(self.path.clone().unwrap_or_else(|| match inode_and_file(inode) {
+            (inode, 0) => format!("inode {inode} on {device}"),
+            (inode, UNKNOWN_FILE) => format!("inode {inode} on {device}, one of several files"),
+            (inode, file) => format!("inode {inode} on {device}, file {} of it", file + 1),
+        }))
+    }
+    fn ios_of(&self, op: IoOp) -> u64 {
+        self.tally.ios[op as usize]
+    }
+    fn bytes_of(&self, op: IoOp) -> u64 {
+        self.tally.bytes[op as usize]
+    }
+}
+
+impl schemars::JsonSchema for GroupFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "GroupFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl Serialize for GroupFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<GroupFigures>;
+
+/// A column of times, of the response or in the queue.
+macro_rules! time {
+    ($of:ident, $field:ident, $head:literal) => {
+        Column::new(
+            concat!(stringify!($of), ".", stringify!($field)),
+            $head,
+            Print::Milliseconds,
+            |group: &GroupFigures| group.$of.$field.into(),
+        )
+    };
+}
+
+/// A column of the share of I/Os with a flag.
+macro_rules! flag {
+    ($field:literal, $head:literal, $flag:ident) => {
+        Column::new(concat!("flags.", $field), $head, Print::Percent(1), |group: &GroupFigures| {
+            group.flag_share(flags::$flag).into()
+        })
+    };
+}
+
+/// What is told of a group.
+impl GroupFigures {
+    const HOST: Of = Column::new("host", "Host", Print::Plain(0), |g| g.host.clone().into());
+    const DEVICE: Of = Column::new("device", "Device", Print::Plain(0), |g| {
+        // Inodes of several devices may be the same number.
+        g.device.clone().or_else(|| g.file_device.clone()).into()
+    });
+    const PROCESS: Of =
+        Column::new("process", "Process", Print::Plain(0), |g| g.process.clone().into());
+    const PID: Of = Column::new("pid", "PID", Print::Plain(0), |g| {
+        g.key.process.map(|process| process.pid).filter(|pid| *pid > 0).into()
+    });
+    const COMMAND: Of = Column::new("command", "Command", Print::Plain(0), |g| {
+        let command = g.key.process.map(|process| process.command);
+        command.filter(|command| !command.is_empty()).map(|command| command.to_string()).into()
+    });
+    const TID: Of = Column::new("tid", "TID", Print::Plain(0), |g| {
+        g.key.thread.map(|thread| thread.tid).filter(|tid| *tid > 0).into()
+    });
+    const THREAD: Of = Column::new("thread", "Thread", Print::Plain(0), |g| {
+        let name = g.key.thread.map(|thread| thread.name).filter(|name| !name.is_empty());
+        name.map(|name| name.to_string()).into()
+    });
+    const THREADS: Of = Column::new("thread", "Thread", Print::Plain(0), |g| g.thread().into());
+    const CGROUP: Of =
+        Column::new("cgroup", "Cgroup", Print::Plain(0), |g| g.cgroup.clone().into());
+    const INODE: Of = Column::new("inode", "Inode", Print::Plain(0), |g| {
+        g.key.file.map(|(_, inode)| inode).filter(|inode| *inode > 0).into()
+    });
+    const PATH: Of = Column::new("path", "Path", Print::Plain(0), |g| g.path.clone().into());
+    const FILE: Of = Column::new("path", "File", Print::Plain(0), |g| g.file().into());
+    const STREAM: Of = Column::new("stream", "I/O stream", Print::Plain(0), |g| {
+        g.key.stream.map(|stream| stream.to_string()).into()
+    });
+    const OP: Of =
+        Column::new("op", "Op", Print::Plain(0), |g| g.key.op.map(|op| op.to_string()).into());
+    const CPU: Of = Column::new("cpu", "CPU", Print::Plain(0), |g| g.key.cpu.map(u32::from).into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |g| g.count.into());
+    const SHARE: Of =
+        Column::new("share_of_count", "%", Print::Percent(2), |g| g.share_of_count.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |g| g.amount.into());
+    const SHARE_OF_BYTES: Of =
+        Column::new("share_of_bytes", "% of MB", Print::Percent(2), |g| g.share_of_bytes.into());
+    const READS: Of =
+        Column::new("reads", "reads", Print::Plain(0), |g| g.ios_of(IoOp::Read).into());
+    const WRITES: Of =
+        Column::new("writes", "writes", Print::Plain(0), |g| g.ios_of(IoOp::Write).into());
+    const READ_BYTES: Of = Column::new("read_bytes", "MB read", Print::Megabytes(1), |g| {
+        g.bytes_of(IoOp::Read).into()
+    });
+    const WRITTEN_BYTES: Of =
+        Column::new("written_bytes", "MB written", Print::Megabytes(1), |g| {
+            g.bytes_of(IoOp::Write).into()
+        });
+    const SEQUENTIAL: Of =
+        Column::new("sequential", "SEQ", Print::Plain(0), |g| g.tally.sequential.into());
+    const SIZE: Of =
+        Column::new("size_mean", "bytes avg", Print::Plain(0), |g| g.size_mean().into());
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |g| g.qd_mean().into());
+    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |g| g.qd_max().into());
+    const ANSWERED: Of =
+        Column::new("response.count", "responses", Print::Plain(0), |g| g.response.count.into());
+    const ART: Of = time!(response, mean_ns, "ART ms");
+    const P50: Of = time!(response, p50_ns, "50% ms");
+    const P99: Of = time!(response, p99_ns, "99% ms");
+    const P99_9: Of = time!(response, p99_9_ns, "99.9% ms");
+    const P99_999: Of = time!(response, p99_999_ns, "99.999% ms");
+    const MRT: Of = time!(response, max_ns, "MRT ms");
+    const WAITED: Of =
+        Column::new("queued.count", "queued", Print::Plain(0), |g| g.queued.count.into());
+    const QUEUE_MEAN: Of = time!(queued, mean_ns, "queue ms");
+    const QUEUE_P50: Of = time!(queued, p50_ns, "queue 50%");
+    const QUEUE_P99: Of = time!(queued, p99_ns, "queue 99%");
+    const QUEUE_P99_9: Of = time!(queued, p99_9_ns, "queue 99.9%");
+    const QUEUE_MAX: Of = time!(queued, max_ns, "queue max");
+    const QUEUE_SHARE: Of =
+        Column::new("queue_share", "queue %", Print::Percent(1), |g| g.queue_share().into());
+    const SYNC: Of = flag!("sync", "sync %", SYNC);
+    const FUA: Of = flag!("fua", "FUA %", FUA);
+    const PREFLUSH: Of = flag!("preflush", "preflush %", PREFLUSH);
+    const META: Of = flag!("metadata", "metadata %", META);
+    const READ_AHEAD: Of = flag!("read_ahead", "read-ahead %", READ_AHEAD);
+    const WRITEBACK: Of = flag!("writeback", "writeback %", WRITEBACK);
+    const DIRECT: Of = flag!("direct", "direct %", DIRECT);
+    const REQUEUED: Of = Column::new("requeued", "requeued", Print::Plain(0), |g| {
+        g.tells_flags.then(|| g.tally.flag(flags::REQUEUED)).into()
+    });
+    const MERGED: Of = Column::new("merged", "merged", Print::Plain(0), |g| {
+        g.tells_merges.then_some(g.tally.merged).into()
+    });
+    const FAILED: Of =
+        Column::new("failed", "failed", Print::Plain(0), |g| g.tally.flag(flags::FAILED).into());
+
+    const CONTENT: [Of; 6] = content::all();
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 55] = [
+        Self::HOST,
+        Self::DEVICE,
+        Self::PROCESS,
+        Self::PID,
+        Self::COMMAND,
+        Self::TID,
+        Self::THREAD,
+        Self::CGROUP,
+        Self::INODE,
+        Self::PATH,
+        Self::STREAM,
+        Self::OP,
+        Self::CPU,
+        Self::COUNT,
+        Self::SHARE,
+        Self::AMOUNT,
+        Self::SHARE_OF_BYTES,
+        Self::READS,
+        Self::WRITES,
+        Self::READ_BYTES,
+        Self::WRITTEN_BYTES,
+        Self::SEQUENTIAL,
+        Self::SIZE,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::ANSWERED,
+        Self::ART,
+        Self::P50,
+        Self::P99,
+        Self::P99_9,
+        Self::P99_999,
+        Self::MRT,
+        Self::WAITED,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_P50,
+        Self::QUEUE_P99,
+        Self::QUEUE_P99_9,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
+        Self::SYNC,
+        Self::FUA,
+        Self::PREFLUSH,
+        Self::META,
+        Self::READ_AHEAD,
+        Self::WRITEBACK,
+        Self::DIRECT,
+        Self::MERGED,
+        Self::REQUEUED,
+        Self::FAILED,
+        Self::CONTENT[0],
+        Self::CONTENT[1],
+        Self::CONTENT[2],
+        Self::CONTENT[3],
+        Self::CONTENT[4],
+        Self::CONTENT[5],
+    ];
+
+    /// Counts, amounts and response times.
+    const COUNTS: [Of; 12] = [
+        Self::COUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::SEQUENTIAL,
+        Self::READ_BYTES,
+        Self::WRITTEN_BYTES,
+        Self::SHARE_OF_BYTES,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::ART,
+        Self::MRT,
+    ];
+    /// Response times, and the time in the queue before.
+    const TIMES: [Of; 11] = [
+        Self::COUNT,
+        Self::SHARE,
+        Self::QD_MEAN,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_P99,
+        Self::QUEUE_MAX,
+        Self::ART,
+        Self::P99,
+        Self::P99_999,
+        Self::MRT,
+        Self::QUEUE_SHARE,
+    ];
+    /// What the kernel noted of the I/Os.
+    const KINDS: [Of; 12] = [
+        Self::COUNT,
+        Self::SHARE,
+        Self::SYNC,
+        Self::FUA,
+        Self::PREFLUSH,
+        Self::META,
+        Self::READ_AHEAD,
+        Self::WRITEBACK,
+        Self::DIRECT,
+        Self::MERGED,
+        Self::REQUEUED,
+        Self::FAILED,
+    ];
+
+    /// What was measured of written blocks.
+    const OF_CONTENT: [Of; 6] = {
+        let [blocks, ratio, duplicates] = content::table();
+        [Self::COUNT, Self::WRITES, Self::WRITTEN_BYTES, blocks, ratio, duplicates]
+    };
+
+    /// The columns of a table: the facets, then what was chosen.
+    pub fn table(facets: &[Facet], show: Show) -> Vec<Of> {
+        // A thread's process stands before it.
+        let of_process = |facet: &Facet| matches!(facet, Facet::Process | Facet::Command);
+        let named = facets.iter().any(of_process);
+        let facets = facets.iter().flat_map(|facet| match facet {
+            Facet::Host => vec![Self::HOST],
+            Facet::Device => vec![Self::DEVICE],
+            Facet::Process | Facet::Command => vec![Self::PROCESS],
+            Facet::Thread if named => vec![Self::THREADS],
+            Facet::Thread => vec![Self::PROCESS, Self::THREADS],
+            Facet::Cgroup => vec![Self::CGROUP],
+            Facet::File => vec![Self::FILE],
+            Facet::Stream => vec![Self::STREAM],
+            Facet::Op => vec![Self::OP],
+            Facet::Cpu => vec![Self::CPU],
+        });
+        let told: &[Of] = match show {
+            Show::Counts => &Self::COUNTS,
+            Show::Times => &Self::TIMES,
+            Show::Kinds => &Self::KINDS,
+            Show::Content => &Self::OF_CONTENT,
+        };
+        facets.chain(told.iter().copied()).collect()
+    }
+
+    /// The columns of a report's table, next to the groups' names: no more than a page has room
+    /// for.
+    pub fn of_report(show: Show) -> &'static [Of] {
+        match show {
+            Show::Counts => &[
+                Self::COUNT,
+                Self::SHARE,
+                Self::READ_BYTES,
+                Self::WRITTEN_BYTES,
+                Self::QD_MEAN,
+                Self::ART,
+                Self::MRT,
+            ],
+            Show::Times => &[
+                Self::COUNT,
+                Self::QUEUE_MEAN,
+                Self::QUEUE_P99,
+                Self::QUEUE_MAX,
+                Self::ART,
+                Self::P99,
+                Self::MRT,
+                Self::QUEUE_SHARE,
+            ],
+            Show::Kinds => &[
+                Self::COUNT,
+                Self::SYNC,
+                Self::FUA,
+                Self::PREFLUSH,
+                Self::META,
+                Self::READ_AHEAD,
+                Self::WRITEBACK,
+                Self::DIRECT,
+                Self::MERGED,
+                Self::REQUEUED,
+                Self::FAILED,
+            ],
+            Show::Content => &Self::OF_CONTENT,
+        }
+    }
+}
+
+/// What a table of groups tells of each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Show {
+    /// Counts, amounts, average and longest response times.
+    #[default]
+    Counts,
+    /// Response times beside the time in the queue.
+    Times,
+    /// Shares of synchronous, FUA, metadata, read-ahead and writeback I/Os.
+    Kinds,
+    /// Compression and duplicates of written blocks.
+    Content,
+}

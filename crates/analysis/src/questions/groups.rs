@@ -1,0 +1,830 @@
+//! I/Os by what the asker chooses: device, process, command, stream, operation or
+//! processor, or several of these together (which process did which streams). Of
+//! each group counts, bytes, response times, the time in the queue beside them, and
+//! what the kernel noted of the I/Os.
+
+use crate::cells::{Cell, Cells, Told};
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::questions::compare::SideKey;
+use crate::questions::processes::ProcessKey;
+use crate::questions::streams::StreamKey;
+use crate::sums::content::Contents;
+use crate::sums::queue_time::Together;
+use crate::sums::response::Responses;
+use crate::tables::bounded_table::{BoundedTable, Tally};
+use crate::tables::recent_cache::RecentCache;
+use steadfast_tracefile::batch::{Batch, Narrow, Wide};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+use std::fmt;
+use std::mem;
+use std::str::FromStr;
+use steadfast_domain::io_event::{Command as SystemName, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::text::excerpt;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+
+/// Groups kept apart, the first in order of their keys; I/Os of further ones are
+/// counted together.
+pub const GROUPS_MAX: usize = 1 << 13;
+
+pub use crate::cells::FLAGS;
+
+/// By what I/Os are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Facet {
+    /// The captured host.
+    Host,
+    /// The device, at its layer.
+    Device,
+    /// The process, by number and command name.
+    Process,
+    /// All processes of a command name; those without a name stay apart.
+    Command,
+    /// The thread, beside its process.
+    Thread,
+    /// The cgroup of the process.
+    Cgroup,
+    /// The file, by device and inode (file-system layer).
+    File,
+    /// The I/O stream.
+    Stream,
+    /// The operation.
+    Op,
+    /// The processor that issued it.
+    Cpu,
+}
+
+impl Facet {
+    /// Every one, in the order in which tables have them.
+    pub const ALL: [Facet; 10] = [
+        Facet::Host,
+        Facet::Device,
+        Facet::Process,
+        Facet::Command,
+        Facet::Thread,
+        Facet::Cgroup,
+        Facet::File,
+        Facet::Stream,
+        Facet::Op,
+        Facet::Cpu,
+    ];
+}
+
+impl fmt::Display for Facet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Facet::Host => "host",
+            Facet::Device => "device",
+            Facet::Process => "process",
+            Facet::Command => "command",
+            Facet::Thread => "thread",
+            Facet::Cgroup => "cgroup",
+            Facet::File => "file",
+            Facet::Stream => "stream",
+            Facet::Op => "op",
+            Facet::Cpu => "cpu",
+        })
+    }
+}
+
+impl FromStr for Facet {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let found = Facet::ALL.into_iter().find(|facet| facet.to_string() == text);
+        found.ok_or_else(|| {
+            let names = Facet::ALL.map(|facet| facet.to_string()).join(", ");
+            TraceError::Unsuitable(format!("'{text}' is not one of: {names}", text = excerpt(text)))
+        })
+    }
+}
+
+impl Facet {
+    /// Whether the sums of a capture of steps do not tell it.
+    fn is_of_single_ios(self) -> bool {
+        matches!(self, Facet::Thread | Facet::Cgroup | Facet::File | Facet::Cpu)
+    }
+}
+
+/// A thread: its number and its name, empty where that is its process's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadKey {
+    /// Its number; 0 where unknown.
+    pub tid: u32,
+    /// Its name, where it is not that of its process.
+    pub name: SystemName,
+}
+
+/// One group: what its I/Os have in common. `None` is what was not asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupKey {
+    /// The host, by the first of its devices.
+    pub host: Option<u16>,
+    /// The device, at its layer.
+    pub device: Option<SideKey>,
+    /// The process; without a number where processes of a command are together.
+    pub process: Option<ProcessKey>,
+    /// The thread.
+    pub thread: Option<ThreadKey>,
+    /// The cgroup: its place in the conditions, from 1; 0 where unknown.
+    pub cgroup: Option<u16>,
+    /// The file: its device and inode, both 0 where an I/O is not one of a file.
+    pub file: Option<(u16, u64)>,
+    /// The I/O stream.
+    pub stream: Option<StreamKey>,
+    /// The operation.
+    pub op: Option<IoOp>,
+    /// The processor.
+    pub cpu: Option<u16>,
+}
+
+impl GroupKey {
+    /// What differs from I/O to I/O most where threads or files are told apart, for
+    /// [`RecentCache`].
+    fn number(&self) -> u64 {
+        let thread = self.thread.map_or(0, |thread| u64::from(thread.tid));
+        let file = self.file.map_or(0, |(device, inode)| inode ^ u64::from(device) << 48);
+        let size = self.stream.map_or(0, |stream| u64::from(stream.bytes));
+        thread ^ file.rotate_left(29) ^ size.rotate_left(17)
+    }
+}
+
+/// What a group's I/Os add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GroupTally {
+    /// I/Os by operation, in the order of `IoOp::ALL`.
+    pub ios: [u64; 5],
+    /// Bytes by operation.
+    pub bytes: [u64; 5],
+    /// Sequential I/Os.
+    pub sequential: u64,
+    /// Response times.
+    pub responses: Responses,
+    /// Times in the queue, of the I/Os where it is known.
+    pub queued: Responses,
+    /// Those of I/Os whose response time is known too.
+    pub together: Together,
+    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
+    pub depth_sum: u64,
+    /// I/Os whose depth is known.
+    pub depths: u64,
+    /// Deepest queue at issue.
+    pub depth_max: u32,
+    /// I/Os by bit of `io_event::flags`.
+    pub flags: [u64; FLAGS],
+    /// I/Os whose flags could be read.
+    pub flagged: u64,
+    /// Requests that were merged into these I/Os.
+    pub merged: u64,
+    /// What was measured of the blocks that they wrote.
+    pub contents: Contents,
+}
+
+impl GroupTally {
+    /// I/Os of all operations.
+    pub fn total(&self) -> u64 {
+        self.ios.iter().sum()
+    }
+    /// Bytes of all operations.
+    pub fn amount(&self) -> u64 {
+        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+    /// I/Os that have a flag.
+    pub fn flag(&self, bit: u16) -> u64 {
+        self.flags.get(bit.trailing_zeros() as usize).copied().unwrap_or(0)
+    }
+    /// Adds another part.
+    pub fn merge(&mut self, other: &GroupTally) {
+        for op in 0..self.ios.len() {
+            self.ios[op] = self.ios[op].saturating_add(other.ios[op]);
+            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
+        }
+        self.sequential = self.sequential.saturating_add(other.sequential);
+        self.responses.merge(&other.responses);
+        self.queued.merge(&other.queued);
+        self.together.merge(other.together);
+        self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
+        self.depths = self.depths.saturating_add(other.depths);
+        self.depth_max = self.depth_max.max(other.depth_max);
+        for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
+            *ours = ours.saturating_add(*theirs);
+        }
+        self.flagged = self.flagged.saturating_add(other.flagged);
+        self.merged = self.merged.saturating_add(other.merged);
+        self.contents.merge(other.contents);
+    }
+
+    /// Adds another part, whose memory is taken over where that can be.
+    fn take_in(&mut self, mut other: GroupTally) {
+        self.responses.take_over(&mut other.responses);
+        self.queued.take_over(&mut other.queued);
+        self.merge(&other);
+    }
+
+    #[inline]
+    fn add(&mut self, columns: &Columns<'_>, row: usize) {
+        let op = columns.op.op(row) as usize;
+        self.ios[op] += 1;
+        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
+        self.sequential += u64::from(columns.rows.sequential[row]);
+        let (response_ns, queued_ns) = (columns.response.at(row), columns.queued.at(row));
+        self.add_times(response_ns, queued_ns, columns.percentiles);
+        let depth = columns.rows.depth[row];
+        self.depth_sum = self.depth_sum.saturating_add(u64::from(depth));
+        self.depths += u64::from(depth > 0);
+        self.depth_max = self.depth_max.max(depth);
+        self.merged += u64::from(columns.merged.at(row) & 0xffff);
+        if columns.sampled.at(row) & 0xffff > 0 {
+            self.contents.count(columns.rows.batch.content(row));
+        }
+        self.add_flags(columns.flags.at(row));
+    }
+
+    /// Adds a response time and a time in the queue, those of them that are known.
+    #[inline]
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
+        let is_answered = response_ns != RESPONSE_UNKNOWN;
+        let add = |times: &mut Responses, ns| {
+            if has_percentiles { times.add(ns) } else { times.take_sum(1, ns, ns) }
+        };
+        if is_answered {
+            add(&mut self.responses, response_ns);
+        }
+        if queued_ns > 0 {
+            add(&mut self.queued, queued_ns);
+        }
+        if is_answered && queued_ns > 0 {
+            self.together.add(queued_ns, response_ns);
+        }
+    }
+
+    /// Most I/Os have one flag or none.
+    #[inline]
+    fn add_flags(&mut self, mut bits: u32) {
+        self.flagged += 1;
+        while bits != 0 {
+            if let Some(count) = self.flags.get_mut(bits.trailing_zeros() as usize) {
+                *count += 1;
+            }
+            bits &= bits - 1;
+        }
+    }
+
+    fn add_cell(&mut self, cell: &Cell) {
+        let op = cell.op as usize;
+        self.ios[op] = self.ios[op].saturating_add(cell.ios);
+        self.bytes[op] = self.bytes[op].saturating_add(cell.amount());
+        let sequential = if cell.sequential { cell.ios } else { 0 };
+        self.sequential = self.sequential.saturating_add(sequential);
+        self.responses.take_times(&cell.responses);
+        self.queued.take_times(&cell.queued);
+        self.together.merge(Together::of_cell(cell));
+        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
+        self.depths = self.depths.saturating_add(cell.depths);
+        self.depth_max = self.depth_max.max(cell.depth_max);
+        self.flagged = self.flagged.saturating_add(cell.ios);
+        self.merged = self.merged.saturating_add(cell.merged);
+        self.contents.merge(cell.contents);
+        for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {
+            *ours = ours.saturating_add(*theirs);
+        }
+    }
+
+    fn add_sum(&mut self, sum: &steadfast_domain::io_event::StreamInStep) {
+        let op = sum.op as usize;
+        self.ios[op] = self.ios[op].saturating_add(sum.ios);
+        let bytes = sum.ios.saturating_mul(u64::from(sum.bytes));
+        self.bytes[op] = self.bytes[op].saturating_add(bytes);
+        let sequential = if sum.sequential { sum.ios } else { 0 };
+        self.sequential = self.sequential.saturating_add(sequential);
+        self.responses.take_sum(sum.responses, sum.response_sum_ns, sum.response_max_ns);
+        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
+        self.depths = self.depths.saturating_add(sum.ios);
+        self.depth_max = self.depth_max.max(sum.depth_max);
+        let failed = &mut self.flags[flags::FAILED.trailing_zeros() as usize];
+        *failed = failed.saturating_add(sum.failed);
+    }
+}
+
+impl Tally for GroupTally {
+    fn merge(&mut self, other: &Self) {
+        GroupTally::merge(self, other);
+    }
+}
+
+/// The columns that tallies are made of, found once for many rows.
+struct Columns<'r> {
+    rows: &'r Rows<'r>,
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    merged: Narrow<'r>,
+    sampled: Narrow<'r>,
+    flags: Narrow<'r>,
+    /// Whether times are gathered with their histograms.
+    percentiles: bool,
+}
+
+impl<'r> Columns<'r> {
+    fn of(rows: &'r Rows<'r>, percentiles: bool) -> Self {
+        let batch = rows.batch;
+        Columns {
+            rows,
+            op: batch.narrow(Field::Op),
+            bytes: batch.narrow(Field::Bytes),
+            response: batch.wide(Field::Response),
+            queued: batch.wide(Field::Queued),
+            merged: batch.narrow(Field::Merged),
+            sampled: batch.narrow(Field::SampledBlocks),
+            flags: batch.narrow(Field::Flags),
+            percentiles,
+        }
+    }
+}
+
+/// What tells the group of an I/O, where that is more quickly made than its key: the
+/// columns that the facets are of, side by side, and 0 for all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    stream: u64,
+    who: u64,
+    command: SystemName,
+}
+
+impl Kind {
+    /// What differs from I/O to I/O most, for [`RecentCache`].
+    #[inline]
+    fn number(self) -> u64 {
+        self.stream ^ self.who.rotate_left(29)
+    }
+}
+
+/// What of a [`Kind`] matters for the facets that were asked for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    stream: u64,
+    who: u64,
+    command: bool,
+    /// More than processes, streams and operations.
+    place: bool,
+}
+
+impl Asked {
+    /// `None` where there is more than a kind has room for.
+    fn of(facets: &[Facet]) -> Option<Asked> {
+        let mut asked = Asked::default();
+        for facet in facets {
+            match facet {
+                Facet::Thread | Facet::File => return None,
+                Facet::Process | Facet::Command => {
+                    (asked.who, asked.command) = (asked.who | 0xffff_ffff << 32, true);
+                }
+                Facet::Host => asked.who |= 0xffff_0000,
+                Facet::Device => {
+                    (asked.who, asked.stream) = (asked.who | 0xffff_0000, asked.stream | 1 << 4);
+                }
+                Facet::Cpu => asked.who |= 0xffff,
+                Facet::Cgroup => asked.stream |= 0xffff << 8,
+                Facet::Stream => asked.stream |= 0xffff_ffff << 32 | 0xf,
+                Facet::Op => asked.stream |= 0b1110,
+            }
+        }
+        asked.place = asked.stream & 0xffff_fff0 != 0 || asked.who & 0xffff_ffff != 0;
+        Some(asked)
+    }
+}
+
+/// Finds the kinds of rows.
+struct Kinds<'r> {
+    asked: Asked,
+    sequential: &'r [bool],
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    pid: Narrow<'r>,
+    place: [Narrow<'r>; 4],
+    batch: &'r Batch,
+}
+
+impl<'r> Kinds<'r> {
+    fn of(rows: &'r Rows<'r>, asked: Asked) -> Self {
+        let place = [Field::Layer, Field::Cgroup, Field::Device, Field::Cpu];
+        Kinds {
+            asked,
+            sequential: rows.sequential,
+            op: rows.batch.narrow(Field::Op),
+            bytes: rows.batch.narrow(Field::Bytes),
+            pid: rows.batch.narrow(Field::Pid),
+            place: place.map(|field| rows.batch.narrow(field)),
+            batch: rows.batch,
+        }
+    }
+
+    #[inline]
+    fn at(&self, row: usize) -> Kind {
+        let (op, sequential) = (self.op.op(row) as u64, u64::from(self.sequential[row]));
+        let mut stream = u64::from(self.bytes.at(row)) << 32 | op << 1 | sequential;
+        let mut who = u64::from(self.pid.at(row)) << 32;
+        if self.asked.place {
+            let [layer, cgroup, device, cpu] = self.place.map(|column| u64::from(column.at(row)));
+            stream |= u64::from(layer == 1) << 4 | (cgroup & 0xffff) << 8;
+            who |= (device & 0xffff) << 16 | cpu & 0xffff;
+        }
+        Kind {
+            stream: stream & self.asked.stream,
+            who: who & self.asked.who,
+            command: if self.asked.command {
+                self.batch.command(row)
+            } else {
+                SystemName::default()
+            },
+        }
+    }
+}
+
+/// The groups of a capture.
+#[derive(Debug, Clone)]
+pub struct Groups {
+    by: Vec<Facet>,
+    /// Of every device, the first device of its host.
+    hosts: Vec<u16>,
+    groups: BoundedTable<GroupKey, GroupTally>,
+    /// Something came from a fold file of an earlier version, which keeps no merges.
+    merges_unknown: bool,
+    percentiles: bool,
+}
+
+impl PartialEq for Groups {
+    fn eq(&self, other: &Self) -> bool {
+        self.groups == other.groups
+    }
+}
+
+impl Groups {
+    /// By these facets together.
+    pub fn by(facets: &[Facet]) -> Self {
+        Self::keeping(GROUPS_MAX, facets)
+    }
+
+    /// The same with at most so many groups kept apart.
+    pub fn keeping(most: usize, facets: &[Facet]) -> Self {
+        Groups {
+            by: facets.to_vec(),
+            hosts: Vec::new(),
+            groups: BoundedTable::keeping(most),
+            merges_unknown: false,
+            percentiles: true,
+        }
+    }
+
+    /// The same of which times have an average and a maximum alone, in a tenth of the memory.
+    pub fn without_percentiles(self) -> Self {
+        Groups { percentiles: false, ..self }
+    }
+
+    /// Knows which host each device belongs to.
+    pub fn with_hosts(mut self, conditions: &CaptureConditions) -> Self {
+        let devices = &conditions.devices;
+        let first = |host: &Option<String>| devices.iter().position(|one| one.host == *host);
+        let hosts = devices.iter().map(|device| first(&device.host).unwrap_or(0));
+        self.hosts = hosts.map(|at| u16::try_from(at).unwrap_or(0)).collect();
+        self
+    }
+
+    fn host_of(&self, device: u16) -> u16 {
+        self.hosts.get(usize::from(device)).copied().unwrap_or(0)
+    }
+
+    /// The groups, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&GroupKey, &GroupTally)> {
+        self.groups.iter()
+    }
+    /// I/Os beyond [`GROUPS_MAX`] groups, all together.
+    pub fn unlisted(&self) -> &GroupTally {
+        self.groups.rest()
+    }
+    /// Whether merged requests were counted.
+    pub fn tells_merges(&self, conditions: &CaptureConditions) -> bool {
+        conditions.merging.is_some() && !self.merges_unknown
+    }
+    /// By what the I/Os are grouped.
+    pub fn facets(&self) -> &[Facet] {
+        &self.by
+    }
+    /// Everything together.
+    pub fn total(&self) -> GroupTally {
+        let mut total = self.unlisted().clone();
+        self.iter().for_each(|(_, tally)| total.merge(tally));
+        total
+    }
+
+    /// The same I/Os by some of the facets alone.
+    pub fn regrouped(&self, facets: &[Facet]) -> Groups {
+        let (merges_unknown, percentiles) = (self.merges_unknown, self.percentiles);
+        let mut merged = Groups { merges_unknown, percentiles, ..Groups::by(facets) };
+        merged.groups.rest_mut().clone_from(self.unlisted());
+        for (key, tally) in self.iter() {
+            let has = |facet| facets.contains(&facet);
+            let key = GroupKey {
+                host: key.host.filter(|_| has(Facet::Host)),
+                device: key.device.filter(|_| has(Facet::Device)),
+                process: key
+                    .process
+                    .filter(|_| has(Facet::Process) || has(Facet::Command) || has(Facet::Thread)),
+                thread: key.thread.filter(|_| has(Facet::Thread)),
+                cgroup: key.cgroup.filter(|_| has(Facet::Cgroup)),
+                file: key.file.filter(|_| has(Facet::File)),
+                stream: key.stream.filter(|_| has(Facet::Stream)),
+                op: key.op.filter(|_| has(Facet::Op)),
+                cpu: key.cpu.filter(|_| has(Facet::Cpu)),
+            };
+            merged.groups.tally(key).merge(tally);
+        }
+        merged
+    }
+
+    /// The groups that are not among these, all together.
+    pub fn beyond(&self, listed: &[GroupKey]) -> Groups {
+        let mut beyond = Groups {
+            merges_unknown: self.merges_unknown,
+            percentiles: self.percentiles,
+            ..Groups::by(&self.by)
+        };
+        beyond.groups.rest_mut().clone_from(self.unlisted());
+        let others = self.iter().filter(|(key, _)| !listed.contains(key));
+        others.for_each(|(_, tally)| beyond.groups.rest_mut().merge(tally));
+        beyond
+    }
+
+    fn has(&self, facet: Facet) -> bool {
+        self.by.contains(&facet)
+    }
+
+    fn key(&self, rows: &Rows<'_>, row: usize) -> GroupKey {
+        let batch = rows.batch;
+        let (op, bytes) = (batch.op(row), batch.bytes(row));
+        let process = || ProcessKey { pid: batch.pid(row), command: batch.command(row) };
+        let of_command = |process: ProcessKey| {
+            if process.command.is_empty() { process } else { ProcessKey { pid: 0, ..process } }
+        };
+        GroupKey {
+            host: self.has(Facet::Host).then(|| self.host_of(batch.device(row))),
+            device: self
+                .has(Facet::Device)
+                .then(|| SideKey { device: batch.device(row), layer: batch.layer(row) }),
+            process: if self.has(Facet::Process) || self.has(Facet::Thread) {
+                Some(process())
+            } else {
+                self.has(Facet::Command).then(|| of_command(process()))
+            },
+            thread: self
+                .has(Facet::Thread)
+                .then(|| ThreadKey { tid: batch.tid(row), name: batch.thread(row) }),
+            cgroup: self.has(Facet::Cgroup).then(|| batch.cgroup(row)),
+            file: self.has(Facet::File).then(|| match batch.layer(row) {
+                Layer::FileSystem => (batch.device(row), batch.inode(row)),
+                Layer::Block => (0, 0),
+            }),
+            stream: self.has(Facet::Stream).then(|| StreamKey {
+                op,
+                sequential: rows.sequential[row],
+                bytes,
+            }),
+            op: self.has(Facet::Op).then_some(op),
+            cpu: self.has(Facet::Cpu).then(|| batch.cpu(row)),
+        }
+    }
+
+    /// The key of what was added up before: it has neither processes nor processors.
+    fn key_of_sum(&self, side: SideKey, stream: StreamKey) -> GroupKey {
+        GroupKey {
+            host: self.has(Facet::Host).then(|| self.host_of(side.device)),
+            device: self.has(Facet::Device).then_some(side),
+            stream: self.has(Facet::Stream).then_some(stream),
+            op: self.has(Facet::Op).then_some(stream.op),
+            ..GroupKey::default()
+        }
+    }
+
+    /// The key of what a fold file holds: it has no processors.
+    fn key_of_cell(&self, cell: &Cell) -> GroupKey {
+        let side = SideKey { device: cell.device, layer: cell.layer };
+        let (op, sequential, bytes) = (cell.op, cell.sequential, cell.bytes);
+        let who = &cell.who;
+        let is_unnamed = who.command.is_empty();
+        let process = ProcessKey { pid: who.pid, command: who.command };
+        let together = ProcessKey { pid: if is_unnamed { who.pid } else { 0 }, ..process };
+        let process = if self.has(Facet::Process) || self.has(Facet::Thread) {
+            Some(process)
+        } else {
+            self.has(Facet::Command).then_some(together)
+        };
+        GroupKey {
+            process,
+            thread: self.has(Facet::Thread).then_some(ThreadKey { tid: who.tid, name: who.thread }),
+            cgroup: self.has(Facet::Cgroup).then_some(who.cgroup),
+            file: self.has(Facet::File).then_some(match cell.layer {
+                Layer::FileSystem => (cell.device, who.inode),
+                Layer::Block => (0, 0),
+            }),
+            ..self.key_of_sum(side, StreamKey { op, sequential, bytes })
+        }
+    }
+
+    /// What cells must tell so that they can be grouped.
+    fn asked(&self) -> Told {
+        Told {
+            processes: self.has(Facet::Process) || self.has(Facet::Command),
+            threads: self.has(Facet::Thread),
+            cgroups: self.has(Facet::Cgroup),
+            files: self.has(Facet::File),
+            merges: false,
+        }
+    }
+
+    /// Takes rows whose kinds tell their groups.
+    fn take_kinds(&mut self, rows: &Rows<'_>, asked: Asked) {
+        let (columns, kinds) = (Columns::of(rows, self.percentiles), Kinds::of(rows, asked));
+        let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
+        let mut lately = RecentCache::new();
+        for row in rows.iter() {
+            let kind = kinds.at(row);
+            let key = || self.key(rows, row);
+            let place = groups.place_lately(&mut lately, (kind.number(), kind), key);
+            groups.at(place).add(&columns, row);
+        }
+        self.groups = groups;
+    }
+
+    /// Takes rows, each with its key.
+    fn take_keys(&mut self, rows: &Rows<'_>) {
+        let columns = Columns::of(rows, self.percentiles);
+        let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
+        let mut lately = RecentCache::new();
+        for row in rows.iter() {
+            let key = self.key(rows, row);
+            let place = groups.place_lately(&mut lately, (key.number(), key), || key);
+            groups.at(place).add(&columns, row);
+        }
+        self.groups = groups;
+    }
+}
+
+impl EmptyLike for Groups {
+    fn alike(&self) -> Self {
+        Groups {
+            hosts: self.hosts.clone(),
+            percentiles: self.percentiles,
+            ..Groups::keeping(self.groups.most(), &self.by)
+        }
+    }
+}
+
+impl Fold for Groups {
+    fn fields(&self) -> Fields {
+        let always = Fields::of(&[
+            Field::Op,
+            Field::Bytes,
+            Field::Response,
+            Field::Queued,
+            Field::Depth,
+            Field::Flags,
+            Field::Merged,
+        ])
+        .and(Contents::FIELDS);
+        self.by.iter().fold(always, |fields, facet| {
+            fields.and(match facet {
+                Facet::Host => Fields::of(&[Field::Device]),
+                Facet::Device => Fields::of(&[Field::Device, Field::Layer]),
+                Facet::Process | Facet::Command => Fields::of(&[Field::Pid, Field::Command]),
+                Facet::Thread => {
+                    Fields::of(&[Field::Pid, Field::Command, Field::Tid, Field::Thread])
+                }
+                Facet::Cgroup => Fields::of(&[Field::Cgroup]),
+                Facet::File => Fields::of(&[Field::Device, Field::Layer, Field::Inode]),
+                Facet::Cpu => Fields::of(&[Field::Cpu]),
+                Facet::Stream | Facet::Op => Fields::NONE,
+            })
+        })
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        match Asked::of(&self.by) {
+            Some(asked) => self.take_kinds(rows, asked),
+            None => self.take_keys(rows),
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        let of_processes = |facet: &Facet| matches!(facet, Facet::Process | Facet::Command);
+        match self.by.iter().any(|facet| facet.is_of_single_ios()) {
+            true => Err(NotRecorded::SingleIos),
+            false if self.by.iter().any(of_processes) => Err(NotRecorded::Processes),
+            false => Ok(self),
+        }
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        if self.has(Facet::Cpu) { Err(NotRecorded::SingleIos) } else { Ok(self) }
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.groups.rest_mut().merge(other.unlisted());
+        self.merges_unknown |= other.merges_unknown;
+        for (key, tally) in other.groups.into_apart() {
+            self.groups.tally(key).take_in(tally);
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for Groups {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        for row in sums.streams {
+            let side = SideKey { device: row.device, layer: row.layer };
+            let stream = StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes };
+            let key = self.key_of_sum(side, stream);
+            self.groups.tally(key).add_sum(row);
+        }
+        for part in sums.responses {
+            let side = SideKey { device: part.device, layer: part.layer };
+            let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
+            let key = self.key_of_sum(side, stream);
+            self.groups.tally(key).responses.take_histogram(&part.histogram);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for Groups {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        cells.told.check(self.asked())?;
+        self.merges_unknown |= !cells.told.merges;
+        for cell in cells.cells {
+            let key = self.key_of_cell(cell);
+            self.groups.tally(key).add_cell(cell);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::IoEvent;
+    use steadfast_domain::step::mix64;
+
+    /// I/Os that differ in few bits of every column.
+    fn ios() -> Vec<IoEvent> {
+        let one = |at: u64| {
+            let mut bits = mix64(at);
+            let mut draw = |below: u64| {
+                bits = mix64(bits);
+                bits % below
+            };
+            IoEvent {
+                op: IoOp::ALL[draw(5) as usize],
+                bytes: 512 << draw(2),
+                response_ns: if draw(9) == 0 { RESPONSE_UNKNOWN } else { draw(5000) },
+                queued_ns: draw(3),
+                pid: draw(3) as u32,
+                tid: draw(3) as u32,
+                cgroup: draw(3) as u16,
+                cpu: draw(3) as u16,
+                device: draw(3) as u16,
+                flags: draw(1 << FLAGS) as u16,
+                layer: if draw(2) == 0 { Layer::Block } else { Layer::FileSystem },
+                command: SystemName::new(["", "a", "b"][draw(3) as usize]),
+                inode: draw(3),
+                ..IoEvent::default()
+            }
+        };
+        (0..2003).map(one).collect()
+    }
+
+    #[test]
+    fn groups_are_the_same_whether_found_by_kind_or_by_key() {
+        let ios = ios();
+        let rows = Rows {
+            batch: &Batch::of(&ios),
+            sequential: &ios.iter().map(|io| io.response_ns % 3 == 0).collect::<Vec<_>>(),
+            depth: &vec![2; ios.len()],
+            busy: &[],
+            kept: &ios.iter().map(|io| io.response_ns % 7 > 0).collect::<Vec<_>>(),
+            after: &[],
+            stretch: 0,
+            order_ns: &[],
+            place: None,
+        };
+        let pairs = Facet::ALL.iter().flat_map(|a| Facet::ALL.iter().map(move |b| [*a, *b]));
+        for (facets, most) in pairs.flat_map(|facets| [(facets, 3), (facets, GROUPS_MAX)]) {
+            let mut by_key = Groups::keeping(most, &facets);
+            by_key.hosts = vec![0, 1, 0];
+            let mut taken = by_key.clone();
+            by_key.take_keys(&rows);
+            taken.take(&rows).unwrap();
+            assert_eq!(taken, by_key, "{facets:?}");
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! The LBA range hit map: how often each range of a device was hit in each
+//! capture step. A sequential scan shows as a diagonal.
+
+use crate::annotate::data_transfers::{DataTransfers, Moved};
+use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::questions::streams::{By, StreamKey};
+use crate::tables::fast_hash::QuickMap;
+use crate::tables::recent_cache::{RecentCache, stream_number};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::mem;
+use std::ops::Range;
+use steadfast_domain::{CaptureConditions, IoOp, Layer};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Steps and ranges of a map, at most.
+pub const SIDE_MAX: usize = 4096;
+
+/// The steps of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HitSteps {
+    /// When the first begins, in nanoseconds.
+    pub begin_ns: u64,
+    /// Width in nanoseconds.
+    pub width_ns: u64,
+    /// How many, from 1 to [`SIDE_MAX`].
+    pub count: usize,
+}
+
+impl HitSteps {
+    /// So many over a span.
+    pub fn over(span_ns: (u64, u64), count: usize) -> Self {
+        let count = count.clamp(1, SIDE_MAX);
+        let time = span_ns.1.saturating_sub(span_ns.0).saturating_add(1);
+        HitSteps { begin_ns: span_ns.0, width_ns: time.div_ceil(count as u64), count }
+    }
+
+    /// Steps of a width that hold a span, beginning at a multiple of it, as the
+    /// steps of every other table.
+    pub fn of_width(span_ns: (u64, u64), width_ns: u64) -> Self {
+        let width_ns = width_ns.max(1);
+        let first = span_ns.0 / width_ns;
+        let count = (span_ns.1 / width_ns).saturating_sub(first).saturating_add(1);
+        let count = usize::try_from(count).unwrap_or(SIDE_MAX).min(SIDE_MAX);
+        HitSteps { begin_ns: first * width_ns, width_ns, count }
+    }
+}
+
+/// Where and when a device was hit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HitMap {
+    /// Ranges of equal size.
+    pub ranges: usize,
+    /// Bytes of a range.
+    pub range_bytes: u64,
+    /// Steps.
+    pub steps: usize,
+    /// Width of a step in nanoseconds.
+    pub width_ns: u64,
+    /// Time at which step 0 begins, in nanoseconds.
+    pub begin_ns: u64,
+    /// I/Os that lie outside the map, in place or time, or move nothing.
+    pub outside: u64,
+    device: u16,
+    measure: By,
+    planes: PlanesOf,
+    /// A plane after the other; in each the steps of a range, one range after the other.
+    cells: Vec<u64>,
+}
+
+/// What is kept apart in a cell: each is a plane of the map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PlanesOf {
+    /// Reads, then writes.
+    Operations,
+    /// I/O streams by their planes; all others are in the last.
+    Streams(QuickMap<StreamKey, usize>),
+}
+
+impl PlanesOf {
+    fn count(&self) -> usize {
+        match self {
+            PlanesOf::Operations => 2,
+            PlanesOf::Streams(numbers) => numbers.len() + 1,
+        }
+    }
+}
+
+impl HitMap {
+    /// A map of the reads and of the writes of a device's first `capacity` bytes over steps.
+    pub fn new(device: u16, capacity: u64, ranges: usize, steps: HitSteps) -> Self {
+        let ranges = ranges.clamp(1, SIDE_MAX);
+        let HitSteps { begin_ns, width_ns, count } = steps;
+        let empty = HitMap {
+            ranges,
+            range_bytes: capacity.div_ceil(ranges as u64).max(1),
+            steps: count,
+            width_ns: width_ns.max(1),
+            begin_ns,
+            outside: 0,
+            device,
+            measure: By::Count,
+            planes: PlanesOf::Operations,
+            cells: Vec::new(),
+        };
+        empty.alike()
+    }
+
+    /// The same of bytes in place of hits.
+    pub fn by(self, measure: By) -> Self {
+        HitMap { measure, ..self }
+    }
+
+    /// The same of these I/O streams, and of all others together, in place of reads and writes.
+    pub fn of_streams(self, keys: &[StreamKey]) -> Self {
+        let planes = PlanesOf::Streams(keys.iter().copied().zip(0..).collect());
+        HitMap { planes, ..self }.alike()
+    }
+
+    /// Which device it is of, as its number in the trace.
+    pub fn device(&self) -> u16 {
+        self.device
+    }
+
+    /// How many planes it has: of reads and writes, or of streams.
+    pub fn planes(&self) -> usize {
+        self.planes.count()
+    }
+
+    /// Hits of a range in a step, or their bytes, on one plane.
+    pub fn of_plane(&self, plane: usize, range: usize, step: usize) -> u64 {
+        let inside = plane < self.planes() && range < self.ranges && step < self.steps;
+        if inside { self.cells[self.place(plane, range, step)] } else { 0 }
+    }
+
+    /// Hits of a range in a step, or their bytes, where reads and writes are kept apart.
+    pub fn hits(&self, op: IoOp, range: usize, step: usize) -> u64 {
+        match op {
+            IoOp::Read => self.of_plane(0, range, step),
+            IoOp::Write => self.of_plane(1, range, step),
+            _ => 0,
+        }
+    }
+
+    /// The plane with the most in a cell, the first of equals.
+    pub fn strongest(&self, range: usize, step: usize) -> Option<usize> {
+        self.strongest_of(range..range + 1, step)
+    }
+
+    fn strongest_of(&self, ranges: Range<usize>, step: usize) -> Option<usize> {
+        let of =
+            |plane| -> u64 { ranges.clone().map(|range| self.of_plane(plane, range, step)).sum() };
+        let most = (0..self.planes()).map(|plane| (of(plane), Reverse(plane))).max()?;
+        (most.0 > 0).then_some(most.1.0)
+    }
+
+    fn place(&self, plane: usize, range: usize, step: usize) -> usize {
+        (plane * self.ranges + range) * self.steps + step
+    }
+
+    /// What is in every step, all planes together, in so many rows of ranges alike, the
+    /// lowest LBA first.
+    pub fn rows(&self, rows: usize) -> Vec<Vec<u64>> {
+        let all = |range, step| -> u64 {
+            (0..self.planes()).map(|plane| self.of_plane(plane, range, step)).sum()
+        };
+        let row = |ranges: Range<usize>| {
+            let of_step = |step| ranges.clone().map(|range| all(range, step)).sum();
+            (0..self.steps).map(of_step).collect()
+        };
+        self.ranges_of_rows(rows).map(row).collect()
+    }
+
+    /// The plane with the most in every step, in the same rows.
+    pub fn strongest_rows(&self, rows: usize) -> Vec<Vec<Option<usize>>> {
+        let row = |ranges: Range<usize>| {
+            (0..self.steps).map(|step| self.strongest_of(ranges.clone(), step)).collect()
+        };
+        self.ranges_of_rows(rows).map(row).collect()
+    }
+
+    fn ranges_of_rows(&self, rows: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let rows = rows.clamp(1, self.ranges);
+        (0..rows).map(move |row| row * self.ranges / rows..(row + 1) * self.ranges / rows)
+    }
+
+    /// The step of a moment.
+    fn step(&self, time: u64) -> Option<usize> {
+        let step = time.checked_sub(self.begin_ns)? / self.width_ns;
+        usize::try_from(step).ok().filter(|step| *step < self.steps)
+    }
+
+    /// Counts an I/O in every range that it touches.
+    #[inline]
+    fn hit(&mut self, plane: usize, step: Option<usize>, moved: Moved) {
+        let first = usize::try_from(moved.from / self.range_bytes).ok();
+        let first = first.filter(|first| *first < self.ranges);
+        let (Some(step), Some(first)) = (step, first) else {
+            self.outside += 1;
+            return;
+        };
+        let (from, end) = (moved.from, moved.end());
+        let mut begin = self.range_bytes.saturating_mul(first as u64);
+        let mut place = self.place(plane, first, step);
+        for _ in first..self.ranges {
+            let next = begin.saturating_add(self.range_bytes);
+            let more = match self.measure {
+                By::Count => 1,
+                By::Bytes => end.min(next) - from.max(begin),
+            };
+            self.cells[place] = self.cells[place].saturating_add(more);
+            if next >= end {
+                return;
+            }
+            (begin, place) = (next, place + self.steps);
+        }
+    }
+
+    /// Hands over what the device read and wrote, each with its place on the map.
+    fn take_moved(&mut self, rows: &Rows<'_>, mut plane: impl FnMut(usize, Moved) -> usize) {
+        let (moving, issued) =
+            (DataTransfers::of(rows, self.device), rows.batch.wide(Field::Issued));
+        let (mut step, mut within) = (None, 0..0);
+        moving.each(|row, moved| {
+            let Some(moved) = moved else {
+                self.outside += 1;
+                return;
+            };
+            let time = issued.at(row);
+            // The next I/O is mostly of the same step: no division then.
+            if !within.contains(&time) {
+                step = self.step(time);
+                within = self.times(step);
+            }
+            self.hit(plane(row, moved), step, moved);
+        });
+    }
+
+    /// The times of a step; none outside of the map.
+    fn times(&self, step: Option<usize>) -> Range<u64> {
+        step.map_or(0..0, |step| {
+            let begin = self.begin_ns + step as u64 * self.width_ns;
+            begin..begin.saturating_add(self.width_ns)
+        })
+    }
+}
+
+impl EmptyLike for HitMap {
+    fn alike(&self) -> Self {
+        let cells = vec![0; self.planes() * self.ranges * self.steps];
+        HitMap { outside: 0, cells, planes: self.planes.clone(), ..*self }
+    }
+}
+
+impl Fold for HitMap {
+    fn fields(&self) -> Fields {
+        Fields::of(&[
+            Field::Issued,
+            Field::Offset,
+            Field::Bytes,
+            Field::Op,
+            Field::Device,
+            Field::Layer,
+        ])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        match mem::replace(&mut self.planes, PlanesOf::Operations) {
+            PlanesOf::Operations => {
+                self.take_moved(rows, |_, moved| usize::from(moved.op == IoOp::Write));
+            }
+            PlanesOf::Streams(numbers) => {
+                let mut lately = RecentCache::new();
+                self.take_moved(rows, |row, Moved { op, bytes, .. }| {
+                    let sequential = rows.sequential[row];
+                    let stream = stream_number(op, sequential, bytes);
+                    let key = StreamKey { op, sequential, bytes };
+                    let find = || numbers.get(&key).copied().unwrap_or(numbers.len());
+                    lately.get_or(stream, stream, find)
+                });
+                self.planes = PlanesOf::Streams(numbers);
+            }
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::HitMaps)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.outside += other.outside;
+        for (ours, theirs) in self.cells.iter_mut().zip(&other.cells) {
+            *ours = ours.saturating_add(*theirs);
+        }
+        Ok(())
+    }
+}
+
+/// Devices whose ends are at hand.
+const FIRST_DEVICES: usize = 16;
+
+/// Where the reads and writes of every device end, at the block layer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ends(BTreeMap<u16, u64>);
+
+impl Ends {
+    /// The devices with reads or writes, in order.
+    pub fn devices(&self) -> impl Iterator<Item = u16> + '_ {
+        self.0.keys().copied()
+    }
+
+    /// The size of a device; where it is not known, the end of what was touched.
+    pub fn of(&self, device: u16, conditions: &CaptureConditions) -> u64 {
+        let told = conditions.devices.get(usize::from(device)).and_then(|device| device.capacity);
+        let touched = self.0.get(&device).copied().unwrap_or(1);
+        told.map_or(touched, |bytes| bytes.0).max(1)
+    }
+}
+
+impl Ends {
+    /// Sees the end of an I/O.
+    fn reach(&mut self, device: u16, end: u64) {
+        let known = self.0.entry(device).or_default();
+        *known = end.max(*known);
+    }
+}
+
+impl EmptyLike for Ends {
+    fn alike(&self) -> Self {
+        Ends::default()
+    }
+}
+
+impl Fold for Ends {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Offset, Field::Bytes, Field::Op, Field::Device, Field::Layer])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (moving, device) = (DataTransfers::of(rows, 0), rows.batch.narrow(Field::Device));
+        let layer = rows.batch.narrow(Field::Layer);
+        // Of the first devices, in whose place 0 is none.
+        let mut ends = [0; FIRST_DEVICES];
+        for row in rows.iter().filter(|row| layer.layer(*row) == Layer::Block) {
+            let Some(moved) = moving.moved(row) else { continue };
+            match ends.get_mut(device.at(row) as usize) {
+                Some(known) => *known = moved.end().max(*known),
+                None => self.reach(device.at(row) as u16, moved.end()),
+            }
+        }
+        let known = (0..).zip(ends).filter(|(_, end)| *end > 0);
+        known.for_each(|(device, end)| self.reach(device, end));
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::HitMaps)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        other.0.into_iter().for_each(|(device, end)| self.reach(device, end));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_have_the_width_that_was_asked_for() {
+        let second = 1_000_000_000;
+        let steps = HitSteps::of_width((9 * second, 66 * second), 10 * second);
+        assert_eq!((steps.begin_ns, steps.width_ns, steps.count), (0, 10 * second, 7));
+        let steps = HitSteps::of_width((10 * second, 19 * second), 10 * second);
+        assert_eq!((steps.begin_ns, steps.count), (10 * second, 1));
+        let steps = HitSteps::over((0, u64::MAX), 60);
+        assert!(steps.count == 60 && steps.width_ns >= u64::MAX / 60);
+    }
+
+    #[test]
+    fn bytes_fall_where_they_lie_and_the_strongest_stream_is_found() {
+        let (read, write) = (
+            StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 },
+            StreamKey { op: IoOp::Write, sequential: true, bytes: 65_536 },
+        );
+        let steps = HitSteps { begin_ns: 0, width_ns: 10, count: 2 };
+        let mut map = HitMap::new(0, 40_960, 4, steps).by(By::Bytes).of_streams(&[read, write]);
+        assert_eq!((map.planes(), map.range_bytes), (3, 10_240));
+        let moved = |from, bytes| Moved { op: IoOp::Read, from, bytes };
+        map.hit(0, Some(0), moved(8192, 4096));
+        map.hit(1, Some(0), moved(0, 12_000));
+        map.hit(2, map.step(15), moved(40_448, 512));
+        assert_eq!((map.of_plane(0, 0, 0), map.of_plane(0, 1, 0)), (2048, 2048));
+        assert_eq!((map.of_plane(1, 0, 0), map.of_plane(1, 1, 0)), (10_240, 1760));
+        assert_eq!([map.strongest(0, 0), map.strongest(1, 0)], [Some(1), Some(0)]);
+        assert_eq!([map.strongest(3, 0), map.strongest(3, 1)], [None, Some(2)]);
+        assert_eq!(map.rows(2), [[16_096, 0], [0, 512]]);
+        assert_eq!(map.strongest_rows(2), [[Some(1), None], [None, Some(2)]]);
+        map.hit(0, Some(0), moved(40_960, 512));
+        map.hit(0, map.step(20), moved(0, 512));
+        assert_eq!(map.outside, 2);
+    }
+}

@@ -1,0 +1,364 @@
+//! The address ranges of a device that are hit most, and which processes hit them.
+
+use crate::annotate::data_transfers::{DataTransfers, Moved};
+use crate::columns::{self, Column, Print};
+use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::questions::hits::SIDE_MAX;
+use crate::questions::processes::ProcessKey;
+use crate::tables::fast_hash::QuickMap;
+use crate::tables::smallest_keys::{Place, SmallestKeys};
+use serde::{Serialize, Serializer};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::mem;
+use steadfast_domain::IoOp;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Processes of ranges kept apart, the first in order of range and process; hits of further
+/// ones count for their range.
+const APART_MAX: usize = 1 << 18;
+/// Processes named of a range.
+const PROCESSES_NAMED: usize = 5;
+
+/// Hits of a range.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Touches {
+    reads: u64,
+    writes: u64,
+    bytes: u64,
+}
+
+/// Hits of a range by a process that were not counted among those of all yet: the next I/O
+/// is mostly of a range and a process that were seen lately.
+#[derive(Debug, Clone, Copy, Default)]
+struct AtHand {
+    range: u32,
+    process: ProcessKey,
+    hits: u64,
+}
+
+/// Ranges and processes at hand.
+const AT_HAND: usize = 512;
+
+/// Hits of the ranges of a device by process.
+#[derive(Debug, Clone)]
+pub struct HotRanges {
+    device: u16,
+    range_bytes: u64,
+    most: usize,
+    ranges: Vec<Touches>,
+    apart: QuickMap<(u32, ProcessKey), u64>,
+    firsts: SmallestKeys<(u32, ProcessKey)>,
+}
+
+impl HotRanges {
+    /// Of a device's first `capacity` bytes in so many ranges of equal size.
+    pub fn new(device: u16, capacity: u64, ranges: usize) -> Self {
+        Self::keeping(APART_MAX, device, capacity, ranges)
+    }
+
+    /// The same with at most so many processes of ranges kept apart.
+    pub fn keeping(most: usize, device: u16, capacity: u64, ranges: usize) -> Self {
+        let ranges = ranges.clamp(1, SIDE_MAX);
+        HotRanges {
+            device,
+            range_bytes: capacity.div_ceil(ranges as u64).max(1),
+            most,
+            ranges: vec![Touches::default(); ranges],
+            apart: QuickMap::default(),
+            firsts: SmallestKeys::new(most),
+        }
+    }
+
+    /// Which device it is of, as its number in the trace.
+    pub fn device(&self) -> u16 {
+        self.device
+    }
+
+    /// Bytes of a range.
+    pub fn range_bytes(&self) -> u64 {
+        self.range_bytes
+    }
+
+    /// Ranges with a hit.
+    pub fn touched(&self) -> usize {
+        self.ranges.iter().filter(|range| range.reads + range.writes > 0).count()
+    }
+
+    /// Ranges in all.
+    pub fn ranges(&self) -> usize {
+        self.ranges.len()
+    }
+
+    fn count(&mut self, key: (u32, ProcessKey), hits: u64) {
+        if let Some(count) = self.apart.get_mut(&key) {
+            *count += hits;
+            return;
+        }
+        match self.firsts.admit(key) {
+            Place::None => return,
+            Place::Free => {}
+            Place::Of(last) => {
+                self.apart.remove(&last);
+            }
+        }
+        if let Entry::Vacant(place) = self.apart.entry(key) {
+            place.insert(hits);
+        }
+    }
+
+    /// Counts an I/O in every range that it touches.
+    #[inline]
+    fn hit(&mut self, moved: Moved, process: ProcessKey, at_hand: &mut [AtHand]) {
+        let (from, end) = (moved.from, moved.end());
+        let most = self.ranges.len() as u64 - 1;
+        let mut at = from / self.range_bytes;
+        let mut begin = at.saturating_mul(self.range_bytes);
+        while at <= most && begin < end {
+            let next = begin.saturating_add(self.range_bytes);
+            let range = &mut self.ranges[at as usize];
+            *(if moved.op == IoOp::Write { &mut range.writes } else { &mut range.reads }) += 1;
+            range.bytes = range.bytes.saturating_add(end.min(next) - from.max(begin));
+            self.count_at_hand(at as u32, process, at_hand);
+            if next >= end {
+                return;
+            }
+            (at, begin) = (at + 1, next);
+        }
+    }
+
+    /// Counts a hit of a range by a process where such hits are at hand.
+    #[inline]
+    fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [AtHand]) {
+        let number = u64::from(process.pid) << 32 | u64::from(range);
+        let place = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % AT_HAND;
+        let hand = &mut at_hand[place];
+        if (hand.range, hand.process) != (range, process) {
+            let before = mem::replace(hand, AtHand { range, process, hits: 0 });
+            self.settle(before);
+        }
+        hand.hits += 1;
+    }
+
+    /// Counts what was at hand.
+    fn settle(&mut self, AtHand { range, process, hits }: AtHand) {
+        if hits > 0 {
+            self.count((range, process), hits);
+        }
+    }
+
+    /// The ranges with the most hits, at most so many; of equals the lower first.
+    pub fn hottest(&self, most: usize) -> Vec<HotRange> {
+        let all: u64 = self.ranges.iter().map(|range| range.reads + range.writes).sum();
+        let mut order: Vec<usize> = (0..self.ranges.len()).collect();
+        let hits = |at: usize| self.ranges[at].reads + self.ranges[at].writes;
+        order.retain(|at| hits(*at) > 0);
+        order.sort_by_key(|at| (Reverse(hits(*at)), *at));
+        order.truncate(most);
+        let mut processes: BTreeMap<usize, Vec<(ProcessKey, u64)>> =
+            order.iter().map(|at| (*at, Vec::new())).collect();
+        for ((range, process), count) in &self.apart {
+            if let Some(found) = processes.get_mut(&(*range as usize)) {
+                found.push((*process, *count));
+            }
+        }
+        let range = |at: usize| {
+            let found = processes.remove(&at).unwrap_or_default();
+            HotRange::of(self, at, found, all)
+        };
+        order.into_iter().map(range).collect()
+    }
+}
+
+impl PartialEq for HotRanges {
+    fn eq(&self, other: &Self) -> bool {
+        self.ranges == other.ranges && self.apart == other.apart
+    }
+}
+
+impl EmptyLike for HotRanges {
+    fn alike(&self) -> Self {
+        HotRanges {
+            ranges: vec![Touches::default(); self.ranges.len()],
+            apart: QuickMap::default(),
+            firsts: SmallestKeys::new(self.most),
+            ..*self
+        }
+    }
+}
+
+impl Fold for HotRanges {
+    fn fields(&self) -> Fields {
+        Fields::of(&[
+            Field::Offset,
+            Field::Bytes,
+            Field::Op,
+            Field::Device,
+            Field::Layer,
+            Field::Pid,
+            Field::Command,
+        ])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (moving, pid) = (DataTransfers::of(rows, self.device), rows.batch.narrow(Field::Pid));
+        let mut at_hand = vec![AtHand::default(); AT_HAND];
+        moving.each(|row, moved| {
+            let Some(moved) = moved else { return };
+            let process = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
+            self.hit(moved, process, &mut at_hand);
+        });
+        at_hand.into_iter().for_each(|hand| self.settle(hand));
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::HitMaps)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for (ours, theirs) in self.ranges.iter_mut().zip(&other.ranges) {
+            ours.reads += theirs.reads;
+            ours.writes += theirs.writes;
+            ours.bytes = ours.bytes.saturating_add(theirs.bytes);
+        }
+        for (key, count) in other.apart {
+            self.count(key, count);
+        }
+        Ok(())
+    }
+}
+
+/// A range of addresses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotRange {
+    /// Its number, from the lowest.
+    pub range: u64,
+    /// Its first byte and the byte behind its last.
+    pub span: (u64, u64),
+    /// Reads that touch it.
+    pub reads: u64,
+    /// Writes that touch it.
+    pub writes: u64,
+    /// Bytes of it that were read and written.
+    pub amount: u64,
+    /// Its share of the hits of all ranges.
+    pub share: f64,
+    /// Which processes hit it most; at most five.
+    pub processes: Vec<HotProcess>,
+}
+
+/// A process's part of the hits of a range.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct HotProcess {
+    /// Number and command, for people.
+    pub process: String,
+    /// Its number, where it is known.
+    pub pid: Option<u32>,
+    /// Its hits.
+    pub count: u64,
+}
+
+impl HotRange {
+    fn of(ranges: &HotRanges, at: usize, mut found: Vec<(ProcessKey, u64)>, all: u64) -> Self {
+        let Touches { reads, writes, bytes } = ranges.ranges[at];
+        let begin = ranges.range_bytes.saturating_mul(at as u64);
+        found.sort_by_key(|(process, count)| (Reverse(*count), *process));
+        let process = |(key, count): (ProcessKey, u64)| HotProcess {
+            process: key.to_string(),
+            pid: (key.pid > 0).then_some(key.pid),
+            count,
+        };
+        HotRange {
+            range: at as u64,
+            span: (begin, begin.saturating_add(ranges.range_bytes)),
+            reads,
+            writes,
+            amount: bytes,
+            share: (reads + writes) as f64 / all.max(1) as f64,
+            processes: found.into_iter().take(PROCESSES_NAMED).map(process).collect(),
+        }
+    }
+
+    /// Hits.
+    pub fn count(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Where it lies: `12.3 to 12.4`, in percent of the device.
+    pub(crate) fn place(&self, all: &HotRanges) -> String {
+        let percent = |range: u64| range as f64 * 100.0 / all.ranges() as f64;
+        format!("{:.1} to {:.1}", percent(self.range), percent(self.range + 1))
+    }
+
+    /// `mysqld (100) 61 %, backup (7) 39 %`.
+    fn named(&self) -> String {
+        let part = |process: &HotProcess| {
+            let percent = process.count as f64 * 100.0 / self.count().max(1) as f64;
+            format!("{} {percent:.0} %", process.process)
+        };
+        self.processes.iter().map(part).collect::<Vec<_>>().join(", ")
+    }
+}
+
+type Of = Column<HotRange>;
+
+impl HotRange {
+    const RANGE: Of = Column::new("range", "Range", Print::Plain(0), |r| r.range.into());
+    const FROM: Of = Column::new("from_bytes", "from MB", Print::Megabytes(1), |r| r.span.0.into());
+    const TO: Of = Column::new("to_bytes", "to MB", Print::Megabytes(1), |r| r.span.1.into());
+    const COUNT: Of = Column::new("count", "hits", Print::Plain(0), |r| r.count().into());
+    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |r| r.share.into());
+    const READS: Of = Column::new("reads", "reads", Print::Plain(0), |r| r.reads.into());
+    const WRITES: Of = Column::new("writes", "writes", Print::Plain(0), |r| r.writes.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |r| r.amount.into());
+    const PROCESSES: Of =
+        Column::new("processes_text", "Processes", Print::Plain(0), |r| r.named().into());
+
+    /// Everything but the processes, as JSON has it.
+    const ALL: [Of; 8] = [
+        Self::RANGE,
+        Self::FROM,
+        Self::TO,
+        Self::COUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::AMOUNT,
+    ];
+
+    /// A terminal's table.
+    pub const TABLE: [Of; 9] = [
+        Self::RANGE,
+        Self::FROM,
+        Self::TO,
+        Self::COUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::AMOUNT,
+        Self::PROCESSES,
+    ];
+
+    /// A report's table, beside the ranges' places.
+    pub(crate) const OF_REPORT: [Of; 6] =
+        [Self::COUNT, Self::SHARE, Self::READS, Self::WRITES, Self::AMOUNT, Self::PROCESSES];
+}
+
+impl schemars::JsonSchema for HotRange {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "HotRange".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl Serialize for HotRange {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}

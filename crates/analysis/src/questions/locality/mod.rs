@@ -1,0 +1,627 @@
+//! Locality: how large a cache would serve how much (the miss-ratio curve of an LRU
+//! cache), after what time blocks are used again, and how soon they are overwritten.
+//!
+//! Blocks of 4 KiB are sampled by the hash of their address (SHARDS, Waldspurger and
+//! others, FAST 2015): those with the smallest hashes are followed, as many as fit into
+//! a fixed memory, and distances are scaled up by the share of the hashes that they
+//! cover. Which blocks these are depends on the I/Os alone, not on their order, so
+//! parts merge exactly: every access of a block that is followed at the end was followed
+//! in each part. Where all blocks fit, the curve is exact.
+
+mod distances;
+mod followed;
+mod spans;
+
+use self::distances::Distances;
+use self::followed::{Access, Followed};
+use self::spans::Spans;
+use crate::annotate::data_transfers::DataTransfers;
+use crate::columns::{self, Column, Print};
+use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::sums::response::ResponseFigures;
+use serde::{Serialize, Serializer};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use steadfast_domain::IoOp;
+use steadfast_domain::step::mix64;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Bytes of a block.
+pub const BLOCK: u64 = 4096;
+/// Memory of the sample, in bytes.
+pub const BYTES_MAX: usize = 64 << 20;
+/// Of a sample of fewer blocks no curve is drawn: one block more or less would show.
+pub const BLOCKS_MIN: u64 = 1000;
+/// Followed blocks that a cache must hold for a sample to tell its misses: of `n` of them a fall
+/// of the curve stands within `3 / sqrt(n)` of its cache size, here 30 %.
+pub const HELD_MIN: f64 = 100.0;
+/// Blocks beyond which I/Os may have no more than [`MEAN_MAX`] each on average: 128 GiB. What
+/// an I/O takes here grows with its size, so a short file of huge I/Os would take hours.
+const HUGE_FROM: u64 = 1 << 25;
+/// Blocks of an I/O on average: 16 MiB. A block device takes less at once.
+const MEAN_MAX: u64 = 1 << 12;
+/// Accesses that a part gathers before it hands them over.
+const GATHERED: usize = 1 << 12;
+
+/// The accesses of a sample of a device's blocks. Parts that are filled side by side have
+/// one sample together, so that they take the memory of one.
+#[derive(Debug)]
+pub struct Locality {
+    device: u16,
+    sample: Arc<Mutex<Followed>>,
+    gathered: Vec<Access>,
+    /// The limit of the sample when accesses were handed over last.
+    limit: Option<u64>,
+    reads: u64,
+    writes: u64,
+    /// Blocks and I/Os of all parts, this one up to its last batch.
+    touched: Arc<Touched>,
+    /// First and last issue time.
+    span_ns: Option<(u64, u64)>,
+}
+
+/// What the I/Os of all parts have read and written.
+#[derive(Debug, Default)]
+struct Touched {
+    blocks: AtomicU64,
+    ios: AtomicU64,
+}
+
+impl Touched {
+    fn add(&self, blocks: u64, ios: u64) {
+        self.blocks.fetch_add(blocks, Ordering::Relaxed);
+        self.ios.fetch_add(ios, Ordering::Relaxed);
+    }
+
+    fn so_far(&self) -> (u64, u64) {
+        (self.blocks.load(Ordering::Relaxed), self.ios.load(Ordering::Relaxed))
+    }
+}
+
+/// Whether I/Os are so large that following their blocks takes too long.
+fn is_too_large((blocks, ios): (u64, u64)) -> bool {
+    blocks > HUGE_FROM && blocks / MEAN_MAX > ios
+}
+
+impl Locality {
+    /// Of a device.
+    pub fn new(device: u16) -> Self {
+        Self::keeping(BYTES_MAX, device)
+    }
+
+    /// The same with so many bytes of memory.
+    pub fn keeping(most: usize, device: u16) -> Self {
+        Self::of(device, Arc::new(Mutex::new(Followed::new(most))), Arc::default())
+    }
+
+    fn of(device: u16, sample: Arc<Mutex<Followed>>, touched: Arc<Touched>) -> Self {
+        Locality {
+            device,
+            sample,
+            gathered: Vec::new(),
+            limit: None,
+            reads: 0,
+            writes: 0,
+            touched,
+            span_ns: None,
+        }
+    }
+
+    fn see_time(&mut self, at_ns: u64) {
+        let (first, last) = self.span_ns.unwrap_or((at_ns, at_ns));
+        self.span_ns = Some((first.min(at_ns), last.max(at_ns)));
+    }
+
+    #[inline]
+    fn touch(&mut self, number: u64, access: u64) {
+        let hash = mix64(number);
+        if self.limit.is_none_or(|limit| hash < limit) {
+            self.gather(hash, access);
+        }
+    }
+
+    #[inline(never)]
+    fn gather(&mut self, hash: u64, access: u64) {
+        self.gathered.push((hash, access));
+        if self.gathered.len() >= GATHERED {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let mut sample = locked(&self.sample);
+        sample.take(&mut self.gathered);
+        self.limit = sample.limit();
+    }
+
+    /// What it comes to.
+    pub fn figures(mut self) -> LocalityFigures {
+        self.hand_over();
+        let mut sample = locked(&self.sample);
+        sample.pack();
+        let rate = sample.limit().map_or(1.0, |limit| limit as f64 / 2f64.powi(64));
+        let found = Distances::of(&sample, rate);
+        let is_drawn = sample.limit().is_none() || found.blocks >= BLOCKS_MIN;
+        let curve = if is_drawn { found.curve(self.reads, self.writes) } else { Vec::new() };
+        // The order of a trace without times is known; how long anything took is not.
+        let has_times = self.span_ns.is_some_and(|(first, last)| first < last);
+        let times = |spans: &Spans| {
+            let figures = spans.figures();
+            if has_times {
+                figures
+            } else {
+                ResponseFigures { count: figures.count, ..ResponseFigures::default() }
+            }
+        };
+        let point = |(blocks, misses, read_misses): (u64, f64, Option<f64>)| CachePoint {
+            bytes: blocks.saturating_mul(BLOCK),
+            misses,
+            read_misses,
+        };
+        LocalityFigures {
+            device: self.device,
+            followed_share: rate,
+            blocks: found.blocks,
+            left_out: sample.left_out(),
+            touched_bytes: match found.blocks + sample.left_out() {
+                0 => 0.0,
+                blocks => (blocks as f64 / rate) * BLOCK as f64,
+            },
+            accesses: self.reads + self.writes,
+            overwritten: (found.writes > 0)
+                .then(|| found.overwrite.count() as f64 / found.writes as f64),
+            curve: curve.into_iter().map(point).collect(),
+            reuse: times(&found.reuse),
+            overwrite: times(&found.overwrite),
+        }
+    }
+}
+
+fn locked(sample: &Mutex<Followed>) -> MutexGuard<'_, Followed> {
+    sample.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl EmptyLike for Locality {
+    /// Takes no accesses of its own beside those of this one: both have one sample.
+    fn alike(&self) -> Self {
+        Self::of(self.device, Arc::clone(&self.sample), Arc::clone(&self.touched))
+    }
+}
+
+impl Fold for Locality {
+    fn fields(&self) -> Fields {
+        Fields::of(&[
+            Field::Issued,
+            Field::Device,
+            Field::Layer,
+            Field::Op,
+            Field::Offset,
+            Field::Bytes,
+        ])
+        .and(Fields::ORDER)
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        if !rows.kept.is_empty() {
+            let (first, last) = (0, rows.batch.len() - 1);
+            self.see_time(rows.batch.issued_ns(first));
+            self.see_time(rows.batch.issued_ns(last));
+        }
+        let before = self.touched.so_far();
+        let (mut blocks, mut ios) = (0, 0);
+        DataTransfers::of(rows, self.device).each(|row, moved| {
+            let Some(moved) = moved else { return };
+            let is_write = moved.op == IoOp::Write;
+            let (first, last) = (moved.from / BLOCK, (moved.end() - 1) / BLOCK);
+            let touched = last - first + 1;
+            *(if is_write { &mut self.writes } else { &mut self.reads }) += touched;
+            (blocks, ios) = (blocks + touched, ios + 1);
+            if is_too_large((before.0.saturating_add(blocks), before.1 + ios)) {
+                return;
+            }
+            let access = rows.order_ns[row].saturating_mul(2) | u64::from(is_write);
+            (first..=last).for_each(|number| self.touch(number, access));
+        });
+        self.touched.add(blocks, ios);
+        let all = self.touched.so_far();
+        if is_too_large(all) {
+            let mean = all.0 / all.1.max(1) * BLOCK;
+            return Err(TraceError::Unsuitable(format!(
+                "its I/Os have {} MiB on average, and their blocks of 4 KiB are too many to be \
+                 followed; choose a shorter time with --from and --to",
+                mean >> 20
+            )));
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::WorkingSets)
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        self.reads = self.reads.saturating_add(other.reads);
+        self.writes = self.writes.saturating_add(other.writes);
+        if !Arc::ptr_eq(&self.touched, &other.touched) {
+            let (blocks, ios) = other.touched.so_far();
+            self.touched.add(blocks, ios);
+        }
+        if let Some((first, last)) = other.span_ns {
+            self.see_time(first);
+            self.see_time(last);
+        }
+        other.hand_over();
+        self.hand_over();
+        if !Arc::ptr_eq(&self.sample, &other.sample) {
+            locked(&self.sample).take_in(&mut locked(&other.sample));
+        }
+        Ok(())
+    }
+}
+
+/// What is found of a device's locality.
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct LocalityFigures {
+    /// Index into the conditions' devices.
+    #[serde(skip)]
+    pub device: u16,
+    /// Share of the blocks that were followed; 1 where the figures are exact.
+    pub followed_share: f64,
+    /// Blocks that were followed.
+    pub blocks: u64,
+    /// Blocks among them whose accesses would take more than their part of the memory: all
+    /// their accesses count as hits.
+    pub left_out: u64,
+    /// Bytes touched, estimated where not all blocks were followed.
+    pub touched_bytes: f64,
+    /// Blocks read and written, each as often as it was.
+    pub accesses: u64,
+    /// Share of the written blocks that were written before.
+    pub overwritten: Option<f64>,
+    /// Share of accesses that an LRU cache of a size misses.
+    pub curve: Vec<CachePoint>,
+    /// Times from one access of a block to the next.
+    pub reuse: ResponseFigures,
+    /// Times from one write of a block to the next.
+    pub overwrite: ResponseFigures,
+}
+
+impl LocalityFigures {
+    /// The curve as it is printed and drawn: caches from 1 MiB on, where some are so large, and
+    /// of a sample those that hold [`HELD_MIN`] followed blocks.
+    pub fn shown(&self) -> &[CachePoint] {
+        let first = self.curve.iter().position(|point| point.bytes >= 1 << 20).unwrap_or(0);
+        let is_held =
+            |point: &CachePoint| (point.bytes / BLOCK) as f64 * self.followed_share >= HELD_MIN;
+        let held = if self.followed_share < 1.0 {
+            self.curve.iter().position(is_held).unwrap_or(self.curve.len())
+        } else {
+            0
+        };
+        &self.curve[first.max(held)..]
+    }
+
+    /// Whether they are of all accesses.
+    pub fn is_exact(&self) -> bool {
+        self.followed_share >= 1.0 && self.left_out == 0
+    }
+
+    /// Whether a sample is of too few blocks to say anything of the others.
+    pub fn is_too_small(&self) -> bool {
+        self.followed_share < 1.0 && self.blocks < BLOCKS_MIN
+    }
+
+    /// Whether they are of all blocks, in words.
+    pub fn exactness(&self) -> String {
+        if self.is_exact() {
+            return "exact".to_owned();
+        }
+        let from = format!("estimated from {:.3} % of the blocks", self.followed_share * 100.0);
+        match self.left_out {
+            0 => from,
+            1 => format!("{from}; the accesses of one with very many count as hits"),
+            more => format!("{from}; the accesses of {more} with very many count as hits"),
+        }
+    }
+
+    /// Why there is no curve, where there is none.
+    pub fn lacks_curve(&self) -> Option<String> {
+        if self.is_too_small() {
+            return Some(format!(
+                "some blocks have so many accesses that the memory of the sample holds only {} \
+                 blocks",
+                self.blocks
+            ));
+        }
+        let which = if self.is_exact() { "" } else { "followed " };
+        match (self.curve.is_empty(), self.shown().is_empty()) {
+            (true, _) => Some(format!("no {which}block was accessed again")),
+            (false, true) => Some("no cache of the curve holds 100 followed blocks".to_owned()),
+            (false, false) => None,
+        }
+    }
+}
+
+/// One size of a cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CachePoint {
+    /// Its size.
+    pub bytes: u64,
+    /// Share of the blocks read and written that it misses.
+    pub misses: f64,
+    /// Share of the blocks read that it misses.
+    pub read_misses: Option<f64>,
+}
+
+impl schemars::JsonSchema for CachePoint {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CachePoint".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::TABLE)
+    }
+}
+
+impl Serialize for CachePoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::TABLE, self, serializer)
+    }
+}
+
+impl CachePoint {
+    /// Everything.
+    pub const TABLE: [Column<CachePoint>; 3] = [
+        Column::new("bytes", "Cache MB", Print::Megabytes(2), |p| p.bytes.into()),
+        Column::new("misses", "misses %", Print::Percent(2), |p| p.misses.into()),
+        Column::new("read_misses", "read misses %", Print::Percent(2), |p| p.read_misses.into()),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::IoEvent;
+    use steadfast_tracefile::batch::Batch;
+
+    /// 10,007 I/Os of up to four blocks, some addresses far more often than others.
+    fn ios(span: u64) -> Vec<IoEvent> {
+        let mut state = 5u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_add(1);
+            mix64(state) % below
+        };
+        let one = |at: u64| {
+            let (near, far) = (draw(span), draw(span));
+            let number = if draw(3) == 0 { far } else { near * near / span };
+            IoEvent {
+                issued_ns: at * 1000,
+                offset: number * BLOCK,
+                bytes: 4096 * (1 + draw(4) as u32),
+                op: if draw(4) == 0 { IoOp::Write } else { IoOp::Read },
+                ..IoEvent::default()
+            }
+        };
+        (0..10_007).map(one).collect()
+    }
+
+    fn taken(mut fold: Locality, ios: &[IoEvent]) -> Locality {
+        let batch = Batch::of(ios);
+        let rows = Rows {
+            batch: &batch,
+            sequential: &vec![false; ios.len()],
+            depth: &vec![1; ios.len()],
+            busy: &vec![(0, 0); ios.len()],
+            kept: &vec![true; ios.len()],
+            after: &[],
+            stretch: 0,
+            order_ns: &order_ns(ios),
+            place: None,
+        };
+        fold.take(&rows).unwrap();
+        fold
+    }
+
+    /// Their issue times, each later than the one before.
+    fn order_ns(ios: &[IoEvent]) -> Vec<u64> {
+        let mut earliest = 0;
+        let times = ios.iter().map(|io| {
+            let at = io.issued_ns.max(earliest);
+            earliest = at + 1;
+            at
+        });
+        times.collect()
+    }
+
+    #[test]
+    fn a_cyclic_scan_in_one_moment_misses_in_every_smaller_cache() {
+        let scan =
+            |at: u64| IoEvent { offset: at % 1000 * BLOCK, bytes: 4096, ..IoEvent::default() };
+        let ios: Vec<IoEvent> = (0..10_000).map(scan).collect();
+        let found = folded(&ios, BYTES_MAX);
+        assert!(found.is_exact());
+        for point in &found.curve {
+            let misses = if point.bytes >= 1000 * BLOCK { 0.1 } else { 1.0 };
+            assert!((point.misses - misses).abs() < 1e-12, "{point:?}");
+        }
+        assert_eq!(
+            (found.reuse.count, found.reuse.mean_ns, found.reuse.max_ns),
+            (9000, None, None)
+        );
+    }
+
+    fn folded(ios: &[IoEvent], bytes: usize) -> LocalityFigures {
+        taken(Locality::keeping(bytes, 0), ios).figures()
+    }
+
+    /// The blocks of I/Os one by one, and whether each was written.
+    fn accesses(ios: &[IoEvent]) -> impl Iterator<Item = (u64, bool)> + '_ {
+        ios.iter().flat_map(|io| {
+            let first = io.offset / BLOCK;
+            let last = first + u64::from(io.bytes) / BLOCK;
+            (first..last).map(|number| (number, io.op == IoOp::Write))
+        })
+    }
+
+    /// Misses of an LRU cache, by keeping one: all, and of reads.
+    fn simulated(ios: &[IoEvent], blocks: usize) -> (f64, f64) {
+        let mut cache: Vec<u64> = Vec::new();
+        let (mut all, mut missed, mut reads, mut read_missed) = (0.0, 0.0, 0.0, 0.0);
+        for (number, is_write) in accesses(ios) {
+            let found = cache.iter().position(|kept| *kept == number);
+            found.map(|at| cache.remove(at));
+            cache.insert(0, number);
+            cache.truncate(blocks);
+            let miss = f64::from(u8::from(found.is_none()));
+            (all, missed) = (all + 1.0, missed + miss);
+            if !is_write {
+                (reads, read_missed) = (reads + 1.0, read_missed + miss);
+            }
+        }
+        (missed / all, read_missed / reads)
+    }
+
+    #[test]
+    fn the_curve_is_that_of_caches_of_these_sizes() {
+        let ios = ios(797);
+        let found = folded(&ios, BYTES_MAX);
+        assert_eq!(found.followed_share, 1.0);
+        assert!(found.curve.len() > 10);
+        for point in &found.curve {
+            let (misses, read_misses) = simulated(&ios, (point.bytes / BLOCK) as usize);
+            assert!((point.misses - misses).abs() < 1e-12, "{point:?} {misses}");
+            assert!((point.read_misses.unwrap() - read_misses).abs() < 1e-12, "{point:?}");
+        }
+        let mut last_write = std::collections::HashMap::new();
+        let (mut writes, mut again) = (0u64, 0u64);
+        for (number, _) in accesses(&ios).filter(|(_, is_write)| *is_write) {
+            writes += 1;
+            again += u64::from(last_write.insert(number, ()).is_some());
+        }
+        assert_eq!(found.overwritten, Some(again as f64 / writes as f64));
+        assert_eq!(found.overwrite.count, again);
+        let touched: std::collections::HashSet<u64> = accesses(&ios).map(|one| one.0).collect();
+        assert_eq!(found.blocks as usize, touched.len());
+        assert_eq!(found.reuse.count as usize, accesses(&ios).count() - touched.len());
+    }
+
+    #[test]
+    fn a_sample_is_within_its_stated_error() {
+        let ios = ios(40_009);
+        let (exact, sampled) = (folded(&ios, BYTES_MAX), folded(&ios, 60_013));
+        assert!(sampled.followed_share < 0.2, "{}", sampled.followed_share);
+        let at = |bytes: u64| {
+            exact.curve.iter().find(|point| point.bytes >= bytes).or(exact.curve.last())
+        };
+        for point in &sampled.curve {
+            let exact = at(point.bytes).unwrap().misses;
+            assert!((point.misses - exact).abs() < 0.05, "{point:?}, exactly {exact}");
+        }
+        assert!((sampled.touched_bytes / exact.touched_bytes - 1.0).abs() < 0.05);
+    }
+
+    /// 300,000 accesses of one block, and as many of 150,000 others.
+    fn one_hot_block() -> Vec<IoEvent> {
+        let one = |at: u64| IoEvent {
+            issued_ns: at * 20_011,
+            offset: BLOCK * if at.is_multiple_of(2) { 7 } else { 8 + mix64(at) % 150_000 },
+            bytes: 4096,
+            op: if at.is_multiple_of(3) { IoOp::Write } else { IoOp::Read },
+            ..IoEvent::default()
+        };
+        (0..600_000).map(one).collect()
+    }
+
+    #[test]
+    fn a_block_with_most_of_the_accesses_leaves_room_for_others() {
+        let ios = one_hot_block();
+        let exact = folded(&ios, 16 << 20);
+        assert_eq!(exact.followed_share, 1.0);
+        let last = exact.curve.last().unwrap().misses;
+        for bytes in [2 << 20, 700 << 10] {
+            let sampled = folded(&ios, bytes);
+            assert!(sampled.reuse.count + sampled.blocks < 300_000, "{sampled:?}");
+            assert!(sampled.followed_share < 0.9 && sampled.blocks > 5000);
+            for point in sampled.shown() {
+                let exact = exact.curve.iter().find(|exact| exact.bytes >= point.bytes);
+                let exact = exact.map_or(last, |exact| exact.misses);
+                assert!((point.misses - exact).abs() < 0.05, "{point:?}, exactly {exact}");
+            }
+        }
+    }
+
+    /// Parts that are merged one into the other, or that have one sample together.
+    #[test]
+    fn a_hot_block_in_parts_is_that_of_all() {
+        let ios = one_hot_block();
+        for bytes in [2 << 20, 700 << 10] {
+            let whole = folded(&ios, bytes);
+            let parts = || (0..3).map(|part| ios.chunks(9001).skip(part).step_by(3).flatten());
+            let fold_of = |fold, part: Vec<IoEvent>| taken(fold, &part);
+            let mut apart = Locality::keeping(bytes, 0);
+            let mut together = Locality::keeping(bytes, 0);
+            for part in parts().rev() {
+                let part: Vec<IoEvent> = part.copied().collect();
+                apart.merge(fold_of(Locality::keeping(bytes, 0), part.clone())).unwrap();
+                together.merge(fold_of(together.alike(), part)).unwrap();
+            }
+            assert_eq!(apart.figures(), whole);
+            assert_eq!(together.figures(), whole);
+        }
+    }
+
+    /// All others fit: only the hot block's accesses are not followed.
+    #[test]
+    fn a_hot_block_among_few_is_left_out_and_the_others_are_not() {
+        let of = |at: u64| IoEvent {
+            issued_ns: at * 1_000_000_000,
+            offset: BLOCK * if at.is_multiple_of(1000) { 20_000 + at / 1000 % 400 } else { 12_345 },
+            bytes: 4096,
+            ..IoEvent::default()
+        };
+        let ios: Vec<IoEvent> = (0..1_000_000).map(of).collect();
+        let found = folded(&ios, 4 << 20);
+        assert_eq!((found.blocks, found.left_out, found.followed_share), (400, 1, 1.0));
+        assert!(found.exactness().contains("one with very many") && !found.is_exact());
+        assert_eq!(found.touched_bytes, 401.0 * BLOCK as f64);
+        // 400 first accesses of 1,000,000, and those of the others where the cache is small.
+        assert!((found.curve.last().unwrap().misses - 400e-6).abs() < 1e-9);
+        assert!((found.curve[0].misses - 1000e-6).abs() < 1e-9);
+        let alone: Vec<IoEvent> =
+            ios.iter().filter(|io| io.offset == 12_345 * BLOCK).copied().collect();
+        let alone = folded(&alone, 4 << 20);
+        assert_eq!((alone.blocks, alone.left_out), (0, 1));
+        assert!(alone.lacks_curve().is_some());
+    }
+
+    /// 300 I/Os of nearly 4 GiB would take half a minute, and 300,000 hours.
+    #[test]
+    fn huge_ios_are_refused_before_their_blocks_are_followed() {
+        let one = |at: u64| IoEvent { issued_ns: at, bytes: u32::MAX - 4095, ..IoEvent::default() };
+        let few: Vec<IoEvent> = (0..3).map(one).collect();
+        assert_eq!(folded(&few, 1 << 16).accesses, 3 * ((1 << 20) - 1));
+        let many: Vec<IoEvent> = (0..300).map(one).collect();
+        let batch = Batch::of(&many);
+        let rows = Rows {
+            batch: &batch,
+            sequential: &vec![false; many.len()],
+            depth: &vec![1; many.len()],
+            busy: &vec![(0, 0); many.len()],
+            kept: &vec![true; many.len()],
+            order_ns: &order_ns(&many),
+            after: &[],
+            stretch: 0,
+            place: None,
+        };
+        let refused = Locality::keeping(1 << 16, 0).take(&rows);
+        assert!(matches!(refused, Err(TraceError::Unsuitable(_))), "{refused:?}");
+    }
+
+    #[test]
+    fn too_few_followed_blocks_make_no_curve() {
+        let found = folded(&one_hot_block(), 3000);
+        assert!(found.blocks > 0 && found.blocks < BLOCKS_MIN, "{found:?}");
+        assert!(found.curve.is_empty());
+    }
+}

@@ -1,0 +1,90 @@
+//! Times from one access of a block to the next. A capture of a day has many that are longer
+//! than the buckets of response times tell: those are told in wider units.
+
+use crate::sums::response::{ResponseFigures, Responses};
+
+/// A unit is so many nanoseconds as this many bits count: with them the buckets reach 52 days.
+const UNIT_BITS: u32 = 10;
+
+/// Gathered times.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spans {
+    /// All of them, in nanoseconds.
+    times: Responses,
+    /// The same in units.
+    units: Responses,
+    /// All added up: of a million blocks in a day 64 bits do not have room for it.
+    sum_ns: u128,
+}
+
+impl Spans {
+    pub(super) fn add(&mut self, ns: u64) {
+        self.times.add(ns);
+        self.units.add(ns >> UNIT_BITS);
+        self.sum_ns += u128::from(ns);
+    }
+
+    /// How many.
+    pub(super) fn count(&self) -> u64 {
+        self.times.count
+    }
+
+    /// Their figures, those of long times from units.
+    pub(super) fn figures(&self) -> ResponseFigures {
+        let (times, units) = (self.times.figures(), self.units.figures());
+        let longest = |units: u64| units << UNIT_BITS | ((1 << UNIT_BITS) - 1);
+        let percentile = |time: Option<u64>, unit: Option<u64>| {
+            time.or_else(|| unit.map(|unit| longest(unit).min(self.times.max_ns)))
+        };
+        // No more than the longest of them.
+        let mean_ns = self.sum_ns.checked_div(self.count().into()).map(|ns| ns as u64);
+        ResponseFigures {
+            mean_ns,
+            p50_ns: percentile(times.p50_ns, units.p50_ns),
+            p99_ns: percentile(times.p99_ns, units.p99_ns),
+            p99_9_ns: percentile(times.p99_9_ns, units.p99_9_ns),
+            p99_99_ns: percentile(times.p99_99_ns, units.p99_99_ns),
+            p99_999_ns: percentile(times.p99_999_ns, units.p99_999_ns),
+            ..times
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_days_have_percentiles_within_their_buckets() {
+        const HOUR: u64 = 3_600_000_000_000;
+        let mut spans = Spans::default();
+        // 1 s to 2,000 h, an hour apart but for the first.
+        (0..2000).for_each(|at| spans.add(at * HOUR + 1_000_000_000));
+        let figures = spans.figures();
+        let (mid, most) = (999 * HOUR + 1_000_000_000, 1999 * HOUR + 1_000_000_000);
+        let found = figures.p50_ns.unwrap();
+        assert!((mid..=mid + mid / 128).contains(&found), "{found}");
+        // Longer than 52 days: not told.
+        assert_eq!((figures.p99_ns, figures.max_ns), (None, Some(most)));
+        assert_eq!(figures.mean_ns, Some(1000 * HOUR - HOUR / 2 + 1_000_000_000));
+        assert_eq!(spans.count(), 2000);
+    }
+
+    #[test]
+    fn more_than_584_years_in_all_have_an_average() {
+        const DAY: u64 = 24 * 3_600_000_000_000;
+        let mut spans = Spans::default();
+        (0..1_000_003).for_each(|at| spans.add(DAY + at % 2));
+        assert_eq!(spans.figures().mean_ns, Some(DAY));
+    }
+
+    #[test]
+    fn short_times_are_as_response_times_are() {
+        let (mut spans, mut times) = (Spans::default(), Responses::default());
+        for at in 0..10_007 {
+            spans.add(at * 1_000_003);
+            times.add(at * 1_000_003);
+        }
+        assert_eq!(spans.figures(), times.figures());
+    }
+}

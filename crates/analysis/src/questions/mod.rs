@@ -1,0 +1,27 @@
+//! The questions that a capture answers, each a fold over its I/Os or their sums.
+
+pub mod compare;
+pub mod cumulative;
+pub mod day_profile;
+pub mod delta;
+pub mod delta_findings;
+pub mod drives;
+pub mod extremes;
+pub mod group_figures;
+pub mod groups;
+pub mod hits;
+pub mod hot;
+pub mod locality;
+pub mod processes;
+pub mod quality;
+pub mod reach;
+mod remedies;
+pub mod series;
+pub mod shape;
+pub mod shape_figures;
+pub mod steps;
+pub mod stream_steps;
+pub mod streams;
+pub mod study;
+pub mod totals;
+pub mod trust;

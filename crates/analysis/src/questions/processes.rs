@@ -1,0 +1,425 @@
+//! The process map: which process did which I/Os.
+
+use crate::cells::{Cell, Cells};
+use crate::columns::{self, Column, Print};
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows};
+use crate::sums::queue_time::Queued;
+use crate::tables::bounded_table::{BoundedTable, Tally};
+use crate::tables::recent_cache::RecentCache;
+use serde::{Deserialize, Serialize, Serializer};
+use std::cmp::Reverse;
+use std::fmt;
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::{Command, RESPONSE_UNKNOWN};
+use steadfast_tracefile::batch::{Narrow, Wide};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Processes kept apart, those with the lowest numbers; I/Os of further ones are
+/// counted together.
+pub const PROCESSES_MAX: usize = 1 << 16;
+
+/// A process: number and command name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessKey {
+    /// Its number; 0 where unknown.
+    pub pid: u32,
+    /// Its command name; empty where it was left out.
+    pub command: Command,
+}
+
+impl fmt::Display for ProcessKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.pid, self.command.is_empty()) {
+            (0, true) => f.write_str("unknown"),
+            // A program of this name is not one that nobody knows.
+            (0, false) if self.command.to_string() == "unknown" => f.write_str("'unknown'"),
+            (0, false) => write!(f, "{}", self.command),
+            (pid, true) => write!(f, "PID {pid}"),
+            (pid, false) => write!(f, "{} ({pid})", self.command),
+        }
+    }
+}
+
+/// What a process's I/Os add up to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessTally {
+    /// I/Os by operation, in the order of `IoOp::ALL`.
+    pub ios: [u64; 5],
+    /// Bytes by operation.
+    pub bytes: [u64; 5],
+    /// Sequential I/Os.
+    pub sequential: u64,
+    /// Response times added up, in nanoseconds.
+    pub response_sum_ns: u64,
+    /// I/Os whose completion was seen.
+    pub responses: u64,
+    /// The longest, in nanoseconds.
+    pub response_max_ns: u64,
+    /// Times in the queue.
+    pub queued: Queued,
+    /// Issue time of its first and last I/O.
+    pub span_ns: Option<(u64, u64)>,
+}
+
+impl ProcessTally {
+    /// I/Os of all operations.
+    pub fn total(&self) -> u64 {
+        self.ios.iter().sum()
+    }
+    /// Bytes of all operations.
+    pub fn amount(&self) -> u64 {
+        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+    /// Adds another part.
+    pub fn merge(&mut self, other: &ProcessTally) {
+        for op in 0..self.ios.len() {
+            self.ios[op] += other.ios[op];
+            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
+        }
+        self.sequential += other.sequential;
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.responses += other.responses;
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.queued.merge(other.queued);
+        self.span_ns = match (self.span_ns, other.span_ns) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+    }
+
+    fn take_cell(&mut self, cell: &Cell) {
+        let op = cell.op as usize;
+        let mut part = ProcessTally {
+            sequential: if cell.sequential { cell.ios } else { 0 },
+            response_sum_ns: cell.responses.sum_ns,
+            responses: cell.responses.count,
+            response_max_ns: cell.responses.max_ns,
+            queued: Queued::of_cell(cell),
+            span_ns: Some(cell.span_ns),
+            ..ProcessTally::default()
+        };
+        (part.ios[op], part.bytes[op]) = (cell.ios, cell.amount());
+        self.merge(&part);
+    }
+
+    #[inline]
+    fn add(&mut self, columns: &Columns<'_>, row: usize) {
+        let op = columns.op.op(row) as usize;
+        self.ios[op] += 1;
+        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
+        self.sequential += u64::from(columns.sequential[row]);
+        self.add_times(columns.response.at(row), columns.queued.at(row));
+        let time = columns.issued.at(row);
+        let (from, to) = self.span_ns.unwrap_or((time, time));
+        self.span_ns = Some((from.min(time), to.max(time)));
+    }
+
+    /// Adds a response time and a time in the queue, those of them that are known.
+    #[inline]
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
+        let response = Some(response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
+        if let Some(response) = response {
+            self.responses += 1;
+            self.response_sum_ns = self.response_sum_ns.saturating_add(response);
+            self.response_max_ns = self.response_max_ns.max(response);
+        }
+        if queued_ns > 0 {
+            self.queued.count_one(queued_ns, response);
+        }
+    }
+}
+
+impl Tally for ProcessTally {
+    fn merge(&mut self, other: &Self) {
+        ProcessTally::merge(self, other);
+    }
+}
+
+/// The columns that tallies are made of, found once for many rows.
+struct Columns<'r> {
+    issued: Wide<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    sequential: &'r [bool],
+}
+
+impl<'r> Columns<'r> {
+    fn of(rows: &Rows<'r>) -> Self {
+        Columns {
+            issued: rows.batch.wide(Field::Issued),
+            response: rows.batch.wide(Field::Response),
+            queued: rows.batch.wide(Field::Queued),
+            op: rows.batch.narrow(Field::Op),
+            bytes: rows.batch.narrow(Field::Bytes),
+            sequential: rows.sequential,
+        }
+    }
+}
+
+/// The processes of a capture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessTable(BoundedTable<ProcessKey, ProcessTally>);
+
+impl Default for ProcessTable {
+    fn default() -> Self {
+        Self::keeping(PROCESSES_MAX)
+    }
+}
+
+impl ProcessTable {
+    /// An empty one that keeps at most so many processes apart.
+    pub fn keeping(most: usize) -> Self {
+        ProcessTable(BoundedTable::keeping(most))
+    }
+    /// Adds a process's I/Os that were added up before.
+    pub fn add(&mut self, key: ProcessKey, tally: &ProcessTally) {
+        self.0.tally(key).merge(tally);
+    }
+    /// Adds I/Os that were not kept apart by process.
+    pub fn add_unlisted(&mut self, tally: &ProcessTally) {
+        self.0.rest_mut().merge(tally);
+    }
+    /// The processes, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &ProcessTally)> {
+        self.0.iter()
+    }
+    /// I/Os beyond [`PROCESSES_MAX`] processes, all together.
+    pub fn unlisted(&self) -> &ProcessTally {
+        self.0.rest()
+    }
+    /// The same with all processes of a command name together; those without
+    /// a name stay apart.
+    pub fn by_command(&self) -> ProcessTable {
+        let mut merged = ProcessTable::default();
+        merged.add_unlisted(self.unlisted());
+        for (key, tally) in self.iter() {
+            let pid = if key.command.is_empty() { key.pid } else { 0 };
+            merged.add(ProcessKey { pid, command: key.command }, tally);
+        }
+        merged
+    }
+    /// The processes with the most I/Os, these first.
+    pub fn most_active(&self, most: usize) -> Vec<ProcessKey> {
+        let mut keys: Vec<(Reverse<u64>, ProcessKey)> =
+            self.iter().map(|(key, tally)| (Reverse(tally.total()), *key)).collect();
+        keys.sort_unstable();
+        keys.into_iter().take(most).map(|(_, key)| key).collect()
+    }
+    /// The processes as a report lists them: the most I/Os first.
+    pub fn listing(&self) -> Vec<ProcessFigures> {
+        let total: u64 = self.iter().map(|(_, tally)| tally.total()).sum();
+        let total = total + self.unlisted().total();
+        let mut keys: Vec<_> = self.iter().collect();
+        keys.sort_by_key(|(key, tally)| (Reverse(tally.total()), **key));
+        keys.into_iter().map(|(key, tally)| ProcessFigures::of(key, tally, total)).collect()
+    }
+}
+
+impl EmptyLike for ProcessTable {
+    fn alike(&self) -> Self {
+        ProcessTable::keeping(self.0.most())
+    }
+}
+
+impl Fold for ProcessTable {
+    fn fields(&self) -> Fields {
+        Fields::of(&[
+            Field::Issued,
+            Field::Pid,
+            Field::Command,
+            Field::Op,
+            Field::Bytes,
+            Field::Response,
+            Field::Queued,
+        ])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (columns, pid) = (Columns::of(rows), rows.batch.narrow(Field::Pid));
+        let mut lately = RecentCache::new();
+        for row in rows.iter() {
+            let key = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
+            let kind = (u64::from(key.pid), key);
+            let place = self.0.place_lately(&mut lately, kind, || key);
+            self.0.at(place).add(&columns, row);
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::Processes)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.add_unlisted(other.unlisted());
+        other.iter().for_each(|(key, tally)| self.add(*key, tally));
+        Ok(())
+    }
+}
+
+impl FoldCells for ProcessTable {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            let key = ProcessKey { pid: cell.who.pid, command: cell.who.command };
+            self.0.tally(key).take_cell(cell);
+        }
+        Ok(())
+    }
+}
+
+/// One process of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessFigures {
+    /// Number and command, for people.
+    pub process: String,
+    /// Its number; `None` where unknown, or where a command's processes stand together.
+    pub pid: Option<u32>,
+    /// Its command name; `None` where it was left out.
+    pub command: Option<String>,
+    /// I/Os.
+    pub count: u64,
+    /// Bytes moved.
+    pub amount: u64,
+    /// Share of all I/Os, 0 to 1.
+    pub share: f64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Sequential I/Os.
+    pub sequential: u64,
+    /// Average response time.
+    pub response_mean_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+    /// Times in the queue before.
+    pub queued: Queued,
+    /// Issue time of its first and last I/O.
+    pub span_ns: Option<(u64, u64)>,
+}
+
+impl ProcessFigures {
+    fn of(key: &ProcessKey, tally: &ProcessTally, total: u64) -> Self {
+        ProcessFigures {
+            process: key.to_string(),
+            pid: (key.pid > 0).then_some(key.pid),
+            command: (!key.command.is_empty()).then(|| key.command.to_string()),
+            count: tally.total(),
+            amount: tally.amount(),
+            share: if total == 0 { 0.0 } else { tally.total() as f64 / total as f64 },
+            reads: tally.ios[IoOp::Read as usize],
+            writes: tally.ios[IoOp::Write as usize],
+            sequential: tally.sequential,
+            response_mean_ns: tally.response_sum_ns.checked_div(tally.responses),
+            response_max_ns: (tally.responses > 0).then_some(tally.response_max_ns),
+            queued: tally.queued,
+            span_ns: tally.span_ns,
+        }
+    }
+}
+
+impl schemars::JsonSchema for ProcessFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ProcessFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl Serialize for ProcessFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<ProcessFigures>;
+
+/// What is told of a process.
+impl ProcessFigures {
+    const PROCESS: Of =
+        Column::new("process", "Process", Print::Plain(0), |p| p.process.clone().into());
+    const PID: Of = Column::new("pid", "PID", Print::Plain(0), |p| p.pid.into());
+    const COMMAND: Of =
+        Column::new("command", "Command", Print::Plain(0), |p| p.command.clone().into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |p| p.count.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |p| p.amount.into());
+    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |p| p.share.into());
+    const READS: Of = Column::new("reads", "reads", Print::Plain(0), |p| p.reads.into());
+    const WRITES: Of = Column::new("writes", "writes", Print::Plain(0), |p| p.writes.into());
+    const SEQUENTIAL: Of =
+        Column::new("sequential", "SEQ", Print::Plain(0), |p| p.sequential.into());
+    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |p| {
+        p.response_mean_ns.into()
+    });
+    const MRT: Of =
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |p| p.response_max_ns.into());
+    const QUEUE_MEAN: Of = Column::new("queue_mean_ns", "queue ms", Print::Milliseconds, |p| {
+        p.queued.mean_ns().into()
+    });
+    const QUEUE_MAX: Of = Column::new("queue_max_ns", "queue max", Print::Milliseconds, |p| {
+        p.queued.longest_ns().into()
+    });
+    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |p| {
+        p.queued.together.share().into()
+    });
+    const SPAN: Of = Column::new("span_ns", "From, to", Print::Plain(0), |p| p.span_ns.into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 15] = [
+        Self::PROCESS,
+        Self::PID,
+        Self::COMMAND,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::MRT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
+        Self::SPAN,
+    ];
+
+    /// A terminal's table.
+    const TABLE: [Of; 9] = [
+        Self::PROCESS,
+        Self::COUNT,
+        Self::SHARE,
+        Self::READS,
+        Self::WRITES,
+        Self::SEQUENTIAL,
+        Self::AMOUNT,
+        Self::ART,
+        Self::MRT,
+    ];
+
+    /// A terminal's table, with times in the queue where they are known.
+    pub fn table(tells_queue: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+        Self::TABLE.iter().chain(queue).copied().collect()
+    }
+
+    /// A report's table, beside the processes' names.
+    pub const OF_REPORT: [Of; 9] = [
+        Self::COUNT,
+        Self::SHARE.headed("% of all"),
+        Self::READS.headed("Reads"),
+        Self::WRITES.headed("Writes"),
+        Self::AMOUNT,
+        Self::ART,
+        Self::MRT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_SHARE,
+    ];
+}

@@ -1,0 +1,239 @@
+//! Streams, processes or operations over time: one cell per capture step and
+//! series. The IO Stream Map and the process map are made of it.
+
+use crate::cells::Cells;
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::questions::processes::ProcessKey;
+use crate::questions::streams::StreamKey;
+use crate::sums::step_width::{made_of, wide_enough};
+use crate::tables::fast_hash::QuickMap;
+use crate::tables::recent_cache::{RecentCache, stream_number};
+use std::collections::BTreeMap;
+use std::mem;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Cells kept at most.
+pub const CELLS_MAX: usize = 8 << 20;
+
+/// I/Os and bytes of one series in one step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+impl Cell {
+    #[inline]
+    pub(crate) fn add(&mut self, more: Cell) {
+        self.ios = self.ios.saturating_add(more.ios);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
+/// What the series are.
+#[derive(Debug, Clone)]
+pub enum SeriesOf {
+    /// These I/O streams; what belongs to none goes into a last series.
+    Streams(Vec<StreamKey>),
+    /// These processes; what belongs to none goes into a last series.
+    Processes(Vec<ProcessKey>),
+}
+
+/// Series over capture steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeriesOverTime {
+    width_ns: u64,
+    streams: QuickMap<StreamKey, usize>,
+    processes: QuickMap<ProcessKey, usize>,
+    by_process: bool,
+    series: usize,
+    steps: BTreeMap<u64, Vec<Cell>>,
+}
+
+impl SeriesOverTime {
+    /// Series of a choice over steps of a width in nanoseconds.
+    pub fn new(width_ns: u64, choice: &SeriesOf) -> Self {
+        let (streams, processes) = match choice {
+            SeriesOf::Streams(keys) => {
+                (keys.iter().copied().zip(0..).collect(), QuickMap::default())
+            }
+            SeriesOf::Processes(keys) => {
+                (QuickMap::default(), keys.iter().copied().zip(0..).collect())
+            }
+        };
+        SeriesOverTime {
+            width_ns: width_ns.max(1),
+            by_process: matches!(choice, SeriesOf::Processes(_)),
+            series: streams.len().max(processes.len()) + 1,
+            streams,
+            processes,
+            steps: BTreeMap::new(),
+        }
+    }
+
+    /// The steps by number from the capture's beginning; the last cell of each
+    /// holds what was not chosen.
+    pub fn steps(&self) -> &BTreeMap<u64, Vec<Cell>> {
+        &self.steps
+    }
+
+    /// The cell of a series at a time.
+    #[inline]
+    fn cell(&mut self, at_ns: u64, series: usize) -> Result<&mut Cell, TraceError> {
+        Ok(&mut self.cells(at_ns / self.width_ns)?[series])
+    }
+
+    /// Adds to a series in a step; the last series holds what was not chosen.
+    pub(crate) fn add_cell(
+        &mut self,
+        step: u64,
+        series: usize,
+        more: Cell,
+    ) -> Result<(), TraceError> {
+        self.cells(step)?[series].add(more);
+        Ok(())
+    }
+
+    /// The cells of a step.
+    fn cells(&mut self, step: u64) -> Result<&mut Vec<Cell>, TraceError> {
+        cells_of(&mut self.steps, self.series, step)
+    }
+
+    /// Adds each row to the series that is told.
+    fn add(
+        &mut self,
+        rows: &Rows<'_>,
+        mut series_of: impl FnMut(usize) -> usize,
+    ) -> Result<(), TraceError> {
+        let (issued, bytes) = (rows.batch.wide(Field::Issued), rows.batch.narrow(Field::Bytes));
+        let width = self.width_ns;
+        let (mut begin, mut cells): (u64, &mut [Cell]) = (0, &mut []);
+        for row in rows.iter() {
+            let at = issued.at(row);
+            // The next I/O is mostly of the same step.
+            if at < begin || at - begin >= width || cells.is_empty() {
+                begin = at - at % width;
+                cells = cells_of(&mut self.steps, self.series, at / width)?;
+            }
+            cells[series_of(row)].add(Cell { ios: 1, bytes: u64::from(bytes.at(row)) });
+        }
+        Ok(())
+    }
+
+    fn add_by_process(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (known, others) = (mem::take(&mut self.processes), self.series - 1);
+        let (batch, pids) = (rows.batch, rows.batch.narrow(Field::Pid));
+        let mut lately = RecentCache::new();
+        let outcome = self.add(rows, |row| {
+            let key = ProcessKey { pid: pids.at(row), command: batch.command(row) };
+            let find = || known.get(&key).copied().unwrap_or(others);
+            lately.get_or(u64::from(key.pid), key, find)
+        });
+        self.processes = known;
+        outcome
+    }
+
+    fn add_by_stream(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let (known, others) = (mem::take(&mut self.streams), self.series - 1);
+        let (ops, sizes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
+        let mut lately = RecentCache::new();
+        let outcome = self.add(rows, |row| {
+            let (op, sequential, bytes) = (ops.op(row), rows.sequential[row], sizes.at(row));
+            let stream = stream_number(op, sequential, bytes);
+            let find =
+                || known.get(&StreamKey { op, sequential, bytes }).copied().unwrap_or(others);
+            lately.get_or(stream, stream, find)
+        });
+        self.streams = known;
+        outcome
+    }
+}
+
+/// The cells of a step.
+fn cells_of(
+    steps: &mut BTreeMap<u64, Vec<Cell>>,
+    series: usize,
+    step: u64,
+) -> Result<&mut Vec<Cell>, TraceError> {
+    if steps.len() * series >= CELLS_MAX && !steps.contains_key(&step) {
+        let what = "the map over time has too many cells; choose wider steps or a higher threshold";
+        return Err(TraceError::TooFine(what.into()));
+    }
+    Ok(steps.entry(step).or_insert_with(|| vec![Cell::default(); series]))
+}
+
+impl EmptyLike for SeriesOverTime {
+    fn alike(&self) -> Self {
+        SeriesOverTime {
+            width_ns: self.width_ns,
+            streams: self.streams.clone(),
+            processes: self.processes.clone(),
+            by_process: self.by_process,
+            series: self.series,
+            steps: BTreeMap::new(),
+        }
+    }
+}
+
+impl Fold for SeriesOverTime {
+    fn fields(&self) -> Fields {
+        let own = Fields::of(&[Field::Issued, Field::Op, Field::Bytes]);
+        if self.by_process { own.and(Fields::of(&[Field::Pid, Field::Command])) } else { own }
+    }
+
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        if self.by_process { self.add_by_process(rows) } else { self.add_by_stream(rows) }
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        if self.by_process { Err(NotRecorded::Processes) } else { Ok(self) }
+    }
+
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for (step, cells) in &other.steps {
+            for (ours, theirs) in self.cells(*step)?.iter_mut().zip(cells) {
+                ours.add(*theirs);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for SeriesOverTime {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        for row in sums.streams {
+            let series = self.streams.get(&StreamKey::of_sum(row)).copied();
+            let series = series.unwrap_or(self.series - 1);
+            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
+            self.cell(sums.begin_of(row), series)?.add(Cell { ios: row.ios, bytes });
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for SeriesOverTime {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells {
+            let (sequential, bytes) = (cell.sequential, cell.bytes);
+            let found = if self.by_process {
+                self.processes.get(&ProcessKey { pid: cell.who.pid, command: cell.who.command })
+            } else {
+                self.streams.get(&StreamKey { op: cell.op, sequential, bytes })
+            };
+            let series = found.copied().unwrap_or(self.series - 1);
+            self.cell(cell.begin_ns, series)?.add(Cell { ios: cell.ios, bytes: cell.amount() });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,346 @@
+//! The shape of a load: how I/Os follow one another in their streams, how deep queues
+//! are when, how long sequential runs and idle periods last.
+
+use crate::annotate::sequence::After;
+use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::questions::compare::SideKey;
+use crate::questions::streams::StreamKey;
+use crate::sums::response::Responses;
+use crate::tables::fast_hash::QuickMap;
+use crate::tables::recent_cache::{RecentCache, stream_number};
+use std::collections::BTreeMap;
+use steadfast_domain::{IoOp, Nanos};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Steps kept at most.
+const STEPS_MAX: usize = 1 << 20;
+
+/// Classes of queue depths: 1, 2, 3 to 4, 5 to 8 and so on; the last has no end.
+pub const DEPTH_CLASSES: usize = 12;
+
+/// Classes of the lengths of sequential runs: 1, 2 to 3, 4 to 7 and so on; the last has
+/// no end.
+pub const RUN_CLASSES: usize = 24;
+
+/// Ends of the classes of idle periods, in nanoseconds; one more class has no end.
+pub const IDLE_ENDS_NS: [u64; 6] =
+    [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000];
+
+/// I/Os of each class of depth.
+pub type Depths = [u64; DEPTH_CLASSES];
+
+/// The class of a queue depth, which is at least 1.
+pub fn depth_class(depth: u32) -> usize {
+    let class = u32::BITS - depth.saturating_sub(1).leading_zeros();
+    (class as usize).min(DEPTH_CLASSES - 1)
+}
+
+/// The least and the greatest depth of a class; the last has no greatest.
+pub fn depths_of(class: usize) -> (u32, Option<u32>) {
+    let least = if class == 0 { 1 } else { (1 << (class - 1)) + 1 };
+    (least, (class + 1 < DEPTH_CLASSES).then(|| 1 << class))
+}
+
+/// Times between the I/Os of a stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gaps {
+    /// Their distribution.
+    pub times: Responses,
+    /// Their squares added up.
+    squares: u128,
+}
+
+impl Gaps {
+    #[inline]
+    fn add(&mut self, gap_ns: u64) {
+        self.times.add(gap_ns);
+        self.squares = self.squares.saturating_add(u128::from(gap_ns) * u128::from(gap_ns));
+    }
+
+    fn merge(&mut self, other: &Gaps) {
+        self.times.merge(&other.times);
+        self.squares = self.squares.saturating_add(other.squares);
+    }
+
+    /// Standard deviation over average; 1 where I/Os come at random, 0 where they come at
+    /// equal times.
+    pub fn variation(&self) -> Option<f64> {
+        let (count, sum) = (self.times.count as f64, self.times.sum_ns as f64);
+        let mean = Some(sum / count).filter(|mean| self.times.count > 1 && *mean > 0.0)?;
+        Some((self.squares as f64 / count - mean * mean).max(0.0).sqrt() / mean)
+    }
+}
+
+/// Sequential runs of one operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// I/Os that were the first, second, fourth, eighth and so on of their run: how many
+    /// runs reached that length.
+    reached: [u64; RUN_CLASSES],
+    /// Sequential I/Os.
+    pub ios: u64,
+    /// Sequential I/Os of the longest run.
+    pub longest: u32,
+}
+
+impl Runs {
+    /// Runs of each class of length.
+    pub fn classes(&self) -> [u64; RUN_CLASSES] {
+        let longer = |class: usize| self.reached.get(class + 1).copied().unwrap_or(0);
+        std::array::from_fn(|class| self.reached[class].saturating_sub(longer(class)))
+    }
+
+    /// Runs in all.
+    pub fn count(&self) -> u64 {
+        self.reached[0]
+    }
+
+    #[inline]
+    fn add(&mut self, place: u32) {
+        self.ios += 1;
+        self.longest = self.longest.max(place);
+        if place.is_power_of_two()
+            && let Some(reached) = self.reached.get_mut(place.trailing_zeros() as usize)
+        {
+            *reached += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Runs) {
+        self.reached.iter_mut().zip(other.reached).for_each(|(ours, theirs)| *ours += theirs);
+        self.ios += other.ios;
+        self.longest = self.longest.max(other.longest);
+    }
+}
+
+/// Idle periods of a device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Idle {
+    /// Their distribution.
+    pub times: Responses,
+    /// Periods and their time in nanoseconds by class ([`IDLE_ENDS_NS`]).
+    pub classes: [(u64, u64); IDLE_ENDS_NS.len() + 1],
+}
+
+impl Idle {
+    fn add(&mut self, idle_ns: u64) {
+        self.times.add(idle_ns);
+        let class = IDLE_ENDS_NS.partition_point(|end| *end <= idle_ns);
+        let (periods, time) = &mut self.classes[class];
+        (*periods, *time) = (*periods + 1, time.saturating_add(idle_ns));
+    }
+
+    fn merge(&mut self, other: &Idle) {
+        self.times.merge(&other.times);
+        for (ours, theirs) in self.classes.iter_mut().zip(other.classes) {
+            *ours = (ours.0 + theirs.0, ours.1.saturating_add(theirs.1));
+        }
+    }
+}
+
+/// The shape of a load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    width_ns: u64,
+    keys: Vec<StreamKey>,
+    numbers: QuickMap<StreamKey, usize>,
+    gaps: Vec<Gaps>,
+    depths: BTreeMap<u64, Depths>,
+    runs: [Runs; 2],
+    idle: BTreeMap<SideKey, Idle>,
+}
+
+impl Shape {
+    /// In steps of a width in nanoseconds, with the gaps of these streams.
+    pub fn new(width_ns: u64, keys: &[StreamKey]) -> Self {
+        Shape {
+            width_ns: width_ns.max(1),
+            keys: keys.to_vec(),
+            numbers: keys.iter().copied().zip(0..).collect(),
+            gaps: vec![Gaps::default(); keys.len()],
+            depths: BTreeMap::new(),
+            runs: [Runs::default(); 2],
+            idle: BTreeMap::new(),
+        }
+    }
+
+    /// The streams and the times between their I/Os.
+    pub fn gaps(&self) -> impl Iterator<Item = (StreamKey, &Gaps)> {
+        self.keys.iter().copied().zip(&self.gaps)
+    }
+    /// I/Os by depth of queue in every step with an I/O of known depth.
+    pub fn depths(&self) -> &BTreeMap<u64, Depths> {
+        &self.depths
+    }
+    /// Sequential runs of reads or of writes.
+    pub fn runs(&self, op: IoOp) -> Option<&Runs> {
+        moves(op).map(|at| &self.runs[at])
+    }
+    /// Idle periods by device and layer.
+    pub fn idle(&self) -> &BTreeMap<SideKey, Idle> {
+        &self.idle
+    }
+
+    fn depths_at(&mut self, step: u64) -> Result<&mut Depths, TraceError> {
+        if self.depths.len() >= STEPS_MAX && !self.depths.contains_key(&step) {
+            return Err(TraceError::TooFine(format!(
+                "more than {STEPS_MAX} capture steps of {}; choose wider steps",
+                Nanos(self.width_ns)
+            )));
+        }
+        Ok(self.depths.entry(step).or_default())
+    }
+
+    /// Counts the depths of rows, and looks for a step only where another one begins.
+    fn take_depths(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let issued = rows.batch.wide(Field::Issued);
+        let (mut begin, mut step, mut open) = (0, 0, Depths::default());
+        for row in rows.iter() {
+            let (depth, at) = (rows.depth[row], issued.at(row));
+            if depth == 0 {
+                continue;
+            }
+            if at < begin || at - begin >= self.width_ns {
+                self.add_depths(step, &mut open)?;
+                step = at / self.width_ns;
+                begin = step * self.width_ns;
+            }
+            open[depth_class(depth)] += 1;
+        }
+        self.add_depths(step, &mut open)
+    }
+
+    /// Adds depths to a step, if there are any, and leaves none behind.
+    fn add_depths(&mut self, step: u64, open: &mut Depths) -> Result<(), TraceError> {
+        if *open != Depths::default() {
+            let depths = self.depths_at(step)?;
+            depths.iter_mut().zip(&*open).for_each(|(ours, more)| *ours += more);
+            *open = Depths::default();
+        }
+        Ok(())
+    }
+
+    /// Takes what the I/Os before rows tell about them.
+    fn take_neighbors(&mut self, rows: &Rows<'_>) {
+        let (op, bytes) = (rows.batch.narrow(Field::Op), rows.batch.narrow(Field::Bytes));
+        let mut lately = RecentCache::new();
+        let kept = rows.kept.iter().zip(rows.after).enumerate().filter(|(_, (kept, _))| **kept);
+        for (row, (_, after)) in kept {
+            let op = op.op(row);
+            if let Some(gap) = after.gap_ns {
+                let (sequential, bytes) = (rows.sequential[row], bytes.at(row));
+                let stream = stream_number(op, sequential, bytes);
+                let find = || self.numbers.get(&StreamKey { op, sequential, bytes }).copied();
+                if let Some(number) = lately.get_or(stream, stream, find) {
+                    self.gaps[number].add(gap);
+                }
+            }
+            self.add_run(op, after);
+            if after.idle_ns > 0 {
+                self.add_idle(rows, row, after.idle_ns);
+            }
+        }
+    }
+
+    #[inline]
+    fn add_run(&mut self, op: IoOp, after: &After) {
+        if let Some(at) = moves(op).filter(|_| after.run > 0) {
+            self.runs[at].add(after.run);
+        }
+    }
+
+    fn add_idle(&mut self, rows: &Rows<'_>, row: usize, idle_ns: u64) {
+        let side = SideKey { device: rows.batch.device(row), layer: rows.batch.layer(row) };
+        self.idle.entry(side).or_default().add(idle_ns);
+    }
+}
+
+/// Reads and writes have runs.
+fn moves(op: IoOp) -> Option<usize> {
+    match op {
+        IoOp::Read => Some(0),
+        IoOp::Write => Some(1),
+        _ => None,
+    }
+}
+
+impl EmptyLike for Shape {
+    fn alike(&self) -> Self {
+        Shape::new(self.width_ns, &self.keys)
+    }
+}
+
+impl Fold for Shape {
+    fn fields(&self) -> Fields {
+        let columns = [
+            Field::Issued,
+            Field::Op,
+            Field::Bytes,
+            Field::Device,
+            Field::Layer,
+            Field::Depth,
+            Field::Response,
+        ];
+        Fields::of(&columns).and(Fields::NEIGHBORS)
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        self.take_depths(rows)?;
+        self.take_neighbors(rows);
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.gaps.iter_mut().zip(&other.gaps).for_each(|(ours, theirs)| ours.merge(theirs));
+        self.runs.iter_mut().zip(&other.runs).for_each(|(ours, theirs)| ours.merge(theirs));
+        for (step, theirs) in other.depths {
+            let ours = self.depths_at(step)?;
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours += theirs);
+        }
+        for (side, theirs) in &other.idle {
+            self.idle.entry(*side).or_default().merge(theirs);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_depths_double() {
+        let classes: Vec<usize> = [1, 2, 3, 4, 5, 8, 9, u32::MAX].map(depth_class).to_vec();
+        assert_eq!(classes, [0, 1, 2, 2, 3, 3, 4, DEPTH_CLASSES - 1]);
+        for class in 0..DEPTH_CLASSES {
+            let (least, greatest) = depths_of(class);
+            assert_eq!(depth_class(least), class);
+            assert!(greatest.is_none_or(|depth| depth_class(depth) == class));
+        }
+    }
+
+    #[test]
+    fn runs_are_told_by_the_places_of_their_ios() {
+        let mut runs = Runs::default();
+        for length in [1, 1, 2, 3, 4, 9] {
+            (1..=length).for_each(|place| runs.add(place));
+        }
+        assert_eq!(runs.classes()[..5], [2, 2, 1, 1, 0]);
+        assert_eq!((runs.count(), runs.ios, runs.longest), (6, 20, 9));
+    }
+
+    #[test]
+    fn equal_gaps_do_not_vary() {
+        let mut gaps = Gaps::default();
+        (0..9).for_each(|_| gaps.add(1000));
+        assert_eq!(gaps.variation(), Some(0.0));
+        gaps.add(0);
+        assert!(gaps.variation().unwrap() > 0.3);
+    }
+}

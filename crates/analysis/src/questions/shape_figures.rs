@@ -1,0 +1,325 @@
+//! What is told of the shape of a load: rows of tables and of JSON.
+
+use crate::captured::{Captured, StepsFound, steps_over};
+use crate::columns::{self, Column, Print};
+use crate::fold::Fold;
+use crate::pass::{Pass, PassAccount};
+use crate::questions::compare::{SideKey, SidesSeen};
+use crate::questions::cumulative::Workload;
+use crate::questions::series::SeriesOverTime;
+use crate::questions::shape::{
+    DEPTH_CLASSES, Gaps, IDLE_ENDS_NS, Idle, RUN_CLASSES, Runs, Shape, depths_of,
+};
+use crate::questions::steps::{CaptureStep, STEPS_MAX};
+use crate::questions::streams::{By, StreamTable};
+use crate::sums::response::ResponseFigures;
+use crate::threshold::Threshold;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_domain::{CaptureConditions, IoOp, Nanos};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+
+/// Steps that an index of dispersion needs at least.
+const DISPERSION_STEPS_MIN: u64 = 10;
+
+/// The shape of a capture's load, and what it was seen beside.
+pub struct ShapeFound {
+    /// Capture steps, with their response times.
+    pub steps: StepsFound,
+    /// Queue depths, gaps, runs and idle periods.
+    pub shape: Shape,
+    /// The streams over the steps.
+    pub series: SeriesOverTime,
+    /// First and last moment.
+    pub span_ns: (u64, u64),
+}
+
+impl ShapeFound {
+    /// Goes over a capture for its streams, and once more for their shape.
+    ///
+    /// # Errors
+    /// As [`Captured::map`]; where no single I/O was kept.
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &Pass,
+        asked: Option<u64>,
+        (by, threshold): (By, Threshold),
+    ) -> Result<(Self, PassAccount), TraceError> {
+        captured.tells(NotRecorded::SingleIos)?;
+        let mut table = StreamTable::new();
+        let mut gathered = captured.gathering(pass, asked, STEPS_MAX as u64);
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut table];
+        folds.extend(gathered.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let account = captured.run(pass, &mut folds)?;
+        let span_ns = captured.span_of(pass, &account)?;
+        let width_ns = captured.width(asked, span_ns, STEPS_MAX as u64)?;
+        let keys = Workload::of(&table, by, threshold).keys();
+        let series = captured.series(pass, gathered.as_ref(), (width_ns, &keys))?;
+        let (mut shape, mut sides) = (Shape::new(width_ns, &keys), SidesSeen::default());
+        let mut steps = steps_over(pass, span_ns, width_ns);
+        captured.run(pass, &mut [&mut shape, &mut steps, &mut sides])?;
+        let steps = steps.finish_packed()?;
+        let is_told = captured.tells_busy_time(pass, steps.iter().map(|(_, step)| step));
+        let devices = is_told.then_some(sides.count());
+        let observed = captured.observed(&pass.filter);
+        let steps = StepsFound { width_ns, steps, observed, devices, contents: BTreeMap::new() };
+        Ok((ShapeFound { steps, shape, series, span_ns }, account))
+    }
+
+    /// The figures of each stream.
+    pub fn streams(&self) -> Vec<StreamShape> {
+        streams(&self.shape, &self.series, (self.span_ns, self.steps.width_ns))
+    }
+
+    /// The figures of each step.
+    pub fn over_time(&self) -> Vec<StepShape> {
+        let depths = self.shape.depths();
+        let steps = self.steps.steps.iter();
+        let width = self.steps.width_ns;
+        steps.map(|(at, step)| StepShape::of((at, width), &step, depths.get(&at))).collect()
+    }
+}
+
+/// The figures of each stream of a shape, over steps of a width.
+pub(crate) fn streams(
+    shape: &Shape,
+    series: &SeriesOverTime,
+    over: ((u64, u64), u64),
+) -> Vec<StreamShape> {
+    let of =
+        |(at, (key, gaps)): (usize, (crate::questions::streams::StreamKey, &Gaps))| StreamShape {
+            stream: key.to_string(),
+            gaps: gaps.times.figures(),
+            variation: gaps.variation(),
+            dispersion: dispersion(series, at, over),
+        };
+    shape.gaps().enumerate().map(of).collect()
+}
+
+/// Variance of the I/Os in a step over their average, over all steps but the first and
+/// the last, which the capture saw in part.
+fn dispersion(
+    series: &SeriesOverTime,
+    at: usize,
+    (span_ns, width_ns): ((u64, u64), u64),
+) -> Option<f64> {
+    let (first, last) = (span_ns.0 / width_ns + 1, span_ns.1 / width_ns);
+    let count = last.checked_sub(first).filter(|count| *count >= DISPERSION_STEPS_MIN)?;
+    let (mut sum, mut squares) = (0u128, 0u128);
+    for cells in series.steps().range(first..last).map(|(_, cells)| cells) {
+        let ios = u128::from(cells.get(at).map_or(0, |cell| cell.ios));
+        (sum, squares) = (sum + ios, squares + ios * ios);
+    }
+    let mean = sum as f64 / count as f64;
+    (sum > 0).then(|| (squares as f64 / count as f64 - mean * mean).max(0.0) / mean)
+}
+
+/// How the I/Os of a stream follow one another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamShape {
+    /// The stream.
+    pub stream: String,
+    /// Times from one I/O to the next.
+    pub gaps: ResponseFigures,
+    /// Their standard deviation over their average.
+    pub variation: Option<f64>,
+    /// Variance over average of the I/Os in a capture step.
+    pub dispersion: Option<f64>,
+}
+
+macro_rules! rows_of {
+    ($type:ident, $name:literal, $all:ident) => {
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                columns::schema(&Self::$all)
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                columns::serialize(&Self::$all, self, serializer)
+            }
+        }
+    };
+}
+
+rows_of!(StreamShape, "StreamShape", TABLE);
+rows_of!(RunShape, "RunShape", TABLE);
+rows_of!(IdleShape, "IdleShape", ALL);
+
+impl StreamShape {
+    /// Everything.
+    pub const TABLE: [Column<StreamShape>; 8] = [
+        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.stream.clone().into()),
+        Column::new("gaps.count", "gaps", Print::Plain(0), |s| s.gaps.count.into()),
+        Column::new("gaps.mean_ns", "average ms", Print::Milliseconds, |s| s.gaps.mean_ns.into()),
+        Column::new("gaps.p50_ns", "50% ms", Print::Milliseconds, |s| s.gaps.p50_ns.into()),
+        Column::new("gaps.p99_ns", "99% ms", Print::Milliseconds, |s| s.gaps.p99_ns.into()),
+        Column::new("gaps.max_ns", "max ms", Print::Milliseconds, |s| s.gaps.max_ns.into()),
+        Column::new("variation", "variation", Print::Plain(2), |s| s.variation.into()),
+        Column::new("dispersion", "dispersion", Print::Plain(2), |s| s.dispersion.into()),
+    ];
+    /// A report's table, beside the streams' names.
+    pub(crate) const OF_REPORT: [Column<StreamShape>; 7] = {
+        let [_, a, b, c, d, e, f, g] = Self::TABLE;
+        [a, b, c, d, e, f, g]
+    };
+}
+
+/// Sequential runs of a class of lengths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunShape {
+    /// Least and greatest number of sequential I/Os; the last class has no greatest.
+    pub lengths: (u64, Option<u64>),
+    /// Runs of reads.
+    pub reads: u64,
+    /// Runs of writes.
+    pub writes: u64,
+}
+
+impl RunShape {
+    /// Everything.
+    pub const TABLE: [Column<RunShape>; 4] = [
+        Column::new("from", "from I/Os", Print::Plain(0), |r| r.lengths.0.into()),
+        Column::new("to", "to", Print::Plain(0), |r| r.lengths.1.into()),
+        Column::new("reads", "runs of reads", Print::Plain(0), |r| r.reads.into()),
+        Column::new("writes", "runs of writes", Print::Plain(0), |r| r.writes.into()),
+    ];
+}
+
+/// The runs of a shape by their lengths, up to the longest.
+pub fn runs(shape: &Shape) -> Vec<RunShape> {
+    let of = |op| shape.runs(op).map_or([0; RUN_CLASSES], Runs::classes);
+    let (reads, writes) = (of(IoOp::Read), of(IoOp::Write));
+    let used = (0..RUN_CLASSES).rev().find(|class| reads[*class] + writes[*class] > 0);
+    let class = |class: usize| RunShape {
+        lengths: (1 << class, (class + 1 < RUN_CLASSES).then(|| (1 << (class + 1)) - 1)),
+        reads: reads[class],
+        writes: writes[class],
+    };
+    used.map_or(Vec::new(), |last| (0..=last).map(class).collect())
+}
+
+/// Idle periods of a class on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdleShape {
+    /// Name of the device, with the layer.
+    pub device: String,
+    /// Shortest period of the class in nanoseconds, and the end of the class, if any.
+    pub times_ns: (u64, Option<u64>),
+    /// Periods.
+    pub periods: u64,
+    /// Their time in nanoseconds.
+    pub idle_ns: u64,
+}
+
+impl IdleShape {
+    const DEVICE: Column<IdleShape> =
+        Column::new("device", "Device", Print::Plain(0), |i| i.device.clone().into());
+    const FROM_NS: Column<IdleShape> =
+        Column::new("from_ns", "ns", Print::Plain(0), |i| i.times_ns.0.into());
+    const TO_NS: Column<IdleShape> =
+        Column::new("to_ns", "to ns", Print::Plain(0), |i| i.times_ns.1.into());
+    const PERIODS: Column<IdleShape> =
+        Column::new("periods", "periods", Print::Plain(0), |i| i.periods.into());
+    const IDLE: Column<IdleShape> =
+        Column::new("idle_ns", "idle s", Print::Seconds, |i| i.idle_ns.into());
+    const NAMED: Column<IdleShape> =
+        Column::new("class", "idle for", Print::Plain(0), |i| i.class().into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Column<IdleShape>; 5] =
+        [Self::DEVICE, Self::FROM_NS, Self::TO_NS, Self::PERIODS, Self::IDLE];
+    /// A terminal's table.
+    pub const TABLE: [Column<IdleShape>; 4] =
+        [Self::DEVICE, Self::NAMED, Self::PERIODS, Self::IDLE];
+    /// A report's table, beside the class's name.
+    pub(crate) const OF_REPORT: [Column<IdleShape>; 2] = [Self::PERIODS, Self::IDLE];
+
+    /// `1 ms to 10 ms`.
+    pub fn class(&self) -> String {
+        match self.times_ns {
+            (0, Some(to)) => format!("less than {}", Nanos(to)),
+            (from, Some(to)) => format!("{} to {}", Nanos(from), Nanos(to)),
+            (from, None) => format!("{} and longer", Nanos(from)),
+        }
+    }
+}
+
+/// The idle periods of a shape, of each device by their lengths.
+pub fn idle(shape: &Shape, conditions: &CaptureConditions) -> Vec<IdleShape> {
+    let of_device = |(side, idle): (&SideKey, &Idle)| {
+        let device = side.name(conditions);
+        let class = move |(at, (periods, idle_ns)): (usize, (u64, u64))| IdleShape {
+            device: device.clone(),
+            times_ns: (
+                at.checked_sub(1).map_or(0, |before| IDLE_ENDS_NS[before]),
+                IDLE_ENDS_NS.get(at).copied(),
+            ),
+            periods,
+            idle_ns,
+        };
+        idle.classes.into_iter().enumerate().map(class).collect::<Vec<_>>()
+    };
+    shape.idle().iter().flat_map(of_device).collect()
+}
+
+/// Response times and queue depths of one capture step.
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepShape {
+    /// When it begins, in nanoseconds.
+    pub begin_ns: u64,
+    /// 50 %, 99 % and 99.9 % of the response times.
+    pub response_p50_ns: Option<u64>,
+    /// 99 %.
+    pub response_p99_ns: Option<u64>,
+    /// 99.9 %.
+    pub response_p99_9_ns: Option<u64>,
+    /// I/Os by response time: class n has those of 2^n nanoseconds and more, but less than
+    /// twice that.
+    pub responses: BTreeMap<u32, u64>,
+    /// I/Os by queue depth at issue: 1, 2, 3 to 4, 5 to 8 and so on.
+    pub depths: Vec<u64>,
+}
+
+impl StepShape {
+    fn of(
+        (at, width_ns): (u64, u64),
+        step: &CaptureStep,
+        depths: Option<&[u64; DEPTH_CLASSES]>,
+    ) -> Self {
+        let percentile = |fraction| step.percentile(fraction).map(|time| time.0);
+        StepShape {
+            begin_ns: at.saturating_mul(width_ns),
+            response_p50_ns: percentile(0.5),
+            response_p99_ns: percentile(0.99),
+            response_p99_9_ns: percentile(0.999),
+            responses: response_classes(step),
+            depths: depths.copied().unwrap_or_default().to_vec(),
+        }
+    }
+}
+
+/// I/Os of a step by the power of two of their response time in nanoseconds; those of
+/// less than 16 ns together.
+pub(crate) fn response_classes(step: &CaptureStep) -> BTreeMap<u32, u64> {
+    let mut classes = BTreeMap::new();
+    for (shortest, _, count) in step.histogram.buckets() {
+        *classes.entry(shortest.0.max(1).ilog2()).or_default() += count;
+    }
+    classes
+}
+
+/// `3 to 4` of a class of queue depths.
+pub fn depth_name(class: usize) -> String {
+    match depths_of(class) {
+        (least, Some(greatest)) if least == greatest => least.to_string(),
+        (least, Some(greatest)) => format!("{least} to {greatest}"),
+        (least, None) => format!("{least} and more"),
+    }
+}

@@ -1,0 +1,597 @@
+//! Capture steps: what was done in every interval of the capture's time.
+//!
+//! An I/O belongs to the step in which it was issued. Busy time is the time in
+//! which at least one I/O was outstanding on a device; it is shared out to the
+//! steps in which it passed.
+
+use crate::annotate::sequence::Busy;
+use crate::cells::{BusyInStep, Cell, Cells};
+use crate::columns::{self, Column, Print};
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+pub use crate::sums::capture_step::{CaptureStep, OpCount};
+use crate::sums::content::{self, ContentFigures, OfContent};
+use crate::sums::packed_steps::PackedSteps;
+use crate::sums::queue_time::Queued;
+use crate::sums::step_width::{made_of, wide_enough};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use steadfast_domain::histogram::CoarseHistogram;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
+use steadfast_domain::{IoOp, Layer, Nanos};
+use steadfast_tracefile::batch::{Narrow, Wide};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Steps kept at most: packed, about 100 MB.
+pub const STEPS_MAX: usize = 1 << 20;
+
+/// The capture steps of a trace.
+#[derive(Debug, Clone)]
+pub struct Steps {
+    width_ns: u64,
+    until_ns: u64,
+    current: u64,
+    /// When the current one begins.
+    begin_ns: u64,
+    open: CaptureStep,
+    dense: Vec<u64>,
+    closed: PackedSteps,
+    /// Busy time that was not yet shared out, per device and layer, in their order.
+    carried: Vec<((u16, Layer), Busy)>,
+    /// Which of them was asked for last.
+    last_carried: usize,
+}
+
+impl Steps {
+    /// Steps of a width in nanoseconds.
+    pub fn new(width_ns: u64) -> Self {
+        Steps {
+            width_ns: width_ns.max(1),
+            until_ns: u64::MAX,
+            current: 0,
+            begin_ns: 0,
+            open: CaptureStep::default(),
+            dense: vec![0; CoarseHistogram::LEN],
+            closed: PackedSteps::default(),
+            carried: Vec::new(),
+            last_carried: 0,
+        }
+    }
+
+    /// Busy time after this, in nanoseconds, is not counted. Without it an I/O
+    /// that never ends makes steps without end.
+    pub fn until(mut self, until_ns: u64) -> Self {
+        self.until_ns = until_ns;
+        self
+    }
+
+    /// Width of a step in nanoseconds.
+    pub fn width_ns(&self) -> u64 {
+        self.width_ns
+    }
+
+    /// Takes one row.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    #[inline]
+    pub(crate) fn take_row(
+        &mut self,
+        columns: &StepColumns<'_>,
+        row: usize,
+    ) -> Result<(), TraceError> {
+        let issued = columns.issued.at(row);
+        // The next I/O nearly always belongs to the same step: no division then.
+        if issued < self.begin_ns || issued - self.begin_ns >= self.width_ns {
+            self.enter(issued)?;
+        }
+        let op = &mut self.open.ops[columns.op.op(row) as usize];
+        op.ios += 1;
+        op.bytes = op.bytes.saturating_add(u64::from(columns.bytes.at(row)));
+        op.sequential += u64::from(columns.sequential[row]);
+        self.add_times(columns.response.at(row), columns.queued.at(row));
+        let depth = columns.depth[row];
+        self.open.depth_sum += u64::from(depth);
+        self.open.depths += u64::from(depth > 0);
+        self.open.depth_max = self.open.depth_max.max(depth);
+        match columns.busy[row] {
+            (from, to) if to > from => self.carry(columns.side(row), (from, to)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds a response time and a time in the queue, those of them that are known.
+    #[inline]
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
+        let response = Some(response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
+        if let Some(response) = response {
+            self.open.responses += 1;
+            self.open.response_sum_ns = self.open.response_sum_ns.saturating_add(response);
+            self.open.response_max_ns = self.open.response_max_ns.max(response);
+            self.dense[CoarseHistogram::index(response)] += 1;
+        }
+        if queued_ns > 0 {
+            self.open.queued.count_one(queued_ns, response);
+        }
+    }
+
+    /// Goes to the step of a moment.
+    #[cold]
+    fn enter(&mut self, issued_ns: u64) -> Result<(), TraceError> {
+        self.close()?;
+        self.current = issued_ns / self.width_ns;
+        self.begin_ns = self.current * self.width_ns;
+        Ok(())
+    }
+
+    /// Keeps busy time until the steps in which it passed are over.
+    #[inline]
+    fn carry(&mut self, side: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
+        match self.carried.get_mut(self.last_carried) {
+            Some((last, carried)) if *last == side && carried.1 == busy.0 => {
+                carried.1 = busy.1;
+                Ok(())
+            }
+            _ => self.carry_another(side, busy),
+        }
+    }
+
+    /// The same where it does not go on from the last.
+    fn carry_another(&mut self, side: (u16, Layer), busy: Busy) -> Result<(), TraceError> {
+        let at = match self.carried.binary_search_by_key(&side, |(known, _)| *known) {
+            Ok(at) => at,
+            Err(at) => {
+                self.carried.insert(at, (side, (busy.0, busy.0)));
+                at
+            }
+        };
+        self.last_carried = at;
+        let carried = &mut self.carried[at].1;
+        if carried.1 == busy.0 {
+            carried.1 = busy.1;
+            return Ok(());
+        }
+        let done = std::mem::replace(carried, busy);
+        let open = self.begin_ns..=self.begin_ns.saturating_add(self.width_ns).min(self.until_ns);
+        if open.contains(&done.0) && open.contains(&done.1) {
+            self.open.busy_ns += done.1 - done.0;
+            return Ok(());
+        }
+        self.share_out(done)
+    }
+
+    fn share_out(&mut self, busy: Busy) -> Result<(), TraceError> {
+        let (mut from, to) = (busy.0, busy.1.min(self.until_ns));
+        while from < to {
+            let step = from / self.width_ns;
+            let end = (step + 1).saturating_mul(self.width_ns).min(to);
+            self.at(step)?.busy_ns += end - from;
+            from = end;
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, step: u64) -> Result<&mut CaptureStep, TraceError> {
+        self.closed.at(step, STEPS_MAX).ok_or_else(|| {
+            TraceError::TooFine(format!(
+                "more than {STEPS_MAX} capture steps of {}; choose wider steps",
+                Nanos(self.width_ns)
+            ))
+        })
+    }
+
+    /// Ends the step that is being filled.
+    fn close(&mut self) -> Result<(), TraceError> {
+        if self.open.ios() == 0 {
+            return Ok(());
+        }
+        let mut step = std::mem::take(&mut self.open);
+        step.histogram = CoarseHistogram::from_dense(&self.dense);
+        self.dense.fill(0);
+        self.at(self.current)?.merge(&step);
+        Ok(())
+    }
+
+    /// Ends the step that is being filled and shares out all busy time.
+    fn settle(&mut self) -> Result<(), TraceError> {
+        self.close()?;
+        let carried = std::mem::take(&mut self.carried);
+        carried.into_iter().try_for_each(|(_, busy)| self.share_out(busy))
+    }
+
+    /// I/Os in all steps.
+    pub fn ios(&self) -> u64 {
+        self.open.ios() + self.closed.iter().map(|(_, step)| step.ios()).sum::<u64>()
+    }
+
+    /// All steps with an I/O or with busy time, by number from the capture's
+    /// beginning.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub fn finish(self) -> Result<BTreeMap<u64, CaptureStep>, TraceError> {
+        self.finish_packed().map(PackedSteps::unpacked)
+    }
+
+    /// The same, packed: where there may be a million.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub fn finish_packed(mut self) -> Result<PackedSteps, TraceError> {
+        self.settle()?;
+        self.closed.pack_all();
+        Ok(self.closed)
+    }
+
+    /// Takes a cell of a fold file.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub(crate) fn take_cell(&mut self, cell: &Cell) -> Result<(), TraceError> {
+        let mut dense = std::mem::take(&mut self.dense);
+        let step = self.at(cell.begin_ns / self.width_ns);
+        let taken = step.map(|step| step.take_cell(cell, &mut dense));
+        dense.fill(0);
+        self.dense = dense;
+        taken
+    }
+
+    /// Takes busy time of a fold file.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub(crate) fn take_busy(&mut self, busy: &BusyInStep) -> Result<(), TraceError> {
+        if busy.begin_ns < self.until_ns {
+            let step = self.at(busy.begin_ns / self.width_ns)?;
+            step.busy_ns = step.busy_ns.saturating_add(busy.busy_ns);
+        }
+        Ok(())
+    }
+
+    /// Takes a row that was added up before.
+    ///
+    /// # Errors
+    /// Beyond [`STEPS_MAX`] steps.
+    pub(crate) fn take_sum(&mut self, at_ns: u64, sum: &StreamInStep) -> Result<(), TraceError> {
+        self.at(at_ns / self.width_ns)?.take_sum(sum);
+        Ok(())
+    }
+}
+
+impl EmptyLike for Steps {
+    fn alike(&self) -> Self {
+        Steps::new(self.width_ns).until(self.until_ns)
+    }
+}
+
+impl Fold for Steps {
+    fn fields(&self) -> Fields {
+        STEP_FIELDS
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let columns = StepColumns::of(rows);
+        rows.iter().try_for_each(|row| self.take_row(&columns, row))
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Ok(self)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
+        other.settle()?;
+        let rest = self.closed.take_over(other.closed, STEPS_MAX);
+        rest.iter().try_for_each(|(step, found)| self.at(step).map(|ours| ours.merge(&found)))
+    }
+}
+
+impl FoldSums for Steps {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        wide_enough(self.width_ns, sums)?;
+        sums.streams.iter().try_for_each(|row| self.take_sum(sums.begin_of(row), row))
+    }
+}
+
+impl FoldCells for Steps {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        cells.cells.iter().try_for_each(|cell| self.take_cell(cell))?;
+        cells.busy.iter().try_for_each(|busy| self.take_busy(busy))
+    }
+}
+
+/// What capture steps are made of, found once for many rows.
+pub(crate) struct StepColumns<'r> {
+    issued: Wide<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    device: Narrow<'r>,
+    layer: Narrow<'r>,
+    sequential: &'r [bool],
+    depth: &'r [u32],
+    busy: &'r [Busy],
+}
+
+impl<'r> StepColumns<'r> {
+    pub(crate) fn of(rows: &Rows<'r>) -> Self {
+        let batch = rows.batch;
+        StepColumns {
+            issued: batch.wide(Field::Issued),
+            response: batch.wide(Field::Response),
+            queued: batch.wide(Field::Queued),
+            op: batch.narrow(Field::Op),
+            bytes: batch.narrow(Field::Bytes),
+            device: batch.narrow(Field::Device),
+            layer: batch.narrow(Field::Layer),
+            sequential: rows.sequential,
+            depth: rows.depth,
+            busy: rows.busy,
+        }
+    }
+
+    /// The device and the layer of a row.
+    #[inline]
+    pub(crate) fn side(&self, row: usize) -> (u16, Layer) {
+        (self.device.at(row) as u16, self.layer.layer(row))
+    }
+}
+
+/// Columns that capture steps are made of.
+pub(crate) const STEP_FIELDS: Fields = Fields::of(&[
+    Field::Issued,
+    Field::Op,
+    Field::Bytes,
+    Field::Response,
+    Field::Queued,
+    Field::Depth,
+    Field::Device,
+    Field::Layer,
+])
+.and(Fields::BUSY);
+
+/// One capture step of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepFigures {
+    /// When it begins, in nanoseconds.
+    pub begin_ns: u64,
+    /// I/Os of all operations.
+    pub count: u64,
+    /// Bytes of reads and writes.
+    pub amount: u64,
+    /// I/Os per second of the time that a filter lets pass.
+    pub iops: Option<f64>,
+    /// Bytes of reads and writes per second.
+    pub bytes_per_second: Option<f64>,
+    /// I/Os by operation, in the order of `IoOp::ALL`.
+    pub ios: [u64; 5],
+    /// Share of the reads and writes that are sequential.
+    pub sequential_share: Option<f64>,
+    /// Average response time.
+    pub response_mean_ns: Option<u64>,
+    /// 99 % of the response times, where single I/Os were kept.
+    pub response_p99_ns: Option<u64>,
+    /// Longest response time.
+    pub response_max_ns: Option<u64>,
+    /// Average queue depth at issue.
+    pub qd_mean: Option<f64>,
+    /// Deepest queue at issue.
+    pub qd_max: Option<u32>,
+    /// Times in the queue before.
+    pub queued: Queued,
+    /// Share of the time with an I/O outstanding; `None` where it is not known.
+    pub utilisation: Option<f64>,
+    /// What was measured of written blocks.
+    pub content: ContentFigures,
+}
+
+impl OfContent for StepFigures {
+    fn content(&self) -> &ContentFigures {
+        &self.content
+    }
+}
+
+impl StepFigures {
+    /// A step, by its number; with its width, the observed time, and the devices of whose time busy parts are shares, where they are known.
+    pub fn of(
+        number: u64,
+        step: &CaptureStep,
+        (width_ns, observed): (u64, &ObservedTime),
+        devices: Option<u64>,
+    ) -> Self {
+        let observed_ns = observed.of_step(number, width_ns);
+        let is_known = rate_is_known(observed_ns, width_ns);
+        StepFigures {
+            begin_ns: number.saturating_mul(width_ns),
+            count: step.ios(),
+            amount: step.bytes(),
+            iops: observed.per_second_of_step(number, width_ns, step.ios() as f64),
+            bytes_per_second: observed.per_second_of_step(number, width_ns, step.bytes() as f64),
+            ios: step.ops.map(|op| op.ios),
+            sequential_share: step.sequential_share(),
+            response_mean_ns: step.response_mean().map(|time| time.0),
+            response_p99_ns: step.percentile(0.99).map(|time| time.0),
+            response_max_ns: step.response_max().map(|time| time.0),
+            qd_mean: step.depth_mean(),
+            qd_max: (step.depths > 0).then_some(step.depth_max),
+            queued: step.queued,
+            utilisation: devices
+                .filter(|devices| *devices > 0 && is_known)
+                .map(|devices| busy_share(step.busy_ns, observed_ns, devices)),
+            content: ContentFigures::default(),
+        }
+    }
+
+    /// The same with what was measured of written blocks.
+    pub fn with_content(self, content: ContentFigures) -> Self {
+        StepFigures { content, ..self }
+    }
+
+    /// When it begins, as tables have it.
+    pub fn begin(&self) -> String {
+        Self::BEGIN.text(self)
+    }
+
+    fn ios_of(&self, op: IoOp) -> u64 {
+        self.ios[op as usize]
+    }
+}
+
+/// A share of the time of devices. An I/O may be outstanding beyond the part of a step that
+/// was observed: no more than that part counts.
+fn busy_share(busy_ns: u64, observed_ns: u64, devices: u64) -> f64 {
+    let busy_ns = busy_ns.min(observed_ns.saturating_mul(devices));
+    busy_ns as f64 / observed_ns as f64 / devices as f64
+}
+
+impl schemars::JsonSchema for StepFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StepFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl Serialize for StepFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<StepFigures>;
+
+/// What is told of a step.
+impl StepFigures {
+    const BEGIN: Of = Column::new("begin_ns", "Begin s", Print::Seconds, |s| s.begin_ns.into());
+    const COUNT: Of = Column::new("count", "I/Os", Print::Plain(0), |s| s.count.into());
+    const AMOUNT: Of = Column::new("amount", "MB", Print::Megabytes(1), |s| s.amount.into());
+    const IOPS: Of = Column::new("iops", "IOPS", Print::Plain(1), |s| s.iops.into());
+    const MBS: Of =
+        Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |s| s.bytes_per_second.into());
+    const READS: Of =
+        Column::new("reads", "reads", Print::Plain(0), |s| s.ios_of(IoOp::Read).into());
+    const WRITES: Of =
+        Column::new("writes", "writes", Print::Plain(0), |s| s.ios_of(IoOp::Write).into());
+    const DISCARDS: Of =
+        Column::new("discards", "discards", Print::Plain(0), |s| s.ios_of(IoOp::Discard).into());
+    const FLUSHES: Of =
+        Column::new("flushes", "flushes", Print::Plain(0), |s| s.ios_of(IoOp::Flush).into());
+    const OTHERS: Of =
+        Column::new("others", "others", Print::Plain(0), |s| s.ios_of(IoOp::Other).into());
+    const NO_READS_OR_WRITES: Of = Column::new("discards", "other", Print::Plain(0), |s| {
+        let others = [IoOp::Discard, IoOp::Flush, IoOp::Other].map(|op| s.ios_of(op));
+        others.iter().sum::<u64>().into()
+    });
+    const SEQUENTIAL: Of =
+        Column::new("sequential_share", "SEQ %", Print::Percent(1), |s| s.sequential_share.into());
+    const ART: Of = Column::new("response_mean_ns", "ART ms", Print::Milliseconds, |s| {
+        s.response_mean_ns.into()
+    });
+    const P99: Of =
+        Column::new("response_p99_ns", "99% ms", Print::Milliseconds, |s| s.response_p99_ns.into());
+    const MRT: Of =
+        Column::new("response_max_ns", "MRT ms", Print::Milliseconds, |s| s.response_max_ns.into());
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
+    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |s| s.qd_max.into());
+    const QUEUE_MEAN: Of = Column::new("queue_mean_ns", "queue ms", Print::Milliseconds, |s| {
+        s.queued.mean_ns().into()
+    });
+    const QUEUE_MAX: Of = Column::new("queue_max_ns", "queue max", Print::Milliseconds, |s| {
+        s.queued.longest_ns().into()
+    });
+    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |s| {
+        s.queued.together.share().into()
+    });
+    const BUSY: Of =
+        Column::new("utilisation", "busy %", Print::Percent(1), |s| s.utilisation.into());
+
+    const CONTENT: [Of; 6] = content::all();
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 26] = [
+        Self::BEGIN,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::IOPS,
+        Self::MBS,
+        Self::READS,
+        Self::WRITES,
+        Self::DISCARDS,
+        Self::FLUSHES,
+        Self::OTHERS,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::P99,
+        Self::MRT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
+        Self::BUSY,
+        Self::CONTENT[0],
+        Self::CONTENT[1],
+        Self::CONTENT[2],
+        Self::CONTENT[3],
+        Self::CONTENT[4],
+        Self::CONTENT[5],
+    ];
+
+    /// A terminal's table.
+    const TABLE: [Of; 13] = [
+        Self::BEGIN,
+        Self::IOPS,
+        Self::MBS,
+        Self::READS,
+        Self::WRITES,
+        Self::NO_READS_OR_WRITES,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::P99,
+        Self::MRT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::BUSY,
+    ];
+
+    /// What of measured blocks stands in a table.
+    pub const OF_CONTENT: [Of; 3] = content::table();
+
+    /// A terminal's table beside the steps' beginnings, with times in the queue and what was
+    /// measured of written blocks where they are known.
+    pub fn table(tells_queue: bool, tells_content: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+        let content: &[Of] = if tells_content { &Self::OF_CONTENT } else { &[] };
+        Self::TABLE[1..].iter().chain(queue).chain(content).copied().collect()
+    }
+
+    /// A report's table, beside the steps' beginnings.
+    pub const OF_REPORT: [Of; 15] = [
+        Self::IOPS,
+        Self::MBS,
+        Self::READS,
+        Self::WRITES,
+        Self::DISCARDS,
+        Self::FLUSHES,
+        Self::SEQUENTIAL,
+        Self::ART,
+        Self::P99,
+        Self::MRT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_SHARE,
+        Self::BUSY,
+    ];
+
+    /// What of each device or layer stands beside that of others.
+    pub const SIDE_BY_SIDE: [Of; 4] =
+        [Self::IOPS, Self::MBS.printed(Print::Megabytes(2)), Self::ART, Self::QD_MEAN.headed("QD")];
+}

@@ -1,0 +1,793 @@
+//! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
+//! depths and response times. The main fold over a trace.
+
+use crate::cells::Cells;
+use crate::columns::{self, Column, Object, Print};
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::sums::queue_time::Queued;
+use crate::sums::response::ResponseFigures;
+use crate::sums::stream_chunk::{AT_ONCE, Chunk};
+use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
+pub use crate::sums::stream_tally::StreamTally;
+use crate::tables::smallest_keys::{Place, SmallestKeys};
+use crate::threshold::Threshold;
+use serde::{Deserialize, Serialize, Serializer};
+use std::cmp::Reverse;
+use std::fmt;
+use std::slice;
+use std::str::FromStr;
+use steadfast_domain::IoOp;
+use steadfast_domain::io_event::StreamResponses;
+use steadfast_domain::text::excerpt;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+pub use steadfast_tracefile::stream_key::StreamKey;
+
+/// Streams kept apart; I/Os of further ones are counted together. A file-system
+/// trace can have as many transfer sizes as bytes: sizes of whole sectors are kept
+/// before others, and of these the smaller before the larger.
+pub const STREAMS_MAX: usize = 1 << 15;
+
+/// The I/O streams of a capture.
+#[derive(Debug, Clone)]
+pub struct StreamTable {
+    /// Keys and the numbers of their streams, found by their hash.
+    places: Vec<(u64, u32)>,
+    keys: Vec<u64>,
+    tallies: Vec<StreamTally>,
+    firsts: SmallestKeys<Rank>,
+    /// I/Os of streams beyond those kept apart.
+    unlisted: StreamTally,
+    space: Space,
+}
+
+/// Memory for a few I/Os, and what is not added to the tallies yet.
+#[derive(Debug, Clone, Default)]
+struct Space {
+    keys: Vec<u64>,
+    streams: Vec<u32>,
+    buckets: Vec<u32>,
+    sums: StreamSums,
+}
+
+/// By what streams are chosen where there are too many: unlike their share it is
+/// known when the first I/O comes.
+type Rank = (bool, u32, u64);
+
+/// The number of no stream.
+const FREE: u32 = u32::MAX;
+/// A place of the table that holds nothing.
+const NOTHING: (u64, u32) = (0, FREE);
+
+impl Default for StreamTable {
+    fn default() -> Self {
+        Self::keeping(STREAMS_MAX)
+    }
+}
+
+impl StreamTable {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty one that keeps at most so many streams apart.
+    pub fn keeping(most: usize) -> Self {
+        StreamTable {
+            places: vec![NOTHING; 256],
+            keys: Vec::new(),
+            tallies: Vec::new(),
+            firsts: SmallestKeys::new(most),
+            unlisted: StreamTally::default(),
+            space: Space::default(),
+        }
+    }
+
+    /// Adds a stream's I/Os that were added up before.
+    pub fn add(&mut self, key: StreamKey, tally: &StreamTally) {
+        self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).merge(tally);
+    }
+
+    /// Adds I/Os that were not kept apart by stream.
+    pub fn add_unlisted(&mut self, tally: &StreamTally) {
+        self.unlisted.merge(tally);
+    }
+
+    /// The streams, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &StreamTally)> {
+        self.keys.iter().zip(&self.tallies).map(|(key, tally)| (StreamKey::unpacked(*key), tally))
+    }
+    /// Streams that are kept apart.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+    /// I/Os beyond [`STREAMS_MAX`] streams, all together.
+    pub fn unlisted(&self) -> &StreamTally {
+        &self.unlisted
+    }
+    /// One stream.
+    pub fn get(&self, key: StreamKey) -> Option<&StreamTally> {
+        let at = self.place(StreamKey::packed(key.op, key.sequential, key.bytes));
+        self.tallies.get(self.places[at].1 as usize)
+    }
+    /// Everything together.
+    pub fn total(&self) -> StreamTally {
+        let mut total = self.unlisted.clone();
+        self.tallies.iter().for_each(|tally| total.merge(tally));
+        total
+    }
+    /// Where the key is, or the free place where it would be.
+    #[inline]
+    fn place(&self, key: u64) -> usize {
+        let mask = self.places.len() - 1;
+        let mut at = self.home(key);
+        loop {
+            let (found, stream) = self.places[at];
+            if found == key || stream == FREE {
+                return at;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Where a key belongs while nothing else is there.
+    #[inline]
+    fn home(&self, key: u64) -> usize {
+        home(key) & (self.places.len() - 1)
+    }
+
+    #[inline]
+    fn tally(&mut self, key: u64) -> &mut StreamTally {
+        let at = self.place(key);
+        let index = self.places[at].1 as usize;
+        if index < self.tallies.len() {
+            return &mut self.tallies[index];
+        }
+        self.insert(key, at)
+    }
+
+    /// Takes a few I/Os.
+    fn take_chunk(&mut self, chunk: &Chunk<'_>, space: &mut Space) {
+        chunk.keys(&mut space.keys);
+        space.streams.resize(space.keys.len(), FREE);
+        let mut known = 0;
+        loop {
+            known = self.find(known, chunk.kept(), &space.keys, &mut space.streams);
+            let Some(key) = space.keys.get(known) else { break };
+            if self.stream(*key).is_none() {
+                // Another stream may have to go, whose I/Os are not counted yet.
+                return self.take_beyond(chunk, known, space);
+            }
+        }
+        self.count(chunk, space.keys.len(), space);
+    }
+
+    /// Finds the streams of I/Os from this one on, up to the first whose stream is new; tells
+    /// that one. Apart from what comes next, so that all that it takes stays in registers.
+    #[inline(never)]
+    fn find(&self, first: usize, kept: &[bool], keys: &[u64], streams: &mut [u32]) -> usize {
+        let (places, last) = (self.places.as_slice(), self.places.len() - 1);
+        let each = streams[first..].iter_mut().zip(&keys[first..]).zip(&kept[first..]);
+        for (row, ((stream, key), kept)) in each.enumerate() {
+            // Nearly all count, and are where they belong.
+            let (found, number) = places[home(*key) & last];
+            if found == *key && *kept {
+                *stream = number;
+                continue;
+            }
+            *stream = if *kept { self.find_elsewhere(*key) } else { FREE };
+            if *kept && *stream == FREE {
+                return first + row;
+            }
+        }
+        keys.len()
+    }
+
+    /// The number of a stream that is not where it belongs.
+    #[cold]
+    fn find_elsewhere(&self, key: u64) -> u32 {
+        self.places[self.place(key)].1
+    }
+
+    /// Counts the first I/Os, so many, whose streams are known.
+    fn count(&mut self, chunk: &Chunk<'_>, first: usize, space: &mut Space) {
+        let Space { streams, buckets, sums, .. } = space;
+        let streams = &streams[..first];
+        match chunk.telling().filter(|_| self.tallies.len() <= SUMMED_MAX) {
+            Some(telling) => {
+                let sums = sums.by_stream(telling, &self.keys, &mut self.tallies);
+                chunk.add_up(telling, (streams, buckets), sums, &mut self.tallies);
+            }
+            None => chunk.count(streams, &mut self.tallies),
+        }
+    }
+
+    /// The same where there are more streams than are kept apart: counts those whose
+    /// streams are known, then the others one by one.
+    #[cold]
+    fn take_beyond(&mut self, chunk: &Chunk<'_>, known: usize, space: &mut Space) {
+        self.count(chunk, known, space);
+        space.sums.settle(&self.keys, &mut self.tallies);
+        let kept = space.keys.iter().zip(chunk.kept()).enumerate().skip(known);
+        for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {
+            chunk.row(row).count(&[0], slice::from_mut(self.tally(*key)));
+        }
+    }
+
+    /// The number of a stream, a new one where there is a free place.
+    #[inline]
+    fn stream(&mut self, key: u64) -> Option<u32> {
+        let at = self.place(key);
+        let (_, stream) = self.places[at];
+        if stream != FREE {
+            return Some(stream);
+        }
+        if self.firsts.is_full() {
+            return None;
+        }
+        self.insert(key, at);
+        Some(self.places[self.place(key)].1)
+    }
+
+    #[cold]
+    fn insert(&mut self, key: u64, at: usize) -> &mut StreamTally {
+        let index = match self.firsts.admit(rank(key)) {
+            Place::Free => {
+                let index = self.keys.len();
+                self.places[at] = (key, index as u32);
+                self.keys.push(key);
+                self.tallies.push(StreamTally::default());
+                self.grow();
+                index
+            }
+            Place::Of((_, _, gone)) => self.replace(gone, key),
+            Place::None => return &mut self.unlisted,
+        };
+        &mut self.tallies[index]
+    }
+
+    /// Puts another stream in the place of one, which counts as unlisted from now on.
+    fn replace(&mut self, gone: u64, key: u64) -> usize {
+        let hole = self.place(gone);
+        let (_, number) = self.places[hole];
+        let index = number as usize;
+        self.unlisted.merge(&std::mem::take(&mut self.tallies[index]));
+        self.free(hole);
+        self.keys[index] = key;
+        let at = self.place(key);
+        self.places[at] = (key, number);
+        index
+    }
+
+    /// Frees a place; those that are found by way of it move up.
+    fn free(&mut self, mut hole: usize) {
+        let mask = self.places.len() - 1;
+        let mut at = hole;
+        self.places[hole] = NOTHING;
+        loop {
+            at = (at + 1) & mask;
+            let (key, stream) = self.places[at];
+            if stream == FREE {
+                return;
+            }
+            let is_reached_by_way_of_hole =
+                (at.wrapping_sub(self.home(key)) & mask) >= (at.wrapping_sub(hole) & mask);
+            if is_reached_by_way_of_hole {
+                self.places.swap(hole, at);
+                hole = at;
+            }
+        }
+    }
+
+    fn grow(&mut self) {
+        if self.keys.len() * 2 <= self.places.len() {
+            return;
+        }
+        self.places = vec![NOTHING; self.places.len() * 2];
+        for (number, key) in (0..).zip(&self.keys) {
+            let at = self.place(*key);
+            self.places[at] = (*key, number);
+        }
+    }
+
+    /// Everything together, as JSON tells it.
+    pub fn total_figures(&self, by: By) -> Object<StreamFigures> {
+        let total = self.total();
+        let of_none = StreamKey { op: IoOp::Other, sequential: false, bytes: 0 };
+        let figures = StreamFigures::of(of_none, &total, &total, by);
+        Object::new(&StreamFigures::OF_TOTAL, figures)
+    }
+
+    /// The streams as a report lists them: the largest share first.
+    pub fn listing(&self, by: By) -> Vec<StreamFigures> {
+        let total = self.total();
+        let mut rows: Vec<StreamFigures> =
+            self.iter().map(|(key, tally)| StreamFigures::of(key, tally, &total, by)).collect();
+        rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
+        rows
+    }
+
+    /// The streams of that list whose share of the whole is at least the threshold.
+    pub fn listing_from(&self, by: By, threshold: Threshold) -> Vec<StreamFigures> {
+        let whole = self.total_figures(by).row.measure(by);
+        let mut rows = self.listing(by);
+        rows.retain(|row| threshold.admits(row.measure(by), whole));
+        rows
+    }
+}
+
+/// Where a key belongs, of which a table takes as many low bits as it has places.
+#[inline]
+fn home(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
+/// Sizes of whole sectors first, the smaller before the larger.
+fn rank(key: u64) -> Rank {
+    let StreamKey { bytes, .. } = StreamKey::unpacked(key);
+    (!bytes.is_multiple_of(512), bytes, key)
+}
+
+impl PartialEq for StreamTable {
+    /// Equal where the same streams have the same tallies, however found.
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.unlisted == other.unlisted
+            && self.iter().all(|(key, tally)| other.get(key) == Some(tally))
+    }
+}
+
+impl EmptyLike for StreamTable {
+    fn alike(&self) -> Self {
+        StreamTable::keeping(self.firsts.most())
+    }
+}
+
+impl Fold for StreamTable {
+    fn fields(&self) -> Fields {
+        Fields::of(&[
+            Field::Op,
+            Field::Bytes,
+            Field::Offset,
+            Field::Response,
+            Field::Queued,
+            Field::Depth,
+            Field::Flags,
+        ])
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let mut space = std::mem::take(&mut self.space);
+        for first in (0..rows.kept.len()).step_by(AT_ONCE) {
+            let range = first..rows.kept.len().min(first + AT_ONCE);
+            self.take_chunk(&Chunk::of(rows, range), &mut space);
+        }
+        space.sums.settle(&self.keys, &mut self.tallies);
+        self.space = space;
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Ok(self)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.unlisted.merge(&other.unlisted);
+        for (key, tally) in other.keys.iter().zip(other.tallies) {
+            self.tally(*key).take_in(tally);
+        }
+        Ok(())
+    }
+}
+
+impl FoldSums for StreamTable {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        for row in sums.streams {
+            self.tally(StreamKey::packed(row.op, row.sequential, row.bytes)).take_sum(row);
+        }
+        for StreamResponses { op, sequential, bytes, histogram, .. } in sums.responses {
+            let tally = self.tally(StreamKey::packed(*op, *sequential, *bytes));
+            tally.responses.take_histogram(histogram);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for StreamTable {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        for cell in cells.cells {
+            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).take_cell(cell);
+        }
+        Ok(())
+    }
+}
+
+/// By what a stream's share is taken.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// By frequency: I/Os.
+    #[default]
+    Count,
+    /// By amount transferred: bytes.
+    Bytes,
+}
+
+impl FromStr for By {
+    type Err = TraceError;
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        match text {
+            "count" => Ok(By::Count),
+            "bytes" => Ok(By::Bytes),
+            _ => Err(TraceError::Unsuitable(format!(
+                "'{text}' is neither count nor bytes",
+                text = excerpt(text)
+            ))),
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            By::Count => "count",
+            By::Bytes => "bytes",
+        })
+    }
+}
+
+/// One stream of a listing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamFigures {
+    /// The standard's notation: `RND 4K W`.
+    pub key: StreamKey,
+    /// What it does.
+    pub op: IoOp,
+    /// `RND` or `SEQ`.
+    pub order: &'static str,
+    /// Transfer size in bytes.
+    pub bytes: u32,
+    /// I/Os.
+    pub count: u64,
+    /// Bytes moved.
+    pub amount: u64,
+    /// Share of all I/Os, or of all bytes, as was asked; 0 to 1.
+    pub share: f64,
+    /// Share of all I/Os.
+    pub share_of_count: f64,
+    /// Share of all bytes.
+    pub share_of_bytes: f64,
+    /// Average queue depth at issue.
+    pub qd_mean: Option<f64>,
+    /// Deepest queue at issue.
+    pub qd_max: Option<u32>,
+    /// Response times.
+    pub response: ResponseFigures,
+    /// Times in the queue before.
+    pub queued: Queued,
+    /// I/Os that failed.
+    pub failed: u64,
+}
+
+impl StreamFigures {
+    fn of(key: StreamKey, tally: &StreamTally, total: &StreamTally, by: By) -> Self {
+        let share =
+            |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let share_of_count = share(tally.ios, total.ios);
+        let share_of_bytes = share(tally.amount(), total.amount());
+        StreamFigures {
+            key,
+            op: key.op,
+            order: key.order(),
+            bytes: key.bytes,
+            count: tally.ios,
+            amount: tally.amount(),
+            share: if by == By::Count { share_of_count } else { share_of_bytes },
+            share_of_count,
+            share_of_bytes,
+            qd_mean: tally.depth_mean(),
+            qd_max: (tally.depths > 0).then_some(tally.depth_max),
+            response: tally.responses.figures(),
+            queued: tally.queued,
+            failed: tally.failed,
+        }
+    }
+
+    fn measure(&self, by: By) -> u64 {
+        if by == By::Count { self.count } else { self.amount }
+    }
+}
+
+impl schemars::JsonSchema for StreamFigures {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StreamFigures".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&Self::ALL)
+    }
+}
+
+impl schemars::JsonSchema for Object<StreamFigures> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "StreamTotals".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        columns::schema(&StreamFigures::OF_TOTAL)
+    }
+}
+
+impl Serialize for StreamFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        columns::serialize(&Self::ALL, self, serializer)
+    }
+}
+
+type Of = Column<StreamFigures>;
+
+/// A column of response times.
+macro_rules! response {
+    ($field:ident, $head:literal) => {
+        Column::new(
+            concat!("response.", stringify!($field)),
+            $head,
+            Print::Milliseconds,
+            |stream: &StreamFigures| stream.response.$field.into(),
+        )
+    };
+}
+
+/// What is told of a stream.
+impl StreamFigures {
+    const STREAM: Of =
+        Column::new("stream", "I/O stream", Print::Plain(0), |s| s.key.to_string().into());
+    const OP: Of = Column::new("op", "op", Print::Plain(0), |s| s.op.to_string().into());
+    const ORDER: Of = Column::new("order", "order", Print::Plain(0), |s| s.order.into());
+    const BYTES: Of = Column::new("bytes", "bytes", Print::Plain(0), |s| s.bytes.into());
+    const COUNT: Of = Column::new("count", "count", Print::Plain(0), |s| s.count.into());
+    const AMOUNT: Of = Column::new("amount", "amount", Print::Plain(0), |s| s.amount.into());
+    const SHARE: Of = Column::new("share", "%", Print::Percent(2), |s| s.share.into());
+    const SHARE_OF_COUNT: Of =
+        Column::new("share_of_count", "% of count", Print::Percent(4), |s| s.share_of_count.into());
+    const SHARE_OF_BYTES: Of =
+        Column::new("share_of_bytes", "% of amount", Print::Percent(4), |s| {
+            s.share_of_bytes.into()
+        });
+    const QD_MEAN: Of = Column::new("qd_mean", "QD avg", Print::Plain(2), |s| s.qd_mean.into());
+    const QD_MAX: Of = Column::new("qd_max", "QD max", Print::Plain(0), |s| s.qd_max.into());
+    const SEEN: Of =
+        Column::new("response.count", "responses", Print::Plain(0), |s| s.response.count.into());
+    const ART: Of = response!(mean_ns, "ART ms");
+    const P50: Of = response!(p50_ns, "50% ms");
+    const P99: Of = response!(p99_ns, "99% ms");
+    const P99_9: Of = response!(p99_9_ns, "99.9% ms");
+    const P99_99: Of = response!(p99_99_ns, "99.99% ms");
+    const P99_999: Of = response!(p99_999_ns, "99.999% ms");
+    const MRT: Of = response!(max_ns, "MRT ms");
+    const QUEUE_COUNT: Of =
+        Column::new("queued.count", "queued", Print::Plain(0), |s| s.queued.count.into());
+    const QUEUE_MEAN: Of = Column::new("queued.mean_ns", "queue ms", Print::Milliseconds, |s| {
+        s.queued.mean_ns().into()
+    });
+    const QUEUE_MAX: Of = Column::new("queued.max_ns", "queue max", Print::Milliseconds, |s| {
+        s.queued.longest_ns().into()
+    });
+    const QUEUE_SHARE: Of = Column::new("queue_share", "queue %", Print::Percent(1), |s| {
+        s.queued.together.share().into()
+    });
+    const FAILED: Of = Column::new("failed", "failed", Print::Plain(0), |s| s.failed.into());
+
+    /// Everything, as JSON has it.
+    const ALL: [Of; 24] = [
+        Self::STREAM,
+        Self::OP,
+        Self::ORDER,
+        Self::BYTES,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::SHARE,
+        Self::SHARE_OF_COUNT,
+        Self::SHARE_OF_BYTES,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::SEEN,
+        Self::ART,
+        Self::P50,
+        Self::P99,
+        Self::P99_9,
+        Self::P99_99,
+        Self::P99_999,
+        Self::MRT,
+        Self::QUEUE_COUNT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
+        Self::FAILED,
+    ];
+
+    /// What JSON tells of all streams together.
+    const OF_TOTAL: [Of; 17] = [
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::SEEN,
+        Self::ART,
+        Self::P50,
+        Self::P99,
+        Self::P99_9,
+        Self::P99_99,
+        Self::P99_999,
+        Self::MRT,
+        Self::QUEUE_COUNT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_MAX,
+        Self::QUEUE_SHARE,
+        Self::FAILED,
+    ];
+
+    /// A terminal's table.
+    const TABLE: [Of; 11] = [
+        Self::STREAM,
+        Self::COUNT.headed("I/Os"),
+        Self::SHARE_OF_COUNT.headed("%").printed(Print::Percent(2)),
+        Self::AMOUNT.headed("MB").printed(Print::Megabytes(1)),
+        Self::SHARE_OF_BYTES.headed("% of MB").printed(Print::Percent(2)),
+        Self::QD_MEAN,
+        Self::QD_MAX,
+        Self::ART,
+        Self::P99,
+        Self::P99_999,
+        Self::MRT,
+    ];
+
+    /// A terminal's table, with times in the queue where they are known.
+    pub fn table(tells_queue: bool) -> Vec<Of> {
+        let queue: &[Of] = if tells_queue { &[Self::QUEUE_MEAN, Self::QUEUE_SHARE] } else { &[] };
+        Self::TABLE.iter().chain(queue).copied().collect()
+    }
+
+    /// A report's table of all streams, beside their names.
+    pub const LONG_TABLE: [Of; 15] = [
+        Self::OP,
+        Self::ORDER,
+        Self::BYTES,
+        Self::COUNT,
+        Self::AMOUNT,
+        Self::SHARE_OF_COUNT,
+        Self::SHARE_OF_BYTES,
+        Self::QD_MEAN.printed(Print::Plain(3)),
+        Self::QD_MAX,
+        Self::ART,
+        Self::P99,
+        Self::P99_999,
+        Self::MRT,
+        Self::QUEUE_MEAN,
+        Self::QUEUE_SHARE,
+    ];
+
+    /// What a workload's table adds to what is applied.
+    pub const AS_CAPTURED: [Of; 3] = [Self::QD_MAX, Self::ART, Self::MRT];
+
+    /// Response times alone.
+    pub const RESPONSE_TIMES: [Of; 7] = [
+        Self::ART.headed("ART"),
+        Self::P50.headed("50 %"),
+        Self::P99.headed("99 %"),
+        Self::P99_9.headed("99.9 %"),
+        Self::P99_99.headed("99.99 %"),
+        Self::P99_999.headed("99.999 %"),
+        Self::MRT.headed("MRT"),
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+    use steadfast_domain::IoEvent;
+    use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+    use steadfast_domain::step::mix64;
+    use steadfast_tracefile::batch::Batch;
+
+    /// I/Os of so many sizes, which tell this and that.
+    fn ios(count: u64, sizes: u64, tells: impl Fn(u64, &mut IoEvent)) -> Vec<IoEvent> {
+        let io = |number: u64| {
+            let random = mix64(number);
+            let mut event = IoEvent {
+                offset: random % 1000 * 512,
+                bytes: (random >> 8) as u32 % sizes as u32 * 512,
+                op: IoOp::ALL[(random >> 40) as usize % 5],
+                response_ns: random >> 44,
+                queued_ns: 1 + (random >> 54),
+                depth: 1 + (random >> 60) as u32,
+                ..IoEvent::default()
+            };
+            tells(number, &mut event);
+            event
+        };
+        (0..count).map(io).collect()
+    }
+
+    /// Takes them as they are, with all or some kept, and one by one.
+    fn is_taken_as_one_by_one(batches: &[Vec<IoEvent>]) {
+        for keeps in [1, 3] {
+            let mut table = StreamTable::new();
+            let mut tallies: HashMap<StreamKey, StreamTally> = HashMap::new();
+            for batch in batches.iter().map(|events| Batch::of(events)) {
+                let length = batch.len() as u64;
+                let sequential: Vec<bool> =
+                    (0..length).map(|row| mix64(row).is_multiple_of(4)).collect();
+                let kept: Vec<bool> = (0..length)
+                    .map(|row| keeps == 1 || !mix64(row).is_multiple_of(keeps))
+                    .collect();
+                let depth: Vec<u32> = (0..batch.len()).map(|row| batch.depth(row)).collect();
+                let rows = Rows {
+                    batch: &batch,
+                    sequential: &sequential,
+                    depth: &depth,
+                    busy: &[],
+                    kept: &kept,
+                    after: &[],
+                    stretch: 0,
+                    order_ns: &[],
+                    place: None,
+                };
+                table.take(&rows).unwrap();
+                for row in rows.iter() {
+                    let (op, bytes) = (batch.op(row), batch.bytes(row));
+                    let key = StreamKey { op, sequential: sequential[row], bytes };
+                    tallies.entry(key).or_default().add(&rows, row);
+                }
+            }
+            assert_eq!(table.len(), tallies.len());
+            assert!(tallies.iter().all(|(key, tally)| table.get(*key) == Some(tally)));
+        }
+    }
+
+    #[test]
+    fn streams_are_what_their_ios_add_up_to_whatever_these_tell() {
+        let alike = || ios(5000, 7, |_, _| ());
+        let some = |part: u64| move |number: u64| mix64(number / 3).is_multiple_of(part);
+        let not_queued = ios(3000, 7, |_, event| event.queued_ns = 0);
+        let seldom_queued = ios(3000, 7, |number, event| event.queued_ns *= number % 2);
+        let unended = ios(3000, 7, |number, event| {
+            event.response_ns = if some(40)(number) { RESPONSE_UNKNOWN } else { 50 };
+        });
+        let failed = ios(3000, 7, |number, event| {
+            event.flags = if some(2000)(number) { flags::FAILED } else { flags::SYNC };
+        });
+        let long = ios(3000, 7, |number, event| {
+            event.response_ns <<= if some(700)(number) { 30 } else { 1 };
+            event.queued_ns <<= if some(900)(number) { 52 } else { 1 };
+        });
+        let deep = ios(3000, 7, |_, event| event.depth = u32::MAX);
+        let no_depths = ios(3000, 7, |_, event| event.depth = 0);
+        let few_depths = ios(3000, 7, |number, event| event.depth *= (number % 3 / 2) as u32);
+        let each = [
+            not_queued,
+            seldom_queued,
+            unended,
+            failed,
+            long,
+            deep,
+            no_depths,
+            few_depths,
+            Vec::new(),
+        ];
+        for one in &each {
+            is_taken_as_one_by_one(slice::from_ref(one));
+        }
+        is_taken_as_one_by_one(&[alike(), each.concat(), alike()]);
+        is_taken_as_one_by_one(&[alike(), ios(30_000, 2000, |_, _| ()), alike()]);
+    }
+}

@@ -1,0 +1,465 @@
+//! Everything that a report shows of a capture, gathered in two passes: one finds
+//! the streams, the processes and the span, one the pictures over time. Where steps
+//! alone were kept there is less, and [`Study::single_ios`] is absent.
+
+use crate::captured::{Captured, steps_over, until};
+use crate::filter::Filter;
+use crate::fold::Fold;
+use crate::pass::Pass;
+use crate::questions::compare::{Side, Sides};
+use crate::questions::day_profile::{DayProfile, ProfileFigures};
+use crate::questions::drives::Drives;
+use crate::questions::extremes::{self, Extremes, MINUTE_NS};
+use crate::questions::groups::{Facet, Groups};
+use crate::questions::hits::{Ends, HitMap, HitSteps};
+use crate::questions::hot::HotRanges;
+use crate::questions::locality::{Locality, LocalityFigures};
+use crate::questions::processes::{ProcessKey, ProcessTable};
+use crate::questions::quality::Quality;
+use crate::questions::reach::{Reach, ReachFigures};
+use crate::questions::series::{SeriesOf, SeriesOverTime};
+use crate::questions::shape::Shape;
+use crate::questions::steps::{CaptureStep, StepFigures, Steps};
+use crate::questions::streams::By;
+use crate::questions::totals::{HitsShown, PICTURE_STEPS_MAX, StudyOptions, Totals};
+use crate::questions::trust::Evidence;
+use crate::sums::content::{ContentFigures, ContentTold, Contents};
+use crate::sums::content_steps::ContentSteps;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_domain::{CaptureConditions, Layer};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+
+/// Processes that a picture tells apart.
+const PROCESSES_SHOWN: usize = 10;
+/// Devices that get a hit map and a working set each.
+const DEVICES_SHOWN: usize = 4;
+/// Steps of a window.
+const WINDOW_STEPS: u64 = 2000;
+/// Ranges of which the hottest are listed: of 0.1 % of a device.
+const HOT_RANGES: usize = 1000;
+/// Steps of a hit map.
+const HIT_STEPS: usize = 300;
+/// Memory of the samples of all devices' blocks, in bytes.
+const LOCALITY_BYTES: usize = 8 << 20;
+/// Memory of that of one device at most.
+const LOCALITY_OF_DEVICE: usize = 4 << 20;
+/// An interval of a day, as `trace profile` has it unasked.
+pub const PROFILE_NS: u64 = 3_600_000_000_000;
+/// The observed time that it takes for a profile of the day: of most times of day
+/// there are two days then.
+const PROFILE_OF_NS: u64 = 36 * PROFILE_NS;
+
+/// What was found.
+pub struct Study {
+    /// What the capture adds up to.
+    pub totals: Totals,
+    /// What limits the trust in it.
+    pub evidence: Evidence,
+    /// What was done on each drive.
+    pub drives: Drives,
+    /// Capture steps of everything.
+    pub steps: BTreeMap<u64, CaptureStep>,
+    /// Whether the steps' busy time is known, and of all I/Os of the devices.
+    pub tells_busy_time: bool,
+    /// Capture steps by device and layer, of every layer of the capture: the filter
+    /// by layer does not hold for them.
+    pub sides: Vec<Side>,
+    /// The workload's streams over time.
+    pub streams_over_time: SeriesOverTime,
+    /// Whether the steps have response-time percentiles although no single I/O was kept: a
+    /// fold file's have.
+    pub is_of_fold: bool,
+    /// Its busiest and its slowest minute, where it is long enough to have them.
+    pub extremes: Option<Extremes>,
+    /// Parts of the capture in the narrow steps that were asked for, where a picture of
+    /// all has wider ones.
+    pub windows: Vec<Window>,
+    /// What was measured of written blocks, by step, where content was sampled.
+    pub contents: BTreeMap<u64, Contents>,
+    /// What was done at which time of day, where that is known of more than one day: every
+    /// [`PROFILE_NS`].
+    pub day: Option<Vec<ProfileFigures>>,
+    /// What single I/Os tell; `None` of a capture that kept none.
+    pub single_ios: Option<SingleIos>,
+}
+
+/// A part of a capture in narrow steps.
+pub struct Window {
+    /// What is to be seen there.
+    pub what: &'static str,
+    /// First step.
+    pub first: u64,
+    /// How many.
+    pub count: u64,
+    /// Width of a step in nanoseconds.
+    pub width_ns: u64,
+    /// The steps by number from the capture's beginning.
+    pub steps: BTreeMap<u64, CaptureStep>,
+}
+
+/// What can be told only where every I/O was kept.
+pub struct SingleIos {
+    /// Every process.
+    pub processes: ProcessTable,
+    /// Which process did which streams.
+    pub process_streams: Groups,
+    /// The processes with the most I/Os.
+    pub processes_shown: Vec<ProcessKey>,
+    /// The processes shown over time.
+    pub processes_over_time: SeriesOverTime,
+    /// Working sets by device.
+    pub reach: Vec<(u16, ReachFigures)>,
+    /// Hit maps by device.
+    pub hits: Vec<(u16, HitMap)>,
+    /// The hottest ranges by device.
+    pub hot: Vec<HotRanges>,
+    /// What a cache would bring to each device with reads or writes.
+    pub locality: Vec<LocalityFigures>,
+    /// Who did the I/Os, and on which files, as far as it was recorded: each by one facet.
+    pub who: Vec<Groups>,
+    /// How I/Os follow one another.
+    pub shape: Shape,
+    /// The processes of the slowest minute.
+    pub slowest: Option<ProcessTable>,
+}
+
+impl Study {
+    /// Studies a capture. What only single I/Os tell is left out where none was kept.
+    ///
+    /// # Errors
+    /// As [`Totals::of`].
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        options: &StudyOptions,
+    ) -> Result<Self, TraceError> {
+        let mut singles = Singles::of(captured, options);
+        let mut quality = Quality::of(captured.conditions());
+        let mut more = singles.as_mut().map(Singles::in_first_pass).unwrap_or_default();
+        let mut drives = Drives::default();
+        more.push(&mut quality);
+        more.push(&mut drives);
+        let pass = &options.pass;
+        let mut gathered = captured.gathering(pass, options.step_ns, PICTURE_STEPS_MAX);
+        more.extend(gathered.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let totals = Totals::widened(captured, options, more)?;
+        let mut pictures = singles.as_ref().map(|singles| singles.pictures(&totals));
+        let gathered =
+            gathered.and_then(|steps| steps.chosen(totals.step_ns, &totals.workload.keys()));
+        let (mut series, is_gathered) = match gathered {
+            Some(series) => (series, true),
+            None => (totals.series(), false),
+        };
+        let until_ns = until(pass, totals.span_ns, totals.step_ns);
+        let mut sides = Sides::new(totals.step_ns, until_ns).with_further();
+        let mut contents = ContentSteps::of(captured.conditions(), totals.step_ns);
+        let mut day = day_profile(captured, &totals);
+        let files = files(captured, options)?;
+        let mut folds: Vec<&mut dyn Fold> = Vec::new();
+        folds.extend(day.iter_mut().map(|fold| fold as &mut dyn Fold));
+        if !is_gathered {
+            folds.push(&mut series);
+        }
+        folds.extend(contents.iter_mut().map(|fold| fold as &mut dyn Fold));
+        folds.extend(pictures.iter_mut().flat_map(Pictures::folds));
+        // Single I/Os that count are counted by device and layer too: the steps of all of
+        // them are found without looking at each again.
+        let filter = pass.filter.of_every_layer(captured.conditions());
+        let mut steps = (filter.is_some() || singles.is_none()).then(|| totals.steps());
+        folds.extend(steps.iter_mut().map(|fold| fold as &mut dyn Fold));
+        let mut minutes = minutes(captured, &totals);
+        folds.extend(minutes.iter_mut().map(|fold| fold as &mut dyn Fold));
+        match filter {
+            Some(filter) => {
+                captured.run(&Pass { filter, ..pass.clone() }, &mut [&mut sides])?;
+            }
+            None => folds.push(&mut sides),
+        }
+        captured.run(pass, &mut folds)?;
+        let (sides, all) = sides.finish_with_all()?;
+        let steps = steps.map_or(Ok(all), Steps::finish)?;
+        let windows = windows(captured, &totals, &steps)?;
+        let extremes = match minutes {
+            Some(minutes) => Extremes::find(&minutes.finish()?, MINUTE_NS, &totals.observed),
+            None => Extremes::find(&steps, totals.step_ns, &totals.observed),
+        };
+        let slowest = match (&singles, extremes.and_then(|found| found.slowest)) {
+            (Some(_), Some(slowest)) => {
+                let mut processes = ProcessTable::default();
+                let filter = pass.filter.clone().within(&[(slowest.from_ns, slowest.to_ns)]);
+                captured.run(&Pass { filter, ..pass.clone() }, &mut [&mut processes])?;
+                Some(processes)
+            }
+            _ => None,
+        };
+        let single_ios = singles.zip(pictures).map(|(singles, pictures)| {
+            let mut found = singles.told(pictures);
+            found.who.extend(files);
+            found.slowest = slowest;
+            found
+        });
+        Ok(Study {
+            is_of_fold: single_ios.is_none()
+                && captured.tells(NotRecorded::StepPercentiles).is_ok(),
+            drives,
+            evidence: Evidence::seen(captured, totals.account, quality),
+            tells_busy_time: captured.tells_busy_time(pass, steps.values()),
+            contents: contents.map(|found| found.steps).unwrap_or_default(),
+            steps,
+            extremes,
+            windows,
+            sides: sides.sides,
+            day: day.map(|day| day.listing(&totals.observed)),
+            streams_over_time: series,
+            single_ios,
+            totals,
+        })
+    }
+
+    /// The devices and layers whose I/Os are counted, as far as they are kept apart.
+    pub fn sides_counted(&self) -> impl Iterator<Item = &Side> {
+        let layer = self.totals.options.pass.filter.layer;
+        self.sides.iter().filter(move |(side, _)| layer.is_none_or(|layer| layer == side.layer))
+    }
+
+    /// Whether response times are known by more than their sums: captures of steps
+    /// may hold histograms of their streams.
+    pub fn tells_percentiles(&self) -> bool {
+        let total = || self.totals.streams.total().responses.histogram().total();
+        self.single_ios.is_some() || total() > 0
+    }
+
+    /// Devices (at a layer) of whose time busy parts are shares, where they are known.
+    pub fn devices_busy(&self) -> Option<u64> {
+        self.tells_busy_time.then(|| self.totals.sides_seen.count())
+    }
+
+    /// The figures of every step.
+    pub fn step_figures(&self) -> impl Iterator<Item = StepFigures> + '_ {
+        let (width, devices) = (self.totals.step_ns, self.devices_busy());
+        self.steps.iter().map(move |(at, step)| {
+            StepFigures::of(*at, step, (width, &self.totals.observed), devices)
+                .with_content(self.content_of(*at))
+        })
+    }
+
+    /// What was measured of the blocks that were written in a step.
+    pub fn content_of(&self, step: u64) -> ContentFigures {
+        let told = ContentTold::of(&self.totals.conditions);
+        self.contents.get(&step).copied().unwrap_or_default().figures(told)
+    }
+}
+
+/// What the first pass gathers of single I/Os.
+struct Singles {
+    options: StudyOptions,
+    conditions: CaptureConditions,
+    devices: Vec<u16>,
+    processes: ProcessTable,
+    process_streams: Groups,
+    ends: Ends,
+    reaches: Vec<Reach>,
+}
+
+/// What the second pass gathers of them.
+struct Pictures {
+    processes_shown: Vec<ProcessKey>,
+    processes: SeriesOverTime,
+    hits: Vec<HitMap>,
+    hot: Vec<HotRanges>,
+    localities: Vec<Locality>,
+    who: Vec<Groups>,
+    shape: Shape,
+}
+
+impl Singles {
+    /// `None` of a capture that kept none.
+    fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        options: &StudyOptions,
+    ) -> Option<Singles> {
+        captured.tells(NotRecorded::SingleIos).ok()?;
+        let devices = devices_shown(captured.conditions(), options);
+        let reach = |device: &u16| Reach::new(*device, end_of(captured, *device));
+        Some(Singles {
+            options: options.clone(),
+            conditions: captured.conditions().clone(),
+            reaches: devices.iter().map(reach).collect(),
+            devices,
+            processes: ProcessTable::default(),
+            process_streams: Groups::by(&[Facet::Process, Facet::Stream]),
+            ends: Ends::default(),
+        })
+    }
+
+    fn in_first_pass(&mut self) -> Vec<&mut dyn Fold> {
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.ends];
+        folds.push(&mut self.process_streams);
+        folds.extend(self.reaches.iter_mut().map(|reach| reach as &mut dyn Fold));
+        folds
+    }
+
+    fn pictures(&self, totals: &Totals) -> Pictures {
+        let processes_shown = self.processes.most_active(PROCESSES_SHOWN);
+        let choice = SeriesOf::Processes(processes_shown.clone());
+        let steps = HitSteps::over(totals.span_ns, HIT_STEPS);
+        let map = |device: &u16| {
+            let end = self.ends.of(*device, &self.conditions);
+            let map = HitMap::new(*device, end, self.options.ranges, steps);
+            match self.options.hits {
+                HitsShown::Count => map,
+                HitsShown::Bytes => map.by(By::Bytes),
+                HitsShown::Streams => map.of_streams(&totals.workload.keys()),
+            }
+        };
+        let hot = |device: &u16| {
+            HotRanges::new(*device, self.ends.of(*device, &self.conditions), HOT_RANGES)
+        };
+        let bytes = LOCALITY_BYTES / self.devices.len().max(1);
+        let locality = |device: &u16| Locality::keeping(bytes.min(LOCALITY_OF_DEVICE), *device);
+        Pictures {
+            processes_shown,
+            processes: SeriesOverTime::new(totals.step_ns, &choice),
+            hits: self.devices.iter().map(map).collect(),
+            hot: self.devices.iter().map(hot).collect(),
+            localities: self.devices.iter().map(locality).collect(),
+            who: who(&self.conditions),
+            shape: Shape::new(totals.step_ns, &totals.workload.keys()),
+        }
+    }
+
+    fn told(self, pictures: Pictures) -> SingleIos {
+        let devices = || self.devices.iter().copied();
+        // One device after the other, of which each gives its memory back.
+        let localities = pictures.localities.into_iter().map(Locality::figures);
+        SingleIos {
+            locality: localities.filter(|figures| figures.accesses > 0).collect(),
+            who: pictures.who,
+            reach: devices().zip(self.reaches.iter().map(Reach::figures)).collect(),
+            hits: devices().zip(pictures.hits).collect(),
+            hot: pictures.hot,
+            processes: self.processes,
+            process_streams: self.process_streams,
+            processes_shown: pictures.processes_shown,
+            processes_over_time: pictures.processes,
+            shape: pictures.shape,
+            slowest: None,
+        }
+    }
+}
+
+impl Pictures {
+    fn folds(&mut self) -> Vec<&mut dyn Fold> {
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut self.processes, &mut self.shape];
+        folds.extend(self.hits.iter_mut().map(|map| map as &mut dyn Fold));
+        folds.extend(self.hot.iter_mut().map(|ranges| ranges as &mut dyn Fold));
+        folds.extend(self.localities.iter_mut().map(|locality| locality as &mut dyn Fold));
+        folds.extend(self.who.iter_mut().map(|groups| groups as &mut dyn Fold));
+        folds
+    }
+}
+
+/// Steps of a minute, where those of the pictures are wider and the capture has narrower ones.
+fn minutes<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    totals: &Totals,
+) -> Option<Steps> {
+    if MINUTE_NS.is_multiple_of(totals.step_ns) {
+        return None;
+    }
+    captured.width(Some(MINUTE_NS), totals.span_ns, extremes::STEPS_MAX).ok()?;
+    Some(steps_over(&totals.options.pass, totals.span_ns, MINUTE_NS))
+}
+
+/// Narrow steps around the busiest moment and around the longest response time.
+fn windows<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    totals: &Totals,
+    steps: &BTreeMap<u64, CaptureStep>,
+) -> Result<Vec<Window>, TraceError> {
+    let Some(width_ns) = totals.fine_ns else { return Ok(Vec::new()) };
+    let measures: [(&str, Measure); 2] = [
+        ("the busiest step", CaptureStep::ios),
+        ("the longest response time", |step| step.response_max_ns),
+    ];
+    let mut windows = Vec::new();
+    for (what, measure) in measures {
+        let most = steps.iter().max_by_key(|(_, step)| measure(step));
+        let Some((wide, _)) = most else { continue };
+        let begin = wide.saturating_mul(totals.step_ns);
+        let margin = width_ns.saturating_mul(WINDOW_STEPS);
+        let end = begin.saturating_add(totals.step_ns).saturating_add(margin);
+        let filter = totals.options.pass.filter.clone();
+        let filter = filter.within(&[(begin.saturating_sub(margin), end)]);
+        let mut narrow = Steps::new(width_ns).until(end);
+        captured.run(&Pass { filter, ..totals.options.pass.clone() }, &mut [&mut narrow])?;
+        let mut steps = narrow.finish()?;
+        let inside = steps.range(begin / width_ns..);
+        let Some((most, _)) = inside.max_by_key(|(_, step)| measure(step)) else { continue };
+        let first = most.saturating_sub(WINDOW_STEPS / 2);
+        steps.retain(|at, _| *at >= first && *at < first + WINDOW_STEPS);
+        windows.push(Window { what, first, count: WINDOW_STEPS, width_ns, steps });
+    }
+    Ok(windows)
+}
+
+/// What the most of is looked for.
+type Measure = fn(&CaptureStep) -> u64;
+
+/// What groups I/Os by a facet, for a report.
+fn grouping(facet: Facet) -> Groups {
+    Groups::by(&[facet]).without_percentiles()
+}
+
+/// Who did the I/Os, as far as the capture recorded that.
+fn who(conditions: &CaptureConditions) -> Vec<Groups> {
+    let cgroups = conditions.cgroups.as_ref().is_some_and(|cgroups| !cgroups.is_empty());
+    let recorded = [(conditions.threads, Facet::Thread), (cgroups, Facet::Cgroup)];
+    recorded.into_iter().filter(|(is, _)| *is).map(|(_, facet)| grouping(facet)).collect()
+}
+
+/// The files of the file-system layer, where that was captured, whatever layer is counted.
+fn files<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    options: &StudyOptions,
+) -> Result<Option<Groups>, TraceError> {
+    let is_of_files = captured.conditions().layers.contains(&Layer::FileSystem);
+    if !is_of_files || captured.tells(NotRecorded::SingleIos).is_err() {
+        return Ok(None);
+    }
+    let filter = Filter { layer: Some(Layer::FileSystem), ..options.pass.filter.clone() };
+    let mut files = grouping(Facet::File);
+    captured.run(&Pass { filter, ..options.pass.clone() }, &mut [&mut files])?;
+    Ok(Some(files))
+}
+
+/// What finds the profile of a day, where the clock is known, and more than one day to most
+/// times of it.
+fn day_profile<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    totals: &Totals,
+) -> Option<DayProfile> {
+    let clock = totals.options.clock.clone()?;
+    captured.width(Some(PROFILE_NS), totals.span_ns, u64::MAX).ok()?;
+    DayProfile::new(clock, PROFILE_NS).ok().filter(|_| totals.observed.total_ns() >= PROFILE_OF_NS)
+}
+
+/// The devices that pass the filter and were seen at the block layer.
+fn devices_shown(conditions: &CaptureConditions, options: &StudyOptions) -> Vec<u16> {
+    let filter = &options.pass.filter;
+    if filter.layer == Some(Layer::FileSystem) {
+        return Vec::new();
+    }
+    let all = 0..u16::try_from(conditions.devices.len().max(1)).unwrap_or(u16::MAX);
+    let passes = |device: &u16| filter.devices.is_empty() || filter.devices.contains(device);
+    all.filter(passes).take(DEVICES_SHOWN).collect()
+}
+
+/// What no I/O of a device reaches beyond: its size; where that is not known, the
+/// end of what was touched on any.
+fn end_of<R: Read + Seek + Send + 'static>(captured: &Captured<R>, device: u16) -> u64 {
+    let told = captured.conditions().devices.get(usize::from(device));
+    let capacity = told.and_then(|device| device.capacity).map(|bytes| bytes.0);
+    capacity.or(captured.end_of_range()).unwrap_or(1).max(1)
+}

@@ -1,0 +1,415 @@
+//! What limits the trust in a capture, each with its remedy: what was lost or seen in
+//! part, what its source does not tell, what its files lack. `trace doctor` prints the
+//! list, and every report begins with it.
+
+use crate::annotate::sequence::Depths;
+use crate::captured::Captured;
+use crate::fold::Fold;
+use crate::pass::{Pass, PassAccount};
+use crate::questions::quality::Quality;
+use crate::questions::remedies::{of_remark, of_unseen};
+use crate::sums::content_of_part::ContentOfPart;
+use std::io::{Read, Seek};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::io_event::{CapturedDevice, Share};
+use steadfast_domain::{CaptureConditions, Caveat, CaveatKind, Layer, Nanos};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Integrity, Recovery};
+
+/// What was found out about a capture.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// How it came about.
+    pub conditions: CaptureConditions,
+    /// Whether its writer was killed.
+    pub recovery: Option<Recovery>,
+    /// What of its files is damaged or missing.
+    pub integrity: Integrity,
+    /// Whether the capture kept every I/O.
+    pub keeps_single_ios: bool,
+    /// What the pass saw.
+    pub account: PassAccount,
+    /// What is known of its I/Os.
+    pub quality: Quality,
+    /// Files of rotated captures that come before the first one given.
+    pub earlier_parts: u64,
+}
+
+impl Evidence {
+    /// Goes over a capture once.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &Pass,
+    ) -> Result<Self, TraceError> {
+        let mut quality = Quality::of(captured.conditions());
+        let mut content = ContentOfPart::of(captured, pass);
+        let mut folds: Vec<&mut dyn Fold> = vec![&mut quality];
+        folds.extend(content.fold());
+        let account = captured.run(pass, &mut folds)?;
+        let conditions = content.conditions(captured.conditions());
+        Ok(Evidence { conditions, ..Self::seen(captured, account, quality) })
+    }
+
+    /// What a pass has found out already.
+    pub fn seen<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        account: PassAccount,
+        quality: Quality,
+    ) -> Self {
+        Evidence {
+            conditions: captured.conditions().clone(),
+            recovery: captured.recovery().cloned(),
+            integrity: captured.integrity(),
+            // A fold file is made of single I/Os.
+            keeps_single_ios: captured.tells(NotRecorded::StepPercentiles).is_ok(),
+            account,
+            quality,
+            earlier_parts: captured.earlier_parts(),
+        }
+    }
+
+    /// What limits the trust in it, what is missing first.
+    pub fn limits(&self) -> Vec<Caveat> {
+        let mut limits = self.damage();
+        let found = [
+            self.lost(),
+            self.killed(),
+            self.earlier_parts(),
+            self.skipped(),
+            self.omitted(),
+            self.order(),
+            self.ends_missed(),
+            self.no_responses(),
+            self.failed(),
+            self.beyond_device(),
+            self.depths_counted(),
+            self.depths_unknown(),
+            self.rounded_times(),
+            self.no_clock(),
+            self.sizes_unknown(),
+            self.no_processes(),
+            self.one_process(),
+            self.two_layers(),
+            self.merging(),
+            self.cgroups_unknown(),
+            self.paths_unknown(),
+            self.no_queue_times(),
+            self.duplicates(),
+            self.cost(),
+        ];
+        limits.extend(found.into_iter().flatten());
+        limits.extend(self.unseen());
+        limits
+    }
+
+    /// What of the files is left out; that nothing tells whether something should be.
+    fn damage(&self) -> Vec<Caveat> {
+        let missing = self.integrity.missing().into_iter().map(|text| {
+            let remedy = "The counts do not include these I/Os. Restore the file from a backup.";
+            Caveat::new(CaveatKind::Deviation, ids::FILE_DAMAGED, text, remedy)
+        });
+        let text = "The file has no checksums: damage to it cannot be detected.";
+        let remedy = "Copy it with steadfast trace recover: the copy has checksums.";
+        let unchecked = (!self.integrity.checksums)
+            .then(|| Caveat::new(CaveatKind::Remark, ids::NO_CHECKSUMS, text, remedy));
+        missing.chain(unchecked).collect()
+    }
+
+    fn lost(&self) -> Option<Caveat> {
+        let lost = self.conditions.lost;
+        let text = format!("The capture lost {lost} events; every count here is too low.");
+        let remedy = if self.keeps_single_ios {
+            "Capture again with a larger buffer."
+        } else {
+            "Capture again with wider steps, or fewer devices."
+        };
+        deviation(lost > 0, ids::EVENTS_LOST, text, remedy)
+    }
+
+    fn killed(&self) -> Option<Caveat> {
+        let text = format!(
+            "The capture was killed. Its file was read up to its last complete row group; {} bytes \
+             after it are lost.",
+            self.recovery.as_ref()?.bytes_ignored
+        );
+        deviation(true, ids::CAPTURE_KILLED, text, "End a capture with Ctrl-C.")
+    }
+
+    fn earlier_parts(&self) -> Option<Caveat> {
+        let files = match self.earlier_parts {
+            1 => "The first file of a rotated capture was not given".to_owned(),
+            more => format!("The first {more} files of a rotated capture were not given"),
+        };
+        let text = format!("{files}: everything here is of the time from the first given file on.");
+        let remedy = "Name all files of the capture to see all of it.";
+        deviation(self.earlier_parts > 0, ids::EARLIER_PARTS, text, remedy)
+    }
+
+    fn skipped(&self) -> Option<Caveat> {
+        let skipped = self.conditions.skipped;
+        let text = format!(
+            "The kernel skipped the capture's probes {skipped} times: at most that many I/Os are \
+             missing."
+        );
+        deviation(skipped > 0, ids::SKIPPED, text, "Capture again without other tracers.")
+    }
+
+    /// I/Os that were seen in part and are not in the file.
+    fn omitted(&self) -> Option<Caveat> {
+        let part = self.conditions.in_part?;
+        let (before, many) = (part.begun_before, part.too_many);
+        let text = format!(
+            "{} I/Os are omitted: {before} were issued before the capture began, {many} when too \
+             many were outstanding to follow.",
+            part.missing()
+        );
+        let remedy = match many {
+            0 => "Nothing needs to be done: these I/Os belong to the time before the capture.",
+            _ => "Capture fewer devices at once.",
+        };
+        let kind = if many > 0 { CaveatKind::Deviation } else { CaveatKind::Remark };
+        (part.missing() > 0).then(|| Caveat::new(kind, ids::IOS_OMITTED, text, remedy))
+    }
+
+    fn order(&self) -> Option<Caveat> {
+        let late = self.account.order.late;
+        let text = format!(
+            "{late} I/Os could not be put in issue order; sequentiality and busy time may be wrong \
+             by up to that many."
+        );
+        deviation(late > 0, ids::ORDER_OVERFLOW, text, "Let more events wait.")
+    }
+
+    /// An I/O whose completion was missed is outstanding for ever in what the source
+    /// counted.
+    fn ends_missed(&self) -> Option<Caveat> {
+        let missed = self.conditions.in_part.map_or(0, |part| part.unended);
+        let depths = match (self.keeps_single_ios, Depths::of(&self.conditions)) {
+            (true, Depths::Counted) => {
+                "Queue depths were counted from issue and response times; these I/Os are never \
+                 counted as outstanding."
+            }
+            _ => {
+                "Each was counted as outstanding for a while: queue depths are too high by at most \
+                 this many."
+            }
+        };
+        let text = format!(
+            "The completion of {missed} I/Os is missing. They have no response time. {depths}"
+        );
+        let remedy = "Stop the load before the capture.";
+        deviation(missed > 0, ids::ENDS_MISSED, text, remedy)
+    }
+
+    fn no_responses(&self) -> Option<Caveat> {
+        let Quality { ios, no_response, .. } = self.quality;
+        // Completions that the capture missed have a caveat of their own.
+        let missed = self.conditions.in_part.map_or(0, |part| part.unended);
+        let text = if no_response == ios {
+            "The source reports no response times.".to_owned()
+        } else {
+            format!("{no_response} of {ios} I/Os have no response time.")
+        };
+        let remedy = "Response times are those of the other I/Os.";
+        let remedy = if no_response == ios { "Capture with steadfast capture." } else { remedy };
+        remark(no_response > missed, ids::NO_RESPONSE_TIMES, text, remedy)
+    }
+
+    fn failed(&self) -> Option<Caveat> {
+        let text = format!(
+            "{} I/Os failed. They are counted, with their response times.",
+            self.quality.failed
+        );
+        let remedy = "Look for errors of the device in the kernel log: dmesg.";
+        deviation(self.quality.failed > 0, ids::IOS_FAILED, text, remedy)
+    }
+
+    fn beyond_device(&self) -> Option<Caveat> {
+        let beyond = self.quality.beyond_device.unwrap_or(0);
+        let text = format!("{beyond} I/Os end beyond the size that the trace gives their device.");
+        let remedy = "Check the units of offset and size with which the trace was imported.";
+        deviation(beyond > 0, ids::BEYOND_DEVICE, text, remedy)
+    }
+
+    fn depths_counted(&self) -> Option<Caveat> {
+        let PassAccount { depths_counted: counted, events, kept, .. } = self.account;
+        // The number is of all I/Os that were read, whatever a filter lets pass.
+        let of = if kept < events { " of the unfiltered trace" } else { "" };
+        let text = format!(
+            "The source reports no queue depth for {counted} I/Os{of}; it was counted from issue \
+             and response times."
+        );
+        let is_recorded = Depths::of(&self.conditions) == Depths::Recorded;
+        remark(is_recorded && counted > 0, ids::DEPTH_COUNTED, text, ANEW)
+    }
+
+    fn depths_unknown(&self) -> Option<Caveat> {
+        let text = "The source's times are rounded: queue depth and busy time are unknown.";
+        let unknown = Depths::of(&self.conditions) == Depths::Unknown;
+        remark(unknown, ids::DEPTH_UNKNOWN, text.to_owned(), ANEW)
+    }
+
+    fn rounded_times(&self) -> Option<Caveat> {
+        let text = "Issue times are rounded to a millisecond or more: capture steps narrower than \
+            that are not meaningful.";
+        let remedy = "Use wider steps, or capture again with steadfast capture.";
+        remark(self.conditions.rounded_times, ids::TIMES_ROUNDED, text.to_owned(), remedy)
+    }
+
+    fn no_clock(&self) -> Option<Caveat> {
+        if self.conditions.began_unix_ns.is_none() {
+            let text = "The trace has no start time: clock times are unavailable.";
+            let remedy = "Give times from the beginning of the trace (--from 90min).";
+            return remark(true, ids::NO_CLOCK, text.to_owned(), remedy);
+        }
+        let text = "The trace has no time zone: clock times are in UTC.";
+        let remedy = "Give the zone: --zone +01:00.";
+        remark(self.conditions.zone.is_none(), ids::ZONE_UNKNOWN, text.to_owned(), remedy)
+    }
+
+    fn sizes_unknown(&self) -> Option<Caveat> {
+        let devices = &self.conditions.devices;
+        let unknown = devices.iter().filter(|device| device.capacity.is_none());
+        let name = |device: &CapturedDevice| match device.name.as_str() {
+            "" => "a device without a name".to_owned(),
+            name => name.to_owned(),
+        };
+        let names: Vec<String> = unknown.map(name).take(8).collect();
+        let text = format!(
+            "The size of these devices is unknown: {}. LBA ranges divide what the I/Os touched.",
+            names.join(", ")
+        );
+        remark(!names.is_empty(), ids::SIZES_UNKNOWN, text, ANEW)
+    }
+
+    fn no_processes(&self) -> Option<Caveat> {
+        let (ios, unknown) = (self.quality.ios, self.quality.no_process?);
+        let text = if unknown == ios {
+            "The source reports no processes.".to_owned()
+        } else {
+            format!("{unknown} of {ios} I/Os have no process.")
+        };
+        let remedy = "Tables list them as process unknown.";
+        let remedy = if unknown == ios { ANEW } else { remedy };
+        remark(unknown > 0, ids::NO_PROCESSES, text, remedy)
+    }
+
+    fn one_process(&self) -> Option<Caveat> {
+        let text = format!(
+            "Only I/Os of process {} were captured; the device had others too if it was shared. \
+             I/Os that the kernel wrote back for the process are missing.",
+            self.conditions.process?
+        );
+        remark(true, ids::ONE_PROCESS, text, "Capture without --pid to see all I/Os.")
+    }
+
+    fn two_layers(&self) -> Option<Caveat> {
+        let text = "The trace has two layers: the requests of programs, and the device I/Os that \
+            they caused. Together they count most bytes twice.";
+        let remedy = "The block layer is counted unless --layer is given.";
+        remark(self.conditions.layers.len() > 1, ids::TWO_LAYERS, text.to_owned(), remedy)
+    }
+
+    fn merging(&self) -> Option<Caveat> {
+        let devices = self.conditions.merging.as_ref()?;
+        let merged: u64 = devices.iter().map(|device| device.merged).sum();
+        let split: u64 = devices.iter().map(|device| device.split).sum();
+        let text = format!(
+            "The kernel merged {merged} requests into others and split {split}: sizes and counts \
+             are those of the I/Os that the device received, not of the requests."
+        );
+        let remedy = if self.conditions.layers.contains(&Layer::FileSystem) {
+            "The requests are at the file-system layer: --layer filesystem."
+        } else {
+            "Capture the requests too: capture --layer block,filesystem."
+        };
+        remark(merged > 0 || split > 0, ids::REQUESTS_MERGED, text, remedy)
+    }
+
+    fn cgroups_unknown(&self) -> Option<Caveat> {
+        let cgroups = self.conditions.cgroups.as_ref()?;
+        let unknown = cgroups.iter().filter(|cgroup| cgroup.path.is_none()).count();
+        let text = format!(
+            "The paths of {unknown} of {} cgroups are unknown: they ended before they were looked \
+             up.",
+            cgroups.len()
+        );
+        let remedy = "Their I/Os are listed by cgroup number.";
+        remark(unknown > 0, ids::CGROUPS_UNKNOWN, text, remedy)
+    }
+
+    fn paths_unknown(&self) -> Option<Caveat> {
+        let (known, unknown) = self.conditions.paths?;
+        let text = format!(
+            "The paths of {unknown} of {} files are unknown: they were closed before they were \
+             looked up.",
+            known.saturating_add(unknown)
+        );
+        let remedy = "Their I/Os are listed by inode number.";
+        remark(unknown > 0, ids::PATHS_UNKNOWN, text, remedy)
+    }
+
+    fn no_queue_times(&self) -> Option<Caveat> {
+        let (ios, unknown) = (self.quality.at_block_layer, self.quality.no_queue_time?);
+        let text = if unknown == ios {
+            "The source reports no queue times.".to_owned()
+        } else {
+            format!("{unknown} of {ios} I/Os have no queue time.")
+        };
+        let remedy = "Queue times cover the other I/Os.";
+        let remedy = if unknown == ios { ANEW } else { remedy };
+        remark(unknown > 0, ids::NO_QUEUE_TIMES, text, remedy)
+    }
+
+    fn duplicates(&self) -> Option<Caveat> {
+        let share = self.conditions.duplicates().filter(|share| matches!(share, Share::AtLeast(_)));
+        let text = format!("The share of duplicate blocks is a lower bound ({}).", share?);
+        let remedy = "Capture again with --content-sample 1 to compare every block.";
+        remark(true, ids::DUPLICATES_BOUND, text, remedy)
+    }
+
+    fn cost(&self) -> Option<Caveat> {
+        let (kernel, user) = self.conditions.cost_ns?;
+        let lasted = self.conditions.lasted_ns;
+        let spent = kernel.saturating_add(user);
+        let share = spent as f64 / lasted.max(1) as f64;
+        let text = format!(
+            "The capture itself took {} of processor time in {} ({:.1} % of one processor).",
+            Nanos(spent),
+            Nanos(lasted),
+            share * 100.0
+        );
+        let remedy = "Capture step sums instead of every I/O: --steps.";
+        remark(lasted > 0 && share > COSTLY, ids::CAPTURE_COST, text, remedy)
+    }
+
+    fn unseen(&self) -> Vec<Caveat> {
+        let remark = |id, text, remedy| Caveat::new(CaveatKind::Remark, id, text, remedy);
+        let unseen = self.conditions.unseen.iter().map(|(what, count)| {
+            remark(ids::UNSEEN, format!("Not captured: {what}: {count}."), of_unseen(what))
+        });
+        let remarks = self.conditions.remarks.iter();
+        let remarks =
+            remarks.map(|text| remark(ids::CAPTURE_REMARK, text.clone(), of_remark(text)));
+        unseen.chain(remarks).collect()
+    }
+}
+
+/// Share of one processor from which on a capture may have changed what it saw.
+const COSTLY: f64 = 0.05;
+
+/// What helps where the source of a trace does not report something.
+const ANEW: &str =
+    "Capture again with steadfast capture: it records this where the kernel reports it.";
+
+fn deviation(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
+    is.then(|| Caveat::new(CaveatKind::Deviation, id, text, remedy))
+}
+
+fn remark(is: bool, id: &str, text: String, remedy: &str) -> Option<Caveat> {
+    is.then(|| Caveat::new(CaveatKind::Remark, id, text, remedy))
+}

@@ -1,0 +1,322 @@
+//! One pass over single I/Os by several threads. Row groups are decoded side by side,
+//! and judged I/Os are folded side by side, each thread into parts of its own. What
+//! depends on the order (which I/O is sequential, how many were outstanding) is done by
+//! one thread at a time, in the order of the file: it is the same however many there are.
+
+use crate::crew::{Crew, Task};
+use crate::fold::{Fold, Part};
+use crate::pass::{AnnotatedBatch, Annotator, Pass, PassAccount, fields_of};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{Read, Seek};
+use std::mem;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use steadfast_tracefile::batch::{Batch, SortSpace};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::issue_order::Line;
+use steadfast_tracefile::merge_mapping::Place;
+use steadfast_tracefile::parquet::{Damage, Field, Fields, ROWS_PER_GROUP, Trace};
+
+/// Goes over a trace once and hands every batch to all folds; with one thread where
+/// there is no other, a fold cannot be parted, or row groups are too large to be held
+/// whole.
+///
+/// # Errors
+/// As [`Pass::run`].
+pub(crate) fn run<R: Read + Seek + Send + 'static>(
+    pass: &Pass,
+    (trace, place): (&Trace<R>, Option<&Place>),
+    folds: &mut [&mut dyn Fold],
+    crew: &dyn Crew,
+) -> Result<PassAccount, TraceError> {
+    let first = pass.start.as_ref().map_or(0, |start| start.group);
+    let groups = pass.groups(trace).saturating_sub(first);
+    let threads = crew.size().min(groups);
+    let parts: Option<Vec<Parts>> = (0..threads).map(|_| parts_of(folds)).collect();
+    let Some(mut parts) = parts.filter(|_| threads > 1 && trace.largest_group() <= ROWS_PER_GROUP)
+    else {
+        return pass.run_placed(trace, place, folds);
+    };
+    let work = Work::of(pass, (trace, place), fields_of(folds), threads);
+    let tasks = parts.iter_mut().map(|parts| Box::new(|| work.take_part(parts)) as Task<'_>);
+    crew.side_by_side(tasks.collect());
+    let account = work.finish()?;
+    for parts in parts {
+        for (fold, part) in folds.iter_mut().zip(parts) {
+            fold.in_parts().map_or(Ok(()), |fold| fold.join(part))?;
+        }
+    }
+    Ok(account)
+}
+
+/// Batches for each thread whose memory is kept for later ones, and twice as many judgements: a
+/// row group is judged in a short part, which had to wait, and a long one. To ask the kernel for
+/// such pieces of memory again and again takes a twentieth of the time of a quick pass.
+const SPARE_EACH: usize = 2;
+
+/// A part of every fold.
+type Parts = Vec<Box<dyn Part>>;
+
+fn parts_of(folds: &mut [&mut dyn Fold]) -> Option<Parts> {
+    folds.iter_mut().map(|fold| fold.in_parts().map(|fold| fold.part())).collect()
+}
+
+/// A pass that several threads work at.
+struct Work<'t, R> {
+    trace: &'t Trace<R>,
+    fields: Fields,
+    /// Events issued before this are left out: a pass that begins in the middle.
+    from_ns: u64,
+    /// Row groups from this one on cannot hold what passes.
+    groups: usize,
+    /// Row groups that are decoded and wait, and batches that wait to be folded, at most.
+    ahead: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// How far it is.
+struct State {
+    /// The next row group that nobody decodes yet.
+    undecoded: usize,
+    decoded: BTreeMap<usize, Decoded>,
+    /// The next row group that stands in line.
+    next: usize,
+    /// What does one I/O after the other; `None` while a thread is at it.
+    queue: Option<Box<Queue>>,
+    judged: VecDeque<AnnotatedBatch>,
+    spare: Vec<AnnotatedBatch>,
+    spare_batches: Vec<Batch>,
+    /// Nothing more comes to be folded.
+    is_over: bool,
+    failed: Option<TraceError>,
+}
+
+/// What became of a row group.
+type Decoded = Result<Result<Batch, Damage>, TraceError>;
+
+/// What goes over the I/Os in their order.
+struct Queue {
+    line: Line,
+    judge: Annotator,
+}
+
+/// What a thread is to do next.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives from being chosen to being done; a box would cost an allocation"
+)]
+enum Next {
+    Decode(usize, Batch),
+    Annotator(Box<Queue>, usize, Decoded),
+    End(Box<Queue>),
+    Fold(AnnotatedBatch),
+}
+
+impl<'t, R: Read + Seek + Send + 'static> Work<'t, R> {
+    fn of(
+        pass: &Pass,
+        (trace, place): (&'t Trace<R>, Option<&Place>),
+        fields: Fields,
+        threads: usize,
+    ) -> Self {
+        let line = Line::new(trace.earliest_to_come()).waiting_at_most(pass.waiting_max);
+        let fields = pass.fields(fields).and(Fields::of(&[Field::Issued]));
+        let mut judge = Annotator::of(pass, trace.conditions(), fields);
+        judge.place = place.cloned();
+        let queue = Queue { line, judge };
+        let (first, from_ns) = match &pass.start {
+            Some(start) => (start.group, start.at_ns),
+            None => (0, 0),
+        };
+        let groups = pass.groups(trace);
+        let state = State {
+            undecoded: first,
+            decoded: BTreeMap::new(),
+            next: first,
+            queue: Some(Box::new(queue)),
+            judged: VecDeque::new(),
+            spare: Vec::new(),
+            spare_batches: Vec::new(),
+            is_over: false,
+            failed: None,
+        };
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        Work { trace, fields, from_ns, groups, ahead: threads, state, changed }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What one thread does until nothing is left to do.
+    fn take_part(&self, parts: &mut Parts) {
+        let at_work = AtWork(self);
+        let mut space = SortSpace::default();
+        while let Some(next) = self.next() {
+            match next {
+                Next::Decode(number, spare) => self.decode(number, spare, &mut space),
+                Next::Annotator(queue, number, decoded) => self.judge(queue, number, decoded),
+                Next::End(queue) => self.end(queue),
+                Next::Fold(judged) => self.fold(judged, parts),
+            }
+            self.changed.notify_all();
+        }
+        mem::forget(at_work);
+    }
+
+    /// Waits until there is something to do; `None` where nothing will be any more.
+    fn next(&self) -> Option<Next> {
+        let mut state = self.lock();
+        loop {
+            if state.failed.is_some() || (state.is_over && state.judged.is_empty()) {
+                return None;
+            }
+            if let Some(next) = state.take(self.groups, self.ahead) {
+                return Some(next);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn decode(&self, number: usize, mut batch: Batch, space: &mut SortSpace) {
+        batch.clear();
+        let read = self.trace.read_group(number, self.fields, &mut batch);
+        batch.sort(space);
+        let early = batch.count_before(self.from_ns);
+        if early > 0 {
+            batch.split_front(early, &mut Batch::default());
+        }
+        let decoded = read.map(|whole| whole.map(|()| batch));
+        self.lock().decoded.insert(number, decoded);
+    }
+
+    fn judge(&self, mut queue: Box<Queue>, number: usize, decoded: Decoded) {
+        let outcome = match decoded {
+            Ok(Ok(batch)) if batch.is_empty() => Ok(()),
+            Ok(Ok(batch)) => {
+                queue.line.offer(batch, number + 1);
+                self.give_out(&mut queue)
+            }
+            Ok(Err(damage)) => {
+                self.trace.found_damaged(number, damage);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        };
+        let mut state = self.lock();
+        state.is_over |= queue.judge.is_over;
+        state.queue = Some(queue);
+        state.fail_if(outcome);
+    }
+
+    /// The last of the file: whatever waits is in order now.
+    fn end(&self, mut queue: Box<Queue>) {
+        queue.line.end();
+        let outcome = self.give_out(&mut queue);
+        let mut state = self.lock();
+        state.is_over = true;
+        state.queue = Some(queue);
+        state.fail_if(outcome);
+    }
+
+    /// Judges what is in order and lets it be folded.
+    fn give_out(&self, queue: &mut Queue) -> Result<(), TraceError> {
+        let mut next = self.spare();
+        loop {
+            let until_ns = queue.line.given_out_until();
+            if queue.judge.is_over || !queue.line.next_ready(&mut next.batch) {
+                break;
+            }
+            let group = |at_ns| self.trace.first_group_reaching(at_ns);
+            queue.judge.keep_place(&mut next, until_ns, group);
+            queue.judge.judge(&mut next)?;
+            let spare = self.spare();
+            self.lock().judged.push_back(mem::replace(&mut next, spare));
+            self.changed.notify_all();
+        }
+        self.lock().spare.push(next);
+        Ok(())
+    }
+
+    fn spare(&self) -> AnnotatedBatch {
+        self.lock().spare.pop().unwrap_or_default()
+    }
+
+    fn fold(&self, mut judged: AnnotatedBatch, parts: &mut Parts) {
+        let rows = judged.rows();
+        let outcome = parts.iter_mut().try_for_each(|part| part.take(&rows));
+        let mut state = self.lock();
+        let batch = mem::take(&mut judged.batch);
+        // What is worth keeping is what the next row groups are read into.
+        if state.spare_batches.len() < SPARE_EACH * self.ahead && batch.len() > ROWS_PER_GROUP / 2 {
+            state.spare_batches.push(batch);
+        }
+        if state.spare.len() < 2 * SPARE_EACH * self.ahead {
+            state.spare.push(judged);
+        }
+        state.fail_if(outcome);
+    }
+
+    /// What was seen.
+    fn finish(self) -> Result<PassAccount, TraceError> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match (state.failed, state.queue) {
+            (Some(error), _) => Err(error),
+            (None, Some(queue)) => Ok(queue.judge.account(queue.line.account())),
+            (None, None) => Err(abandoned()),
+        }
+    }
+}
+
+impl State {
+    /// The next thing to do: first what the others wait for.
+    fn take(&mut self, groups: usize, ahead: usize) -> Option<Next> {
+        if self.judged.len() < ahead
+            && !self.is_over
+            && let Some(next) = self.take_in_line(groups)
+        {
+            return Some(next);
+        }
+        if let Some(judged) = self.judged.pop_front() {
+            return Some(Next::Fold(judged));
+        }
+        let may_decode = self.undecoded < groups.min(self.next + ahead) && !self.is_over;
+        may_decode.then(|| {
+            self.undecoded += 1;
+            Next::Decode(self.undecoded - 1, self.spare_batches.pop().unwrap_or_default())
+        })
+    }
+
+    fn take_in_line(&mut self, groups: usize) -> Option<Next> {
+        if self.next == groups {
+            return self.queue.take().map(Next::End);
+        }
+        if self.queue.is_none() || !self.decoded.contains_key(&self.next) {
+            return None;
+        }
+        let (queue, decoded) = self.queue.take().zip(self.decoded.remove(&self.next))?;
+        self.next += 1;
+        Some(Next::Annotator(queue, self.next - 1, decoded))
+    }
+
+    /// Keeps the first error.
+    fn fail_if(&mut self, outcome: Result<(), TraceError>) {
+        if let Err(error) = outcome {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+/// Tells the others when a thread goes down with a panic: they would wait for it.
+struct AtWork<'w, 't, R: Read + Seek + Send + 'static>(&'w Work<'t, R>);
+
+impl<R: Read + Seek + Send + 'static> Drop for AtWork<'_, '_, R> {
+    fn drop(&mut self) {
+        self.0.lock().fail_if(Err(abandoned()));
+        self.0.changed.notify_all();
+    }
+}
+
+fn abandoned() -> TraceError {
+    TraceError::Unsuitable("a thread that read it stopped".into())
+}

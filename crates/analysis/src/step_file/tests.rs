@@ -1,0 +1,251 @@
+//! Step files, written and read; whole, killed, damaged.
+
+use super::StepWriter;
+use crate::captured::Captured;
+use crate::filter::Filter;
+use crate::pass::Pass;
+use crate::questions::cumulative::Threshold;
+use crate::questions::steps::CaptureStep;
+use crate::questions::streams::{By, StreamKey, StreamTable};
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use steadfast_domain::io_event::{StreamInStep, StreamResponses};
+use steadfast_domain::{CaptureConditions, IoOp, Layer, QuarterHistogram};
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::{Trace, TraceError};
+
+fn conditions() -> CaptureConditions {
+    let step_ns = Some(1_000_000_000);
+    CaptureConditions { software: "test".into(), step_ns, ..CaptureConditions::default() }
+}
+
+fn row(step: u64, op: IoOp, sequential: bool, bytes: u32, ios: u64) -> StreamInStep {
+    StreamInStep {
+        step,
+        op,
+        sequential,
+        bytes,
+        ios,
+        responses: ios,
+        response_sum_ns: ios * 1000,
+        response_max_ns: 5000,
+        depth_sum: ios * 2,
+        depth_max: 3,
+        offsets: 4096,
+        ..StreamInStep::default()
+    }
+}
+
+fn written() -> Vec<u8> {
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    writer.add(&[row(0, IoOp::Read, false, 4096, 10), row(1, IoOp::Write, true, 8192, 7)]);
+    writer.add(&[row(0, IoOp::Read, false, 4096, 1)]);
+    assert_eq!(writer.rows(), 2);
+    writer.flush_before(1).unwrap();
+    // A late part of a step that was written makes a row of its own.
+    writer.add(&[row(0, IoOp::Read, false, 4096, 2), row(3, IoOp::Flush, false, 0, 1)]);
+    writer.finish(&conditions()).unwrap()
+}
+
+type Alone = Captured<Cursor<Vec<u8>>>;
+
+fn open(bytes: Vec<u8>) -> Alone {
+    Captured::open(Cursor::new(bytes)).unwrap()
+}
+
+fn passing(filter: &Filter) -> Pass {
+    Pass { filter: filter.clone(), ..Pass::default() }
+}
+
+fn streams(file: &Alone, filter: &Filter) -> StreamTable {
+    file.streams(&passing(filter)).unwrap().found
+}
+
+fn steps(file: &Alone, width_ns: u64) -> BTreeMap<u64, CaptureStep> {
+    file.steps(&Pass::default(), Some(width_ns)).unwrap().found.steps.iter().collect()
+}
+
+#[test]
+fn what_is_written_adds_up_to_streams_steps_and_maps() {
+    let file = open(written());
+    let all = Filter::default();
+    assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 3_999_999_999));
+    let table = streams(&file, &all);
+    let read = StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 };
+    let tally = table.get(read).unwrap();
+    assert_eq!((tally.ios, tally.amount(), tally.depth_max), (13, 13 * 4096, 3));
+    assert_eq!((tally.responses.sum_ns, tally.alignment()), (13_000, Some(4096)));
+    assert_eq!(tally.responses.figures().p99_ns, None);
+    let steps = steps(&file, 2_000_000_000);
+    assert_eq!(steps.keys().copied().collect::<Vec<_>>(), [0, 1]);
+    assert_eq!((steps[&0].ios(), steps[&0].bytes()), (20, 13 * 4096 + 7 * 8192));
+    assert_eq!(steps[&0].sequential_share(), Some(0.35));
+    let half = (By::Count, Threshold(500_000));
+    let map = file.map(&passing(&all), Some(1_000_000_000), half).unwrap().found;
+    assert_eq!(map.keys, [read]);
+    let series = map.series;
+    assert_eq!((series.steps()[&0][0].ios, series.steps()[&1][1].bytes), (13, 7 * 8192));
+}
+
+/// A file of 1,000 reads of 1 to 1,000 us, of which so many are in the histogram.
+fn with_histogram(told: u64) -> Alone {
+    let mut dense = vec![0u64; QuarterHistogram::LEN];
+    (1..=told).for_each(|us| dense[QuarterHistogram::index(us * 1000)] += 1);
+    let histogram = QuarterHistogram::from_dense(&dense);
+    let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    let slowest =
+        StreamInStep { response_max_ns: 1_000_000, ..row(0, IoOp::Read, false, 4096, 1000) };
+    writer.add(&[slowest]);
+    writer.add_responses(60, &[responses, StreamResponses::default()]);
+    assert_eq!(writer.rows(), 1);
+    open(writer.finish(&conditions()).unwrap())
+}
+
+#[test]
+fn percentiles_come_from_histograms_that_tell_of_all() {
+    let file = with_histogram(1000);
+    let all = Filter::default();
+    let figures = streams(&file, &all).total().responses.figures();
+    assert_eq!((figures.count, figures.p99_9_ns), (1000, None));
+    let (p50, p99) = (figures.p50_ns.unwrap(), figures.p99_ns.unwrap());
+    // Upper edges of buckets, never beyond the longest.
+    assert!((500_000..625_000).contains(&p50), "{p50}");
+    assert!((990_000..=1_000_000).contains(&p99), "{p99}");
+    // The histogram's row is no step and no I/O.
+    assert_eq!(file.span_ns(&passing(&all)).unwrap(), (0, 999_999_999));
+    assert_eq!(steps(&file, 1_000_000_000).len(), 1);
+    let early = Filter::default().between(None, Some(1_000_000_000));
+    let figures = streams(&file, &early).total().responses.figures();
+    assert_eq!((figures.count, figures.p50_ns), (1000, None));
+    let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
+    assert_eq!(streams(&file, &writes).total().responses.figures().p50_ns, None);
+    let part = streams(&with_histogram(989), &all).total().responses.figures();
+    assert_eq!((part.p50_ns, part.mean_ns), (None, Some(1000)));
+}
+
+#[test]
+fn filters_and_widths_are_kept_to() {
+    let file = open(written());
+    let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
+    assert_eq!(streams(&file, &writes).total().ios, 7);
+    let late = Filter::default().between(Some(1), None);
+    assert_eq!(streams(&file, &late).total().ios, 8);
+    let process = Some(crate::filter::Process::Pid(1));
+    let process = Filter { process, ..Filter::default() };
+    assert!(file.streams(&passing(&process)).unwrap_err().to_string().contains("--pid"));
+    let window = Pass { window: 8, ..Pass::default() };
+    assert!(file.streams(&window).unwrap_err().to_string().contains("--window"));
+    assert_eq!(file.width(Some(3_000_000_000), (0, 0), 9).unwrap(), 3_000_000_000);
+    assert!(matches!(file.width(Some(1_500_000_000), (0, 0), 9), Err(TraceError::TooFine(_))));
+    let day = 86_400_000_000_000;
+    assert_eq!(file.width(None, (0, day), 9).unwrap(), 600_000_000_000);
+    let many = file.width(Some(1_000_000_000), (0, day), 4000).unwrap_err().to_string();
+    assert!(many.contains("86400 steps"), "{many}");
+}
+
+#[test]
+fn a_killed_writer_loses_only_what_was_in_memory() {
+    let mut bytes = written();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
+    bytes.truncate(bytes.len() - footer as usize - 8);
+    let file = open(bytes);
+    assert_eq!(file.recovery().map(|recovery| recovery.row_groups), Some(2));
+    assert_eq!(streams(&file, &Filter::default()).total().ios, 21);
+}
+
+#[test]
+fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
+    let block = row(0, IoOp::Read, false, 4096, 3);
+    let files = StreamInStep { layer: Layer::FileSystem, ios: 5, ..block };
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    writer.add(&[block, files, block]);
+    let bytes = writer.finish(&conditions()).unwrap();
+    let ios =
+        |file: &Alone, layer| streams(file, &Filter { layer, ..Filter::default() }).total().ios;
+    let file = open(bytes.clone());
+    let of = [None, Some(Layer::Block), Some(Layer::FileSystem)].map(|layer| ios(&file, layer));
+    assert_eq!(of, [11, 6, 5]);
+    let found = file.sides(&Pass::default(), 1_000_000_000).unwrap().found;
+    let unlisted = found.unlisted;
+    let sides: Vec<_> =
+        found.sides.iter().map(|(key, steps)| (key.layer, steps[&0].ios())).collect();
+    assert_eq!((sides, unlisted), (vec![(Layer::Block, 6), (Layer::FileSystem, 5)], 0));
+    // Another name of the column, wherever it stands.
+    let mut older = bytes;
+    for (name, other) in [("layer", "other"), ("steadfast.s", "gone.....s.")] {
+        while let Some(at) = older.windows(name.len()).position(|text| text == name.as_bytes()) {
+            older[at..at + name.len()].copy_from_slice(other.as_bytes());
+        }
+    }
+    assert_eq!(ios(&open(older), Some(Layer::Block)), 11);
+}
+
+/// A finished file with all that can be read of this one, and its I/Os.
+fn recovered(file: &Alone) -> (Vec<u8>, u64) {
+    let (copy, copied) = file.copy(Vec::new(), || file.conditions().clone()).unwrap();
+    (copy, copied.ios)
+}
+
+#[test]
+fn what_is_recovered_is_finished_and_tells_the_same() {
+    let mut writer = StepWriter::new(Vec::new(), &conditions()).unwrap();
+    writer.add(&[row(0, IoOp::Read, false, 4096, 1000), row(2, IoOp::Write, true, 8192, 7)]);
+    let mut dense = vec![0u64; QuarterHistogram::LEN];
+    dense[QuarterHistogram::index(1000)] = 1000;
+    let histogram = QuarterHistogram::from_dense(&dense);
+    let responses = StreamResponses { bytes: 4096, histogram, ..StreamResponses::default() };
+    writer.add_responses(1, &[responses]);
+    writer.flush_before(1).unwrap();
+    writer.add(&[row(3, IoOp::Flush, false, 0, 1)]);
+    let mut bytes = writer.finish(&conditions()).unwrap();
+    bytes.truncate(bytes.len() - 9);
+    let damaged = open(bytes);
+    let (whole, ios) = recovered(&damaged);
+    let whole = open(whole);
+    assert_eq!((whole.recovery(), ios), (None, 1008));
+    let table = |file: &Alone| format!("{:?}", streams(file, &Filter::default()));
+    assert_eq!(table(&whole), table(&damaged));
+    let figures = streams(&whole, &Filter::default());
+    let read = figures.get(StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }).unwrap();
+    assert!(read.responses.figures().p50_ns.is_some());
+}
+
+#[test]
+fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
+    let whole = written();
+    let ios = |file: &Alone| streams(file, &Filter::default()).total().ios;
+    let mut seen = Vec::new();
+    for length in 0..whole.len() {
+        let Ok(file) = Captured::open(Cursor::new(whole[..length].to_vec())) else { continue };
+        let groups = file.recovery().unwrap().row_groups;
+        if groups == seen.len() {
+            let (copy, copied) = recovered(&file);
+            assert_eq!((ios(&file), ios(&open(copy))), (copied, copied));
+            seen.push(copied);
+        }
+        assert!(groups + 1 == seen.len(), "{groups} row groups in {length} bytes");
+    }
+    assert_eq!(seen, [0, 11, 21]);
+}
+
+#[test]
+fn it_is_told_from_a_trace_and_damage_is_an_error() {
+    let why = Trace::open(Cursor::new(written())).err().unwrap().to_string();
+    assert!(why.contains("every capture step"), "{why}");
+    let plain = CaptureConditions { step_ns: None, ..conditions() };
+    let trace = steadfast_tracefile::Writer::new(Vec::new(), &plain)
+        .unwrap()
+        .finish(plain.clone())
+        .unwrap();
+    assert!(open(trace).tells(NotRecorded::SingleIos).is_ok());
+    assert!(open(written()).tells(NotRecorded::HitMaps).is_err());
+    let whole = written();
+    for at in (0..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        if let Ok(file) = Captured::open(Cursor::new(bytes)) {
+            let _ = file.streams(&Pass::default());
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! [`CaptureStep`]: what the I/Os that were issued in one interval add up to.
+
+use crate::cells::Cell;
+use crate::sums::queue_time::Queued;
+use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{IoOp, Nanos};
+
+/// I/Os of one operation in one step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OpCount {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Sequential I/Os.
+    pub sequential: u64,
+}
+
+/// One capture step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaptureStep {
+    /// By operation, in the order of `IoOp::ALL`.
+    pub ops: [OpCount; 5],
+    /// I/Os whose completion was seen.
+    pub responses: u64,
+    /// Their response times added up, in nanoseconds.
+    pub response_sum_ns: u64,
+    /// The longest, in nanoseconds.
+    pub response_max_ns: u64,
+    /// All of them, to within 6.25 %.
+    pub histogram: CoarseHistogram,
+    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
+    pub depth_sum: u64,
+    /// I/Os whose depth is known.
+    pub depths: u64,
+    /// Deepest queue at issue.
+    pub depth_max: u32,
+    /// Times in the queue.
+    pub queued: Queued,
+    /// Time with an I/O outstanding, added up over devices, in nanoseconds.
+    pub busy_ns: u64,
+}
+
+impl CaptureStep {
+    /// I/Os of all operations.
+    pub fn ios(&self) -> u64 {
+        self.ops.iter().map(|op| op.ios).sum()
+    }
+    /// Bytes of all reads and writes.
+    pub fn bytes(&self) -> u64 {
+        [IoOp::Read, IoOp::Write].into_iter().map(|op| self.ops[op as usize].bytes).sum()
+    }
+    /// Average response time.
+    pub fn response_mean(&self) -> Option<Nanos> {
+        self.response_sum_ns.checked_div(self.responses).map(Nanos)
+    }
+    /// Longest response time.
+    pub fn response_max(&self) -> Option<Nanos> {
+        (self.responses > 0).then_some(Nanos(self.response_max_ns))
+    }
+    /// A percentile, where at least ten I/Os lie beyond it.
+    pub fn percentile(&self, fraction: f64) -> Option<Nanos> {
+        let value = self.histogram.supported_quantile(fraction)?;
+        Some(Nanos(value.0.min(self.response_max_ns)))
+    }
+    /// Average queue depth at issue.
+    pub fn depth_mean(&self) -> Option<f64> {
+        (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
+    }
+    /// Share of the reads and writes that are sequential.
+    pub fn sequential_share(&self) -> Option<f64> {
+        let moving = [IoOp::Read, IoOp::Write].map(|op| self.ops[op as usize]);
+        let ios: u64 = moving.iter().map(|op| op.ios).sum();
+        let sequential: u64 = moving.iter().map(|op| op.sequential).sum();
+        (ios > 0).then(|| sequential as f64 / ios as f64)
+    }
+    /// Adds I/Os of one stream that were added up before.
+    pub(crate) fn take_sum(&mut self, sum: &StreamInStep) {
+        let op = &mut self.ops[sum.op as usize];
+        op.ios = op.ios.saturating_add(sum.ios);
+        op.bytes = op.bytes.saturating_add(sum.ios.saturating_mul(u64::from(sum.bytes)));
+        op.sequential = op.sequential.saturating_add(if sum.sequential { sum.ios } else { 0 });
+        self.responses = self.responses.saturating_add(sum.responses);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(sum.response_sum_ns);
+        self.response_max_ns = self.response_max_ns.max(sum.response_max_ns);
+        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
+        self.depths = self.depths.saturating_add(sum.ios);
+        self.depth_max = self.depth_max.max(sum.depth_max);
+    }
+    /// Adds I/Os of one stream that a fold file holds. Every fine bucket lies in one coarse one.
+    pub(crate) fn take_cell(&mut self, cell: &Cell, dense: &mut [u64]) {
+        let op = &mut self.ops[cell.op as usize];
+        op.ios = op.ios.saturating_add(cell.ios);
+        op.bytes = op.bytes.saturating_add(cell.amount());
+        op.sequential = op.sequential.saturating_add(if cell.sequential { cell.ios } else { 0 });
+        let responses = &cell.responses;
+        self.responses = self.responses.saturating_add(responses.count);
+        self.response_sum_ns = self.response_sum_ns.saturating_add(responses.sum_ns);
+        self.response_max_ns = self.response_max_ns.max(responses.max_ns);
+        dense.fill(0);
+        for (index, count) in &responses.buckets {
+            let (least, _) = FineHistogram::bounds(usize::from(*index));
+            dense[CoarseHistogram::index(least)] += count;
+        }
+        self.histogram.merge(&CoarseHistogram::from_dense(dense));
+        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
+        self.depths = self.depths.saturating_add(cell.depths);
+        self.depth_max = self.depth_max.max(cell.depth_max);
+        self.queued.merge(Queued::of_cell(cell));
+    }
+    /// Adds another part of the same step.
+    pub fn merge(&mut self, other: &CaptureStep) {
+        for (ours, theirs) in self.ops.iter_mut().zip(&other.ops) {
+            ours.ios += theirs.ios;
+            ours.bytes = ours.bytes.saturating_add(theirs.bytes);
+            ours.sequential += theirs.sequential;
+        }
+        self.responses += other.responses;
+        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
+        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
+        self.histogram.merge(&other.histogram);
+        self.depth_sum += other.depth_sum;
+        self.depths += other.depths;
+        self.depth_max = self.depth_max.max(other.depth_max);
+        self.queued.merge(other.queued);
+        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+    }
+}

@@ -1,0 +1,243 @@
+//! What was measured of written blocks, added up: how well they can be compressed, and
+//! how many were there already. A capture measures some blocks and keeps what it found
+//! with the I/O that wrote them, so it is known of any choice of I/Os.
+
+use crate::columns::{Column, Print};
+use serde::{Deserialize, Serialize};
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::{Content, ContentSample, Share};
+use steadfast_tracefile::batch::Batch;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Blocks that were measured, added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// How many.
+    pub blocks: u64,
+    /// Those equal to one that had been read before.
+    pub duplicates: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their bytes, each block compressed.
+    pub compressed_bytes: u64,
+}
+
+impl Contents {
+    /// The columns that it reads.
+    pub const FIELDS: Fields = Fields::of(&[
+        Field::SampledBlocks,
+        Field::DuplicateBlocks,
+        Field::SampledBytes,
+        Field::CompressedBytes,
+    ]);
+
+    /// Adds those of an I/O.
+    #[inline]
+    pub fn add(&mut self, batch: &Batch, row: usize) {
+        if batch.sampled_blocks(row) > 0 {
+            self.count(batch.content(row));
+        }
+    }
+
+    /// Counts what was measured of an I/O's blocks.
+    pub fn count(&mut self, content: Content) {
+        self.merge(Contents {
+            blocks: content.blocks.into(),
+            duplicates: content.duplicates.into(),
+            bytes: content.bytes.into(),
+            compressed_bytes: content.compressed_bytes.into(),
+        });
+    }
+
+    /// Adds other ones.
+    pub fn merge(&mut self, other: Contents) {
+        self.blocks = self.blocks.saturating_add(other.blocks);
+        self.duplicates = self.duplicates.saturating_add(other.duplicates);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.compressed_bytes = self.compressed_bytes.saturating_add(other.compressed_bytes);
+    }
+
+    /// What is told of them; nothing where there is none.
+    pub fn figures(self, told: ContentTold) -> ContentFigures {
+        let share = |share: f64| match told {
+            ContentTold::Exactly => Share::Exact(share),
+            ContentTold::InPart => Share::AtLeast(share),
+        };
+        let duplicates = self.duplicates as f64 / self.blocks as f64;
+        ContentFigures {
+            ratio: (self.compressed_bytes > 0)
+                .then(|| self.bytes as f64 / self.compressed_bytes as f64),
+            duplicates: (self.blocks > 0).then(|| share(duplicates)),
+            contents: self,
+        }
+    }
+}
+
+/// The conditions of a capture as they are of some of its I/Os, of which this was measured.
+/// What was passed over stays that of all.
+fn of_chosen(conditions: &CaptureConditions, chosen: Contents) -> CaptureConditions {
+    let mut conditions = conditions.clone();
+    let told = ContentTold::of(&conditions);
+    conditions.compression_ratio = chosen.figures(told).ratio;
+    conditions.duplicate_share = None;
+    conditions.content = conditions.content.map(|all| ContentSample {
+        blocks: chosen.blocks,
+        bytes: chosen.bytes,
+        compressed_bytes: chosen.compressed_bytes,
+        duplicates: chosen.duplicates,
+        bound: told == ContentTold::InPart,
+        ..all
+    });
+    conditions
+}
+
+/// The conditions of a capture as they are of a part of it; of a part of which nothing was
+/// counted they say that compression and duplicates are those of all.
+pub(crate) fn of_part(
+    conditions: &CaptureConditions,
+    chosen: Option<Contents>,
+) -> CaptureConditions {
+    if let Some(chosen) = chosen {
+        return of_chosen(conditions, chosen);
+    }
+    let mut conditions = conditions.clone();
+    if conditions.compression_ratio.is_some() || conditions.duplicates().is_some() {
+        conditions.remarks.push(OF_ALL.to_owned());
+    }
+    conditions
+}
+
+/// What a part says whose own compression and duplicates are not known.
+const OF_ALL: &str = "Compression and duplicates are those of the whole capture: the file does not \
+    say what was measured of each I/O.";
+
+/// How well the duplicates of a capture are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentTold {
+    /// Every block was compared with every other one.
+    Exactly,
+    /// A duplicate shows only where both of a pair were read.
+    InPart,
+}
+
+impl ContentTold {
+    /// How well those of a capture are known.
+    pub fn of(conditions: &CaptureConditions) -> Self {
+        if conditions.content.is_some_and(|sample| sample.tells_parts_exactly()) {
+            ContentTold::Exactly
+        } else {
+            ContentTold::InPart
+        }
+    }
+}
+
+/// What is told of measured blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ContentFigures {
+    contents: Contents,
+    /// How many times shorter they become.
+    pub ratio: Option<f64>,
+    /// The share of duplicates among them.
+    pub duplicates: Option<Share>,
+}
+
+/// Something of whose blocks some were measured.
+pub trait OfContent {
+    /// What is told of them.
+    fn content(&self) -> &ContentFigures;
+}
+
+/// Columns of what is told of measured blocks, as JSON has them.
+pub(crate) const fn all<T: OfContent>() -> [Column<T>; 6] {
+    [
+        Column::new("content.blocks", "blocks read", Print::Plain(0), |one| {
+            one.content().contents.blocks.into()
+        }),
+        Column::new("content.bytes", "bytes read", Print::Plain(0), |one| {
+            one.content().contents.bytes.into()
+        }),
+        Column::new("content.compressed_bytes", "compressed", Print::Plain(0), |one| {
+            one.content().contents.compressed_bytes.into()
+        }),
+        Column::new("content.duplicates", "duplicates", Print::Plain(0), |one| {
+            one.content().contents.duplicates.into()
+        }),
+        Column::new("content.compression_ratio", "compression", Print::Plain(2), |one| {
+            one.content().ratio.into()
+        }),
+        Column::new("content.duplicate_share", "duplicates %", Print::Percent(1), |one| {
+            one.content().duplicates.and_then(Share::exact).into()
+        }),
+    ]
+}
+
+/// The same for a table: how many blocks, their ratio, and the share or its lower bound.
+pub(crate) const fn table<T: OfContent>() -> [Column<T>; 3] {
+    let [blocks, .., ratio, _] = all::<T>();
+    [
+        blocks,
+        ratio,
+        Column::new("content.duplicate_share", "duplicates", Print::Plain(0), |one| {
+            one.content().duplicates.map(|share| share.to_string()).into()
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_ios_have_the_content_that_was_measured_of_them() {
+        let all = ContentSample {
+            every: 1,
+            blocks: 1000,
+            bytes: 4_096_000,
+            compressed_bytes: 1_024_000,
+            duplicates: 400,
+            ..ContentSample::default()
+        };
+        let conditions = CaptureConditions {
+            compression_ratio: Some(4.0),
+            content: Some(all),
+            ..CaptureConditions::default()
+        };
+        let some = Contents { blocks: 8, duplicates: 2, bytes: 32_768, compressed_bytes: 16_384 };
+        let chosen = of_chosen(&conditions, some);
+        assert_eq!(chosen.compression_ratio, Some(2.0));
+        assert_eq!(chosen.duplicates(), Some(Share::Exact(0.25)));
+        let none = of_chosen(&conditions, Contents::default());
+        assert_eq!((none.compression_ratio, none.duplicates()), (None, None));
+        // Late blocks are in the sums of all alone, so a part may lack duplicates.
+        let late =
+            CaptureConditions { content: Some(ContentSample { late: 3, ..all }), ..conditions };
+        assert_eq!(of_chosen(&late, some).duplicates(), Some(Share::AtLeast(0.25)));
+    }
+
+    #[test]
+    fn a_part_of_which_nothing_was_counted_says_so() {
+        let conditions = CaptureConditions {
+            compression_ratio: Some(4.0),
+            duplicate_share: Some(0.3),
+            ..CaptureConditions::default()
+        };
+        let part = of_part(&conditions, None);
+        assert_eq!(
+            (part.compression_ratio, part.duplicates()),
+            (Some(4.0), conditions.duplicates())
+        );
+        assert_eq!(part.remarks, [OF_ALL]);
+        assert_eq!(of_part(&CaptureConditions::default(), None), CaptureConditions::default());
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_told() {
+        let none = Contents::default().figures(ContentTold::Exactly);
+        assert_eq!((none.ratio, none.duplicates), (None, None));
+        let mut some = Contents::default();
+        some.count(Content { blocks: 4, duplicates: 1, bytes: 16_384, compressed_bytes: 8192 });
+        let exact = some.figures(ContentTold::Exactly);
+        assert_eq!((exact.ratio, exact.duplicates), (Some(2.0), Some(Share::Exact(0.25))));
+        assert_eq!(some.figures(ContentTold::InPart).duplicates, Some(Share::AtLeast(0.25)));
+    }
+}

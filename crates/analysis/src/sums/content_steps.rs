@@ -1,0 +1,121 @@
+//! Compression and duplicates over time: measured blocks by the capture step in which
+//! they were written.
+
+use crate::cells::Cells;
+use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows};
+use crate::sums::content::Contents;
+use crate::sums::step_width::made_of;
+use std::collections::BTreeMap;
+use steadfast_domain::CaptureConditions;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Measured blocks by the capture step in which they were written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContentSteps {
+    width_ns: u64,
+    /// By the number of the step; steps without a measured block are not there.
+    pub steps: BTreeMap<u64, Contents>,
+}
+
+impl ContentSteps {
+    /// Over steps of a width in nanoseconds.
+    pub fn new(width_ns: u64) -> Self {
+        ContentSteps { width_ns: width_ns.max(1), steps: BTreeMap::new() }
+    }
+
+    /// The same of a capture, where it sampled content.
+    pub(crate) fn of(conditions: &CaptureConditions, width_ns: u64) -> Option<Self> {
+        conditions.content.map(|_| Self::new(width_ns))
+    }
+
+    fn at(&mut self, time_ns: u64) -> &mut Contents {
+        self.steps.entry(time_ns / self.width_ns).or_default()
+    }
+}
+
+/// Measured blocks of all I/Os that count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ContentTotal(pub(crate) Contents);
+
+impl EmptyLike for ContentTotal {
+    fn alike(&self) -> Self {
+        ContentTotal::default()
+    }
+}
+
+impl Fold for ContentTotal {
+    fn fields(&self) -> Fields {
+        Contents::FIELDS
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        rows.iter().for_each(|row| self.0.add(rows.batch, row));
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    /// A capture of steps samples no content.
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.0.merge(other.0);
+        Ok(())
+    }
+}
+
+impl FoldCells for ContentTotal {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        cells.cells.iter().for_each(|cell| self.0.merge(cell.contents));
+        Ok(())
+    }
+}
+
+impl EmptyLike for ContentSteps {
+    fn alike(&self) -> Self {
+        ContentSteps::new(self.width_ns)
+    }
+}
+
+impl Fold for ContentSteps {
+    fn fields(&self) -> Fields {
+        Fields::of(&[Field::Issued]).and(Contents::FIELDS)
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        for row in rows.iter().filter(|row| rows.batch.sampled_blocks(*row) > 0) {
+            self.at(rows.batch.issued_ns(row)).add(rows.batch, row);
+        }
+        Ok(())
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    /// A capture of steps samples no content.
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
+    }
+    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        for (step, contents) in other.steps {
+            self.steps.entry(step).or_default().merge(contents);
+        }
+        Ok(())
+    }
+}
+
+impl FoldCells for ContentSteps {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        made_of(self.width_ns, cells.step_ns)?;
+        for cell in cells.cells.iter().filter(|cell| cell.contents.blocks > 0) {
+            self.at(cell.begin_ns).merge(cell.contents);
+        }
+        Ok(())
+    }
+}

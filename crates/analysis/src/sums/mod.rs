@@ -1,0 +1,14 @@
+//! Everything about I/Os that adds up.
+
+pub mod buckets;
+pub mod capture_step;
+pub mod content;
+pub mod content_of_part;
+pub mod content_steps;
+pub mod packed_steps;
+pub mod queue_time;
+pub mod response;
+pub mod step_width;
+pub mod stream_chunk;
+pub mod stream_sums;
+pub mod stream_tally;

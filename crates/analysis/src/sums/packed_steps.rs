@@ -1,0 +1,395 @@
+//! Capture steps as they are gathered, most of them packed: as they are, a million steps of
+//! a busy device would take half a gigabyte.
+//!
+//! Steps come and are asked for nearly in their order. So those of a stretch of time are
+//! packed together, and the few stretches that were asked for last are kept as they are.
+
+use crate::sums::capture_step::{CaptureStep, OpCount};
+use crate::sums::queue_time::{Queued, Together};
+use std::collections::BTreeMap;
+use std::mem;
+use steadfast_domain::IoOp;
+use steadfast_domain::histogram::CoarseHistogram;
+
+/// Steps of a stretch.
+const STRETCH: u64 = 512;
+/// Stretches that are not packed, at most.
+const OPEN_MAX: usize = 4;
+
+/// Capture steps by number from the capture's beginning.
+#[derive(Debug, Clone, Default)]
+pub struct PackedSteps {
+    /// By the number of the stretch.
+    packed: BTreeMap<u64, Box<[u8]>>,
+    /// The one that was asked for last comes last.
+    open: Vec<Stretch>,
+    len: usize,
+}
+
+/// The steps of a stretch as they are.
+#[derive(Debug, Clone)]
+struct Stretch {
+    number: u64,
+    steps: BTreeMap<u64, CaptureStep>,
+}
+
+impl PackedSteps {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All of them, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, CaptureStep)> + '_ {
+        let mut numbers: Vec<u64> = self.packed.keys().copied().collect();
+        numbers.extend(self.open.iter().map(|stretch| stretch.number));
+        numbers.sort_unstable();
+        numbers.into_iter().flat_map(|number| self.stretch(number))
+    }
+
+    /// The steps of a stretch.
+    fn stretch(&self, number: u64) -> BTreeMap<u64, CaptureStep> {
+        match self.open.iter().find(|stretch| stretch.number == number) {
+            Some(open) => open.steps.clone(),
+            None => {
+                self.packed.get(&number).map(|bytes| unpacked(number, bytes)).unwrap_or_default()
+            }
+        }
+    }
+
+    /// A step, which is made where there is none; `None` where there are as many as there
+    /// may be.
+    pub(crate) fn at(&mut self, step: u64, most: usize) -> Option<&mut CaptureStep> {
+        let is_full = self.len >= most;
+        self.open(step / STRETCH);
+        let steps = &mut self.open.last_mut()?.steps;
+        if !steps.contains_key(&step) {
+            if is_full {
+                return None;
+            }
+            self.len += 1;
+        }
+        Some(steps.entry(step).or_default())
+    }
+
+    /// Takes the stretches of another over of which there is nothing here; gives the others
+    /// back.
+    pub(crate) fn take_over(&mut self, mut other: PackedSteps, most: usize) -> PackedSteps {
+        other.pack_all();
+        let mut rest = PackedSteps::default();
+        self.pack_all();
+        for (number, bytes) in other.packed {
+            let count = count_of(&bytes);
+            let is_here = self.packed.contains_key(&number) || self.len + count > most;
+            let to = if is_here { &mut rest } else { &mut *self };
+            to.packed.insert(number, bytes);
+            to.len += count;
+        }
+        rest
+    }
+
+    /// As they are.
+    pub(crate) fn unpacked(self) -> BTreeMap<u64, CaptureStep> {
+        self.iter().collect()
+    }
+
+    /// Unpacks a stretch, so that it is the last of those that are open.
+    #[inline]
+    fn open(&mut self, number: u64) {
+        if self.open.last().is_some_and(|last| last.number == number) {
+            return;
+        }
+        self.open_another(number);
+    }
+
+    fn open_another(&mut self, number: u64) {
+        if let Some(at) = self.open.iter().position(|stretch| stretch.number == number) {
+            let stretch = self.open.remove(at);
+            self.open.push(stretch);
+            return;
+        }
+        if self.open.len() == OPEN_MAX {
+            let stretch = self.open.remove(0);
+            self.pack(&stretch);
+        }
+        let bytes = self.packed.remove(&number);
+        let steps = bytes.map(|bytes| unpacked(number, &bytes)).unwrap_or_default();
+        self.open.push(Stretch { number, steps });
+    }
+
+    fn pack(&mut self, stretch: &Stretch) {
+        if !stretch.steps.is_empty() {
+            self.packed.insert(stretch.number, packed(stretch));
+        }
+    }
+
+    /// Packs what is open.
+    pub(crate) fn pack_all(&mut self) {
+        mem::take(&mut self.open).iter().for_each(|stretch| self.pack(stretch));
+    }
+}
+
+impl PartialEq for PackedSteps {
+    /// Equal where the same steps are, packed or not.
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for PackedSteps {}
+
+/// Steps of a packed stretch.
+fn count_of(bytes: &[u8]) -> usize {
+    Reader(bytes).next() as usize
+}
+
+fn packed(stretch: &Stretch) -> Box<[u8]> {
+    let mut out = Writer(Vec::new());
+    out.number(stretch.steps.len() as u64);
+    for (at, step) in &stretch.steps {
+        out.number(at % STRETCH);
+        out.step(step);
+    }
+    out.0.into_boxed_slice()
+}
+
+fn unpacked(number: u64, bytes: &[u8]) -> BTreeMap<u64, CaptureStep> {
+    let mut from = Reader(bytes);
+    let mut dense = vec![0; CoarseHistogram::LEN];
+    let count = from.next();
+    (0..count).map(|_| (number * STRETCH + from.next(), from.step(&mut dense))).collect()
+}
+
+/// Numbers in as few bytes as they need: seven bits in each, and one that tells whether
+/// more follow.
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    /// A number that is mostly near another.
+    fn near(&mut self, value: u64, other: u64) {
+        let apart = value.wrapping_sub(other).cast_signed();
+        self.number((apart << 1 ^ apart >> 63).cast_unsigned());
+    }
+
+    fn step(&mut self, step: &CaptureStep) {
+        let known = step.ops.iter().enumerate().filter(|(_, op)| **op != OpCount::default());
+        self.number(known.clone().fold(0, |bits, (at, _)| bits | 1 << at));
+        for (_, op) in known {
+            self.number(op.ios);
+            self.number(op.bytes);
+            self.number(op.sequential);
+        }
+        let Queued { count, sum_ns, max_ns, together } = step.queued;
+        self.near(step.responses, step.ios());
+        self.number(step.response_sum_ns);
+        self.number(step.response_max_ns);
+        self.number(step.depth_sum);
+        self.near(step.depths, step.ios());
+        self.number(u64::from(step.depth_max));
+        self.near(count, step.responses);
+        self.number(sum_ns);
+        self.number(max_ns);
+        self.near(together.queued_ns, sum_ns);
+        self.near(together.response_ns, step.response_sum_ns);
+        self.number(step.busy_ns);
+        self.histogram(&step.histogram);
+    }
+
+    /// The buckets with a count: how far each is from the one before and its count, in
+    /// one byte where both are small, as most are. A zero ends them.
+    fn histogram(&mut self, histogram: &CoarseHistogram) {
+        let mut next = 0;
+        for (least, _, count) in histogram.buckets() {
+            let at = CoarseHistogram::index(least.0) as u64;
+            let apart = at - next + 1;
+            match (apart, count) {
+                (1..=15, 1..=15) => self.0.push((apart << 4 | count) as u8),
+                _ => {
+                    self.0.push(LARGE);
+                    self.number(apart);
+                    self.number(count);
+                }
+            }
+            next = at + 1;
+        }
+        self.0.push(0);
+    }
+}
+
+/// What stands before a bucket that does not fit into one byte. No small one is this: its
+/// upper half is never 0.
+const LARGE: u8 = 1;
+
+/// What [`Writer`] wrote. It never left this process, so that there is always a next.
+struct Reader<'b>(&'b [u8]);
+
+impl Reader<'_> {
+    fn byte(&mut self) -> u8 {
+        let (first, rest) = self.0.split_first().unwrap_or((&0, &[]));
+        self.0 = rest;
+        *first
+    }
+
+    fn next(&mut self) -> u64 {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte();
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return value;
+            }
+            shift += 7;
+        }
+    }
+
+    fn near(&mut self, other: u64) -> u64 {
+        let coded = self.next();
+        let apart = (coded >> 1) ^ (coded & 1).wrapping_neg();
+        other.wrapping_add(apart)
+    }
+
+    /// A step; `dense` holds zeros, before and after.
+    fn step(&mut self, dense: &mut [u64]) -> CaptureStep {
+        let known = self.next();
+        let mut step = CaptureStep::default();
+        for (at, op) in step.ops.iter_mut().enumerate().take(IoOp::ALL.len()) {
+            if known >> at & 1 == 1 {
+                *op = OpCount { ios: self.next(), bytes: self.next(), sequential: self.next() };
+            }
+        }
+        let ios = step.ios();
+        step.responses = self.near(ios);
+        step.response_sum_ns = self.next();
+        step.response_max_ns = self.next();
+        step.depth_sum = self.next();
+        step.depths = self.near(ios);
+        step.depth_max = u32::try_from(self.next()).unwrap_or(u32::MAX);
+        let count = self.near(step.responses);
+        let (sum_ns, max_ns) = (self.next(), self.next());
+        let queued_ns = self.near(sum_ns);
+        let response_ns = self.near(step.response_sum_ns);
+        step.queued =
+            Queued { count, sum_ns, max_ns, together: Together { queued_ns, response_ns } };
+        step.busy_ns = self.next();
+        step.histogram = self.histogram(dense);
+        step
+    }
+
+    fn histogram(&mut self, dense: &mut [u64]) -> CoarseHistogram {
+        let mut next = 0;
+        loop {
+            let (apart, count) = match self.byte() {
+                0 => break,
+                LARGE => (self.next(), self.next()),
+                small => (u64::from(small >> 4), u64::from(small & 15)),
+            };
+            next += apart as usize;
+            dense[next - 1] = count;
+        }
+        let histogram = CoarseHistogram::from_dense(&dense[..next]);
+        dense[..next].fill(0);
+        histogram
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::step::mix64;
+
+    /// A step with values of every length.
+    fn some_step(seed: u64) -> CaptureStep {
+        let mut state = seed;
+        let mut draw = || {
+            state += 1;
+            let bits = mix64(state) % 65;
+            mix64(state + 1000).checked_shr(u32::try_from(64 - bits).unwrap()).unwrap_or(0)
+        };
+        let mut dense = vec![0; CoarseHistogram::LEN];
+        for _ in 0..seed % 40 {
+            dense[(draw() % CoarseHistogram::LEN as u64) as usize] = draw();
+        }
+        dense[CoarseHistogram::LEN - 1] = seed % 3;
+        let mut step = CaptureStep {
+            responses: draw(),
+            response_sum_ns: draw(),
+            response_max_ns: draw(),
+            histogram: CoarseHistogram::from_dense(&dense),
+            depth_sum: draw(),
+            depths: draw(),
+            depth_max: draw() as u32,
+            queued: Queued {
+                count: draw(),
+                sum_ns: draw(),
+                max_ns: draw(),
+                together: Together { queued_ns: draw(), response_ns: draw() },
+            },
+            busy_ns: draw(),
+            ..CaptureStep::default()
+        };
+        for at in 0..(seed % 5) as usize {
+            step.ops[at] = OpCount { ios: draw() >> 3, bytes: draw(), sequential: draw() };
+        }
+        step
+    }
+
+    #[test]
+    fn steps_are_the_same_after_they_were_packed() {
+        let (mut packed, mut plain) = (PackedSteps::default(), BTreeMap::new());
+        for seed in 0..5000 {
+            // Some come again long after, some far apart.
+            let at = match seed % 10 {
+                0 => mix64(seed) % 4000,
+                1 => mix64(seed),
+                _ => seed,
+            };
+            let step = some_step(seed);
+            *packed.at(at, usize::MAX).unwrap() = step.clone();
+            plain.insert(at, step);
+        }
+        assert_eq!(packed.len(), plain.len());
+        assert!(packed.packed.len() > OPEN_MAX);
+        assert!(packed.iter().eq(plain.iter().map(|(at, step)| (*at, step.clone()))));
+        let mut closed = packed.clone();
+        closed.pack_all();
+        assert_eq!(closed, packed);
+        assert_eq!(closed.unpacked(), plain);
+    }
+
+    #[test]
+    fn there_are_no_more_than_there_may_be() {
+        let mut steps = PackedSteps::default();
+        for at in [1, 5000, 10_000] {
+            assert!(steps.at(at, 3).is_some());
+        }
+        assert!(steps.at(2, 3).is_none() && steps.at(5000, 3).is_some());
+        assert_eq!(steps.len(), 3);
+    }
+
+    #[test]
+    fn stretches_that_are_nowhere_else_are_taken_over() {
+        let (mut ours, mut theirs) = (PackedSteps::default(), PackedSteps::default());
+        for at in 0..10 {
+            let to = if at % 2 == 0 { &mut ours } else { &mut theirs };
+            to.at(at * STRETCH, 100).unwrap().busy_ns = at;
+        }
+        theirs.at(1, 100).unwrap().busy_ns = 77;
+        let rest = ours.take_over(theirs, 100);
+        assert_eq!(rest.iter().map(|(at, step)| (at, step.busy_ns)).collect::<Vec<_>>(), [(1, 77)]);
+        let busy: Vec<u64> = ours.iter().map(|(_, step)| step.busy_ns).collect();
+        assert_eq!((ours.len(), busy), (10, (0..10).collect()));
+    }
+}

@@ -1,0 +1,182 @@
+//! Response times as they are gathered: exact count, sum and maximum, and a
+//! histogram that takes memory only where there are values.
+
+use crate::cells::Times;
+use crate::sums::buckets::Buckets;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use steadfast_domain::{FineHistogram, QuarterHistogram};
+
+/// Share of the I/Os that a histogram must hold for percentiles to print.
+const TOLD_LEAST: f64 = 0.99;
+
+/// Gathered response times. Merging two gives those of both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Responses {
+    /// I/Os whose completion was seen.
+    pub count: u64,
+    /// All of them added up, in nanoseconds.
+    pub sum_ns: u64,
+    /// The longest, in nanoseconds.
+    pub max_ns: u64,
+    buckets: Buckets,
+}
+
+impl Responses {
+    /// Counts one.
+    #[inline]
+    pub fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        self.max_ns = self.max_ns.max(ns);
+        self.buckets.count(FineHistogram::index(ns));
+    }
+
+    /// Enters one into the histogram, of which the bucket is known; [`Self::take_sum`] tells
+    /// the rest.
+    #[inline]
+    pub(crate) fn enter(&mut self, bucket: u32) {
+        self.buckets.count(bucket as usize);
+    }
+
+    /// Adds some of which only this is known; [`Self::take_histogram`] tells the
+    /// rest, where it is known.
+    pub(crate) fn take_sum(&mut self, count: u64, sum_ns: u64, max_ns: u64) {
+        self.count = self.count.saturating_add(count);
+        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+    }
+
+    /// Adds the buckets of some that [`Self::take_sum`] adds up: each as so many
+    /// of its longest time.
+    pub(crate) fn take_histogram(&mut self, histogram: &QuarterHistogram) {
+        for (_, longest, count) in histogram.buckets() {
+            self.buckets.add(FineHistogram::index(longest.0), count);
+        }
+    }
+
+    /// Adds times that were added up before, with their histogram.
+    pub(crate) fn take_times(&mut self, times: &Times) {
+        self.take_sum(times.count, times.sum_ns, times.max_ns);
+        for (index, count) in &times.buckets {
+            self.buckets.add(usize::from(*index), *count);
+        }
+    }
+
+    /// What was gathered, as a fold file keeps it.
+    pub(crate) fn times(&self) -> Times {
+        let buckets = self.buckets.iter().map(|(index, count)| (index as u16, count));
+        Times {
+            count: self.count,
+            sum_ns: self.sum_ns,
+            max_ns: self.max_ns,
+            buckets: buckets.collect(),
+        }
+    }
+
+    /// Adds those of another part.
+    pub fn merge(&mut self, other: &Responses) {
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.buckets.merge(&other.buckets);
+    }
+
+    /// Takes the histogram of another part over, where it has none itself yet, so that
+    /// [`Self::merge`] need not copy it.
+    pub(crate) fn take_over(&mut self, other: &mut Responses) {
+        if self.buckets.is_empty() {
+            std::mem::swap(&mut self.buckets, &mut other.buckets);
+        }
+    }
+
+    /// As the domain's histogram.
+    pub fn histogram(&self) -> FineHistogram {
+        let mut dense = vec![0u64; FineHistogram::LEN];
+        self.buckets.iter().for_each(|(index, count)| dense[index] = count);
+        FineHistogram::from_dense(&dense)
+    }
+
+    /// The figures of a report.
+    pub fn figures(&self) -> ResponseFigures {
+        let histogram = self.histogram();
+        // A part of them is not all of them; one look at the kernel's counters
+        // more or less does no harm.
+        let of_all = histogram.total() as f64 >= self.count as f64 * TOLD_LEAST;
+        let percentile = |fraction| {
+            let found = histogram.supported_quantile(fraction).filter(|_| of_all)?;
+            Some(found.0.min(self.max_ns))
+        };
+        ResponseFigures {
+            count: self.count,
+            mean_ns: self.sum_ns.checked_div(self.count),
+            p50_ns: percentile(0.5),
+            p99_ns: percentile(0.99),
+            p99_9_ns: percentile(0.999),
+            p99_99_ns: percentile(0.9999),
+            p99_999_ns: percentile(0.99999),
+            max_ns: (self.count > 0).then_some(self.max_ns),
+        }
+    }
+}
+
+/// What [`Responses`] is kept as: count, sum, maximum and the buckets with a count.
+type Kept = (u64, u64, u64, Vec<(u32, u64)>);
+
+impl Serialize for Responses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let buckets = self.buckets.iter().map(|(index, count)| (index as u32, count));
+        let kept: Kept = (self.count, self.sum_ns, self.max_ns, buckets.collect());
+        kept.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Responses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (count, sum_ns, max_ns, buckets) = Kept::deserialize(deserializer)?;
+        let mut responses = Responses { count, sum_ns, max_ns, buckets: Buckets::default() };
+        for (index, count) in buckets {
+            if index as usize >= FineHistogram::LEN {
+                return Err(serde::de::Error::custom("no such bucket"));
+            }
+            responses.buckets.add(index as usize, count);
+        }
+        Ok(responses)
+    }
+}
+
+/// Response times in nanoseconds; a percentile only where at least ten I/Os lie
+/// beyond it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct ResponseFigures {
+    /// I/Os whose completion was seen.
+    pub count: u64,
+    /// Average (ART).
+    pub mean_ns: Option<u64>,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99 %.
+    pub p99_ns: Option<u64>,
+    /// 99.9 %.
+    pub p99_9_ns: Option<u64>,
+    /// 99.99 %.
+    pub p99_99_ns: Option<u64>,
+    /// Five nines.
+    pub p99_999_ns: Option<u64>,
+    /// Maximum (MRT).
+    pub max_ns: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_in_the_last_bucket_is_not_known() {
+        let mut times = Responses::default();
+        (0..1000).for_each(|_| times.add(1 << 20));
+        (0..400).for_each(|n| times.add((1 << 43) + n));
+        let figures = times.figures();
+        assert!(figures.p50_ns.is_some_and(|ns| ns < 1 << 21));
+        assert_eq!((figures.p99_ns, figures.max_ns), (None, Some((1 << 43) + 399)));
+    }
+}

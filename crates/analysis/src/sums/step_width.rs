@@ -1,0 +1,101 @@
+//! How wide capture steps are: as was asked, or so that a picture can be read.
+
+use crate::fold::Sums;
+use steadfast_domain::Nanos;
+use steadfast_tracefile::error::TraceError;
+
+/// The shortest and the longest step: 100 us and 1 h (RWSW PTS 1.0.7 p. 15 as
+/// the tutorial quotes it shows 100 us to 5 min).
+pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
+
+/// Steps over a whole picture, where the user does not choose their width.
+const STEPS_AIM: u64 = 240;
+
+/// Whether steps of this width can be made of the sums.
+///
+/// # Errors
+/// Where they cannot.
+pub(crate) fn wide_enough(width_ns: u64, sums: &Sums<'_>) -> Result<(), TraceError> {
+    made_of(width_ns, sums.step_ns)
+}
+
+/// Whether steps of one width can be made of whole steps of another.
+///
+/// # Errors
+/// Where they cannot.
+pub(crate) fn made_of(width_ns: u64, kept_ns: u64) -> Result<(), TraceError> {
+    if width_ns.is_multiple_of(kept_ns) {
+        return Ok(());
+    }
+    Err(TraceError::TooFine(format!(
+        "steps of {} cannot be built from the kept steps of {}; choose a multiple",
+        Nanos(width_ns),
+        Nanos(kept_ns)
+    )))
+}
+
+/// The widths to choose from where none is requested, ascending.
+fn usual_widths() -> impl Iterator<Item = u64> {
+    let short = (0..8).flat_map(|power| [1, 2, 5].map(|n| n * 10u64.pow(power) * 100_000));
+    let long = [60u64, 120, 300, 600, 1800, 3600].map(|seconds| seconds * 1_000_000_000);
+    short.filter(move |width| *width < long[0]).chain(long)
+}
+
+/// As [`step_width`], for steps that can only be made of whole steps of `kept_ns`.
+///
+/// # Errors
+/// As there, and a width that is no multiple.
+pub(crate) fn step_width_of(
+    kept_ns: u64,
+    asked: Option<u64>,
+    span_ns: (u64, u64),
+    most: u64,
+) -> Result<u64, TraceError> {
+    if let Some(width) = asked {
+        made_of(width, kept_ns)?;
+        return step_width(asked, span_ns, most);
+    }
+    let span = span_ns.1.saturating_sub(span_ns.0);
+    let fits = |width: &u64| width.is_multiple_of(kept_ns) && span / width <= STEPS_AIM;
+    let as_many = kept_ns.saturating_mul(span / kept_ns / STEPS_AIM + 1);
+    Ok(usual_widths().find(fits).unwrap_or(as_many))
+}
+
+/// Whether capture steps can be this wide: 100 us to 1 h, or whole hours.
+#[must_use]
+pub fn is_step_width(width_ns: u64) -> bool {
+    let is_hours = width_ns > 0 && width_ns.is_multiple_of(*WIDTH_NS.end());
+    WIDTH_NS.contains(&width_ns) || is_hours
+}
+
+/// The width asked for, or the narrowest of the usual ones that gives a
+/// readable picture: of a capture of many days, as many hours as it needs.
+///
+/// # Errors
+/// A width outside 100 us to 1 h that is no whole hours, or so narrow that there are more steps than
+/// `most`.
+pub fn step_width(asked: Option<u64>, span_ns: (u64, u64), most: u64) -> Result<u64, TraceError> {
+    let span = span_ns.1.saturating_sub(span_ns.0);
+    let hour = *WIDTH_NS.end();
+    let Some(width) = asked else {
+        let fits = |width: &u64| span / width <= STEPS_AIM;
+        let hours = hour.saturating_mul(span / hour / STEPS_AIM + 1);
+        return Ok(usual_widths().find(fits).unwrap_or(hours));
+    };
+    if !is_step_width(width) {
+        let what = format!(
+            "a capture step of {} is neither between 100 µs and 1 h nor whole hours",
+            Nanos(width)
+        );
+        return Err(TraceError::TooFine(what));
+    }
+    if span / width > most {
+        return Err(TraceError::TooFine(format!(
+            "{} steps of {} are more than the {most} that can be shown; choose wider steps, or a \
+             part of the time",
+            span / width,
+            Nanos(width)
+        )));
+    }
+    Ok(width)
+}

@@ -1,0 +1,177 @@
+//! A [`Chunk`]: some I/Os as what counting by stream takes of them, column by column.
+//! Nearly every question goes through here for every I/O, so the columns are slices of
+//! one length and a row is told by few instructions.
+
+use crate::fold::Rows;
+use crate::sums::stream_sums::{ChunkTraits, SHORT_NS, Sum};
+use crate::sums::stream_tally::StreamTally;
+use std::ops::Range;
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+use steadfast_tracefile::batch::PART_MAX;
+use steadfast_tracefile::parquet::Field;
+use steadfast_tracefile::simd;
+
+/// I/Os that are counted at once: their columns fit a processor's nearest caches.
+pub(crate) const AT_ONCE: usize = 1024;
+const _: () = assert!(AT_ONCE <= PART_MAX);
+const FAILED: i32 = flags::FAILED as i32;
+const SHORT: i64 = SHORT_NS.cast_signed();
+
+/// A few I/Os.
+pub(crate) struct Chunk<'r> {
+    op: &'r [i32],
+    bytes: &'r [i32],
+    flags: &'r [i32],
+    offset: &'r [i64],
+    response: &'r [i64],
+    queued: &'r [i64],
+    depth: &'r [u32],
+    sequential: &'r [bool],
+    kept: &'r [bool],
+}
+
+impl<'r> Chunk<'r> {
+    /// At most [`AT_ONCE`] of them.
+    pub(crate) fn of(rows: &Rows<'r>, range: Range<usize>) -> Self {
+        let batch = rows.batch;
+        Chunk {
+            op: batch.narrow(Field::Op).part(range.clone()),
+            bytes: batch.narrow(Field::Bytes).part(range.clone()),
+            flags: batch.narrow(Field::Flags).part(range.clone()),
+            offset: batch.wide(Field::Offset).part(range.clone()),
+            response: batch.wide(Field::Response).part(range.clone()),
+            queued: batch.wide(Field::Queued).part(range.clone()),
+            depth: &rows.depth[range.clone()],
+            sequential: &rows.sequential[range.clone()],
+            kept: &rows.kept[range],
+        }
+    }
+
+    /// One of them alone.
+    pub(crate) fn row(&self, row: usize) -> Chunk<'r> {
+        let row = row..row + 1;
+        Chunk {
+            op: &self.op[row.clone()],
+            bytes: &self.bytes[row.clone()],
+            flags: &self.flags[row.clone()],
+            offset: &self.offset[row.clone()],
+            response: &self.response[row.clone()],
+            queued: &self.queued[row.clone()],
+            depth: &self.depth[row.clone()],
+            sequential: &self.sequential[row.clone()],
+            kept: &self.kept[row],
+        }
+    }
+
+    /// The packed keys of all of them.
+    pub(crate) fn keys(&self, keys: &mut Vec<u64>) {
+        keys.resize(self.kept.len(), 0);
+        simd::keys(self.op, self.bytes, self.sequential, keys);
+    }
+
+    /// Which of them the filter lets pass.
+    pub(crate) fn kept(&self) -> &'r [bool] {
+        self.kept
+    }
+
+    /// What they tell, where that is added up without looking at each: nearly always all
+    /// response times are known and short, and all depths are known or none is.
+    pub(crate) fn telling(&self) -> Option<ChunkTraits> {
+        let responses = simd::bits_of_any(self.response);
+        let queued = simd::bits_of_any(self.queued);
+        let (depths, any_unknown) = simd::bits_of_depths(self.depth);
+        let are_short = (0..SHORT).contains(&responses) && (0..SHORT).contains(&queued);
+        let are_alike = depths == 0 || !any_unknown;
+        (are_short && are_alike).then_some(ChunkTraits { depths: depths > 0, queued: queued > 0 })
+    }
+
+    /// Counts each of the first I/Os to the stream of that number; one without such a
+    /// stream is left out.
+    pub(crate) fn count(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+        self.count_requests(streams, tallies);
+        self.count_times(streams, tallies);
+    }
+
+    /// The same with sums, which have room for all streams, where that can be.
+    pub(crate) fn add_up(
+        &self,
+        telling: ChunkTraits,
+        (streams, buckets): (&[u32], &mut Vec<u32>),
+        sums: &mut [Sum],
+        tallies: &mut [StreamTally],
+    ) {
+        self.add_each(streams, sums);
+        buckets.resize(self.response.len(), 0);
+        simd::buckets(self.response, buckets);
+        for (stream, bucket) in streams.iter().zip(buckets) {
+            if let Some(tally) = tallies.get_mut(*stream as usize) {
+                tally.responses.enter(*bucket);
+            }
+        }
+        if telling.queued && simd::any_below_one(self.queued) {
+            self.add_unqueued(streams, sums);
+        }
+        if simd::bits_of_flags(self.flags) & FAILED != 0 {
+            self.count_failed(streams, tallies);
+        }
+    }
+
+    fn add_each(&self, streams: &[u32], sums: &mut [Sum]) {
+        let asked = self.offset.iter().zip(self.depth);
+        let times = self.response.iter().zip(self.queued);
+        for (stream, ((offset, depth), (response, queued))) in streams.iter().zip(asked.zip(times))
+        {
+            let Some(sum) = sums.get_mut(*stream as usize) else { continue };
+            let times = (response.cast_unsigned(), queued.cast_unsigned());
+            sum.add(offset.cast_unsigned(), *depth, times);
+        }
+    }
+
+    fn add_unqueued(&self, streams: &[u32], sums: &mut [Sum]) {
+        let times = self.response.iter().zip(self.queued);
+        for (stream, (response, _)) in streams.iter().zip(times).filter(|(_, time)| *time.1 == 0) {
+            if let Some(sum) = sums.get_mut(*stream as usize) {
+                sum.add_unqueued(response.cast_unsigned());
+            }
+        }
+    }
+
+    fn count_failed(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+        let failed = streams.iter().zip(self.flags).filter(|(_, flags)| **flags & FAILED != 0);
+        for (stream, _) in failed {
+            if let Some(tally) = tallies.get_mut(*stream as usize) {
+                tally.failed += 1;
+            }
+        }
+    }
+
+    fn count_requests(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+        let asked = self.bytes.iter().zip(self.offset).zip(self.depth).zip(self.flags);
+        for (stream, (((bytes, offset), depth), flags)) in streams.iter().zip(asked) {
+            let Some(tally) = tallies.get_mut(*stream as usize) else { continue };
+            tally.ios += 1;
+            tally.bytes = tally.bytes.saturating_add(u64::from(bytes.cast_unsigned()));
+            tally.offsets |= offset.cast_unsigned();
+            tally.depth_sum += u64::from(*depth);
+            tally.depths += u64::from(*depth > 0);
+            tally.depth_max = tally.depth_max.max(*depth);
+            tally.failed += u64::from(flags & i32::from(flags::FAILED) != 0);
+        }
+    }
+
+    fn count_times(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+        for (stream, (response, queued)) in
+            streams.iter().zip(self.response.iter().zip(self.queued))
+        {
+            let Some(tally) = tallies.get_mut(*stream as usize) else { continue };
+            let (response, queued) = (response.cast_unsigned(), queued.cast_unsigned());
+            let is_known = response != RESPONSE_UNKNOWN;
+            if is_known {
+                tally.responses.add(response);
+            }
+            if queued > 0 {
+                tally.queued.count_one(queued, is_known.then_some(response));
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Traces of known composition, folded; folds over parts against the whole; and
+//! the file as other programs see it.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod crew;
+mod damage;
+mod foreign;
+mod merging;
+mod report;
+mod steps_alone;
+mod synthetic;
+
+use std::io::Cursor;
+use std::process::Command as Program;
+use steadfast_analysis::questions::reach::Distinct;
+use steadfast_analysis::questions::steps::Steps;
+use steadfast_analysis::questions::streams::By;
+use steadfast_analysis::{Captured, Filter, Pass, StreamTable, Study, StudyOptions, findings};
+use steadfast_domain::findings::Exhibit;
+use steadfast_domain::io_event::Command;
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_tracefile::Trace;
+use synthetic::{SECOND, Server, by_completion, key, known, opened, server, written};
+
+fn streams(trace: &Trace<Cursor<Vec<u8>>>, pass: &Pass) -> StreamTable {
+    let mut table = StreamTable::new();
+    pass.run(trace, &mut [&mut table]).unwrap();
+    table
+}
+
+#[test]
+fn a_known_composition_is_found_exactly() {
+    let trace = opened(&known(), CaptureConditions::default());
+    let table = streams(&trace, &Pass::default());
+    let found = |name: &str| table.get(key(name)).map_or(0, |tally| tally.ios);
+    // The first I/O of a sequential run continues nothing: it is random.
+    for (name, ios) in [
+        ("RND 4K R", 5003),
+        ("SEQ 128K W", 3000),
+        ("RND 128K W", 1),
+        ("RND 8K W", 1499),
+        ("SEQ 0.5K R", 400),
+        ("RND 0.5K R", 1),
+        ("FLUSH", 103),
+    ] {
+        assert_eq!(found(name), ios, "{name}");
+    }
+    assert_eq!(table.len(), 7);
+    let total = table.total();
+    assert_eq!((total.ios, total.responses.count, total.depth_mean()), (10_007, 10_007, Some(4.0)));
+    let amount = 5003 * 4096 + 3001 * 131_072 + 1499 * 8192 + 401 * 512;
+    assert_eq!(total.amount(), amount);
+    assert_eq!(table.get(key("RND 8K W")).unwrap().alignment(), Some(65_536));
+    let longest = known().iter().map(|event| event.response_ns).max().unwrap();
+    assert_eq!(total.responses.max_ns, longest);
+    let listing = table.listing(By::Bytes);
+    assert_eq!(listing[0].key, key("SEQ 128K W"));
+    assert!((listing[0].share - 3000.0 * 131_072.0 / amount as f64).abs() < 1e-12);
+}
+
+#[test]
+fn a_filter_never_makes_a_sequential_io_random() {
+    let trace = opened(&known(), CaptureConditions::default());
+    let from = 40_000_000;
+    let filter = Filter { ops: vec![IoOp::Write], ..Filter::default() };
+    let pass = Pass { filter: filter.between(Some(from), None), ..Pass::default() };
+    let table = streams(&trace, &pass);
+    let expected = |kind: u32| {
+        known()
+            .iter()
+            .filter(|e| e.bytes == kind && e.issued_ns >= from && e.op == IoOp::Write)
+            .count()
+    };
+    assert_eq!(table.len(), 2);
+    assert_eq!(table.get(key("SEQ 128K W")).unwrap().ios, expected(131_072) as u64);
+    assert_eq!(table.get(key("RND 8K W")).unwrap().ios, expected(8192) as u64);
+}
+
+#[test]
+fn a_window_of_one_sees_interleaved_streams_as_random() {
+    let mut events = Vec::new();
+    for n in 0..1000u64 {
+        let offset = if n % 2 == 0 { n / 2 * 4096 } else { (1 << 40) + n / 2 * 4096 };
+        events.push(IoEvent { issued_ns: n * 1000, offset, bytes: 4096, ..IoEvent::default() });
+    }
+    let trace = opened(&events, CaptureConditions::default());
+    let found = |window| {
+        let table = streams(&trace, &Pass { window, ..Pass::default() });
+        table.get(key("SEQ 4K R")).map_or(0, |tally| tally.ios)
+    };
+    assert_eq!((found(1), found(2), found(32)), (0, 998, 998));
+}
+
+#[test]
+fn steps_hold_what_was_issued_in_them() {
+    let io = |issued_ns, response_ns, device| IoEvent {
+        issued_ns,
+        response_ns,
+        device,
+        bytes: 4096,
+        op: IoOp::Write,
+        ..IoEvent::default()
+    };
+    // Step 0: two that overlap, 300 us busy. The second lasts into steps 1 and 2.
+    let events = [
+        io(100_000, 200_000, 0),
+        io(200_000, 2_000_000, 0),
+        io(1_500_000, u64::MAX, 0),
+        io(4_000_000, 100_000, 1),
+    ];
+    let trace = opened(&events, CaptureConditions::default());
+    let mut steps = Steps::new(1_000_000);
+    Pass::default().run(&trace, &mut [&mut steps]).unwrap();
+    let steps = steps.finish().unwrap();
+    let ios: Vec<(u64, u64, u64)> =
+        steps.iter().map(|(at, step)| (*at, step.ios(), step.busy_ns)).collect();
+    assert_eq!(ios, [(0, 2, 900_000), (1, 1, 1_000_000), (2, 0, 200_000), (4, 1, 100_000)]);
+    assert_eq!(steps[&0].response_max().unwrap().0, 2_000_000);
+    assert_eq!(steps[&0].depth_mean(), Some(1.5));
+    assert_eq!(steps[&1].response_mean(), None);
+}
+
+#[test]
+fn an_endless_io_ends_the_pass_not_the_memory() {
+    let events = [
+        IoEvent { issued_ns: 0, response_ns: u64::MAX - 10, ..IoEvent::default() },
+        IoEvent { issued_ns: u64::MAX - 20, response_ns: 9, ..IoEvent::default() },
+    ];
+    let trace = opened(&events, CaptureConditions::default());
+    let mut steps = Steps::new(100_000);
+    Pass::default().run(&trace, &mut [&mut steps]).unwrap();
+    let error = steps.finish().unwrap_err().to_string();
+    assert!(error.contains("wider"), "{error}");
+    let study = Study::of(&trace.into(), &StudyOptions::default()).unwrap();
+    assert!(study.steps.len() < 300, "{} steps", study.steps.len());
+}
+
+#[test]
+fn marks_name_spans_and_wrong_names_are_refused() {
+    let conditions = synthetic::conditions(80);
+    let filter = Filter::default().during("backup", &conditions).unwrap();
+    assert_eq!(filter.spans_ns, [(40 * SECOND, 50 * SECOND)]);
+    let error = Filter::default().during("lunch", &conditions).unwrap_err().to_string();
+    assert!(error.contains("opening, backup"), "{error}");
+    assert_eq!(Filter::default().on("sda", &conditions).unwrap().devices, [1]);
+    assert!(Filter::default().on("sdz", &conditions).is_err());
+}
+
+#[test]
+fn distinct_things_are_counted_within_two_percent() {
+    for count in [1u64, 100, 10_007, 1_000_003] {
+        let mut distinct = Distinct::default();
+        (0..count).for_each(|n| distinct.see(n * 8));
+        (0..count / 2).for_each(|n| distinct.see(n * 8));
+        let error = distinct.estimate() / count as f64 - 1.0;
+        assert!(error.abs() < 0.02, "{count}: {error}");
+    }
+}
+
+/// I/Os in all.
+fn ios(captured: &Captured<Cursor<Vec<u8>>>) -> u64 {
+    captured.run(&Pass::default(), &mut []).unwrap().events
+}
+
+#[test]
+fn a_study_shows_every_picture_and_adds_up() {
+    let trace = server(80);
+    let study = Study::of(&trace, &StudyOptions::default()).unwrap();
+    let in_steps: u64 = study.steps.values().map(|step| step.ios()).sum();
+    assert_eq!(in_steps, ios(&trace));
+    let sides: u64 =
+        study.sides.iter().flat_map(|(_, steps)| steps.values()).map(|s| s.ios()).sum();
+    assert_eq!(sides, ios(&trace));
+    let cells: u64 = study.streams_over_time.steps().values().flatten().map(|cell| cell.ios).sum();
+    assert_eq!(cells, ios(&trace));
+    let backup = Server::new(80, 500).filter(|e| e.bytes == 65_536 && e.op == IoOp::Read);
+    let found = study.totals.streams.get(key("SEQ 64K R")).unwrap().ios;
+    assert_eq!(found, backup.count() as u64 - 1);
+    let shown = findings(&study, "test");
+    let pages = shown.form_pages.iter().chain(&shown.chapters);
+    let plots: Vec<&str> = pages
+        .flat_map(|page| &page.exhibits)
+        .filter_map(|exhibit| match exhibit {
+            Exhibit::Plot(plot) => Some(plot.id.as_str()),
+            _ => None,
+        })
+        .collect();
+    for id in [
+        "streams-v-segments",
+        "iops-v-time",
+        "response-v-time",
+        "oio-v-time",
+        "stream-map-frequency",
+        "stream-map-amount",
+        "process-map",
+        "hits-0-read",
+        "hits-1-write",
+        "utilisation",
+        "sequentiality",
+        "operations",
+        "sizes",
+        "response-histogram",
+        "sides-iops",
+    ] {
+        assert!(plots.contains(&id), "{id} of {plots:?}");
+    }
+    assert_eq!(shown.digest.len(), 64);
+}
+
+#[test]
+fn an_empty_selection_is_an_error_that_says_so() {
+    let trace = server(8);
+    let filter = Filter::default().between(Some(u64::MAX - 1), None);
+    let options =
+        StudyOptions { pass: Pass { filter, ..Pass::default() }, ..StudyOptions::default() };
+    let error = Study::of(&trace, &options).err().unwrap().to_string();
+    assert!(error.contains("filter"), "{error}");
+}
+
+#[test]
+fn duckdb_reads_a_trace() {
+    let tried = Program::new("python3").args(["-c", "import duckdb"]).output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: duckdb_reads_a_trace: Python has no module duckdb");
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("known.parquet");
+    let mut events = known();
+    events[0].response_ns = u64::MAX;
+    events[0].depth = 0;
+    events[1].command = Command::new("postgres");
+    std::fs::write(&file, written(&events, synthetic::conditions(80))).unwrap();
+    let script = format!(
+        "import duckdb, json\n\
+         f = '{}'\n\
+         rows = duckdb.sql(f\"\"\"select count(*), sum(bytes), count(response_ns), count(depth), \
+         max(\"offset\" + bytes), min(issued_ns), sum((command = 'postgres')::int) from '{{f}}'\"\"\")\n\
+         print(json.dumps([int(v) for v in rows.fetchall()[0]]))\n\
+         ops = duckdb.sql(f\"select op, count(*) from '{{f}}' group by op order by op\").fetchall()\n\
+         print(json.dumps(ops))\n\
+         keys = duckdb.sql(f\"select decode(key) from parquet_kv_metadata('{{f}}')\").fetchall()\n\
+         print(json.dumps(sorted(k[0] for k in keys)))\n",
+        file.display()
+    );
+    let output = Program::new("python3").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let bytes: u64 = events.iter().map(|event| u64::from(event.bytes)).sum();
+    let end = events.iter().map(|event| event.offset + u64::from(event.bytes)).max().unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], format!("[10007, {bytes}, 10006, 10006, {end}, 0, 1]"));
+    assert_eq!(lines[1], "[[0, 5404], [1, 4500], [3, 103]]");
+    assert!(lines[2].contains("steadfast.conditions.start"), "{}", lines[2]);
+}

@@ -1,0 +1,176 @@
+//! What several threads find is what one finds, byte for byte: order, sequentiality,
+//! depth and busy time do not change at the seams.
+
+use crate::synthetic::{SECOND, Server, by_completion, conditions};
+use crate::written;
+use std::io::Cursor;
+use std::sync::Arc;
+use steadfast_analysis::crew::{Crew, Task};
+use steadfast_analysis::questions::cumulative::Threshold;
+use steadfast_analysis::questions::groups::{Facet, Groups};
+use steadfast_analysis::questions::locality::Locality;
+use steadfast_analysis::{
+    By, Captured, Derivation, EmptyLike, Filter, Fold, FoldSums, ParallelFold, Pass, Rows, Study,
+    StudyOptions, findings,
+};
+use steadfast_domain::IoEvent;
+use steadfast_tracefile::parquet::Fields;
+use steadfast_tracefile::{NotRecorded, TraceError};
+
+struct Threads(usize);
+
+impl Crew for Threads {
+    fn size(&self) -> usize {
+        self.0
+    }
+    fn side_by_side(&self, tasks: Vec<Task<'_>>) {
+        std::thread::scope(|scope| {
+            for task in tasks {
+                scope.spawn(task);
+            }
+        });
+    }
+}
+
+/// 13 seconds of a server whose load queues, in row groups of 1009.
+fn file() -> Vec<u8> {
+    let events: Vec<IoEvent> = by_completion(Server::new(13, 3000));
+    assert!(events.len() > 30_000);
+    written(&events, conditions(13))
+}
+
+fn by(threads: usize, file: &[u8]) -> Captured<Cursor<Vec<u8>>> {
+    Captured::open(Cursor::new(file.to_vec())).unwrap().with_crew(Arc::new(Threads(threads)))
+}
+
+fn passes() -> Vec<Pass> {
+    let narrowed = Filter::default().between(Some(2 * SECOND), Some(5 * SECOND + 7));
+    vec![
+        Pass::default(),
+        Pass { filter: narrowed, ..Pass::default() },
+        // Fewer may wait than do: the order is kept as badly.
+        Pass { waiting_max: 3, window: 2, ..Pass::default() },
+    ]
+}
+
+/// Everything that is told of it, as text.
+fn told(captured: &Captured<Cursor<Vec<u8>>>, pass: &Pass) -> Vec<String> {
+    let streams = captured.streams(pass).unwrap();
+    let steps = captured.steps(pass, Some(SECOND / 10)).unwrap();
+    let map = captured.map(pass, None, (By::Count, Threshold::USUAL)).unwrap();
+    let options = StudyOptions { pass: pass.clone(), ..StudyOptions::default() };
+    let derived = Derivation::of(captured, &options, true).unwrap();
+    let study = Study::of(captured, &options).unwrap();
+    let mut groups = Groups::by(&[Facet::Process, Facet::Stream]);
+    let mut locality = Locality::keeping(100_003, 0);
+    captured.run(pass, &mut [&mut groups, &mut locality]).unwrap();
+    vec![
+        serde_json::to_string(&streams.found.listing(By::Bytes)).unwrap(),
+        format!("{:?}", streams.account),
+        format!("{steps:?}"),
+        format!("{:?} {:?}", map.account, map.found.series.steps()),
+        format!("{:?} {:?}", derived.streams_over_time.steps(), derived.steps),
+        serde_json::to_string(&findings(&study, "this")).unwrap(),
+        serde_json::to_string(&groups.listing(By::Count, captured.conditions())).unwrap(),
+        serde_json::to_string(&locality.figures()).unwrap(),
+    ]
+}
+
+#[test]
+fn any_number_of_threads_finds_the_same() {
+    let file = file();
+    let alone = Captured::open(Cursor::new(file.clone())).unwrap();
+    for pass in passes() {
+        let one = told(&alone, &pass);
+        for threads in [1, 2, 7] {
+            let several = told(&by(threads, &file), &pass);
+            for (one, several) in one.iter().zip(&several) {
+                assert_eq!(several, one, "{threads} threads");
+            }
+        }
+    }
+}
+
+/// Counts rows; cannot be parted.
+#[derive(Default)]
+struct InOrder(Vec<u64>);
+
+impl Fold for InOrder {
+    fn fields(&self) -> Fields {
+        Fields::NONE
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        self.0.extend(rows.iter().map(|row| rows.batch.issued_ns(row)));
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
+    }
+    fn merge(&mut self, _: Self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_cannot_be_parted_sees_everything_in_order() {
+    let mut seen = InOrder::default();
+    by(5, &file()).run(&Pass::default(), &mut [&mut seen]).unwrap();
+    assert!(seen.0.len() > 30_000 && seen.0.is_sorted());
+}
+
+#[test]
+fn damage_is_found_as_far_as_one_thread_reads() {
+    let mut file = file();
+    let end = file.len();
+    // In the data of a late row group and of an early one.
+    file[end / 5] ^= 0x40;
+    file[end / 5 * 4] ^= 0x40;
+    let alone = Captured::open(Cursor::new(file.clone())).unwrap();
+    let several = by(7, &file);
+    let early = Filter::default().between(None, Some(5 * SECOND));
+    let pass = Pass { filter: early, ..Pass::default() };
+    for (pass, damaged) in [(pass, 1), (Pass::default(), 2)] {
+        let one = alone.streams(&pass).unwrap();
+        assert_eq!(several.streams(&pass).unwrap(), one);
+        assert_eq!(several.integrity(), alone.integrity());
+        assert_eq!(alone.integrity().damaged.len(), damaged);
+    }
+}
+
+/// Has no room.
+#[derive(Default)]
+struct Full;
+
+impl EmptyLike for Full {
+    fn alike(&self) -> Self {
+        Full
+    }
+}
+
+impl Fold for Full {
+    fn fields(&self) -> Fields {
+        Fields::NONE
+    }
+    fn take(&mut self, _: &Rows<'_>) -> Result<(), TraceError> {
+        Err(TraceError::TooFine("no room".into()))
+    }
+    fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
+        Some(self)
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Err(NotRecorded::SingleIos)
+    }
+    fn merge(&mut self, _: Self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_refusal_of_one_thread_ends_all() {
+    let file = file();
+    for threads in [1, 2, 7] {
+        let captured = by(threads, &file);
+        let error = captured.run(&Pass::default(), &mut [&mut Full]).unwrap_err();
+        assert!(error.to_string().contains("no room"), "{error}");
+    }
+}

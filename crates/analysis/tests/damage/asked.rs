@@ -1,0 +1,199 @@
+//! A capture with everything that can be asked for (both layers, threads, cgroups, paths,
+//! merges, content), damaged anywhere: every question is answered as before, or the file is
+//! refused, or what is missing is named. Nothing panics.
+
+use std::io::Cursor;
+use std::sync::Arc;
+use steadfast_analysis::questions::drives::Drives;
+use steadfast_analysis::questions::groups::{Facet, Groups};
+use steadfast_analysis::questions::hits::Ends;
+use steadfast_analysis::questions::hot::HotRanges;
+use steadfast_analysis::questions::trust::Evidence;
+use steadfast_analysis::{By, Captured, Pass, Study, StudyOptions, findings};
+use steadfast_domain::io_event::{
+    CapturedCgroup, CapturedDevice, Command, Content, ContentSample, FileName, Layer, Merging,
+};
+use steadfast_domain::step::mix64;
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp};
+use steadfast_tracefile::{TraceError, Writer};
+
+const CHANGES: u64 = 2003;
+/// Of these, those after which a whole report is made.
+const REPORTS: u64 = 101;
+
+fn conditions() -> CaptureConditions {
+    let device = |name: &str| CapturedDevice {
+        name: name.into(),
+        capacity: Some(Bytes::gib(1)),
+        ..CapturedDevice::default()
+    };
+    let cgroup = |id, path: Option<&str>| CapturedCgroup {
+        id,
+        path: path.map(str::to_owned),
+        ..CapturedCgroup::default()
+    };
+    let file = |device, inode, path: &str| FileName { device, inode, path: path.into() };
+    CaptureConditions {
+        software: "steadfast test".into(),
+        layers: vec![Layer::Block, Layer::FileSystem],
+        devices: vec![device("nvme0n1"), device("sda")],
+        began_unix_ns: Some(1_763_697_600_000_000_000),
+        lasted_ns: 2_000_000_000,
+        threads: true,
+        cgroups: Some(vec![cgroup(1, Some("/")), cgroup(77, None)]),
+        merging: Some(vec![Merging { merged: 41, split: 3 }; 2]),
+        paths: Some((2, 1)),
+        files: Arc::new(vec![file(0, 12, "/srv/a"), file(1, 13, "/srv/b")]),
+        content: Some(ContentSample { every: 3, blocks: 7, ..ContentSample::default() }),
+        ..CaptureConditions::default()
+    }
+}
+
+fn event(n: u64) -> IoEvent {
+    let random = mix64(n);
+    let layer = if random.is_multiple_of(3) { Layer::FileSystem } else { Layer::Block };
+    let at_files = layer == Layer::FileSystem;
+    IoEvent {
+        issued_ns: n * 1_000_000,
+        response_ns: 1000 + random % 100_000,
+        queued_ns: random % 2 * 500,
+        offset: random % 100_000 * 4096,
+        bytes: 4096 << (n % 3),
+        depth: 1 + (n % 4) as u32,
+        pid: 100 + (n % 3) as u32,
+        tid: 200 + (n % 5) as u32,
+        command: Command::new("mysqld"),
+        thread: Command::new(if n.is_multiple_of(2) { "io" } else { "" }),
+        cgroup: (n % 3) as u16,
+        merged: (n % 2) as u16,
+        inode: if at_files { 12 + n % 3 } else { 0 },
+        device: (n % 2) as u16,
+        flags: (random % 256) as u16,
+        content: Content { blocks: 1, duplicates: 0, bytes: 4096, compressed_bytes: 1000 },
+        op: IoOp::ALL[(random % 5) as usize],
+        layer,
+        ..IoEvent::default()
+    }
+}
+
+fn written() -> Vec<u8> {
+    let conditions = conditions();
+    let mut writer = Writer::new(Vec::new(), &conditions).unwrap().with_rows_per_group(211);
+    writer.write(&(0..1009).map(event).collect::<Vec<_>>()).unwrap();
+    writer.finish(conditions).unwrap()
+}
+
+/// What is told of a file, and whether it says that something is not as it was written.
+struct Told {
+    answers: Vec<String>,
+    is_named: bool,
+}
+
+/// Asks what streams, groups, drives, doctor and hot ask, and for a report where wanted.
+fn told(bytes: Vec<u8>, with_report: bool) -> Result<Told, TraceError> {
+    let captured = Captured::open(Cursor::new(bytes))?;
+    let (pass, conditions) = (Pass::default(), captured.conditions().clone());
+    let facets = [Facet::Device, Facet::Thread, Facet::Cgroup, Facet::File, Facet::Stream];
+    let mut groups = Groups::by(&facets).with_hosts(&conditions);
+    let (mut drives, mut ends) = (Drives::default(), Ends::default());
+    captured.run(&pass, &mut [&mut groups, &mut drives, &mut ends])?;
+    let mut hot: Vec<HotRanges> =
+        ends.devices().map(|at| HotRanges::new(at, ends.of(at, &conditions), 100)).collect();
+    for ranges in &mut hot {
+        captured.run(&pass, &mut [ranges])?;
+    }
+    let streams = captured.streams(&pass)?.found.listing(By::Count);
+    let steps = captured.steps(&pass, Some(100_000_000))?.found;
+    let steps: Vec<_> = steps.figures(&conditions).collect();
+    let limits = Evidence::of(&captured, &pass)?.limits();
+    let hottest: Vec<_> = hot.iter().map(|ranges| ranges.hottest(10)).collect();
+    let mut answers = vec![
+        format!("{:?}", groups.listing(By::Count, &conditions)),
+        format!("{:?}", drives.listing(&conditions)),
+        format!("{streams:?} {steps:?} {hottest:?}"),
+    ];
+    if with_report {
+        let study = Study::of(&captured, &StudyOptions::default())?;
+        answers.push(serde_json::to_string(&findings(&study, "test")).unwrap());
+    }
+    let integrity = captured.integrity();
+    let is_named = !integrity.is_whole() || !integrity.checksums || captured.recovery().is_some();
+    assert!(!is_named || !limits.is_empty(), "doctor says what is missing");
+    Ok(Told { answers, is_named })
+}
+
+/// One byte changed, the file cut, two stretches of one length exchanged (columns lie side
+/// by side), or a stretch overwritten by another.
+fn damaged(whole: &[u8], seed: u64) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    let draw = |n: u64, below: usize| mix64(seed * 8 + n) as usize % below.max(1);
+    let at = draw(0, bytes.len());
+    match seed % 8 {
+        0 => bytes.truncate(at),
+        1 | 2 => {
+            let length = 1 + draw(1, 400);
+            let other = draw(2, bytes.len());
+            let (first, second) = (at.min(other), at.max(other));
+            let length = length.min(second - first).min(bytes.len() - second);
+            let (left, right) = bytes.split_at_mut(second);
+            left[first..first + length].swap_with_slice(&mut right[..length]);
+        }
+        3 => {
+            let length = (1 + draw(1, 400)).min(bytes.len() - at);
+            let from = draw(2, bytes.len() - length);
+            bytes.copy_within(from..from + length, at);
+        }
+        _ => bytes[at] ^= 1 + (draw(1, 255) as u8),
+    }
+    bytes
+}
+
+#[test]
+fn every_question_to_a_damaged_capture_is_refused_named_or_answered_as_before() {
+    let whole = written();
+    let right = told(whole.clone(), true).unwrap();
+    assert!(!right.is_named);
+    let (mut refused, mut named, mut same) = (0, 0, 0);
+    for seed in 0..CHANGES {
+        let bytes = damaged(&whole, seed);
+        match told(bytes, seed < REPORTS) {
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                refused += 1;
+            }
+            Ok(told) => {
+                let is_same = right.answers.starts_with(&told.answers);
+                assert!(is_same || told.is_named, "change {seed} changes a number, unsaid");
+                *if told.is_named { &mut named } else { &mut same } += 1;
+            }
+        }
+    }
+    assert!(refused > 100 && named > 100 && same > 10, "{refused} {named} {same}");
+}
+
+/// The same without checksums, as another program would leave it: nothing is known of what
+/// was changed, but nothing panics.
+#[test]
+fn a_damaged_file_without_checksums_does_no_harm() {
+    let whole = written();
+    // An unknown name in the place of theirs: a reader finds neither.
+    let hide = |bytes: &mut Vec<u8>, name: &[u8]| {
+        let places: Vec<usize> = bytes
+            .windows(name.len())
+            .enumerate()
+            .filter(|(_, w)| *w == name)
+            .map(|w| w.0)
+            .collect();
+        places.into_iter().for_each(|at| bytes[at] = b'x');
+    };
+    let mut bare = whole;
+    hide(&mut bare, b"steadfast.sums");
+    hide(&mut bare, b"steadfast.seal");
+    assert!(told(bare.clone(), false).unwrap().is_named);
+    for seed in 0..CHANGES {
+        match told(damaged(&bare, seed), seed < REPORTS) {
+            Err(error) => assert!(!error.to_string().is_empty()),
+            Ok(told) => assert!(told.is_named, "a file without checksums says so"),
+        }
+    }
+}

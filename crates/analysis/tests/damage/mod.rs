@@ -1,0 +1,341 @@
+//! Damage to files: whatever bit is flipped and wherever a file is cut, its I/Os
+//! are the ones that were written, or something says that they are not.
+
+mod asked;
+
+use super::steps_alone::Kept;
+use std::collections::HashSet;
+use std::io::Cursor;
+use steadfast_analysis::{Captured, Pass, StepWriter, StreamTable};
+use steadfast_domain::io_event::{CapturePart, StreamInStep};
+use steadfast_domain::step::mix64;
+use steadfast_domain::{CaptureConditions, IoEvent, IoOp};
+use steadfast_tracefile::{Batch, Fields, NotRecorded, Trace, TraceError, Writer};
+
+const FLIPS: u64 = 1000;
+
+fn conditions(step_ns: Option<u64>) -> CaptureConditions {
+    CaptureConditions {
+        software: "steadfast test".into(),
+        began_unix_ns: Some(1_763_697_600_000_000_000),
+        step_ns,
+        ..CaptureConditions::default()
+    }
+}
+
+fn events(from: u64, count: u64) -> Vec<IoEvent> {
+    let event = |n: u64| IoEvent {
+        issued_ns: n * 1_000_000,
+        response_ns: 1000 + mix64(n) % 100_000,
+        offset: mix64(n) % 100_000 * 4096,
+        bytes: 4096 << (n % 3),
+        depth: 1 + (n % 4) as u32,
+        op: IoOp::ALL[(n % 2) as usize],
+        ..IoEvent::default()
+    };
+    (from..from + count).map(event).collect()
+}
+
+fn trace(conditions: &CaptureConditions, events: &[IoEvent]) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), conditions).unwrap().with_rows_per_group(101);
+    writer.write(events).unwrap();
+    writer.finish(conditions.clone()).unwrap()
+}
+
+fn rows() -> Vec<StreamInStep> {
+    let row = |step: u64| StreamInStep {
+        step,
+        op: IoOp::ALL[(step % 2) as usize],
+        bytes: 4096,
+        ios: 10 + step,
+        responses: 10 + step,
+        response_sum_ns: 70_000 + mix64(step) % 1000,
+        response_max_ns: 9000,
+        depth_sum: 20 + step,
+        depth_max: 3,
+        offsets: 4096,
+        ..StreamInStep::default()
+    };
+    (0..70).map(row).collect()
+}
+
+fn steps() -> Vec<u8> {
+    let conditions = conditions(Some(1_000_000_000));
+    let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+    for rows in rows().chunks(10) {
+        writer.add(rows);
+        writer.flush_before(u64::MAX).unwrap();
+    }
+    writer.finish(&conditions).unwrap()
+}
+
+/// The file as its writer left it when it was killed before the end.
+fn killed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap());
+    bytes.truncate(bytes.len() - footer as usize - 8);
+    bytes
+}
+
+/// What a reader makes of a file.
+struct Seen<T> {
+    found: Vec<T>,
+    conditions: CaptureConditions,
+    /// It says that something is not as it was written.
+    is_named: bool,
+    /// I/Os that it says are left out.
+    told: Option<u64>,
+}
+
+fn seen_trace(bytes: Vec<u8>) -> Result<Seen<IoEvent>, TraceError> {
+    let trace = Trace::open(Cursor::new(bytes))?;
+    let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+    while batches.read(1000, &mut batch)? > 0 {}
+    let integrity = trace.integrity();
+    Ok(Seen {
+        found: (0..batch.len()).map(|row| batch.event(row)).collect(),
+        conditions: trace.conditions().clone(),
+        is_named: !integrity.is_whole() || !integrity.checksums || trace.recovery().is_some(),
+        told: integrity.damaged.iter().map(|damage| damage.ios).sum(),
+    })
+}
+
+fn seen_steps(bytes: Vec<u8>) -> Result<Seen<StreamInStep>, TraceError> {
+    let file = Captured::open(Cursor::new(bytes))?;
+    // Damage may make another file of it, and not unsaid.
+    if file.tells(NotRecorded::SingleIos).is_ok() {
+        return Err(TraceError::Unsuitable("no step file".into()));
+    }
+    let mut found = Kept::default();
+    file.run(&Pass::default(), &mut [&mut found])?;
+    let integrity = file.integrity();
+    Ok(Seen {
+        found: found.0,
+        conditions: file.conditions().clone(),
+        is_named: !integrity.is_whole() || !integrity.checksums || file.recovery().is_some(),
+        told: integrity.damaged.iter().map(|damage| damage.ios).sum(),
+    })
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    refused: u64,
+    named: u64,
+    same: u64,
+}
+
+/// Flips bits in a file, one at a time, and looks at what is made of it.
+fn flipped<T: Clone + Eq + std::fmt::Debug>(
+    whole: &[u8],
+    seen: fn(Vec<u8>) -> Result<Seen<T>, TraceError>,
+    of: fn(&T) -> String,
+) -> Account {
+    let right = seen(whole.to_vec()).unwrap();
+    let written: HashSet<String> = right.found.iter().map(of).collect();
+    let mut account = Account::default();
+    for seed in 0..FLIPS {
+        let at = mix64(seed) % (whole.len() as u64 * 8);
+        let mut bytes = whole.to_vec();
+        bytes[at as usize / 8] ^= 1 << (at % 8);
+        match seen(bytes) {
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                account.refused += 1;
+            }
+            Ok(seen) => {
+                let made_up = seen.found.iter().find(|one| !written.contains(&of(one)));
+                assert_eq!(made_up, None, "bit {at}");
+                let is_same = seen.found == right.found && seen.conditions == right.conditions;
+                assert!(is_same || seen.is_named, "bit {at} changes what is read, unsaid");
+                account.named += u64::from(!is_same);
+                account.same += u64::from(is_same);
+            }
+        }
+    }
+    account
+}
+
+#[test]
+fn every_flipped_bit_of_a_trace_is_refused_named_or_without_effect() {
+    let whole = trace(&conditions(None), &events(0, 1009));
+    let account = flipped(&whole, seen_trace, |event| format!("{event:?}"));
+    assert!(account.refused > 100 && account.named > 100, "{account:?}");
+    let account = flipped(&killed(whole), seen_trace, |event| format!("{event:?}"));
+    assert!(account.named > 100, "{account:?}");
+}
+
+#[test]
+fn every_flipped_bit_of_a_step_file_is_refused_named_or_without_effect() {
+    let account = flipped(&steps(), seen_steps, |row| format!("{row:?}"));
+    assert!(account.refused > 100 && account.named > 100, "{account:?}");
+    let account = flipped(&killed(steps()), seen_steps, |row| format!("{row:?}"));
+    assert!(account.named > 100, "{account:?}");
+}
+
+#[test]
+fn a_damaged_row_group_is_named_and_counted_and_all_others_are_read() {
+    let events = events(0, 1009);
+    let mut bytes = trace(&conditions(None), &events);
+    let last = Trace::open(Cursor::new(bytes.clone())).unwrap();
+    assert!(last.integrity().is_whole() && last.integrity().checksums);
+    // The first bytes after a recovery block are the next row group's.
+    let block = bytes.windows(8).rposition(|text| text == b"SFTRACE1").unwrap();
+    let before = bytes[..block].windows(8).rposition(|text| text == b"SFTRACE1").unwrap();
+    let length = u32::from_le_bytes(bytes[before + 9..][..4].try_into().unwrap()) as usize;
+    bytes[before + 21 + length + 30] ^= 0x10;
+    let seen = seen_trace(bytes.clone()).unwrap();
+    assert_eq!((seen.found.len(), seen.told), (909, Some(100)));
+    assert_eq!(seen.found, events[..909]);
+    let trace = Trace::open(Cursor::new(bytes)).unwrap();
+    let mut table = StreamTable::new();
+    steadfast_analysis::Pass::default().run(&trace, &mut [&mut table]).unwrap();
+    assert_eq!(table.total().ios, 909);
+    let said = trace.integrity().missing();
+    let expected = ["row group 10", "0.909 s to 1.008 s", "100 I/Os"];
+    assert!(expected.iter().all(|part| said[0].contains(part)), "{said:?}");
+}
+
+#[test]
+fn a_damaged_end_is_refused_and_recovered_from_the_blocks() {
+    let events = events(0, 307);
+    let whole = trace(&conditions(None), &events);
+    let mut bytes = whole.clone();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    let at = bytes.len() - 8 - footer / 2;
+    bytes[at] ^= 4;
+    for damaged in [bytes, [b"\0", &whole[1..]].concat()] {
+        let refusal = Trace::open(Cursor::new(damaged.clone())).err().unwrap().to_string();
+        assert!(refusal.contains("trace recover"), "{refusal}");
+        let trace = Trace::recover(Cursor::new(damaged)).unwrap();
+        let mut batch = Batch::default();
+        let mut batches = trace.batches(Fields::ALL);
+        while batches.read(1000, &mut batch).unwrap() > 0 {}
+        let found: Vec<IoEvent> = (0..batch.len()).map(|row| batch.event(row)).collect();
+        assert!(found == events && trace.integrity().is_whole() && trace.recovery().is_some());
+    }
+}
+
+#[test]
+fn a_copy_of_another_program_s_trace_has_its_checksums_though_its_first_bytes_are_damaged() {
+    let events = events(0, 307);
+    for software in ["", "another 1.2"] {
+        let conditions = CaptureConditions { software: software.into(), ..conditions(None) };
+        let mut bytes = trace(&conditions, &events);
+        bytes[6] ^= 1;
+        let opened = Trace::open(Cursor::new(bytes.clone())).unwrap();
+        assert!(opened.integrity().checksums, "'{software}'");
+        assert!(opened.conditions().remarks.is_empty(), "{:?}", opened.conditions().remarks);
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        let seen = seen_trace(bytes).unwrap();
+        assert!(seen.is_named || seen.found == events, "'{software}'");
+    }
+}
+
+/// Where a file is cut: around every recovery block, near its end, and here and
+/// there.
+fn places(whole: &[u8]) -> Vec<usize> {
+    let blocks = whole.windows(8).enumerate().filter(|(_, text)| *text == b"SFTRACE1");
+    let near = blocks.flat_map(|(at, _)| at.saturating_sub(2)..at + 14);
+    let end = whole.len() - 12..whole.len();
+    near.chain(end).chain((0..whole.len()).step_by(97)).collect()
+}
+
+/// Whatever the length, whole row groups are read, and something is said.
+#[test]
+fn a_file_cut_anywhere_says_so() {
+    let written = events(0, 307);
+    let whole = trace(&conditions(None), &written);
+    for length in places(&whole) {
+        let Ok(seen) = seen_trace(whole[..length].to_vec()) else { continue };
+        assert!(seen.is_named && seen.found == written[..seen.found.len()], "{length} bytes");
+        assert!(seen.found.len() == written.len() || seen.found.len() % 101 == 0);
+    }
+    let (rows, whole) = (rows(), steps());
+    for length in places(&whole) {
+        let Ok(seen) = seen_steps(whole[..length].to_vec()) else { continue };
+        assert!(seen.is_named && seen.found == rows[..seen.found.len()], "{length} bytes");
+    }
+}
+
+fn part(number: u32, lasted_ns: u64) -> CaptureConditions {
+    CaptureConditions {
+        part: Some(CapturePart { capture: "a".into(), first: number, last: number }),
+        lasted_ns,
+        ..conditions(None)
+    }
+}
+
+fn read(parts: Vec<Vec<u8>>) -> Result<(u64, Vec<u32>), TraceError> {
+    let parts = parts.into_iter().map(|bytes| Trace::open(Cursor::new(bytes)));
+    let whole = Trace::together(parts.collect::<Result<Vec<_>, _>>()?)?;
+    Ok((whole.rows(), whole.integrity().missing_parts))
+}
+
+/// A part that was killed before it had a row group has lasted no longer than
+/// the one before.
+#[test]
+fn parts_are_told_apart_by_what_they_say_whenever_they_were_killed() {
+    let first = trace(&part(1, 307), &events(0, 307));
+    let second = trace(&part(2, 707), &events(307, 400));
+    let third = killed(trace(&part(3, 707), &[]));
+    let all = || vec![second.clone(), third.clone(), first.clone()];
+    assert_eq!(read(all()).unwrap(), (707, Vec::new()));
+    assert_eq!(read(vec![first.clone(), third.clone()]).unwrap(), (307, vec![2]));
+    let twice = read(vec![second.clone(), second.clone()]).unwrap_err().to_string();
+    assert!(twice.contains("twice"), "{twice}");
+    // The same of files that have no number: when they were begun tells.
+    let old = |lasted_ns, rows: &[IoEvent]| {
+        let begun = CaptureConditions { lasted_ns, ..conditions(None) };
+        trace(&begun, rows)
+    };
+    let mut first = Writer::new(Vec::new(), &conditions(None)).unwrap();
+    first.write(&events(0, 5)).unwrap();
+    let end = CaptureConditions { lasted_ns: 307, ..conditions(None) };
+    let first = first.finish(end).unwrap();
+    assert_eq!(read(vec![killed(old(307, &[])), first.clone()]).unwrap(), (5, Vec::new()));
+    assert!(read(vec![first.clone(), first]).is_err());
+}
+
+#[test]
+fn the_files_of_a_rotated_capture_of_steps_are_read_as_one() {
+    let part = |number: u32, rows: &[StreamInStep]| {
+        let conditions = CaptureConditions {
+            step_ns: Some(1_000_000_000),
+            ..part(number, u64::from(number) * 10_000_000_000)
+        };
+        let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+        writer.add(rows);
+        writer.flush_before(u64::MAX).unwrap();
+        writer.finish(&conditions).unwrap()
+    };
+    let rows = rows();
+    let files = [part(2, &rows[10..20]), killed(part(3, &[])), part(1, &rows[..10])];
+    let open = |bytes: &Vec<u8>| Captured::open(Cursor::new(bytes.clone())).unwrap();
+    let whole = Captured::together(files.iter().map(open).collect()).unwrap();
+    let ios: u64 = rows[..20].iter().map(|row| row.ios).sum();
+    let all = Pass::default();
+    assert_eq!(whole.streams(&all).unwrap().found.total().ios, ios);
+    assert_eq!(whole.span_ns(&all).unwrap(), (0, 19_999_999_999));
+    let (_, copied) = whole.copy(Vec::new(), || whole.conditions().clone()).unwrap();
+    assert_eq!((copied.ios, copied.sums), (ios, Some(20)));
+    assert!(Captured::together(vec![open(&files[0]), open(&files[0])]).is_err());
+}
+
+/// Old files have no checksums: what cannot be summed is an error, no wrapped sum.
+#[test]
+fn sums_beyond_all_measure_are_an_error() {
+    let huge = StreamInStep { ios: u64::MAX / 2, bytes: 4096, ..rows()[0] };
+    let conditions = conditions(Some(1_000_000_000));
+    let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+    writer.add(&[huge]);
+    let bytes = writer.finish(&conditions).unwrap();
+    let answer = Captured::open(Cursor::new(bytes)).and_then(|file| file.streams(&Pass::default()));
+    let error = answer.unwrap_err().to_string();
+    assert!(error.contains("impossible"), "{error}");
+    let late: Vec<IoEvent> =
+        events(0, 3).into_iter().map(|e| IoEvent { response_ns: u64::MAX - 1, ..e }).collect();
+    let bytes = trace(&self::conditions(None), &late);
+    let trace = Trace::open(Cursor::new(bytes)).unwrap();
+    let error = steadfast_analysis::Pass::default().run(&trace, &mut []).unwrap_err().to_string();
+    assert!(error.contains("584 years"), "{error}");
+}

@@ -1,0 +1,335 @@
+//! Every fold, over random splits of random I/Os: what is merged from parts, in
+//! whatever order, equals what is folded at once. Bounds are set low, so that more
+//! comes than is kept apart.
+
+use proptest::prelude::*;
+use steadfast_analysis::annotate::sequence::{After, Sequencer};
+use steadfast_analysis::clock::Clock;
+use steadfast_analysis::questions::compare::{Sides, SidesSeen};
+use steadfast_analysis::questions::day_profile::DayProfile;
+use steadfast_analysis::questions::drives::Drives;
+use steadfast_analysis::questions::groups::{Facet, Groups};
+use steadfast_analysis::questions::hits::{Ends, HitMap, HitSteps};
+use steadfast_analysis::questions::hot::HotRanges;
+use steadfast_analysis::questions::locality::Locality;
+use steadfast_analysis::questions::processes::ProcessTable;
+use steadfast_analysis::questions::quality::Quality;
+use steadfast_analysis::questions::reach::Reach;
+use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
+use steadfast_analysis::questions::shape::Shape;
+use steadfast_analysis::questions::steps::Steps;
+use steadfast_analysis::{By, Fold, Rows, StreamTable, Sums};
+use steadfast_domain::io_event::{Command, StreamInStep, StreamResponses};
+use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
+use steadfast_tracefile::{Batch, StreamKey};
+
+const STEP_NS: u64 = 200_000;
+
+/// I/Os, and which part each belongs to.
+#[derive(Debug)]
+struct Parts {
+    batch: Batch,
+    part_of: Vec<usize>,
+    sums: Vec<(StreamInStep, usize)>,
+    responses: Vec<(StreamResponses, usize)>,
+    /// In which order parts are merged.
+    order: Vec<usize>,
+}
+
+/// Of few kinds, so that parts meet.
+fn any_io() -> impl Strategy<Value = IoEvent> {
+    let io = (0u64..5_000_000, 0u64..900_000, 0u64..40, 0usize..5, 0u16..4, 0u32..6);
+    io.prop_map(|(issued_ns, response, place, op, device, pid)| IoEvent {
+        issued_ns,
+        response_ns: if response < 50_000 { u64::MAX } else { response },
+        offset: place * 4096,
+        // Of whole sectors and others.
+        bytes: if op == 3 { 0 } else { 4096 * (1 + (place % 3) as u32) + (place % 7 / 5) as u32 },
+        op: IoOp::ALL[op],
+        device,
+        pid,
+        command: Command::new(["a", "b"][pid as usize % 2]),
+        tid: pid + place as u32 % 3,
+        thread: Command::new(["", "c"][place as usize % 2]),
+        cgroup: device % 3,
+        merged: op as u16,
+        inode: place % 5,
+        layer: if place == 7 { Layer::FileSystem } else { Layer::Block },
+        flags: (place % 2) as u16 * 64 + (place % 5) as u16,
+        queued_ns: response % 7 * 1000,
+        cpu: (pid % 3) as u16,
+        ..IoEvent::default()
+    })
+}
+
+/// A stream in a step with so many such I/Os.
+fn sum_of(io: &IoEvent, ios: u64) -> StreamInStep {
+    let responses = if io.response_ns == u64::MAX { 0 } else { ios };
+    StreamInStep {
+        step: io.issued_ns / STEP_NS,
+        device: io.device,
+        layer: io.layer,
+        op: io.op,
+        sequential: io.offset.is_multiple_of(3),
+        bytes: io.bytes,
+        ios,
+        failed: ios / 2,
+        responses,
+        response_sum_ns: responses * 1000,
+        response_max_ns: responses * 700,
+        depth_sum: ios * 3,
+        depth_max: io.pid,
+        offsets: io.offset,
+    }
+}
+
+fn responses_of(io: &IoEvent, ios: u64) -> StreamResponses {
+    let mut dense = vec![0u64; QuarterHistogram::LEN];
+    dense[QuarterHistogram::index(io.issued_ns)] = ios;
+    StreamResponses {
+        device: io.device,
+        layer: io.layer,
+        op: io.op,
+        sequential: io.offset.is_multiple_of(3),
+        bytes: io.bytes,
+        histogram: QuarterHistogram::from_dense(&dense),
+    }
+}
+
+fn any_parts() -> impl Strategy<Value = Parts> {
+    let rows = |count| {
+        let ios = prop::collection::vec((any_io(), 0..count), 1..300);
+        let sums = prop::collection::vec((any_io(), 1u64..9, 0..count), 0..100);
+        let order: Vec<usize> = (0..count).collect();
+        (ios, sums, Just(order).prop_shuffle())
+    };
+    (1usize..6).prop_flat_map(rows).prop_map(|(mut ios, sums, order)| {
+        ios.sort_by_key(|(io, _)| io.issued_ns);
+        let plain: Vec<IoEvent> = ios.iter().map(|(io, _)| *io).collect();
+        Parts {
+            batch: Batch::of(&plain),
+            part_of: ios.iter().map(|(_, part)| *part).collect(),
+            sums: sums.iter().map(|(io, ios, part)| (sum_of(io, *ios), *part)).collect(),
+            responses: sums.iter().map(|(io, ios, part)| (responses_of(io, *ios), *part)).collect(),
+
+            order,
+        }
+    })
+}
+
+impl Parts {
+    /// Folds what is chosen: single I/Os, and where the fold takes them sums as well.
+    fn fold<F: Fold>(&self, new: &impl Fn() -> F, chosen: &dyn Fn(usize) -> bool) -> F {
+        let mut fold = new();
+        let mut sequencer = Sequencer::new(4).telling_after(true);
+        sequencer.follow(&self.batch);
+        let after: Vec<After> = sequencer
+            .after
+            .iter()
+            .zip(0..)
+            .map(|(after, row)| After {
+                gap_ns: Some(row * 977).filter(|gap| gap % 3 > 0),
+                ..*after
+            })
+            .collect();
+        let kept: Vec<bool> = self.part_of.iter().map(|part| chosen(*part)).collect();
+        let order_ns: Vec<u64> =
+            (0..self.batch.len()).map(|row| self.batch.issued_ns(row)).collect();
+        let rows = Rows {
+            batch: &self.batch,
+            sequential: &sequencer.sequential,
+            depth: &sequencer.depth,
+            busy: &sequencer.busy,
+            kept: &kept,
+            after: &after,
+            stretch: 0,
+            order_ns: &order_ns,
+            place: None,
+        };
+        fold.take(&rows).unwrap();
+        if let Ok(sums) = fold.of_sums() {
+            let streams: Vec<_> = of(&self.sums, chosen);
+            let responses: Vec<_> = of(&self.responses, chosen);
+            let (streams, responses) = (&streams[..], &responses[..]);
+            sums.take_sums(&Sums { step_ns: STEP_NS, shift_ns: 0, streams, responses }).unwrap();
+        }
+        fold
+    }
+
+    /// The fold over everything at once, and that of the parts, merged.
+    fn both<F: Fold>(&self, new: impl Fn() -> F) -> (F, F) {
+        let whole = self.fold(&new, &|_| true);
+        let parts = self.order.iter().map(|part| self.fold(&new, &|of| of == *part));
+        let merged = parts.reduce(|mut one, other| {
+            one.merge(other).unwrap();
+            one
+        });
+        (whole, merged.unwrap())
+    }
+
+    /// The same merged two and two, the later ones first.
+    fn as_a_tree<F: Fold>(&self, new: impl Fn() -> F) -> F {
+        let parts = self.order.iter().map(|part| self.fold(&new, &|of| of == *part));
+        let mut parts: Vec<F> = parts.collect();
+        while parts.len() > 1 {
+            let mut last = parts.pop().unwrap();
+            last.merge(parts.remove(0)).unwrap();
+            parts.push(last);
+        }
+        parts.pop().unwrap()
+    }
+}
+
+fn of<T: Clone>(rows: &[(T, usize)], chosen: &dyn Fn(usize) -> bool) -> Vec<T> {
+    rows.iter().filter(|(_, part)| chosen(*part)).map(|(row, _)| row.clone()).collect()
+}
+
+fn key(name: &str) -> steadfast_tracefile::StreamKey {
+    name.parse().unwrap()
+}
+
+/// That a fold merges exactly, by what it comes to.
+macro_rules! merges {
+    ($parts:expr, $new:expr, $told:expr) => {
+        let (whole, merged) = $parts.both(|| $new);
+        let tree = $parts.as_a_tree(|| $new);
+        let whole = $told(whole);
+        prop_assert_eq!(&$told(merged), &whole);
+        prop_assert_eq!(&$told(tree), &whole);
+    };
+}
+
+proptest! {
+    #[test]
+    fn streams(parts in any_parts(), most in 0usize..40) {
+        merges!(parts, StreamTable::keeping(most), |table| table);
+    }
+
+    #[test]
+    fn processes(parts in any_parts(), most in 0usize..9) {
+        merges!(parts, ProcessTable::keeping(most), |table| table);
+        merges!(parts, ProcessTable::keeping(most), |table: ProcessTable| table.by_command().listing());
+    }
+
+    #[test]
+    fn groups(parts in any_parts(), most in 0usize..40, chosen in 0usize..10) {
+        let facets = [Facet::ALL[chosen], Facet::ALL[(chosen + 1) % 10]];
+        merges!(parts, Groups::keeping(most, &facets), |groups| groups);
+    }
+
+    #[test]
+    fn drives_and_quality(parts in any_parts(), most in 0usize..20) {
+        let conditions = steadfast_domain::CaptureConditions {
+            devices: vec![Default::default(); 2],
+            ..Default::default()
+        };
+        merges!(parts, Drives::keeping(most), |drives: Drives| drives.listing(&conditions));
+        merges!(parts, Quality::of(&conditions), |quality| quality);
+    }
+
+    #[test]
+    fn locality(parts in any_parts(), bytes in 0usize..12_000) {
+        merges!(parts, Locality::keeping(bytes, 1), |locality: Locality| locality.figures());
+    }
+
+    #[test]
+    fn days(parts in any_parts()) {
+        let conditions = steadfast_domain::CaptureConditions {
+            began_unix_ns: Some(86_399_999_000_000),
+            ..Default::default()
+        };
+        let clock = Clock::of(&conditions, None).unwrap();
+        let new = || DayProfile::new(clock.clone(), STEP_NS * 5).unwrap();
+        merges!(parts, new(), |days| days);
+    }
+
+    #[test]
+    fn steps(parts in any_parts(), width in 1u64..4, until in 0u64..9_000_000) {
+        merges!(parts, Steps::new(width * STEP_NS).until(until), |steps: Steps| steps.finish().unwrap());
+    }
+
+    #[test]
+    fn sides(parts in any_parts(), most in 0usize..9) {
+        merges!(parts, Sides::keeping(most, STEP_NS, u64::MAX), |sides: Sides| sides.finish().unwrap());
+        merges!(parts, SidesSeen::default(), |sides| sides);
+    }
+
+    #[test]
+    fn series(parts in any_parts(), width in 1u64..4) {
+        let choice = SeriesOf::Streams(vec![key("RND 4K R"), key("SEQ 8K W")]);
+        merges!(parts, SeriesOverTime::new(width * STEP_NS, &choice), |series| series);
+        let process = ProcessTable::keeping(1);
+        let (found, _) = parts.both(|| process.clone());
+        let choice = SeriesOf::Processes(found.most_active(1));
+        merges!(parts, SeriesOverTime::new(width * STEP_NS, &choice), |series| series);
+    }
+
+    #[test]
+    fn hit_maps_and_working_sets(parts in any_parts(), device in 0u16..4) {
+        let steps = HitSteps::over((0, 5_000_000), 11);
+        merges!(parts, HitMap::new(device, 140_000, 13, steps), |map| map);
+        let streams = [StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 }];
+        let map = || HitMap::new(device, 140_000, 13, steps).by(By::Bytes).of_streams(&streams);
+        merges!(parts, map(), |map| map);
+        merges!(parts, HotRanges::new(device, 140_000, 13), |ranges| ranges);
+        merges!(parts, HotRanges::keeping(3, device, 140_000, 13), |ranges| ranges);
+        merges!(parts, Ends::default(), |ends| ends);
+        merges!(parts, Reach::new(device, 1 << 30), |reach| reach);
+    }
+
+    #[test]
+    fn shapes(parts in any_parts(), width in 1u64..4) {
+        let keys = [key("RND 4K R"), key("RND 8K W"), key("SEQ 4K R")];
+        merges!(parts, Shape::new(width * STEP_NS, &keys), |shape| shape);
+    }
+
+    #[test]
+    fn sides_add_up_to_all_steps(parts in any_parts()) {
+        let (steps, _) = parts.both(|| Steps::new(STEP_NS));
+        let (sides, _) = parts.both(|| Sides::new(STEP_NS, u64::MAX));
+        let mut merged = std::collections::BTreeMap::new();
+        for (_, steps) in sides.finish().unwrap().sides {
+            for (at, step) in steps {
+                let sum: &mut steadfast_analysis::questions::steps::CaptureStep = merged.entry(at).or_default();
+                sum.merge(&step);
+            }
+        }
+        prop_assert_eq!(merged, steps.finish().unwrap());
+    }
+}
+
+/// What is kept apart of too many streams is the same whatever comes first: sizes of
+/// whole sectors, the smaller ones first; the others add up.
+#[test]
+fn of_too_many_streams_the_same_are_kept_in_any_order() {
+    let io = |bytes| IoEvent { bytes, response_ns: 5, ..IoEvent::default() };
+    let sizes = || (1..=600u32).chain((1..=9).map(|n| n * 4096));
+    let folded = |events: Vec<IoEvent>| {
+        let mut table = StreamTable::keeping(12);
+        let batch = Batch::of(&events);
+        let (no, none) = (vec![false; events.len()], vec![0; events.len()]);
+        let (busy, kept) = (vec![(0, 0); events.len()], vec![true; events.len()]);
+        let (batch, sequential, depth) = (&batch, &no[..], &none[..]);
+        let rows = Rows {
+            batch,
+            sequential,
+            depth,
+            busy: &busy,
+            kept: &kept,
+            after: &[],
+            stretch: 0,
+            order_ns: &[],
+            place: None,
+        };
+        table.take(&rows).unwrap();
+        table
+    };
+    let upwards = folded(sizes().map(io).collect());
+    let downwards = folded(sizes().rev().map(io).collect());
+    assert_eq!(upwards, downwards);
+    let mut kept: Vec<u32> = upwards.iter().map(|(key, _)| key.bytes).collect();
+    kept.sort_unstable();
+    let sectors = (1..=9).map(|n| n * 4096);
+    assert_eq!(kept, [1, 2, 512].into_iter().chain(sectors).collect::<Vec<u32>>());
+    assert_eq!((upwards.unlisted().ios, upwards.total().ios), (597, 609));
+}

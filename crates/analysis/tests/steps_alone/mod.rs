@@ -1,0 +1,298 @@
+//! The same I/Os kept one by one and as capture steps alone: one workload, and
+//! one report but for what only single I/Os tell.
+
+use super::synthetic::{SECOND, Server};
+use super::{key, server, synthetic};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+use steadfast_analysis::questions::compare::SideKey;
+use steadfast_analysis::questions::hits::{HitMap, HitSteps};
+use steadfast_analysis::questions::processes::ProcessTable;
+use steadfast_analysis::questions::reach::Reach;
+use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
+use steadfast_analysis::questions::steps::CaptureStep;
+use steadfast_analysis::{
+    Captured, Derivation, Filter, Fold, FoldSums, Pass, Rows, StepWriter, Study, StudyOptions,
+    Sums, findings,
+};
+use steadfast_domain::findings::{Exhibit, Page};
+use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer, Nanos};
+use steadfast_tracefile::{Fields, NotRecorded, TraceError};
+
+const SECONDS: u64 = 80;
+
+type File = Captured<Cursor<Vec<u8>>>;
+
+/// What a capture of steps keeps of single I/Os, or what it has kept.
+#[derive(Default)]
+pub struct Kept(pub Vec<StreamInStep>);
+
+impl Fold for Kept {
+    fn fields(&self) -> Fields {
+        Fields::ALL
+    }
+    fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        self.0.extend(rows.iter().map(|row| {
+            let response = rows.response_ns(row);
+            StreamInStep {
+                step: rows.batch.issued_ns(row) / SECOND,
+                device: rows.batch.device(row),
+                layer: rows.batch.layer(row),
+                op: rows.batch.op(row),
+                sequential: rows.sequential[row],
+                bytes: rows.batch.bytes(row),
+                ios: 1,
+                failed: 0,
+                responses: u64::from(response.is_some()),
+                response_sum_ns: response.unwrap_or(0),
+                response_max_ns: response.unwrap_or(0),
+                depth_sum: u64::from(rows.depth[row]),
+                depth_max: rows.depth[row],
+                offsets: rows.batch.offset(row),
+            }
+        }));
+        Ok(())
+    }
+    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+        Ok(self)
+    }
+    fn merge(&mut self, other: Self) -> Result<(), TraceError> {
+        self.0.extend(other.0);
+        Ok(())
+    }
+}
+
+impl FoldSums for Kept {
+    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
+        self.0.extend(sums.streams);
+        Ok(())
+    }
+}
+
+/// Both files of the same I/Os.
+fn both() -> (File, File) {
+    both_of(server(SECONDS))
+}
+
+fn both_of(every: File) -> (File, File) {
+    let mut kept = Kept::default();
+    every.run(&Pass::default(), &mut [&mut kept]).unwrap();
+    let mut conditions = synthetic::conditions(SECONDS);
+    conditions.step_ns = Some(SECOND);
+    let mut writer = StepWriter::new(Vec::new(), &conditions).unwrap();
+    for parts in kept.0.chunks(4001) {
+        writer.add(parts);
+        writer.flush_before(parts[0].step).unwrap();
+    }
+    let file = writer.finish(&conditions).unwrap();
+    (every, Captured::open(Cursor::new(file)).unwrap())
+}
+
+fn studies(options: &StudyOptions) -> (Study, Study) {
+    let (trace, steps) = both();
+    (Study::of(&trace, options).unwrap(), Study::of(&steps, options).unwrap())
+}
+
+/// A server of which every other I/O was seen at the file-system layer.
+#[test]
+fn layers_are_told_apart_alike() {
+    let mut events: Vec<IoEvent> = super::by_completion(Server::new(SECONDS, 500));
+    for event in events.iter_mut().skip(1).step_by(2) {
+        (event.layer, event.inode, event.depth) = (Layer::FileSystem, 7, 0);
+    }
+    let (trace, steps) = both_of(super::opened(&events, synthetic::conditions(SECONDS)).into());
+    for layer in [None, Some(Layer::Block), Some(Layer::FileSystem)] {
+        let pass = Pass { filter: Filter { layer, ..Filter::default() }, ..Pass::default() };
+        let options = StudyOptions { pass, ..in_steps(5) };
+        let every = Study::of(&trace, &options).unwrap();
+        let alone = Study::of(&steps, &options).unwrap();
+        let derived = [&trace, &steps].map(|file| Derivation::of(file, &options, false).unwrap());
+        assert_eq!(derived[0].totals.workload, derived[1].totals.workload);
+        assert_eq!(derived[0].streams_over_time.steps(), derived[1].streams_over_time.steps());
+        let ios = |study: &Study| -> Vec<_> {
+            let ios = |steps: &BTreeMap<u64, CaptureStep>| steps.values().map(|s| s.ios()).sum();
+            let all = study.sides.iter().map(|(key, steps)| (*key, ios(steps)));
+            all.collect::<Vec<(SideKey, u64)>>()
+        };
+        assert_eq!(ios(&every), ios(&alone));
+        assert_eq!(every.sides.len(), if layer.is_none() { 4 } else { 2 });
+    }
+}
+
+#[test]
+fn single_ios_come_in_order_as_the_filter_says_and_are_refused_where_none_was_kept() {
+    let (every, alone) = both();
+    let filter = Filter { ops: vec![IoOp::Write], devices: vec![0], ..Filter::default() };
+    let pass =
+        Pass { filter: filter.between(Some(20 * SECOND), Some(60 * SECOND)), ..Pass::default() };
+    let mut ios = every.ios(&pass, Fields::ALL).unwrap();
+    let mut found = Vec::new();
+    while let Some(rows) = ios.next_rows().unwrap() {
+        found.extend(rows.iter().map(|row| rows.batch.event(row)));
+    }
+    assert_eq!(ios.account().kept, found.len() as u64);
+    let wanted = Server::new(SECONDS, 500).filter(|io| {
+        let time = 20 * SECOND..60 * SECOND;
+        io.op == IoOp::Write && io.device == 0 && time.contains(&io.issued_ns)
+    });
+    assert_eq!(found, wanted.collect::<Vec<IoEvent>>());
+    assert!(matches!(
+        alone.ios(&pass, Fields::ALL).err(),
+        Some(TraceError::NotRecorded(NotRecorded::SingleIos))
+    ));
+}
+
+/// Whoever asks for what only single I/Os tell gets one refusal, before anything is read.
+#[test]
+fn what_only_single_ios_tell_is_refused_by_its_name() {
+    let (_, alone) = both();
+    let device = || HitMap::new(0, 1 << 30, 9, HitSteps::over((0, SECOND), 9));
+    let refused = |fold: &mut dyn Fold| match alone.run(&Pass::default(), &mut [fold]) {
+        Err(TraceError::NotRecorded(what)) => Some(what),
+        _ => None,
+    };
+    assert_eq!(refused(&mut ProcessTable::default()), Some(NotRecorded::Processes));
+    assert_eq!(refused(&mut device()), Some(NotRecorded::HitMaps));
+    assert_eq!(refused(&mut Reach::new(0, 1 << 30)), Some(NotRecorded::WorkingSets));
+    let of_processes = SeriesOf::Processes(Vec::new());
+    assert_eq!(
+        refused(&mut SeriesOverTime::new(SECOND, &of_processes)),
+        Some(NotRecorded::Processes)
+    );
+    for what in NotRecorded::ALL {
+        let text = alone.tells(what).unwrap_err().to_string();
+        assert!(text.contains("no single I/O") && text.len() < 300, "{text}");
+    }
+}
+
+/// Files of both kinds are never added up.
+#[test]
+fn single_ios_and_steps_are_not_put_together() {
+    let (every, alone) = both();
+    let error = Captured::together(vec![alone, every]).err().unwrap().to_string();
+    assert!(error.contains("trace compare"), "{error}");
+}
+
+fn in_steps(seconds: u64) -> StudyOptions {
+    StudyOptions { step_ns: Some(seconds * SECOND), ..StudyOptions::default() }
+}
+
+/// What is left of a step without single I/Os.
+fn without_single_ios(step: &CaptureStep) -> CaptureStep {
+    CaptureStep {
+        histogram: Default::default(),
+        busy_ns: 0,
+        queued: Default::default(),
+        ..step.clone()
+    }
+}
+
+fn derivations(options: &StudyOptions) -> (Derivation, Derivation) {
+    let (trace, steps) = both();
+    let of = |file| Derivation::of(file, options, true).unwrap();
+    (of(&trace), of(&steps))
+}
+
+/// Number, I/Os, queue depth and response time of each step.
+fn totals_of_steps(derived: &Derivation) -> Vec<(u64, u64, Option<f64>, Option<Nanos>)> {
+    let steps = derived.steps.iter().flatten().filter(|(_, step)| step.ios() > 0);
+    let totals = |(number, step): (&u64, &CaptureStep)| {
+        (*number, step.ios(), step.depth_mean(), step.response_mean())
+    };
+    steps.map(totals).collect()
+}
+
+#[test]
+fn they_make_the_same_workload_streams_and_steps() {
+    let (every, alone) = derivations(&in_steps(5));
+    assert_eq!(every.totals.workload, alone.totals.workload);
+    assert!(every.totals.workload.streams.len() > 3);
+    assert_eq!(every.streams_over_time.steps(), alone.streams_over_time.steps());
+    assert_eq!(totals_of_steps(&every), totals_of_steps(&alone));
+    let (every, alone) = studies(&in_steps(5));
+    assert_eq!(every.sides.len(), 2);
+    for ((side, steps), (other, others)) in every.sides.iter().zip(&alone.sides) {
+        assert_eq!(side, other);
+        let known = steps.iter().map(|(at, step)| (*at, without_single_ios(step)));
+        let known: Vec<_> = known.filter(|(_, step)| step.ios() > 0).collect();
+        assert_eq!(known, others.clone().into_iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_filter_and_a_width_by_default_choose_the_same() {
+    let filter =
+        Filter { ops: vec![IoOp::Write], streams: vec![key("RND 8K W")], ..Filter::default() };
+    let filter = filter.between(Some(20 * SECOND), Some(60 * SECOND));
+    let pass = Pass { filter, ..Pass::default() };
+    let (every, alone) = derivations(&StudyOptions { pass, ..in_steps(10) });
+    assert_eq!(every.totals.workload, alone.totals.workload);
+    assert_eq!(every.streams_over_time.steps(), alone.streams_over_time.steps());
+    assert_eq!(alone.streams_over_time.steps().len(), 4);
+    let (every, alone) = studies(&StudyOptions::default());
+    // 240 steps of 500 ms cannot be made of seconds.
+    assert_eq!((every.totals.step_ns, alone.totals.step_ns), (SECOND / 2, SECOND));
+    assert_eq!(alone.totals.span_ns, (0, SECONDS * SECOND - 1));
+}
+
+/// Plots and tables of some pages, by name.
+fn exhibits(pages: &[Page]) -> BTreeSet<String> {
+    let name = |exhibit: &Exhibit| match exhibit {
+        Exhibit::Plot(plot) => plot.id.clone(),
+        Exhibit::Table(table) => table.id.clone(),
+        Exhibit::Facts(facts) => facts.title.clone(),
+        Exhibit::Text(_) | Exhibit::Listing(_) => String::new(),
+    };
+    pages.iter().flat_map(|page| &page.exhibits).map(name).collect()
+}
+
+fn caveat<'a>(findings: &'a Findings, id: &str) -> Option<&'a Caveat> {
+    findings.caveats.iter().find(|caveat| caveat.id == id)
+}
+
+#[test]
+fn the_report_has_every_exhibit_but_those_of_single_ios_and_says_so() {
+    let (every, alone) = studies(&in_steps(1));
+    let (every, alone) = (findings(&every, "test"), findings(&alone, "test"));
+    assert_eq!(exhibits(&every.form_pages), exhibits(&alone.form_pages));
+    let (all, left) = (exhibits(&every.chapters), exhibits(&alone.chapters));
+    let missing: Vec<&str> = all.difference(&left).map(String::as_str).collect();
+    assert_eq!(
+        missing,
+        [
+            "Working set of nvme0n1",
+            "Working set of sda",
+            "depths-v-time",
+            "gaps",
+            "hits-0-read",
+            "hits-0-write",
+            "hits-1-write",
+            "hot-0",
+            "hot-1",
+            "idle-0",
+            "idle-1",
+            "kinds",
+            "kinds-processes",
+            "locality",
+            "miss-ratios",
+            "process-map",
+            "process-streams",
+            "processes",
+            "queue-times",
+            "queue-times-processes",
+            "response-heat",
+            "response-histogram",
+            "response-times",
+            "reuse-times",
+            "runs",
+            "utilisation",
+        ]
+    );
+    assert_eq!(left.difference(&all).count(), 0);
+    assert_eq!(caveat(&every, "steps-only"), None);
+    let said = &caveat(&alone, "steps-only").unwrap().text;
+    for left_out in ["percentiles", "utilization", "process map", "hit maps", "working set"] {
+        assert!(said.contains(left_out), "{left_out}: {said}");
+    }
+}

@@ -1,0 +1,604 @@
+//! A [`Batch`]: events as columns, only those columns that somebody asked for.
+
+use crate::merge_mapping::Place;
+use crate::schema::{Field, NAMES, NARROW, WIDE};
+use crate::simd;
+use std::mem;
+use std::ops::Range;
+use steadfast_domain::io_event::{Command, Content};
+use steadfast_domain::{IoEvent, IoOp, Layer};
+
+/// Events that are taken apart at once: a few thousand bytes.
+const EVENTS_AT_ONCE: usize = 128;
+
+/// Events, column by column.
+///
+/// A column that was not asked for has no values; its accessor gives what an
+/// event holds where the source does not tell. Nor has one of which no row holds
+/// anything else, where that was known without looking at each. All others have a
+/// value for every event.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    pub(crate) length: usize,
+    /// Whether issue times are known to ascend, before anybody looks at them.
+    rises: bool,
+    pub(crate) wide: [Vec<i64>; WIDE],
+    pub(crate) narrow: [Vec<i32>; NARROW],
+    pub(crate) names: [Vec<Command>; NAMES],
+}
+
+macro_rules! columns {
+    ($($(#[$doc:meta])* $name:ident $field:ident $kind:ident $type:ty;)*) => {
+        $($(#[$doc])*
+        #[inline]
+        pub fn $name(&self, row: usize) -> $type {
+            self.$kind(Field::$field, row) as $type
+        })*
+    };
+}
+
+impl Batch {
+    /// Events in it.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    columns! {
+        /// Issue time, nanoseconds from the capture's beginning.
+        issued_ns Issued wide_at u64;
+        /// Response time; `u64::MAX` where the completion was not seen.
+        response_ns Response wide_at u64;
+        /// Queue time.
+        queued_ns Queued wide_at u64;
+        /// First byte.
+        offset Offset wide_at u64;
+        /// Inode of the file.
+        inode Inode wide_at u64;
+        /// Size in bytes.
+        bytes Bytes narrow_at u32;
+        /// Outstanding at issue; 0 where unknown.
+        depth Depth narrow_at u32;
+        /// Process.
+        pid Pid narrow_at u32;
+        /// Thread of the process; 0 where unknown.
+        tid Tid narrow_at u32;
+        /// Cgroup, a place in the conditions' cgroups from 1; 0 where unknown.
+        cgroup Cgroup narrow_at u16;
+        /// Requests that were merged into it.
+        merged Merged narrow_at u16;
+        /// Blocks of it that were read back.
+        sampled_blocks SampledBlocks narrow_at u16;
+        /// Those of them that are duplicates.
+        duplicate_blocks DuplicateBlocks narrow_at u16;
+        /// Bytes of the blocks that were read back.
+        sampled_bytes SampledBytes narrow_at u32;
+        /// The same, compressed.
+        compressed_bytes CompressedBytes narrow_at u32;
+        /// Processor.
+        cpu Cpu narrow_at u16;
+        /// Bits of `io_event::flags`.
+        flags Flags narrow_at u16;
+        /// Device, an index into the conditions' devices.
+        device Device narrow_at u16;
+    }
+
+    /// What it did.
+    #[inline]
+    pub fn op(&self, row: usize) -> IoOp {
+        self.narrow(Field::Op).op(row)
+    }
+    /// Where it was seen.
+    #[inline]
+    pub fn layer(&self, row: usize) -> Layer {
+        self.narrow(Field::Layer).layer(row)
+    }
+    /// Command name of the process.
+    #[inline]
+    pub fn command(&self, row: usize) -> Command {
+        self.name_at(Field::Command, row)
+    }
+    /// Name of the thread; empty where it has that of its process.
+    #[inline]
+    pub fn thread(&self, row: usize) -> Command {
+        self.name_at(Field::Thread, row)
+    }
+
+    /// One row as an event.
+    pub fn event(&self, row: usize) -> IoEvent {
+        IoEvent {
+            issued_ns: self.issued_ns(row),
+            response_ns: self.response_ns(row),
+            queued_ns: self.queued_ns(row),
+            offset: self.offset(row),
+            bytes: self.bytes(row),
+            depth: self.depth(row),
+            pid: self.pid(row),
+            tid: self.tid(row),
+            cgroup: self.cgroup(row),
+            merged: self.merged(row),
+            cpu: self.cpu(row),
+            flags: self.flags(row),
+            device: self.device(row),
+            op: self.op(row),
+            layer: self.layer(row),
+            command: self.command(row),
+            thread: self.thread(row),
+            inode: self.inode(row),
+            content: self.content(row),
+        }
+    }
+
+    /// What was measured of the blocks that it wrote.
+    #[inline]
+    pub fn content(&self, row: usize) -> Content {
+        Content {
+            blocks: self.sampled_blocks(row),
+            duplicates: self.duplicate_blocks(row),
+            bytes: self.sampled_bytes(row),
+            compressed_bytes: self.compressed_bytes(row),
+        }
+    }
+
+    /// All queue depths as they were recorded; none where nothing was read of them.
+    pub fn depths(&self) -> &[u32] {
+        bytemuck::cast_slice(&self.narrow[Field::Depth.index() - WIDE])
+    }
+
+    /// Whether every queue depth was recorded.
+    pub fn has_depths(&self) -> bool {
+        self.depths().len() == self.length && !simd::bits_of_depths(self.depths()).1
+    }
+
+    /// All response times as they are kept; none where nothing was read of them.
+    pub fn responses(&self) -> &[i64] {
+        &self.wide[Field::Response.index()]
+    }
+
+    /// All queue times as they are kept; none where nothing was read of them.
+    pub fn queue_times(&self) -> &[i64] {
+        &self.wide[Field::Queued.index()]
+    }
+
+    /// Puts the events on another time axis, and their devices among those of several
+    /// captures.
+    pub fn place(&mut self, place: &Place) {
+        for issued in &mut self.wide[Field::Issued.index()] {
+            *issued = issued.cast_unsigned().saturating_add(place.shift_ns).cast_signed();
+        }
+        let devices = &mut self.narrow[Field::Device.index() - WIDE];
+        devices.resize(self.length, 0);
+        for device in devices {
+            let own = u16::try_from(*device).unwrap_or(u16::MAX);
+            *device = i32::from(place.device(own));
+        }
+        for cgroup in &mut self.narrow[Field::Cgroup.index() - WIDE] {
+            let own = u16::try_from(*cgroup).unwrap_or(0);
+            *cgroup = i32::from(place.cgroup(own));
+        }
+    }
+
+    /// Events as a batch of all columns.
+    pub fn of(events: &[IoEvent]) -> Batch {
+        let mut batch = Batch::default();
+        batch.extend(events);
+        batch
+    }
+
+    /// Appends events, in pieces that stay in the processor's nearest cache while
+    /// one column after the other takes its part.
+    pub fn extend(&mut self, events: &[IoEvent]) {
+        self.rises = false;
+        events.chunks(EVENTS_AT_ONCE).for_each(|events| self.extend_columns(events));
+    }
+
+    fn extend_columns(&mut self, events: &[IoEvent]) {
+        self.length += events.len();
+        let [issued, response, queued, offset, inode] = &mut self.wide;
+        let wide = |column: &mut Vec<i64>, value: fn(&IoEvent) -> u64| {
+            column.extend(events.iter().map(|event| value(event).cast_signed()));
+        };
+        wide(issued, |event| event.issued_ns);
+        wide(response, |event| event.response_ns);
+        wide(queued, |event| event.queued_ns);
+        wide(offset, |event| event.offset);
+        wide(inode, |event| event.inode);
+        let [bytes, depth, pid, cpu, flags, device, op, layer, tid, cgroup, merged, contents @ ..] =
+            &mut self.narrow;
+        let narrow = |column: &mut Vec<i32>, value: fn(&IoEvent) -> u32| {
+            column.extend(events.iter().map(|event| value(event).cast_signed()));
+        };
+        narrow(bytes, |event| event.bytes);
+        narrow(depth, |event| event.depth);
+        narrow(pid, |event| event.pid);
+        narrow(cpu, |event| u32::from(event.cpu));
+        narrow(flags, |event| u32::from(event.flags));
+        narrow(device, |event| u32::from(event.device));
+        narrow(op, |event| event.op as u32);
+        narrow(layer, |event| event.layer as u32);
+        narrow(tid, |event| event.tid);
+        narrow(cgroup, |event| u32::from(event.cgroup));
+        narrow(merged, |event| u32::from(event.merged));
+        let [blocks, duplicates, sampled, compressed] = contents;
+        narrow(blocks, |event| u32::from(event.content.blocks));
+        narrow(duplicates, |event| u32::from(event.content.duplicates));
+        narrow(sampled, |event| event.content.bytes);
+        narrow(compressed, |event| event.content.compressed_bytes);
+        let [commands, threads] = &mut self.names;
+        commands.extend(events.iter().map(|event| event.command));
+        threads.extend(events.iter().map(|event| event.thread));
+    }
+
+    /// A column of 64 bits.
+    #[inline]
+    pub fn wide(&self, field: Field) -> Wide<'_> {
+        Wide { values: &self.wide[field.index()], absent: field.when_absent() }
+    }
+
+    /// A column of up to 32 bits.
+    #[inline]
+    pub fn narrow(&self, field: Field) -> Narrow<'_> {
+        Narrow(&self.narrow[field.index() - WIDE])
+    }
+
+    #[inline]
+    fn wide_at(&self, field: Field, row: usize) -> u64 {
+        self.wide(field).at(row)
+    }
+
+    #[inline]
+    fn narrow_at(&self, field: Field, row: usize) -> u32 {
+        self.narrow(field).at(row)
+    }
+
+    #[inline]
+    fn name_at(&self, field: Field, row: usize) -> Command {
+        self.names[field.index() - WIDE - NARROW].get(row).copied().unwrap_or_default()
+    }
+
+    /// Drops all events and keeps the memory.
+    pub fn clear(&mut self) {
+        (self.length, self.rises) = (0, false);
+        self.wide.iter_mut().for_each(Vec::clear);
+        self.narrow.iter_mut().for_each(Vec::clear);
+        self.names.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Looks whether issue times ascend, as long as they are at hand.
+    pub fn see_order(&mut self) {
+        self.rises = simd::only_rise(&self.wide[Field::Issued.index()]);
+    }
+
+    /// Whether issue times ascend.
+    pub fn is_in_order(&self) -> bool {
+        let times = &self.wide[Field::Issued.index()];
+        simd::only_rise(times) || times.is_sorted_by(|a, b| a.cast_unsigned() <= b.cast_unsigned())
+    }
+
+    /// Puts the events in issue order; those of equal time keep theirs.
+    pub fn sort(&mut self, space: &mut SortSpace) {
+        if self.rises || self.is_in_order() {
+            return;
+        }
+        space.order.clear();
+        let times = self.wide[Field::Issued.index()].iter().zip(0u32..);
+        space.order.extend(times.map(|(time, at)| (time.cast_unsigned(), at)));
+        space.order.sort();
+        for column in &mut self.wide {
+            gather(column, &mut space.wide, &space.order);
+        }
+        for column in &mut self.narrow {
+            gather(column, &mut space.narrow, &space.order);
+        }
+        for column in &mut self.names {
+            gather(column, &mut space.names, &space.order);
+        }
+    }
+
+    /// Events issued at `time` or before, where the batch is in order.
+    pub fn count_until(&self, time: u64) -> usize {
+        self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() <= time)
+    }
+
+    /// Events issued before `time`, where the batch is in order.
+    pub fn count_before(&self, time: u64) -> usize {
+        self.wide[Field::Issued.index()].partition_point(|issued| issued.cast_unsigned() < time)
+    }
+
+    /// The events that are kept, as a batch of their own.
+    pub fn chosen(&self, kept: &[bool]) -> Batch {
+        let first = kept.iter().position(|kept| *kept).unwrap_or(0);
+        let end = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
+        let mut part = Batch::default();
+        part.append(self, first.min(end)..end);
+        let kept = &kept[first.min(end)..end];
+        if kept.contains(&false) {
+            part.wide.iter_mut().for_each(|column| retain(column, kept));
+            part.narrow.iter_mut().for_each(|column| retain(column, kept));
+            part.names.iter_mut().for_each(|column| retain(column, kept));
+            part.length = kept.iter().filter(|kept| **kept).count();
+        }
+        part
+    }
+
+    /// Appends some events of a batch of which the same was asked for.
+    pub fn append(&mut self, other: &Batch, rows: Range<usize>) {
+        let before = self.length;
+        (self.length, self.rises) = (before + rows.len(), false);
+        for (field, (ours, theirs)) in (0..).zip(self.wide.iter_mut().zip(&other.wide)) {
+            append(ours, before, (theirs, &rows), wide_absent(field));
+        }
+        for (ours, theirs) in self.narrow.iter_mut().zip(&other.narrow) {
+            append(ours, before, (theirs, &rows), 0);
+        }
+        for (ours, theirs) in self.names.iter_mut().zip(&other.names) {
+            append(ours, before, (theirs, &rows), Command::default());
+        }
+    }
+
+    /// Moves what comes after the first `count` events to the beginning of another
+    /// batch of which the same was asked for, in the place of what was there.
+    pub fn move_tail(&mut self, count: usize, to: &mut Batch) {
+        let (rows, length) = (count.min(self.length)..self.length, to.length);
+        to.rises = false;
+        for (field, (from, to)) in (0..).zip(self.wide.iter_mut().zip(&mut to.wide)) {
+            move_tail((from, &rows), (to, length), wide_absent(field));
+        }
+        for (from, to) in self.narrow.iter_mut().zip(&mut to.narrow) {
+            move_tail((from, &rows), (to, length), 0);
+        }
+        for (from, to) in self.names.iter_mut().zip(&mut to.names) {
+            move_tail((from, &rows), (to, length), Command::default());
+        }
+        self.length = rows.start;
+    }
+
+    /// Moves the first `count` events to `front`, whose own are dropped.
+    pub fn split_front(&mut self, count: usize, front: &mut Batch) {
+        front.clear();
+        mem::swap(self, front);
+        if count >= front.length {
+            return;
+        }
+        self.length = front.length - count;
+        front.length = count;
+        for (rest, column) in self.wide.iter_mut().zip(&mut front.wide) {
+            split(column, count, rest);
+        }
+        for (rest, column) in self.narrow.iter_mut().zip(&mut front.narrow) {
+            split(column, count, rest);
+        }
+        for (rest, column) in self.names.iter_mut().zip(&mut front.names) {
+            split(column, count, rest);
+        }
+    }
+
+    /// Rows for which a column has a value: all, or none; more while a row group is read.
+    pub fn rows_of(&self, field: Field) -> usize {
+        match field.bits() {
+            0 => self.names[field.index() - WIDE - NARROW].len(),
+            64 => self.wide[field.index()].len(),
+            _ => self.narrow[field.index() - WIDE].len(),
+        }
+    }
+
+    /// Gives a column values for so many events, at least as many as it has any for.
+    pub fn fill(&mut self, field: Field, length: usize) {
+        match field.bits() {
+            0 => self.names[field.index() - WIDE - NARROW].resize(length, Command::default()),
+            64 => self.wide[field.index()].resize(length, field.when_absent().cast_signed()),
+            _ => self.narrow[field.index() - WIDE].resize(length, 0),
+        }
+    }
+
+    /// Has so many events from now on; columns that lack some of them are filled up.
+    pub fn set_length(&mut self, length: usize) {
+        self.length = length;
+        for field in Field::ALL {
+            if self.rows_of(field) > 0 {
+                self.fill(field, length);
+            }
+        }
+    }
+}
+
+/// A column of 64 bits, found once for the many rows that a loop asks for.
+#[derive(Clone, Copy)]
+pub struct Wide<'b> {
+    values: &'b [i64],
+    absent: u64,
+}
+
+impl Wide<'_> {
+    /// Its value in a row, as the batch's accessor gives it.
+    #[inline]
+    pub fn at(self, row: usize) -> u64 {
+        self.values.get(row).map_or(self.absent, |value| value.cast_unsigned())
+    }
+}
+
+/// Rows that [`Wide::part`] and [`Narrow::part`] give at most.
+pub const PART_MAX: usize = 4096;
+/// A part of a column that is left out.
+static NARROW_ABSENT: [i32; PART_MAX] = [0; PART_MAX];
+static WIDE_ABSENT: [i64; PART_MAX] = [0; PART_MAX];
+static WIDE_UNKNOWN: [i64; PART_MAX] = [-1; PART_MAX];
+
+impl<'b> Wide<'b> {
+    /// Its values in some rows, at most [`PART_MAX`], as they are kept.
+    pub fn part(self, rows: Range<usize>) -> &'b [i64] {
+        let absent = if self.absent == 0 { &WIDE_ABSENT } else { &WIDE_UNKNOWN };
+        self.values.get(rows.clone()).unwrap_or(&absent[..rows.len()])
+    }
+}
+
+impl<'b> Narrow<'b> {
+    /// Its values in some rows, at most [`PART_MAX`], as they are kept.
+    pub fn part(self, rows: Range<usize>) -> &'b [i32] {
+        self.0.get(rows.clone()).unwrap_or(&NARROW_ABSENT[..rows.len()])
+    }
+}
+
+/// A column of up to 32 bits, likewise.
+#[derive(Clone, Copy)]
+pub struct Narrow<'b>(&'b [i32]);
+
+impl Narrow<'_> {
+    /// Its value in a row, as the batch's accessor gives it.
+    #[inline]
+    pub fn at(self, row: usize) -> u32 {
+        self.0.get(row).map_or(0, |value| value.cast_unsigned())
+    }
+    /// The operation, where it is that column.
+    #[inline]
+    pub fn op(self, row: usize) -> IoOp {
+        u8::try_from(self.at(row)).ok().and_then(IoOp::of_number).unwrap_or(IoOp::Other)
+    }
+    /// The layer, where it is that column.
+    #[inline]
+    pub fn layer(self, row: usize) -> Layer {
+        if self.at(row) == 1 { Layer::FileSystem } else { Layer::Block }
+    }
+}
+
+/// Drops what is not kept of a column that has values.
+fn retain<T: Copy>(column: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    column.retain(|_| kept.next().is_none_or(|kept| *kept));
+}
+
+/// What a row of a left-out column of 64 bits holds.
+fn wide_absent(index: usize) -> i64 {
+    Field::ALL[index].when_absent().cast_signed()
+}
+
+/// Appends some rows of a column to one of so many rows; either may be left out.
+fn append<T: Copy>(
+    ours: &mut Vec<T>,
+    before: usize,
+    (theirs, rows): (&[T], &Range<usize>),
+    absent: T,
+) {
+    match theirs.get(rows.clone()).filter(|rows| !rows.is_empty()) {
+        Some(theirs) => {
+            ours.resize(before, absent);
+            ours.extend_from_slice(theirs);
+        }
+        None if !ours.is_empty() => ours.resize(before + rows.len(), absent),
+        None => {}
+    }
+}
+
+/// Moves the last rows of a column to the beginning of one of so many rows; either may be left
+/// out.
+fn move_tail<T: Copy>(
+    (from, rows): (&mut Vec<T>, &Range<usize>),
+    (to, length): (&mut Vec<T>, usize),
+    absent: T,
+) {
+    match from.get(rows.clone()).filter(|rows| !rows.is_empty()) {
+        Some(tail) => {
+            to.resize(length, absent);
+            to[..tail.len()].copy_from_slice(tail);
+            from.truncate(rows.start);
+        }
+        None if !to.is_empty() => to[..rows.len()].fill(absent),
+        None => {}
+    }
+}
+
+fn split<T: Copy>(column: &mut Vec<T>, count: usize, rest: &mut Vec<T>) {
+    if column.len() > count {
+        rest.extend_from_slice(&column[count..]);
+        column.truncate(count);
+    }
+}
+
+/// Memory that sorting uses again and again.
+#[derive(Debug, Default)]
+pub struct SortSpace {
+    order: Vec<(u64, u32)>,
+    wide: Vec<i64>,
+    narrow: Vec<i32>,
+    names: Vec<Command>,
+}
+
+fn gather<T: Copy>(column: &mut Vec<T>, space: &mut Vec<T>, order: &[(u64, u32)]) {
+    if column.len() == order.len() {
+        space.clear();
+        space.extend(order.iter().map(|(_, at)| column[*at as usize]));
+        mem::swap(column, space);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::step::mix64;
+
+    /// Events of which some columns hold nothing.
+    fn events(seed: u64, count: u64) -> Vec<IoEvent> {
+        let one = |at: u64| {
+            let (kind, x) = (mix64(seed), mix64(seed << 32 | at));
+            IoEvent {
+                issued_ns: x % 5003,
+                offset: x,
+                response_ns: if kind & 1 == 0 { u64::MAX } else { x % 31 },
+                queued_ns: (kind >> 1 & 1) * x,
+                device: (kind >> 2 & 1) as u16 * (x % 7) as u16,
+                flags: (kind >> 3 & 1) as u16 * (x % 9) as u16,
+                command: if kind >> 4 & 1 == 0 { Command::default() } else { Command::new("a") },
+                ..IoEvent::default()
+            }
+        };
+        (0..count).map(one).collect()
+    }
+
+    /// A batch of them without the columns that hold nothing, as a file is read.
+    fn read(events: &[IoEvent]) -> Batch {
+        let mut batch = Batch::of(events);
+        for (at, column) in batch.wide.iter_mut().enumerate() {
+            if column.iter().all(|value| *value == wide_absent(at)) {
+                column.clear();
+            }
+        }
+        batch.narrow.iter_mut().filter(|c| c.iter().all(|v| *v == 0)).for_each(Vec::clear);
+        batch.names.iter_mut().filter(|c| c.iter().all(Command::is_empty)).for_each(Vec::clear);
+        batch
+    }
+
+    fn told(batch: &Batch) -> Vec<IoEvent> {
+        let lengths = Field::ALL.map(|field| batch.rows_of(field));
+        assert!(lengths.iter().all(|rows| *rows == 0 || *rows == batch.len()), "{lengths:?}");
+        (0..batch.len()).map(|row| batch.event(row)).collect()
+    }
+
+    #[test]
+    fn batches_of_different_columns_are_joined_and_split() {
+        for seed in 0..300 {
+            let (one, other) = (events(2 * seed, 11), events(2 * seed + 1, 7));
+            let mut joined = read(&one);
+            joined.append(&read(&other), 2..7);
+            let all = [&one[..], &other[2..]].concat();
+            assert_eq!(told(&joined), all);
+            let mut front = read(&other);
+            joined.split_front(5, &mut front);
+            assert_eq!((told(&front), told(&joined)), (all[..5].to_vec(), all[5..].to_vec()));
+            let mut to = read(&other);
+            front.move_tail(3, &mut to);
+            assert_eq!(told(&front), all[..3]);
+            assert_eq!(told(&to), [&all[3..5], &other[2..]].concat());
+            let mut sorted = all.clone();
+            sorted.sort_by_key(|event| event.issued_ns);
+            let mut batch = read(&all);
+            batch.sort(&mut SortSpace::default());
+            assert_eq!(told(&batch), sorted);
+            let kept: Vec<bool> = (0..16).map(|row| !mix64(seed + row).is_multiple_of(3)).collect();
+            let chosen = all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(io, _)| *io);
+            assert_eq!(told(&read(&all).chosen(&kept)), chosen.collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What a file says of itself, in its footer or in its recovery blocks, and
+//! whole columns of it.
+
+use super::guard::guarded;
+use super::integrity::Damage;
+use super::packed::{Packed, PageMemory};
+use super::recovery::{self, Recovery};
+use super::source::{Held, Source};
+use super::sums::{self, FoundGroup};
+use super::writer::ROWS_PER_GROUP;
+use crate::error::TraceError;
+use crate::schema::{KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_START, is_ours};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use serde::de::DeserializeOwned;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::FileName;
+
+/// What a file says of itself at its end, or in its recovery blocks.
+pub struct Footer {
+    /// Row groups that were found, in order.
+    pub groups: Vec<FoundGroup>,
+    /// Conditions at the end of the capture; None if it was cut off.
+    pub conditions: Option<CaptureConditions>,
+    /// Conditions at the beginning, written before the first row group.
+    pub start: Option<CaptureConditions>,
+    /// What was recovered, of a file without a footer.
+    pub recovery: Option<Recovery>,
+    /// What is known to be damaged without reading a row group.
+    pub damaged: Vec<Damage>,
+}
+
+impl Footer {
+    /// Whether it is a file of capture steps alone.
+    pub fn keeps_steps(&self) -> bool {
+        self.conditions.as_ref().is_some_and(|conditions| conditions.step_ns.is_some())
+    }
+}
+
+/// What a Parquet file begins and ends with.
+const PARQUET: &[u8] = b"PAR1";
+
+/// Reads the footer, or what recovery blocks tell where there is none.
+///
+/// # Errors
+/// [`TraceError::Footer`] where there is one and it is damaged.
+pub fn footer<R: Read + Seek + Send + 'static>(source: &Source<R>) -> Result<Footer, TraceError> {
+    let not_ours = |why: &str| TraceError::NotATrace(why.to_owned());
+    if source.length() == 0 {
+        return Err(not_ours("it is empty, as after a capture that was killed immediately"));
+    }
+    let begins = source.read(0, PARQUET.len())? == PARQUET;
+    if !begins && !recovery::begins(source)? {
+        return Err(not_ours("it does not begin with PAR1"));
+    }
+    if !begins {
+        return Err(TraceError::Footer("its first bytes are not PAR1".into()));
+    }
+    let why =
+        match guarded("in its footer", || ParquetMetaDataReader::new().parse_and_finish(source)) {
+            Ok(metadata) => return of_metadata(source, &metadata),
+            Err(why) => why.to_string(),
+        };
+    let end = source.length().saturating_sub(PARQUET.len() as u64);
+    let is_finished = source.read(end, PARQUET.len())? == PARQUET;
+    match is_finished {
+        true if recovery::begins(source)? => Err(TraceError::Footer(why)),
+        true => Err(not_ours(&why)),
+        false => of_blocks(source)?.ok_or_else(|| not_ours(&why)),
+    }
+}
+
+/// The same, and what recovery blocks tell where the footer is damaged.
+pub fn footer_or_blocks<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+) -> Result<Footer, TraceError> {
+    match footer(source) {
+        Err(damaged @ TraceError::Footer(_)) => of_blocks(source)?.ok_or(damaged),
+        found => found,
+    }
+}
+
+fn of_metadata<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    metadata: &ParquetMetaData,
+) -> Result<Footer, TraceError> {
+    let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
+    // One flipped bit hides all keys from the Parquet library, checksums included.
+    if !keys.iter().any(|entry| entry.key == KEY_FORMAT) && recovery::begins(source)? {
+        return Err(TraceError::Footer("its metadata is missing".into()));
+    }
+    let rewriter = rewriter(source, metadata)?;
+    let sealed = if rewriter.is_some() { &[] } else { keys };
+    let sums = sums::of_file(source, sealed, metadata.row_groups())?;
+    let mut sums = sums.into_iter().flatten();
+    let group = |group: &RowGroupMetaData| FoundGroup { metadata: group.clone(), sum: sums.next() };
+    let mut conditions: Option<CaptureConditions> = value_in(keys, KEY_FINAL)?;
+    let files: Option<Vec<FileName>> = value_in(keys, KEY_FILES)?;
+    if let Some((conditions, files)) = conditions.as_mut().zip(files) {
+        conditions.files = Arc::new(files);
+    }
+    if let Some((conditions, rewriter)) = conditions.as_mut().zip(rewriter) {
+        conditions.remarks.push(format!(
+            "The file was written again by another program ({rewriter}): its rows may not be those \
+             that were captured."
+        ));
+    }
+    Ok(Footer {
+        conditions,
+        start: value_in(keys, KEY_START)?,
+        groups: metadata.row_groups().iter().map(group).collect(),
+        recovery: None,
+        damaged: Vec::new(),
+    })
+}
+
+/// The program that wrote a file again, with the keys of ours: neither its first bytes nor
+/// its footer's author are ours, and the footer's checksum is that of another. Checksums
+/// that came along are those of other bytes.
+fn rewriter<R: Read + Seek>(
+    source: &Source<R>,
+    metadata: &ParquetMetaData,
+) -> Result<Option<String>, TraceError> {
+    let author = metadata.file_metadata().created_by().unwrap_or("unknown");
+    let is_ours = is_ours(author)
+        || recovery::begins(source)?
+        || sums::is_sealed(source, metadata.file_metadata().key_value_metadata())?;
+    Ok((!is_ours).then(|| author.to_owned()))
+}
+
+fn of_blocks<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+) -> Result<Option<Footer>, TraceError> {
+    let found = recovery::search(source)?;
+    Ok(found.map(|found| {
+        let mut conditions = found.conditions.or_else(|| found.start.clone());
+        if let Some(conditions) = &mut conditions {
+            conditions.files = Arc::new(found.files);
+        }
+        Footer {
+            conditions,
+            start: found.start,
+            groups: found.groups,
+            recovery: Some(found.account),
+            damaged: found.damaged,
+        }
+    }))
+}
+
+/// All values of a column of 64-bit integers that is never null.
+pub fn wide_column<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+    name: &str,
+) -> Result<Vec<i64>, TraceError> {
+    column::<R, Int64Type>(source, group, name, |reader| match reader {
+        ColumnReader::Int64ColumnReader(reader) => Some(reader),
+        _ => None,
+    })
+}
+
+/// All values of a column of texts that is never null.
+pub fn text_column<R: Read + Seek + Send + 'static>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+    name: &str,
+) -> Result<Vec<ByteArray>, TraceError> {
+    column::<R, ByteArrayType>(source, group, name, |reader| match reader {
+        ColumnReader::ByteArrayColumnReader(reader) => Some(reader),
+        _ => None,
+    })
+}
+
+fn column<R: Read + Seek + Send + 'static, T: DataType>(
+    source: &Source<R>,
+    group: &RowGroupMetaData,
+    name: &str,
+    typed: fn(ColumnReader) -> Option<ColumnReaderImpl<T>>,
+) -> Result<Vec<T::T>, TraceError> {
+    let place = format!("in column {name}");
+    let column = group.columns().iter().find(|column| column.column_path().string() == name);
+    let Some(column) = column else {
+        return Err(TraceError::damaged("in a row group", format!("column {name} is missing")));
+    };
+    let rows = usize::try_from(group.num_rows()).ok().filter(|rows| *rows <= ROWS_PER_GROUP);
+    let rows = rows.ok_or_else(|| {
+        let what = format!(
+            "its row group has {} rows; there are at most {ROWS_PER_GROUP}",
+            group.num_rows()
+        );
+        TraceError::damaged(&place, what)
+    })?;
+    let (start, length) = guarded(&place, || Ok(column.byte_range()))?;
+    if start.checked_add(length).is_none_or(|end| end > source.length()) {
+        return Err(TraceError::damaged(place, "it lies outside the file"));
+    }
+    let values = guarded(&place, || {
+        let held = Held::new(source, start, usize::try_from(length)?)?;
+        let pages = Packed::open(Arc::new(held), column, rows, PageMemory::new())?;
+        let reader = typed(get_column_reader(column.column_descr_ptr(), Box::new(pages)));
+        let mut reader =
+            reader.ok_or_else(|| ParquetError::General("it has another type".into()))?;
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+        Ok(values)
+    })?;
+    let missing = rows - values.len().min(rows);
+    if missing > 0 {
+        return Err(TraceError::damaged(place, format!("{missing} rows are missing")));
+    }
+    Ok(values)
+}
+
+/// What stands under a key, as JSON.
+fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Result<Option<T>, TraceError> {
+    let value = keys.iter().find(|entry| entry.key == key);
+    let Some(text) = value.and_then(|entry| entry.value.as_ref()) else { return Ok(None) };
+    serde_json::from_str(text)
+        .map(Some)
+        .map_err(|error| TraceError::damaged(format!("in its metadata {key}"), error))
+}

@@ -1,0 +1,47 @@
+//! Calls into the Parquet library, which answers some damaged files with a panic.
+
+use crate::error::TraceError;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread is caught and becomes an error, so that a hook
+/// for panics has nothing to tell.
+pub fn panics_are_caught() -> bool {
+    CAUGHT.get()
+}
+
+/// Calls into the Parquet library, which answers some damaged files with a
+/// panic: that is an error like any other here.
+pub fn guarded<T>(
+    place: &str,
+    call: impl FnOnce() -> parquet::errors::Result<T>,
+) -> Result<T, TraceError> {
+    let before = CAUGHT.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(call));
+    CAUGHT.set(before);
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(TraceError::damaged(place, error)),
+        Err(_) => Err(TraceError::damaged(place, "the Parquet library could not read it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_library_is_an_error_and_known_to_be_caught() {
+        let mut caught = false;
+        let outcome: Result<(), TraceError> = guarded("here", || {
+            caught = panics_are_caught();
+            panic!("as some damaged files make it");
+        });
+        assert!(caught && !panics_are_caught());
+        assert!(outcome.unwrap_err().to_string().contains("here"));
+    }
+}

@@ -1,0 +1,42 @@
+//! Trace files: Parquet with one column per field of an `IoEvent`, the capture
+//! conditions in its metadata, and recovery blocks for the case that its writer
+//! is killed. `docs/formats.md` describes them.
+
+mod block;
+mod column;
+mod delta;
+mod dictionary;
+mod footer;
+mod guard;
+mod hybrid;
+mod integrity;
+mod names;
+mod output;
+mod packed;
+mod pages;
+pub mod parts;
+mod reader;
+mod recovery;
+mod source;
+mod sums;
+mod texts;
+mod unpack;
+mod value;
+mod writer;
+
+pub use crate::schema::{
+    FORMAT_VERSION, Field, Fields, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUMS,
+};
+pub use footer::{Footer, footer, footer_or_blocks, text_column, wide_column};
+pub use guard::panics_are_caught;
+pub use integrity::{Damage, Integrity, LeftOut};
+pub use output::{About, Output};
+pub use parts::is_same_capture;
+pub use reader::TraceRef;
+pub use reader::{Batches, Trace};
+pub use recovery::Recovery;
+pub use source::Source;
+pub use writer::{ROWS_PER_GROUP, Writer};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! A file of ours while it is written: Parquet with a recovery block before the
+//! first row group and after every one, and checksums. Traces and step files
+//! differ in their columns alone.
+
+use super::block::{self, Kind};
+use super::sums::{FOOTER_END, GroupSum, Summing, UNSEALED};
+use crate::error::TraceError;
+use crate::schema::{
+    FORMAT_VERSION, KEY_FILES, KEY_FINAL, KEY_FORMAT, KEY_SEAL, KEY_START, KEY_SUM, KEY_SUMS,
+};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataWriter,
+};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::TypePtr;
+use std::io::Write;
+use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::FileName;
+
+/// What a row group is of.
+pub struct About {
+    /// First and last time.
+    pub span_ns: (u64, u64),
+    /// I/Os.
+    pub ios: u64,
+}
+
+/// A file that is being written.
+pub struct Output<W: Write + Send> {
+    parquet: SerializedFileWriter<Summing<W>>,
+    start: String,
+    /// Conditions that no recovery block holds yet.
+    news: Option<String>,
+    /// Paths of files, and how many of them recovery blocks hold.
+    files: (Arc<Vec<FileName>>, usize),
+    sums: Vec<GroupSum>,
+}
+
+impl<W: Write + Send> Output<W> {
+    /// Begins a file with the conditions that are known so far.
+    pub fn begin(
+        sink: W,
+        schema: TypePtr,
+        properties: WriterProperties,
+        conditions: &CaptureConditions,
+    ) -> Result<Self, TraceError> {
+        let start = json(conditions)?;
+        let parquet = SerializedFileWriter::new(Summing::new(sink), schema, Arc::new(properties));
+        let mut parquet = parquet.map_err(TraceError::Encode)?;
+        parquet.write_all(&block::encode(Kind::Conditions, start.as_bytes()))?;
+        parquet.flush()?;
+        let files = (Arc::clone(&conditions.files), 0);
+        Ok(Output { parquet, start, news: None, files, sums: Vec::new() })
+    }
+
+    /// Conditions as they are known by now.
+    pub fn update(&mut self, conditions: &CaptureConditions) -> Result<(), TraceError> {
+        self.news = Some(json(conditions)?);
+        self.files.0 = Arc::clone(&conditions.files);
+        Ok(())
+    }
+
+    /// Writes a row group, and after it where it is, its checksum and the
+    /// conditions where they changed.
+    pub fn row_group(
+        &mut self,
+        about: About,
+        columns: impl FnOnce(
+            &mut SerializedRowGroupWriter<'_, Summing<W>>,
+        ) -> parquet::errors::Result<()>,
+    ) -> Result<(), TraceError> {
+        let at = self.bytes_written();
+        self.parquet.inner_mut().begin();
+        let mut group = self.parquet.next_row_group().map_err(TraceError::Encode)?;
+        columns(&mut group).and_then(|()| group.close()).map_err(TraceError::Encode)?;
+        self.parquet.flush()?;
+        let sum = GroupSum {
+            at,
+            bytes: self.bytes_written() - at,
+            xxh3: self.parquet.inner().sum(),
+            span_ns: about.span_ns,
+            ios: about.ios,
+        };
+        self.block_after(&sum)?;
+        self.sums.push(sum);
+        Ok(())
+    }
+
+    fn block_after(&mut self, sum: &GroupSum) -> Result<(), TraceError> {
+        let Some(group) = self.parquet.flushed_row_groups().last().cloned() else { return Ok(()) };
+        let news = self.news.take().map(|text| KeyValue::new(KEY_FINAL.to_owned(), text));
+        let sum = KeyValue::new(KEY_SUM.to_owned(), json(sum)?);
+        let new = self.files.0.get(self.files.1..).filter(|files| !files.is_empty());
+        let files = new.map(json).transpose()?;
+        self.files.1 = self.files.0.len();
+        let files = files.map(|files| KeyValue::new(KEY_FILES.to_owned(), files));
+        let keys = news.into_iter().chain(files).chain([sum]).collect();
+        let schema = group.schema_descr_ptr();
+        let file = FileMetaData::new(2, group.num_rows(), None, Some(keys), schema, None);
+        let metadata = ParquetMetaData::new(file, vec![group]);
+        let mut payload = Vec::new();
+        ParquetMetaDataWriter::new(&mut payload, &metadata).finish().map_err(TraceError::Encode)?;
+        payload.truncate(payload.len().saturating_sub(FOOTER_END));
+        self.parquet.write_all(&block::encode(Kind::RowGroup, &payload))?;
+        self.parquet.flush()?;
+        Ok(())
+    }
+
+    /// The columns of the row group that was written last.
+    pub fn last_columns(&self) -> &[ColumnChunkMetaData] {
+        self.parquet.flushed_row_groups().last().map_or(&[], |group| group.columns())
+    }
+
+    /// Bytes of the file so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.parquet.bytes_written() as u64
+    }
+
+    /// Ends the file with the final conditions and gives the sink back.
+    pub fn finish(mut self, conditions: &CaptureConditions) -> Result<W, TraceError> {
+        // The seal comes last: see `sums::of_file`.
+        let mut pairs = vec![
+            (KEY_FORMAT, FORMAT_VERSION.to_owned()),
+            (KEY_FINAL, json(conditions)?),
+            (KEY_START, std::mem::take(&mut self.start)),
+        ];
+        if !conditions.files.is_empty() {
+            pairs.push((KEY_FILES, json(&*conditions.files)?));
+        }
+        pairs.extend([(KEY_SUMS, json(&self.sums)?), (KEY_SEAL, UNSEALED.to_owned())]);
+        for (key, value) in pairs {
+            self.parquet.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
+        self.parquet.flush()?;
+        self.parquet.inner_mut().hold_footer();
+        let summing = self.parquet.into_inner().map_err(TraceError::Encode)?;
+        Ok(summing.seal()?)
+    }
+}
+
+fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<String, TraceError> {
+    serde_json::to_string(value)
+        .map_err(|error| TraceError::Unsuitable(format!("the conditions are not JSON: {error}")))
+}

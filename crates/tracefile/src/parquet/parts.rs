@@ -1,0 +1,149 @@
+//! The files of a capture that was rotated, read as one.
+
+use super::reader::Trace;
+use super::recovery::Recovery;
+use crate::error::TraceError;
+use std::io::{Read, Seek};
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::CapturedDevice;
+
+/// A file of a capture.
+pub trait Part {
+    /// How the capture came about, as this file has it.
+    fn conditions(&self) -> &CaptureConditions;
+    /// The same when the file was begun.
+    fn start(&self) -> Option<&CaptureConditions>;
+
+    /// What its place among the files is told by: its number, or in a file of an
+    /// earlier version how long the capture had lasted when it was begun.
+    fn place(&self) -> (u32, u64) {
+        let number = self.conditions().part.as_ref().map_or(0, |part| part.first);
+        (number, self.start().map_or(0, |start| start.lasted_ns))
+    }
+
+    /// Whether another file of the capture is of the same place in it: the same file, a
+    /// copy, or one that holds this part beside others.
+    fn is_at_place_of(&self, other: &Self) -> bool {
+        match (&self.conditions().part, &other.conditions().part) {
+            (Some(one), Some(other)) => one.first <= other.last && other.first <= one.last,
+            _ => self.place() == other.place(),
+        }
+    }
+}
+
+/// Parts in the capture's order, and the numbers of those between them that are
+/// not there.
+///
+/// # Errors
+/// Where they are not of one capture, or one is there twice.
+pub fn in_order<P: Part>(mut parts: Vec<P>) -> Result<(Vec<P>, Vec<u32>), TraceError> {
+    parts.sort_by_key(Part::place);
+    let mut missing = Vec::new();
+    for pair in parts.windows(2) {
+        let (one, next) = (pair[0].conditions(), pair[1].conditions());
+        if !is_same_capture(one, next) {
+            let what = "the files belong to different captures; compare them with: steadfast \
+                trace compare";
+            return Err(TraceError::Unsuitable(what.into()));
+        }
+        if pair[0].is_at_place_of(&pair[1]) {
+            let what = "one file is named twice, or two files hold the same part of one capture; \
+                name one of them";
+            return Err(TraceError::Unsuitable(what.into()));
+        }
+        if let (Some(one), Some(next)) = (&one.part, &next.part) {
+            missing.extend(one.last.saturating_add(1)..next.first);
+        }
+    }
+    Ok((parts, missing))
+}
+
+impl<R: Read + Seek + Send + 'static> Part for Trace<R> {
+    fn conditions(&self) -> &CaptureConditions {
+        &self.conditions
+    }
+    fn start(&self) -> Option<&CaptureConditions> {
+        self.start.as_ref()
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Trace<R> {
+    /// Puts parts of one capture together, in whatever order they are given.
+    /// What the capture lost and when it was marked is told by the last part,
+    /// whose counts are from the beginning.
+    ///
+    /// # Errors
+    /// Where there is no part, they are not of one capture, or one is there
+    /// twice.
+    pub fn together(parts: Vec<Trace<R>>) -> Result<Trace<R>, TraceError> {
+        let (parts, missing) = in_order(parts)?;
+        let mut whole = parts.into_iter().reduce(Trace::and).ok_or_else(none_named)?;
+        whole.missing_parts = missing;
+        Ok(whole)
+    }
+
+    /// This trace and the next part of it.
+    fn and(mut self, next: Trace<R>) -> Trace<R> {
+        let before = self.sources.len();
+        self.sources.extend(next.sources);
+        self.groups.extend(next.groups.into_iter().map(|mut group| {
+            group.source += before;
+            group
+        }));
+        self.damaged.extend(next.damaged.into_iter().map(|mut damage| {
+            damage.file += before;
+            damage
+        }));
+        self.checksums &= next.checksums;
+        self.observed = self.observed.and(&next.observed);
+        self.conditions = together(&self.conditions, next.conditions);
+        self.recovery = both(self.recovery, next.recovery);
+        self.rows += next.rows;
+        self
+    }
+}
+
+/// No file was named.
+pub fn none_named() -> TraceError {
+    TraceError::Unsuitable("no trace was given; name a file".into())
+}
+
+/// The conditions of two parts: those of the later one, of both's place.
+pub fn together(one: &CaptureConditions, mut next: CaptureConditions) -> CaptureConditions {
+    if let (Some(one), Some(next)) = (&one.part, &mut next.part) {
+        next.first = one.first;
+    }
+    next
+}
+
+/// Whether two files were written by one capture: they say so, or, of an earlier
+/// version, it began at the same nanosecond on the same host and listened to the
+/// same devices.
+pub fn is_same_capture(a: &CaptureConditions, b: &CaptureConditions) -> bool {
+    let told = a.part.as_ref().zip(b.part.as_ref());
+    a.began_unix_ns.is_some()
+        && a.began_unix_ns == b.began_unix_ns
+        && a.host == b.host
+        && a.source == b.source
+        && begin_alike(&a.devices, &b.devices)
+        && a.step_ns == b.step_ns
+        && told.is_none_or(|(a, b)| a.capture == b.capture)
+}
+
+/// Whether one list begins with the other: a disk that is replaced during a capture has an entry
+/// of its own from then on.
+fn begin_alike(a: &[CapturedDevice], b: &[CapturedDevice]) -> bool {
+    let both = a.len().min(b.len());
+    both > 0 && a[..both] == b[..both] || a.is_empty() && b.is_empty()
+}
+
+/// Returns what the recovery of two parts amounts to together.
+pub fn both(a: Option<Recovery>, b: Option<Recovery>) -> Option<Recovery> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Recovery {
+            row_groups: a.row_groups + b.row_groups,
+            bytes_ignored: a.bytes_ignored.saturating_add(b.bytes_ignored),
+        }),
+        (a, b) => a.or(b),
+    }
+}

@@ -1,0 +1,507 @@
+//! Reads a trace file: only the columns asked for, batch by batch.
+
+use super::column::OpenColumn;
+use super::footer::{Footer, footer, footer_or_blocks};
+use super::guard::guarded;
+use super::integrity::{Damage, Integrity};
+use super::packed::PageMemory;
+use super::recovery::Recovery;
+use super::source::{Held, Source};
+use super::sums::{FoundGroup, GroupSum};
+use crate::batch::Batch;
+use crate::error::TraceError;
+use crate::not_recorded::NotRecorded;
+use crate::observed_time::ObservedTime;
+use crate::schema::{Field, Fields};
+use parquet::basic::{Compression, Type as Physical};
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::statistics::Statistics;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::IncompleteIos;
+
+/// A row group that has a checksum is read at once up to this size; ours have a few MB.
+const GROUP_HELD_MAX: u64 = 64 << 20;
+
+/// I/Os that are read at once where only their times are asked for.
+const ROWS_AT_ONCE: usize = 1 << 14;
+
+/// A trace, opened: one file, or the files of a capture that was rotated.
+pub struct Trace<R> {
+    pub(super) sources: Vec<Source<R>>,
+    pub(super) groups: Vec<Group>,
+    pub(super) conditions: CaptureConditions,
+    pub(super) start: Option<CaptureConditions>,
+    pub(super) recovery: Option<Recovery>,
+    pub(super) rows: u64,
+    /// Whether every file has checksums.
+    pub(super) checksums: bool,
+    /// What was known to be damaged when the files were opened.
+    pub(super) damaged: Vec<Damage>,
+    /// Row groups, by their index, that were found damaged when they were read.
+    found_damaged: Mutex<BTreeMap<usize, Damage>>,
+    pub(super) missing_parts: Vec<u32>,
+    /// The time for which the files answer.
+    pub(super) observed: ObservedTime,
+}
+
+/// A row group and where its columns are.
+pub(super) struct Group {
+    /// Index of the file that it is in.
+    pub(super) source: usize,
+    /// Its index in that file.
+    number: usize,
+    metadata: RowGroupMetaData,
+    sum: Option<GroupSum>,
+    columns: [Option<usize>; Field::ALL.len()],
+    rows: usize,
+}
+
+impl<R: Read + Seek + Send + 'static> Trace<R> {
+    /// Opens a trace. A file whose writer was killed has no footer; it is read
+    /// up to its last complete row group, and [`Self::recovery`] says so.
+    ///
+    /// # Errors
+    /// Where the medium fails or holds no trace.
+    pub fn open(medium: R) -> Result<Self, TraceError> {
+        let source = Source::new(medium)?;
+        let found = footer(&source)?;
+        Self::of_ios(source, found)
+    }
+
+    /// Opens a trace by its recovery blocks where its footer is damaged.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn recover(medium: R) -> Result<Self, TraceError> {
+        let source = Source::new(medium)?;
+        let found = footer_or_blocks(&source)?;
+        Self::of_ios(source, found)
+    }
+
+    /// Opens the single I/Os of a source whose footer was read.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`TraceError`] if the footer does not describe single I/Os.
+    pub fn of_ios(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        if found.keeps_steps() {
+            return Err(NotRecorded::SingleIos.into());
+        }
+        Self::assemble(source, found)
+    }
+
+    fn assemble(source: Source<R>, found: Footer) -> Result<Self, TraceError> {
+        let Footer { groups, conditions, start, recovery, damaged } = found;
+        let checksums = groups.iter().all(|group| group.sum.is_some());
+        let length = source.length();
+        let checked: Result<Vec<Group>, TraceError> = groups
+            .into_iter()
+            .enumerate()
+            .map(|(number, group)| Group::check(group, number, length))
+            .collect();
+        let groups = checked?;
+        let rows = groups.iter().map(|group| group.rows as u64).sum();
+        let conditions = conditions.unwrap_or_else(|| unsaid(&groups, rows));
+        let mut trace = Trace {
+            sources: vec![source],
+            groups,
+            conditions,
+            start,
+            recovery,
+            rows,
+            checksums,
+            damaged,
+            found_damaged: Mutex::default(),
+            missing_parts: Vec::new(),
+            observed: ObservedTime::default(),
+        };
+        let last_ns = match trace.span_ns() {
+            Some((_, last)) => last.saturating_add(1),
+            None if trace.conditions.lasted_ns == 0 => trace.end_of_ios()?,
+            None => 0,
+        };
+        trace.observed = ObservedTime::from_file(trace.start.as_ref(), &trace.conditions, last_ns);
+        Ok(trace)
+    }
+
+    /// The end of the last I/O's issue, where nothing else tells how long the trace lasted: every
+    /// I/O is read.
+    fn end_of_ios(&self) -> Result<u64, TraceError> {
+        let mut batches = self.batches(Fields::of(&[Field::Issued]));
+        let (mut batch, mut end) = (Batch::default(), 0);
+        while batches.read(ROWS_AT_ONCE, &mut batch)? > 0 {
+            let ends = (0..batch.len()).map(|row| batch.issued_ns(row).saturating_add(1));
+            end = ends.fold(end, u64::max);
+            batch.clear();
+        }
+        Ok(end)
+    }
+
+    /// How the trace came about.
+    pub fn conditions(&self) -> &CaptureConditions {
+        &self.conditions
+    }
+    /// What was known of it when it was begun; `None` in other programs' files.
+    pub fn start_conditions(&self) -> Option<&CaptureConditions> {
+        self.start.as_ref()
+    }
+    /// What could not be read because the writer was killed.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
+    }
+    /// What is known to be damaged or missing: of row groups, as far as they
+    /// were read.
+    pub fn integrity(&self) -> Integrity {
+        let found = self.found_damaged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut damaged: Vec<Damage> = self.damaged.iter().chain(found.values()).cloned().collect();
+        damaged.sort();
+        let missing_parts = self.missing_parts.clone();
+        Integrity { checksums: self.checksums, damaged, missing_parts, left_out: Vec::new() }
+    }
+    /// The time for which it answers: of a file of a rotated capture that of this file.
+    pub fn observed(&self) -> &ObservedTime {
+        &self.observed
+    }
+    /// Events in it, those in damaged row groups included.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+    /// The earliest and the latest issue time; `None` where the file does not
+    /// tell without being read, or is empty.
+    pub fn span_ns(&self) -> Option<(u64, u64)> {
+        let mut span: Option<(u64, u64)> = None;
+        for group in &self.groups {
+            let (low, high) = group.range(Field::Issued)?;
+            span = Some(span.map_or((low, high), |(from, to)| (from.min(low), to.max(high))));
+        }
+        span
+    }
+    /// A byte offset that no event reaches beyond, from the file's statistics.
+    pub fn end_of_range(&self) -> Option<u64> {
+        let mut end = None;
+        for group in &self.groups {
+            let (_, offset) = group.range(Field::Offset)?;
+            let (_, bytes) = group.range(Field::Bytes)?;
+            end = end.max(Some(offset.saturating_add(bytes)));
+        }
+        end
+    }
+    /// The earliest issue time of each row group and all after it: nothing
+    /// earlier is still to come. 0 where the file does not tell.
+    pub fn earliest_to_come(&self) -> Vec<u64> {
+        let mut earliest = u64::MAX;
+        let mut times: Vec<u64> = Vec::with_capacity(self.groups.len() + 1);
+        times.push(u64::MAX);
+        for group in self.groups.iter().rev() {
+            earliest = earliest.min(group.range(Field::Issued).map_or(0, |(low, _)| low));
+            times.push(earliest);
+        }
+        times.reverse();
+        times
+    }
+
+    /// The first row group that can hold an event issued at a time or later.
+    pub fn first_group_reaching(&self, time_ns: u64) -> usize {
+        let reaches = |group: &Group| group.range(Field::Issued).is_none_or(|r| r.1 >= time_ns);
+        self.groups.iter().position(reaches).unwrap_or(self.groups.len())
+    }
+
+    /// The events as they stand in the file.
+    pub fn batches(&self, fields: Fields) -> Batches<'_, R> {
+        Batches::of(TraceRef::Borrowed(self), fields)
+    }
+}
+
+/// A trace that is being read: borrowed, or shared by those who read it for as long
+/// as they like.
+pub enum TraceRef<'t, R> {
+    /// Borrowed from its owner.
+    Borrowed(&'t Trace<R>),
+    /// Shared by those who read it.
+    Shared(Arc<Trace<R>>),
+}
+
+impl<R> Clone for TraceRef<'_, R> {
+    fn clone(&self) -> Self {
+        match self {
+            TraceRef::Borrowed(trace) => TraceRef::Borrowed(trace),
+            TraceRef::Shared(trace) => TraceRef::Shared(Arc::clone(trace)),
+        }
+    }
+}
+
+impl<R> Deref for TraceRef<'_, R> {
+    type Target = Trace<R>;
+    fn deref(&self) -> &Trace<R> {
+        match self {
+            TraceRef::Borrowed(trace) => trace,
+            TraceRef::Shared(trace) => trace,
+        }
+    }
+}
+
+impl Group {
+    /// Refuses what would lead the Parquet library astray.
+    fn check(found: FoundGroup, number: usize, length: u64) -> Result<Self, TraceError> {
+        let FoundGroup { metadata, sum } = found;
+        let place = || format!("in row group {number}");
+        let rows = usize::try_from(metadata.num_rows())
+            .ok()
+            .filter(|rows| u32::try_from(*rows).is_ok())
+            .ok_or_else(|| TraceError::damaged(place(), "its number of rows is impossible"))?;
+        let mut columns = [None; Field::ALL.len()];
+        for (at, column) in metadata.columns().iter().enumerate() {
+            let name = column.column_path().string();
+            let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) else {
+                continue;
+            };
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let end = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());
+            if end.and_then(|(from, size)| from.checked_add(size)).is_none_or(|end| end > length) {
+                let what = format!("column {name} lies outside the file");
+                return Err(TraceError::damaged(place(), what));
+            }
+            check_kind(field, column)?;
+            let descriptor = column.column_descr();
+            if descriptor.max_rep_level() > 0 || descriptor.max_def_level() > 1 {
+                return Err(TraceError::NotATrace(format!("its column {name} is nested")));
+            }
+            columns[field.index()] = Some(at);
+        }
+        for field in Field::ALL.into_iter().filter(|field| field.indispensable()) {
+            if columns[field.index()].is_none() {
+                return Err(TraceError::NotATrace(format!("it has no column {}", field.name())));
+            }
+        }
+        Ok(Group { source: 0, number, metadata, sum, columns, rows })
+    }
+
+    /// Its bytes, where it has a checksum and they fit it.
+    fn hold<R: Read + Seek>(&self, source: &Source<R>) -> Result<Content, TraceError> {
+        let Some(sum) = &self.sum else { return Ok(Content::InFile) };
+        let (content, is_intact) = if sum.bytes <= GROUP_HELD_MAX {
+            let held = Held::up_to(source, sum.at, usize::try_from(sum.bytes).unwrap_or(0))?;
+            let is_intact = sum.fits(held.bytes());
+            (Content::Held(held), is_intact)
+        } else {
+            (Content::InFile, sum.is_intact(source)?)
+        };
+        Ok(if is_intact { content } else { Content::Damaged(sum.damage(self.source, self.number)) })
+    }
+
+    /// Smallest and largest value, where the statistics tell.
+    fn range(&self, field: Field) -> Option<(u64, u64)> {
+        let column = self.metadata.column(self.columns[field.index()]?);
+        let (low, high) = match column.statistics()? {
+            Statistics::Int64(values) => (*values.min_opt()?, *values.max_opt()?),
+            Statistics::Int32(values) => {
+                let wide = |value: &i32| i64::from(value.cast_unsigned());
+                (wide(values.min_opt()?), wide(values.max_opt()?))
+            }
+            _ => return None,
+        };
+        Some((low.cast_unsigned(), high.cast_unsigned()))
+    }
+}
+
+/// Where the columns of a row group are read from.
+enum Content {
+    /// From memory, where it was checked.
+    Held(Held),
+    /// From the file.
+    InFile,
+    /// From nowhere.
+    Damaged(Damage),
+}
+
+/// The events of a trace in file order.
+pub struct Batches<'t, R> {
+    trace: TraceRef<'t, R>,
+    fields: Fields,
+    group: usize,
+    open: Option<OpenGroup>,
+}
+
+impl<'t, R: Read + Seek + Send + 'static> Batches<'t, R> {
+    pub(crate) fn of(trace: TraceRef<'t, R>, fields: Fields) -> Self {
+        Batches { trace, fields, group: 0, open: None }
+    }
+
+    /// Appends up to `most` events to `batch`, all of one row group; 0 when
+    /// there are no more.
+    ///
+    /// # Errors
+    /// Where the medium fails or the file is damaged.
+    pub fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
+        loop {
+            if let Some(open) = self.open.as_mut().filter(|open| open.left > 0) {
+                return open.read(most, batch);
+            }
+            if self.group == self.trace.groups.len() {
+                return Ok(0);
+            }
+            self.group += 1;
+            self.open = match OpenGroup::open(&self.trace, self.group - 1, self.fields)? {
+                Ok(open) => Some(open),
+                Err(damage) => {
+                    self.trace.found_damaged(self.group - 1, damage);
+                    None
+                }
+            };
+        }
+    }
+
+    /// Leaves out the row groups before this one.
+    pub fn skip_to(&mut self, group: usize) {
+        self.group = group.min(self.trace.groups.len());
+    }
+
+    /// The row group that the next rows come from.
+    pub fn next_group(&self) -> usize {
+        match &self.open {
+            Some(open) if open.left > 0 => self.group - 1,
+            _ => self.group,
+        }
+    }
+}
+
+impl<R: Read + Seek + Send + 'static> Trace<R> {
+    /// Row groups.
+    pub fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Rows of the largest row group.
+    pub fn largest_group(&self) -> usize {
+        self.groups.iter().map(|group| group.rows).max().unwrap_or(0)
+    }
+
+    /// Appends all events of a row group to `batch`; gives the damage where it is left
+    /// out for that, which [`Self::found_damaged`] then makes known.
+    ///
+    /// # Errors
+    /// Where the medium fails or the file is damaged.
+    pub fn read_group(
+        &self,
+        number: usize,
+        fields: Fields,
+        batch: &mut Batch,
+    ) -> Result<Result<(), Damage>, TraceError> {
+        match OpenGroup::open(self, number, fields)? {
+            Ok(mut open) if open.left > 0 => open.read(open.left, batch).map(|_| Ok(())),
+            Ok(_) => Ok(Ok(())),
+            Err(damage) => Ok(Err(damage)),
+        }
+    }
+
+    /// Makes known that a row group was found damaged.
+    pub fn found_damaged(&self, number: usize, damage: Damage) {
+        let found = self.found_damaged.lock();
+        found.unwrap_or_else(PoisonError::into_inner).insert(number, damage);
+    }
+}
+
+/// A row group that is being read.
+struct OpenGroup {
+    number: usize,
+    left: usize,
+    columns: Vec<OpenColumn>,
+}
+
+impl OpenGroup {
+    /// Opens a row group; gives the damage where there is some.
+    fn open<R: Read + Seek + Send + 'static>(
+        trace: &Trace<R>,
+        number: usize,
+        fields: Fields,
+    ) -> Result<Result<Self, Damage>, TraceError> {
+        let group = &trace.groups[number];
+        let source = &trace.sources[group.source];
+        let held = match group.hold(source)? {
+            Content::Held(held) => Some(held),
+            Content::InFile => None,
+            Content::Damaged(damage) => return Ok(Err(damage)),
+        };
+        let (mut columns, memory) = (Vec::new(), PageMemory::new());
+        for field in Field::ALL.into_iter().filter(|field| fields.has(*field)) {
+            let Some(at) = group.columns[field.index()] else { continue };
+            let place = format!("in row group {number}, column {}", field.name());
+            let metadata = group.metadata.column(at);
+            columns.push(guarded(&place, || {
+                OpenColumn::open(source, held.as_ref(), metadata, group.rows, &memory, field)
+            })?);
+        }
+        Ok(Ok(OpenGroup { number, left: group.rows, columns }))
+    }
+
+    /// Appends up to `most` events to `batch`.
+    fn read(&mut self, most: usize, batch: &mut Batch) -> Result<usize, TraceError> {
+        let count = most.min(self.left);
+        for column in &mut self.columns {
+            let place = format!("in row group {}, column {}", self.number, column.field().name());
+            let read = guarded(&place, || column.read(count, batch))?;
+            if read != count {
+                let what = format!("{} rows are missing", count - read);
+                return Err(TraceError::damaged(place, what));
+            }
+            if column.field() == Field::Issued {
+                batch.see_order();
+            }
+        }
+        self.left -= count;
+        batch.set_length(batch.length + count);
+        Ok(count)
+    }
+}
+
+/// What is known of a capture of which its file says nothing.
+fn unsaid(groups: &[Group], rows: u64) -> CaptureConditions {
+    let mut remarks = vec!["The file says nothing about how it was captured.".to_owned()];
+    let in_part = unended(groups, rows);
+    if let Some(part) = in_part {
+        remarks.push(format!(
+            "{} I/Os have no response time, so queue depths are counted: they are those among the \
+             I/Os of the file.",
+            part.unended
+        ));
+    }
+    let source = "Parquet file of another program".to_owned();
+    CaptureConditions { source, in_part, remarks, ..CaptureConditions::default() }
+}
+
+/// How many I/Os lack their response time though others have one, where the statistics of
+/// all row groups tell.
+fn unended(groups: &[Group], rows: u64) -> Option<IncompleteIos> {
+    let of_group = |group: &Group| {
+        let at = group.columns[Field::Response.index()]?;
+        group.metadata.column(at).statistics()?.null_count_opt()
+    };
+    let unended = groups.iter().map(of_group).sum::<Option<u64>>()?;
+    (0 < unended && unended < rows).then(|| IncompleteIos { unended, ..IncompleteIos::default() })
+}
+
+/// Refuses what no trace is made of, and what is compressed as this program cannot undo.
+fn check_kind(field: Field, column: &ColumnChunkMetaData) -> Result<(), TraceError> {
+    let (found, compression) = (column.column_type(), column.compression());
+    let (is_fit, wanted) = match field.bits() {
+        0 => (found == Physical::BYTE_ARRAY, "text"),
+        _ => (matches!(found, Physical::INT32 | Physical::INT64), "integers"),
+    };
+    let name = field.name();
+    if !is_fit {
+        let what = format!("its column {name} holds {found} instead of {wanted}");
+        return Err(TraceError::NotATrace(what));
+    }
+    match compression {
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => Ok(()),
+        other => Err(TraceError::Unsuitable(format!(
+            "its column {name} is compressed as {}, which is not read here; write the file with \
+             zstd, with snappy, or not compressed",
+            other.to_string().split('(').next().unwrap_or_default()
+        ))),
+    }
+}

@@ -1,0 +1,170 @@
+//! Finds the row groups of a file that has no footer.
+
+use super::block::{self, Kind};
+use super::guard::guarded;
+use super::integrity::Damage;
+use super::source::Source;
+use super::sums::{self, FoundGroup};
+use crate::error::TraceError;
+use crate::schema::{KEY_FILES, KEY_FINAL};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use serde::de::DeserializeOwned;
+use std::io::{Read, Seek};
+use steadfast_domain::CaptureConditions;
+use steadfast_domain::io_event::FileName;
+
+/// Bytes searched at once.
+const STRIDE: usize = 1 << 20;
+
+/// What was found in a file without a footer.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Recovery {
+    /// Complete row groups.
+    pub row_groups: usize,
+    /// Bytes after the last of them: I/Os that are lost.
+    pub bytes_ignored: u64,
+}
+
+pub struct Found {
+    pub groups: Vec<FoundGroup>,
+    pub start: Option<CaptureConditions>,
+    pub conditions: Option<CaptureConditions>,
+    /// Paths of files, block after block.
+    pub files: Vec<FileName>,
+    pub account: Recovery,
+    /// Row groups without a block of their own.
+    pub damaged: Vec<Damage>,
+    /// Where the last block ended.
+    used: u64,
+}
+
+/// Where the first block is, after Parquet's magic number.
+const FIRST: u64 = 4;
+
+/// Whether a file begins with a recovery block, as none but ours does.
+pub fn begins<R: Read + Seek>(source: &Source<R>) -> Result<bool, TraceError> {
+    Ok(block_at(source, FIRST)?.is_some_and(|bytes| block::decode(&bytes).is_some()))
+}
+
+/// Searches the file for recovery blocks; `None` where there is not even the
+/// first, so that no trace was ever begun here.
+pub fn search<R: Read + Seek>(source: &Source<R>) -> Result<Option<Found>, TraceError> {
+    let mut found = Found {
+        groups: Vec::new(),
+        start: None,
+        conditions: None,
+        files: Vec::new(),
+        account: Recovery { row_groups: 0, bytes_ignored: 0 },
+        damaged: Vec::new(),
+        used: FIRST,
+    };
+    let mut at = 0;
+    while let Some(here) = next_magic(source, at)? {
+        match take_block(source, here, &mut found)? {
+            Some(length) => {
+                at = here + length;
+                found.used = at;
+            }
+            None => at = here + 1,
+        }
+    }
+    found.account.row_groups = found.groups.len();
+    found.account.bytes_ignored = source.length().saturating_sub(found.used);
+    Ok((found.start.is_some() || !found.groups.is_empty()).then_some(found))
+}
+
+fn next_magic<R: Read + Seek>(source: &Source<R>, from: u64) -> Result<Option<u64>, TraceError> {
+    let mut from = from;
+    while from < source.length() {
+        let bytes = source.read(from, STRIDE)?;
+        if let Some(at) = block::find(&bytes) {
+            return Ok(Some(from + at as u64));
+        }
+        if bytes.len() < STRIDE {
+            return Ok(None);
+        }
+        // A magic number may lie across the end of what was read.
+        from += (STRIDE - 7) as u64;
+    }
+    Ok(None)
+}
+
+fn take_block<R: Read + Seek>(
+    source: &Source<R>,
+    at: u64,
+    found: &mut Found,
+) -> Result<Option<u64>, TraceError> {
+    let Some(bytes) = block_at(source, at)? else { return Ok(None) };
+    let Some((kind, payload, length)) = block::decode(&bytes) else { return Ok(None) };
+    match kind {
+        Kind::Conditions if found.start.is_none() => {
+            found.start = serde_json::from_slice(payload).ok();
+        }
+        Kind::Conditions => {}
+        Kind::RowGroup => {
+            let place = format!("in the recovery block at byte {at}");
+            let metadata = guarded(&place, || ParquetMetaDataReader::decode_metadata(payload))?;
+            found.take(&metadata, at);
+        }
+    }
+    Ok(Some(length as u64))
+}
+
+/// The bytes of what looks like a block.
+fn block_at<R: Read + Seek>(source: &Source<R>, at: u64) -> Result<Option<Vec<u8>>, TraceError> {
+    let head = source.read(at, 16)?;
+    Ok(match block::told_length(&head) {
+        Some(length) => Some(source.read(at, length)?),
+        None => None,
+    })
+}
+
+impl Found {
+    /// Takes the metadata of a row group that stands before its block, which is
+    /// at `block`.
+    fn take(&mut self, metadata: &ParquetMetaData, block: u64) {
+        let first = metadata.row_groups().iter().filter_map(first_byte).min();
+        // A block of a row group that was taken already is a copy of that one's:
+        // its I/Os would count twice.
+        if first.is_some_and(|first| first < self.used) {
+            self.leave_out(self.used, block);
+            return;
+        }
+        let keys = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
+        self.conditions = value_in(keys, KEY_FINAL).or(self.conditions.take());
+        self.files.extend(value_in::<Vec<FileName>>(keys, KEY_FILES).unwrap_or_default());
+        let sum = sums::of_block(keys, metadata.row_groups());
+        if let Some(first) = first.filter(|first| *first > self.used) {
+            self.leave_out(self.used, first);
+        }
+        self.groups.extend(
+            metadata
+                .row_groups()
+                .iter()
+                .map(|group| FoundGroup { metadata: group.clone(), sum: sum.clone() }),
+        );
+    }
+
+    /// Every row group begins where a block ends and stands before its own: what
+    /// else lies there was another one, whose block cannot be found.
+    fn leave_out(&mut self, at: u64, end: u64) {
+        let bytes = end.saturating_sub(at);
+        let (row_group, span_ns, ios) = (None, None, None);
+        self.damaged.push(Damage { file: 1, at, bytes, row_group, span_ns, ios });
+    }
+}
+
+/// What stands under a key, as JSON, where it can be read.
+fn value_in<T: DeserializeOwned>(keys: &[KeyValue], key: &str) -> Option<T> {
+    let texts =
+        keys.iter().filter(|entry| entry.key == key).filter_map(|entry| entry.value.as_ref());
+    texts.filter_map(|text| serde_json::from_str(text).ok()).next()
+}
+
+fn first_byte(group: &RowGroupMetaData) -> Option<u64> {
+    let starts = group
+        .columns()
+        .iter()
+        .map(|column| column.dictionary_page_offset().unwrap_or(column.data_page_offset()));
+    u64::try_from(starts.min()?).ok()
+}

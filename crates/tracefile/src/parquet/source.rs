@@ -1,0 +1,149 @@
+//! `Read + Seek` as the Parquet library wants it.
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes read at once where a column is too long to be held whole.
+const BUFFER: usize = 1 << 10;
+/// Longest footer, page or column chunk that is read whole.
+const READ_MAX: usize = 256 << 20;
+
+/// A medium that several column readers share.
+pub struct Source<R> {
+    medium: Arc<Mutex<R>>,
+    length: u64,
+}
+
+impl<R> Clone for Source<R> {
+    fn clone(&self) -> Self {
+        Source { medium: Arc::clone(&self.medium), length: self.length }
+    }
+}
+
+impl<R: Read + Seek> Source<R> {
+    /// Opens a medium and finds its length.
+    ///
+    /// # Errors
+    ///
+    /// If its end cannot be found.
+    pub fn new(mut medium: R) -> io::Result<Self> {
+        let length = medium.seek(SeekFrom::End(0))?;
+        Ok(Source { medium: Arc::new(Mutex::new(medium)), length })
+    }
+
+    /// Returns its length in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Up to `length` bytes from `start`; fewer at the end.
+    pub fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
+        let there = self.length.saturating_sub(start).min(length as u64);
+        let mut bytes = Vec::with_capacity(usize::try_from(there).unwrap_or(0));
+        let mut medium = self.medium.lock().unwrap_or_else(PoisonError::into_inner);
+        medium.seek(SeekFrom::Start(start))?;
+        (&mut *medium).take(there).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn exactly(&self, start: u64, length: usize) -> Result<Bytes> {
+        if length > READ_MAX {
+            let what = format!("{length} bytes at {start} are more than are read at once");
+            return Err(ParquetError::General(what));
+        }
+        let bytes = self.read(start, length)?;
+        if bytes.len() == length { Ok(bytes.into()) } else { Err(cut_off(start, length)) }
+    }
+}
+
+fn cut_off(start: u64, length: usize) -> ParquetError {
+    ParquetError::EOF(format!("{length} bytes at {start} reach beyond the end of the file"))
+}
+
+/// A position in the shared medium.
+pub struct Position<R> {
+    source: Source<R>,
+    at: u64,
+}
+
+impl<R: Read + Seek> Read for Position<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.source.read(self.at, buffer.len())?;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+}
+
+impl<R: Read + Seek + Send> Length for Source<R> {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl<R: Read + Seek + Send> ChunkReader for Source<R> {
+    type T = BufReader<Position<R>>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        let position = Position { source: self.clone(), at: start };
+        Ok(BufReader::with_capacity(BUFFER, position))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.exactly(start, length)
+    }
+}
+
+/// A part of the medium held whole: a column chunk, or a row group.
+#[derive(Clone)]
+pub struct Held {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Held {
+    pub fn new<R: Read + Seek>(source: &Source<R>, start: u64, length: usize) -> Result<Self> {
+        Ok(Held { start, bytes: source.exactly(start, length)? })
+    }
+
+    /// The same, or less where the medium ends before.
+    pub fn up_to<R: Read + Seek>(
+        source: &Source<R>,
+        start: u64,
+        length: usize,
+    ) -> io::Result<Self> {
+        Ok(Held { start, bytes: source.read(start, length)?.into() })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn from(&self, start: u64) -> Option<Bytes> {
+        let at = usize::try_from(start.checked_sub(self.start)?).ok()?;
+        (at <= self.bytes.len()).then(|| self.bytes.slice(at..))
+    }
+}
+
+impl Length for Held {
+    fn len(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+impl ChunkReader for Held {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        let rest = self.from(start).ok_or_else(|| cut_off(start, 0))?;
+        Ok(bytes::Buf::reader(rest))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        let rest = self.from(start).filter(|rest| rest.len() >= length);
+        rest.map(|rest| rest.slice(..length)).ok_or_else(|| cut_off(start, length))
+    }
+}

@@ -1,0 +1,222 @@
+//! Checksums of a file: one of every row group, one of the footer that holds them.
+//!
+//! A disk, a copy or a cable may change a bit, and Parquet notices few of them.
+//! So the footer's metadata has the XXH3-64 of every row group's bytes, and of
+//! the footer itself. That last one is counted with 16 zeros in its own place.
+//! What stands between the row groups has checksums of its own ([`super::block`]).
+
+use super::integrity::Damage;
+use super::source::Source;
+use crate::error::TraceError;
+use crate::schema::{KEY_SEAL, KEY_SUM, KEY_SUMS};
+use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use serde::{Deserialize, Serialize};
+use std::hash::Hasher as _;
+use std::io::{self, Read, Seek, Write};
+use twox_hash::XxHash3_64;
+
+/// What stands in the place of the footer's checksum while it is computed.
+pub const UNSEALED: &str = "0000000000000000";
+/// Bytes of Parquet's length and magic number after its metadata.
+pub const FOOTER_END: usize = 8;
+/// Bytes read at once.
+const STRIDE: u64 = 1 << 20;
+
+/// A row group as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupSum {
+    /// Where its bytes begin.
+    pub at: u64,
+    /// How many they are.
+    pub bytes: u64,
+    /// Their XXH3-64, in 16 hexadecimal digits.
+    pub xxh3: String,
+    /// First and last issue time in it; of a step file, the steps' time.
+    pub span_ns: (u64, u64),
+    /// I/Os in it.
+    pub ios: u64,
+}
+
+/// A row group and, where its writer kept one, its checksum.
+pub struct FoundGroup {
+    pub metadata: RowGroupMetaData,
+    pub sum: Option<GroupSum>,
+}
+
+impl GroupSum {
+    /// Whether these are its bytes.
+    pub fn fits(&self, bytes: &[u8]) -> bool {
+        bytes.len() as u64 == self.bytes && self.xxh3 == digits(XxHash3_64::oneshot(bytes))
+    }
+
+    /// Whether its bytes in the file are as they were written.
+    pub fn is_intact<R: Read + Seek>(&self, source: &Source<R>) -> io::Result<bool> {
+        let mut hasher = XxHash3_64::new();
+        let mut read = 0;
+        while read < self.bytes {
+            let most = usize::try_from((self.bytes - read).min(STRIDE)).unwrap_or(0);
+            let bytes = source.read(self.at.saturating_add(read), most)?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            hasher.write(&bytes);
+            read += bytes.len() as u64;
+        }
+        Ok(self.xxh3 == digits(hasher.finish()))
+    }
+
+    /// It, in a file and by its index there, as something to leave out.
+    pub fn damage(&self, file: usize, number: usize) -> Damage {
+        Damage {
+            file: file + 1,
+            at: self.at,
+            bytes: self.bytes,
+            row_group: Some(number + 1),
+            span_ns: Some(self.span_ns),
+            ios: Some(self.ios),
+        }
+    }
+
+    /// Whether a row group's columns all lie within.
+    fn holds(&self, group: &RowGroupMetaData) -> bool {
+        let Some(end) = self.at.checked_add(self.bytes) else { return false };
+        group.columns().iter().all(|column| {
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let start = u64::try_from(start).ok().filter(|start| *start >= self.at);
+            let size = u64::try_from(column.compressed_size()).ok();
+            start
+                .zip(size)
+                .and_then(|(start, size)| start.checked_add(size))
+                .is_some_and(|to| to <= end)
+        })
+    }
+}
+
+/// Whether a file's footer is as it was sealed.
+pub fn is_sealed<R: Read + Seek>(
+    source: &Source<R>,
+    keys: Option<&Vec<KeyValue>>,
+) -> io::Result<bool> {
+    match keys.and_then(|keys| value_of(keys, KEY_SEAL)) {
+        Some(seal) => Ok(footer_seal(source)?.as_deref() == Some(seal)),
+        None => Ok(false),
+    }
+}
+
+/// The checksums that a finished file's metadata has, in the order of its row
+/// groups; `None` of a file whose writer kept none.
+///
+/// # Errors
+/// Where the footer, or what it says of itself, is not as it was written.
+pub fn of_file<R: Read + Seek>(
+    source: &Source<R>,
+    keys: &[KeyValue],
+    groups: &[RowGroupMetaData],
+) -> Result<Option<Vec<GroupSum>>, TraceError> {
+    let (seal, sums) = (value_of(keys, KEY_SEAL), value_of(keys, KEY_SUMS));
+    if seal.is_none() && sums.is_none() {
+        return Ok(None);
+    }
+    let damaged = |what: &str| TraceError::Footer(what.to_owned());
+    let seal = seal.ok_or_else(|| damaged("its checksum is missing"))?;
+    if footer_seal(source)?.as_deref() != Some(seal) {
+        return Err(damaged("its checksum does not match"));
+    }
+    let sums: Option<Vec<GroupSum>> = sums.and_then(|text| serde_json::from_str(text).ok());
+    let fit = |sums: &Vec<GroupSum>| {
+        sums.len() == groups.len() && sums.iter().zip(groups).all(|(sum, group)| sum.holds(group))
+    };
+    let sums = sums.filter(fit);
+    sums.map(Some).ok_or_else(|| damaged("its checksums do not match its row groups"))
+}
+
+/// The checksum in the metadata of a recovery block.
+pub fn of_block(keys: &[KeyValue], groups: &[RowGroupMetaData]) -> Option<GroupSum> {
+    let sum: GroupSum = serde_json::from_str(value_of(keys, KEY_SUM)?).ok()?;
+    groups.iter().all(|group| sum.holds(group)).then_some(sum)
+}
+
+/// The checksum that a file's footer should have.
+fn footer_seal<R: Read + Seek>(source: &Source<R>) -> io::Result<Option<String>> {
+    let end = source.read(source.length().saturating_sub(FOOTER_END as u64), FOOTER_END)?;
+    let Some(length) = end.first_chunk::<4>() else { return Ok(None) };
+    let length = u32::from_le_bytes(*length) as usize + FOOTER_END;
+    let mut footer = source.read(source.length().saturating_sub(length as u64), length)?;
+    Ok(seal(&mut footer).map(|(_, digits)| digits))
+}
+
+/// Blanks the checksum in a footer; returns where it stands and what it should
+/// be. The metadata has it last, so that no text of the conditions is taken for
+/// it.
+fn seal(footer: &mut [u8]) -> Option<(usize, String)> {
+    let key = KEY_SEAL.as_bytes();
+    let found = footer.windows(key.len()).rposition(|bytes| bytes == key)?;
+    // A field's head and the text's length stand between key and value.
+    let at = found + key.len() + 2;
+    footer.get_mut(at..at + UNSEALED.len())?.copy_from_slice(UNSEALED.as_bytes());
+    Some((at, digits(XxHash3_64::oneshot(footer))))
+}
+
+fn value_of<'k>(keys: &'k [KeyValue], key: &str) -> Option<&'k str> {
+    keys.iter().find(|entry| entry.key == key)?.value.as_deref()
+}
+
+fn digits(sum: u64) -> String {
+    format!("{sum:016x}")
+}
+
+/// A sink that counts the checksum of what goes through, and keeps the footer
+/// back until it is sealed.
+pub struct Summing<W> {
+    sink: W,
+    hasher: XxHash3_64,
+    footer: Option<Vec<u8>>,
+}
+
+impl<W: Write> Summing<W> {
+    pub fn new(sink: W) -> Self {
+        Summing { sink, hasher: XxHash3_64::new(), footer: None }
+    }
+
+    /// What follows is a row group's.
+    pub fn begin(&mut self) {
+        self.hasher = XxHash3_64::new();
+    }
+
+    /// The checksum of what came since.
+    pub fn sum(&self) -> String {
+        digits(self.hasher.finish())
+    }
+
+    /// What follows is the footer.
+    pub fn hold_footer(&mut self) {
+        self.footer = Some(Vec::new());
+    }
+
+    /// Writes the footer with its checksum.
+    pub fn seal(mut self) -> io::Result<W> {
+        let mut footer = self.footer.take().unwrap_or_default();
+        if let Some((at, digits)) = seal(&mut footer) {
+            footer[at..at + UNSEALED.len()].copy_from_slice(digits.as_bytes());
+        }
+        self.sink.write_all(&footer)?;
+        self.sink.flush()?;
+        Ok(self.sink)
+    }
+}
+
+impl<W: Write> Write for Summing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(footer) = &mut self.footer {
+            footer.extend_from_slice(bytes);
+            return Ok(bytes.len());
+        }
+        let written = self.sink.write(bytes)?;
+        self.hasher.write(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}

@@ -1,0 +1,438 @@
+use super::*;
+use crate::batch::Batch;
+use parquet::basic::Compression;
+use parquet::data_type::{Int32Type, Int64Type};
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use proptest::prelude::*;
+use std::io::Cursor;
+use std::sync::Arc;
+use steadfast_domain::io_event::{CapturedDevice, Command, FileName, Mark, Merging};
+use steadfast_domain::{Bytes, CaptureConditions, IoEvent, IoOp, Layer};
+
+fn conditions() -> CaptureConditions {
+    CaptureConditions {
+        software: "steadfast test".into(),
+        source: "made up".into(),
+        devices: vec![CapturedDevice {
+            name: "nvme0n1".into(),
+            capacity: Some(Bytes(1 << 40)),
+            ..CapturedDevice::default()
+        }],
+        ..CaptureConditions::default()
+    }
+}
+
+/// Events of every kind, a prime number of them, by completion.
+fn events(count: u64) -> Vec<IoEvent> {
+    let mut events: Vec<IoEvent> = (0..count)
+        .map(|n| {
+            let x = steadfast_domain::step::mix64(n);
+            IoEvent {
+                issued_ns: n * 1000 + x % 700,
+                response_ns: if x.is_multiple_of(11) { u64::MAX } else { x >> 44 },
+                queued_ns: x % 977,
+                offset: (x % 100_000) * 512,
+                bytes: (1 + (x % 256) as u32) * 512,
+                depth: (x % 33) as u32,
+                pid: (x % 7) as u32,
+                cpu: (x % 128) as u16,
+                flags: (x % 512) as u16,
+                device: (x % 3) as u16,
+                op: IoOp::ALL[(x % 5) as usize],
+                layer: if x.is_multiple_of(4) { Layer::FileSystem } else { Layer::Block },
+                command: Command::new(["", "postgres", "kworker/u8:1"][(x % 3) as usize]),
+                inode: x % 5,
+                ..IoEvent::default()
+            }
+        })
+        .collect();
+    events.sort_by_key(|event| event.completed_ns().unwrap_or(event.issued_ns));
+    events
+}
+
+fn file(events: &[IoEvent], rows_per_group: usize) -> Vec<u8> {
+    let mut writer =
+        Writer::new(Vec::new(), &conditions()).unwrap().with_rows_per_group(rows_per_group);
+    for part in events.chunks(777) {
+        writer.write(part).unwrap();
+    }
+    assert_eq!(writer.rows(), events.len() as u64);
+    let mut end = conditions();
+    end.lost = 3;
+    end.marks.push(Mark { at_ns: 5, name: "backup".into() });
+    writer.finish(end).unwrap()
+}
+
+fn read_all(trace: &Trace<Cursor<Vec<u8>>>) -> Vec<IoEvent> {
+    let mut batches = trace.batches(Fields::ALL);
+    let mut found = Vec::new();
+    let mut batch = Batch::default();
+    while batches.read(1000, &mut batch).unwrap() > 0 {
+        found.extend((0..batch.len()).map(|row| batch.event(row)));
+        batch.clear();
+    }
+    found
+}
+
+fn by_issue(mut events: Vec<IoEvent>) -> Vec<IoEvent> {
+    events.sort_by_key(|e| (e.issued_ns, e.offset, e.response_ns, e.bytes, e.queued_ns));
+    events
+}
+
+fn in_order(
+    trace: &Trace<Cursor<Vec<u8>>>,
+    waiting: usize,
+) -> (Vec<IoEvent>, crate::issue_order::OrderAccount) {
+    let mut order = trace.in_issue_order(Fields::ALL).waiting_at_most(waiting);
+    let (mut found, mut batch) = (Vec::new(), Batch::default());
+    while order.next_batch(&mut batch).unwrap() {
+        found.extend((0..batch.len()).map(|row| batch.event(row)));
+    }
+    (found, order.account())
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let events = events(10_007);
+    let trace = Trace::open(Cursor::new(file(&events, 1009))).unwrap();
+    assert_eq!(trace.rows(), 10_007);
+    assert_eq!(by_issue(read_all(&trace)), by_issue(events.clone()));
+    assert_eq!(trace.conditions().lost, 3);
+    assert_eq!(trace.conditions().marks.len(), 1);
+    assert_eq!(trace.start_conditions(), Some(&conditions()));
+    assert!(trace.recovery().is_none());
+    let issued = |e: &IoEvent| e.issued_ns;
+    let span = (events.iter().map(issued).min().unwrap(), events.iter().map(issued).max().unwrap());
+    assert_eq!(trace.span_ns(), Some(span));
+    let end = trace.end_of_range().unwrap();
+    assert!(events.iter().all(|e| e.offset + u64::from(e.bytes) <= end));
+}
+
+/// What was captured beside the usual, in a file that was finished and in one that was not.
+#[test]
+fn threads_cgroups_merges_and_paths_come_back() {
+    let mut conditions = conditions();
+    conditions.threads = true;
+    conditions.cgroups = Some(Vec::new());
+    conditions.merging = Some(vec![Merging::default()]);
+    let names = ["", "a-thread", "another"];
+    let mut events = events(5003);
+    for (event, n) in events.iter_mut().zip(0u64..) {
+        let x = steadfast_domain::step::mix64(n ^ 0xabc);
+        (event.tid, event.cgroup) = ((x % 4_194_303) as u32, (x % 1025) as u16);
+        (event.merged, event.thread) = ((x % 97) as u16, Command::new(names[(x % 3) as usize]));
+    }
+    let mut writer = Writer::new(Vec::new(), &conditions).unwrap().with_rows_per_group(503);
+    let path = |n: u64| FileName { device: 0, inode: n, path: format!("/srv/\"{n}\" ü") };
+    for (part, n) in events.chunks(503).zip(1u64..) {
+        // Some blocks have no new path.
+        conditions.files = Arc::new((0..n / 2 * 2).map(path).collect());
+        writer.update(&conditions).unwrap();
+        writer.write(part).unwrap();
+    }
+    let whole = writer.finish(conditions.clone()).unwrap();
+    let trace = Trace::open(Cursor::new(whole.clone())).unwrap();
+    assert_eq!(by_issue(read_all(&trace)), by_issue(events));
+    assert_eq!(trace.conditions(), &conditions);
+    assert_eq!(trace.conditions().files.len(), 10);
+    let mut killed = whole;
+    killed.truncate(killed.len() - 100);
+    let trace = Trace::open(Cursor::new(killed)).unwrap();
+    assert!(trace.recovery().is_some());
+    assert_eq!(trace.conditions().files, conditions.files);
+    // Who did not capture them has none of the columns.
+    let usual = file(&[], 10);
+    assert!(!usual.windows(6).any(|bytes| bytes == b"cgroup"));
+}
+
+#[test]
+fn every_row_keeps_its_own_name() {
+    let mut events = events(10_007);
+    for (event, n) in events.iter_mut().zip(0u64..) {
+        // Runs of one name, then more names than are kept ready.
+        let name = if n < 3001 { n / 1000 } else { steadfast_domain::step::mix64(n) % 499 };
+        event.command = Command::new(&format!("worker-{name}"));
+    }
+    let trace = Trace::open(Cursor::new(file(&events, 2503))).unwrap();
+    let read = by_issue(read_all(&trace));
+    assert!(read == by_issue(events), "names differ");
+}
+
+#[test]
+fn an_empty_trace_is_a_trace() {
+    let trace = Trace::open(Cursor::new(file(&[], 10))).unwrap();
+    assert_eq!((trace.rows(), trace.span_ns()), (0, None));
+    assert!(read_all(&trace).is_empty());
+    assert!(in_order(&trace, 10).0.is_empty());
+}
+
+#[test]
+fn only_columns_asked_for_are_read() {
+    let trace = Trace::open(Cursor::new(file(&events(101), 50))).unwrap();
+    let mut batch = Batch::default();
+    trace.batches(Fields::of(&[Field::Bytes])).read(50, &mut batch).unwrap();
+    assert!(batch.bytes(0) > 0);
+    assert_eq!((batch.offset(0), batch.response_ns(0), batch.pid(0)), (0, u64::MAX, 0));
+}
+
+#[test]
+fn issue_order_is_restored() {
+    let events = events(10_007);
+    let trace = Trace::open(Cursor::new(file(&events, 101))).unwrap();
+    let (found, account) = in_order(&trace, 1 << 20);
+    assert!(found.is_sorted_by_key(|event| event.issued_ns));
+    assert_eq!(by_issue(found), by_issue(events));
+    assert_eq!((account.overflowed, account.late), (0, 0));
+}
+
+/// Columns that hold nothing in some row groups, something in others, and both in some.
+#[test]
+fn columns_without_a_value_come_back_whatever_stands_beside_them() {
+    let mut events = events(10_007);
+    for (at, event) in events.iter_mut().enumerate() {
+        let kind = steadfast_domain::step::mix64((at / 1500) as u64);
+        let is_plain = |bit: u32| kind >> bit & 1 == 0 || at % 1500 < 700 && kind >> bit & 2 == 0;
+        event.device *= u16::from(!is_plain(0));
+        event.layer = if is_plain(2) { Layer::Block } else { event.layer };
+        event.inode *= u64::from(!is_plain(4));
+        event.depth *= u32::from(!is_plain(6));
+        event.pid *= u32::from(!is_plain(8));
+        event.flags *= u16::from(!is_plain(10));
+        event.queued_ns *= u64::from(!is_plain(12));
+        event.response_ns = if is_plain(14) { u64::MAX } else { event.response_ns };
+        event.command = if is_plain(16) { Command::default() } else { event.command };
+    }
+    let wanted = by_issue(events.clone());
+    for rows_per_group in [97, 750, 1500, 10_007] {
+        let trace = Trace::open(Cursor::new(file(&events, rows_per_group))).unwrap();
+        assert_eq!(by_issue(read_all(&trace)), wanted, "{rows_per_group}");
+        for most in [31, 997] {
+            let (mut batches, mut batch) = (trace.batches(Fields::ALL), Batch::default());
+            while batches.read(most, &mut batch).unwrap() > 0 {}
+            let found = (0..batch.len()).map(|row| batch.event(row)).collect();
+            assert_eq!(by_issue(found), wanted, "{rows_per_group} {most}");
+        }
+        for waiting in [0, 100, 1 << 20] {
+            let (found, _) = in_order(&trace, waiting);
+            assert_eq!(by_issue(found), wanted, "{rows_per_group} {waiting}");
+        }
+    }
+}
+
+/// One I/O of ten seconds is recorded after 5,000 that were issued later.
+#[test]
+fn an_overflow_is_counted_not_hidden() {
+    let mut events: Vec<IoEvent> =
+        (1..=5_000).map(|n| IoEvent { issued_ns: n * 1000, ..IoEvent::default() }).collect();
+    events.push(IoEvent { issued_ns: 500, response_ns: 10_000_000_000, ..IoEvent::default() });
+    let bytes = file(&events, 100);
+    let trace = Trace::open(Cursor::new(bytes)).unwrap();
+    let (found, account) = in_order(&trace, 5_000);
+    assert!(found.is_sorted_by_key(|event| event.issued_ns));
+    assert_eq!(account.overflowed, 0);
+    assert!(account.waited_max >= 4_900);
+    let (found, account) = in_order(&trace, 1_000);
+    assert_eq!(found.len(), 5_001);
+    assert!(account.overflowed >= 3_900, "{account:?}");
+    assert_eq!(account.late, 1);
+}
+
+#[test]
+fn a_killed_writer_loses_only_the_unfinished_row_group() {
+    let events: Vec<IoEvent> = by_issue(events(1_009));
+    let mut sink = Vec::new();
+    let mut ends = Vec::new();
+    {
+        let mut writer = Writer::new(&mut sink, &conditions()).unwrap();
+        let mut later = conditions();
+        for (n, part) in events.chunks(100).enumerate() {
+            later.lost = n as u64;
+            writer.update(&later).unwrap();
+            writer.write(part).unwrap();
+            writer.flush().unwrap();
+            ends.push(writer.bytes_written() as usize);
+        }
+    }
+    for (complete, pair) in ends.windows(2).enumerate() {
+        for cut in [pair[0], pair[0] + 1, usize::midpoint(pair[0], pair[1]), pair[1] - 1] {
+            let trace = Trace::open(Cursor::new(sink[..cut].to_vec())).unwrap();
+            let account = trace.recovery().unwrap();
+            assert_eq!(account.row_groups, complete + 1);
+            assert_eq!(account.bytes_ignored, (cut - pair[0]) as u64);
+            assert_eq!(trace.conditions().lost, complete as u64);
+            assert_eq!(trace.start_conditions(), Some(&conditions()));
+            assert_eq!(
+                by_issue(read_all(&trace)),
+                by_issue(events[..(complete + 1) * 100].to_vec())
+            );
+        }
+    }
+}
+
+/// A finished file that lost its end, wherever it was cut.
+#[test]
+fn a_cut_off_file_is_read_or_refused() {
+    let whole = file(&events(307), 100);
+    let mut least = u64::MAX;
+    for cut in (0..whole.len()).rev().step_by(7) {
+        match Trace::open(Cursor::new(whole[..cut].to_vec())) {
+            Ok(trace) => {
+                assert!(trace.recovery().is_some() && trace.rows() <= least);
+                least = trace.rows();
+                assert_eq!(read_all(&trace).len() as u64, trace.rows());
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+    assert_eq!(least, 0);
+}
+
+/// Reads everything that can be read and asks everything that can be asked.
+fn devour(bytes: Vec<u8>) {
+    let Ok(trace) = Trace::open(Cursor::new(bytes)) else { return };
+    let _ = (trace.rows(), trace.span_ns(), trace.end_of_range(), trace.conditions().lost);
+    let mut order = trace.in_issue_order(Fields::ALL).waiting_at_most(50);
+    let mut batch = Batch::default();
+    while let Ok(true) = order.next_batch(&mut batch) {
+        (0..batch.len()).for_each(|row| {
+            std::hint::black_box(batch.event(row));
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn no_damage_panics(
+        hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        near_end in any::<bool>(),
+        cut in prop::option::of(any::<prop::sample::Index>())
+    ) {
+        let mut bytes = file(&events(211), 70);
+        for (at, value) in hits {
+            let length = bytes.len();
+            let from = if near_end { length.saturating_sub(3000) } else { 0 };
+            bytes[from + at.index(length - from)] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        devour(bytes);
+    }
+}
+
+/// The recovery blocks of a file: where each begins and ends.
+fn blocks(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = block::find(&bytes[at..]) {
+        let length = block::told_length(&bytes[at + next..at + next + 16]).unwrap();
+        found.push((at + next, at + next + length));
+        at += next + length;
+    }
+    found
+}
+
+#[test]
+fn a_copied_recovery_block_counts_no_row_group_twice() {
+    let events = events(300);
+    let whole = file(&events, 100);
+    let found = blocks(&whole);
+    let (begin, end) = found[found.len() - 1];
+    let killed = &whole[..end];
+    let copied = [killed, &whole[begin..end]].concat();
+    let trace = Trace::open(Cursor::new(copied)).unwrap();
+    assert_eq!(by_issue(read_all(&trace)), by_issue(events));
+    assert!(!trace.integrity().is_whole());
+}
+
+/// The head of the field that holds all keys, checksums included: where it has
+/// another number, the Parquet library passes over it.
+#[test]
+fn a_footer_whose_keys_are_hidden_is_damaged() {
+    let whole = file(&events(300), 100);
+    let key = b"steadfast.format";
+    let head = whole.windows(key.len()).rposition(|bytes| bytes == key).unwrap() - 4;
+    for bit in 0..8 {
+        let mut bytes = whole.clone();
+        bytes[head] ^= 1 << bit;
+        assert!(Trace::open(Cursor::new(bytes)).is_err(), "bit {bit}");
+    }
+}
+
+/// What pandas makes of a trace: the same keys with other bytes.
+#[test]
+fn a_file_that_another_program_wrote_again_is_a_trace_without_checksums() {
+    let ours = bytes::Bytes::from(file(&events(101), 50));
+    let keys = |keys: &SerializedFileReader<bytes::Bytes>| {
+        keys.metadata().file_metadata().key_value_metadata().cloned()
+    };
+    let found = SerializedFileReader::new(ours).unwrap();
+    let columns = "REQUIRED INT64 issued_ns; REQUIRED INT64 offset; REQUIRED INT32 bytes; \
+                   REQUIRED INT32 op;";
+    let again = |author: &str| {
+        let schema = parse_message_type(&format!("message schema {{ {columns} }}")).unwrap();
+        let properties = WriterProperties::builder()
+            .set_created_by(author.to_owned())
+            .set_key_value_metadata(keys(&found));
+        let mut bytes = Vec::new();
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties.build()))
+                .unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        for wide in [true, true, false, false] {
+            let mut column = group.next_column().unwrap().unwrap();
+            if wide {
+                column.typed::<Int64Type>().write_batch(&[512, 1024], None, None)
+            } else {
+                column.typed::<Int32Type>().write_batch(&[1, 0], None, None)
+            }
+            .unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+        Trace::open(Cursor::new(bytes))
+    };
+    let trace = again("parquet-cpp-arrow version 21.0.0").unwrap();
+    let offsets: Vec<u64> = read_all(&trace).iter().map(|io| io.offset).collect();
+    assert_eq!((offsets, trace.integrity().checksums), (vec![512, 1024], false));
+    let said = trace.conditions().remarks.last().unwrap();
+    assert!(said.contains("written again by another program (parquet-cpp-arrow"), "{said}");
+    // Ours in name, and not sealed as ours.
+    assert!(
+        again("steadfast 0.1.0").err().unwrap().to_string().contains("its metadata is damaged")
+    );
+}
+
+#[test]
+fn what_compression_gains_little_on_is_kept_as_it_is_and_tried_again() {
+    // Noise at first, and multiples of a large number later; the size never changes.
+    let io = |n: u64| {
+        let x = steadfast_domain::step::mix64(n);
+        let response_ns = if n < 40_000 { x >> 40 } else { (x >> 61) * 1_000_000 };
+        IoEvent { issued_ns: n * 1000, response_ns, bytes: 4096, ..IoEvent::default() }
+    };
+    let all: Vec<IoEvent> = (0..80_000).map(io).collect();
+    let bytes = file(&all, 2000);
+    let found = SerializedFileReader::new(bytes::Bytes::from(bytes.clone())).unwrap();
+    let is_compressed = |group: &usize, name: &str| {
+        let columns = found.metadata().row_group(*group).columns();
+        let column = columns.iter().find(|column| column.column_path().string() == name);
+        column.unwrap().compression() != Compression::UNCOMPRESSED
+    };
+    let groups = 0..40;
+    let responses = |group: &usize| is_compressed(group, "response_ns");
+    let compressed: Vec<usize> = groups.clone().filter(responses).collect();
+    // Every sixteenth is a trial; that of the 33rd finds that it is worth it by now.
+    assert_eq!(compressed, [vec![0, 16], (32..40).collect()].concat());
+    assert!(groups.clone().all(|group| is_compressed(&group, "issued_ns")));
+    assert_eq!(read_all(&Trace::open(Cursor::new(bytes.clone())).unwrap()), all);
+    // The same where its writer was killed.
+    let cut = Trace::open(Cursor::new(bytes[..bytes.len() - 100].to_vec())).unwrap();
+    assert_eq!((cut.recovery().is_some(), read_all(&cut)), (true, all));
+}

@@ -1,0 +1,330 @@
+//! The columns of a trace file: one per field of an `IoEvent`.
+//!
+//! The same list drives the writer, the reader and `docs/formats.md`.
+
+use crate::error::TraceError;
+use parquet::basic::{Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::schema::types::{Type, TypePtr};
+use std::sync::Arc;
+use steadfast_domain::CaptureConditions;
+
+/// Version of the file format that this program writes.
+pub const FORMAT_VERSION: &str = "1";
+/// Metadata key of the format's version.
+pub const KEY_FORMAT: &str = "steadfast.format";
+/// Metadata key of the conditions as they were known when the file was begun.
+pub const KEY_START: &str = "steadfast.conditions.start";
+/// Metadata key of the conditions as they were when the file was finished.
+pub const KEY_FINAL: &str = "steadfast.conditions";
+/// Metadata key of files' paths; in a recovery block of those found since the one before.
+pub const KEY_FILES: &str = "steadfast.files";
+/// Metadata key of the row groups' checksums.
+pub const KEY_SUMS: &str = "steadfast.sums";
+/// Metadata key of one row group's checksum, in its recovery block.
+pub const KEY_SUM: &str = "steadfast.sum";
+/// Metadata key of the footer's own checksum.
+pub const KEY_SEAL: &str = "steadfast.seal";
+
+/// What the author of every file of this program is called, among other things.
+const OURS: &str = "steadfast";
+
+/// The author of a file that is written under these conditions. What was captured or
+/// written by another program is ours as soon as it is copied.
+pub fn author(conditions: &CaptureConditions) -> String {
+    let software = &conditions.software;
+    if software.contains(OURS) { software.clone() } else { OURS.to_owned() }
+}
+
+/// Whether the author that a file names is this program. Copies of other programs' files
+/// once had an empty name.
+pub fn is_ours(author: &str) -> bool {
+    author.is_empty() || author.contains(OURS)
+}
+
+/// A column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Field {
+    /// `issued_ns`.
+    Issued,
+    /// `response_ns`, null where the completion was not seen.
+    Response,
+    /// `queued_ns`.
+    Queued,
+    /// `offset`.
+    Offset,
+    /// `inode`.
+    Inode,
+    /// `bytes`.
+    Bytes,
+    /// `depth`, null where the source does not tell.
+    Depth,
+    /// `pid`.
+    Pid,
+    /// `cpu`.
+    Cpu,
+    /// `flags`.
+    Flags,
+    /// `device`.
+    Device,
+    /// `op`.
+    Op,
+    /// `layer`.
+    Layer,
+    /// `tid`, where threads were captured.
+    Tid,
+    /// `cgroup`, where cgroups were captured.
+    Cgroup,
+    /// `merged`, where merges were counted.
+    Merged,
+    /// `sampled_blocks`, where content was sampled.
+    SampledBlocks,
+    /// `duplicate_blocks`, where content was sampled.
+    DuplicateBlocks,
+    /// `sampled_bytes`, where content was sampled.
+    SampledBytes,
+    /// `compressed_bytes`, where content was sampled.
+    CompressedBytes,
+    /// `command`.
+    Command,
+    /// `thread`, where threads were captured.
+    Thread,
+}
+
+/// Columns of 64 bits; they come first in [`Field`].
+pub const WIDE: usize = 5;
+/// Columns of up to 32 bits; they follow.
+pub const NARROW: usize = 15;
+/// Columns of names: the last.
+pub const NAMES: usize = 2;
+/// All columns.
+pub const COLUMNS: usize = WIDE + NARROW + NAMES;
+
+impl Field {
+    /// Every column, in the order in which they stand in the file.
+    pub const ALL: [Field; COLUMNS] = [
+        Field::Issued,
+        Field::Response,
+        Field::Queued,
+        Field::Offset,
+        Field::Inode,
+        Field::Bytes,
+        Field::Depth,
+        Field::Pid,
+        Field::Cpu,
+        Field::Flags,
+        Field::Device,
+        Field::Op,
+        Field::Layer,
+        Field::Tid,
+        Field::Cgroup,
+        Field::Merged,
+        Field::SampledBlocks,
+        Field::DuplicateBlocks,
+        Field::SampledBytes,
+        Field::CompressedBytes,
+        Field::Command,
+        Field::Thread,
+    ];
+
+    /// The columns of a file with these conditions.
+    pub fn of_file(conditions: &CaptureConditions) -> Vec<Field> {
+        let is_there = |field: &Field| match field {
+            Field::Tid | Field::Thread => conditions.threads,
+            Field::Cgroup => conditions.cgroups.is_some(),
+            Field::Merged => conditions.merging.is_some(),
+            Field::SampledBlocks
+            | Field::DuplicateBlocks
+            | Field::SampledBytes
+            | Field::CompressedBytes => conditions.content.is_some(),
+            _ => true,
+        };
+        Field::ALL.into_iter().filter(is_there).collect()
+    }
+
+    /// The column's name in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Field::Issued => "issued_ns",
+            Field::Response => "response_ns",
+            Field::Queued => "queued_ns",
+            Field::Offset => "offset",
+            Field::Inode => "inode",
+            Field::Bytes => "bytes",
+            Field::Depth => "depth",
+            Field::Pid => "pid",
+            Field::Cpu => "cpu",
+            Field::Flags => "flags",
+            Field::Device => "device",
+            Field::Op => "op",
+            Field::Layer => "layer",
+            Field::Tid => "tid",
+            Field::Cgroup => "cgroup",
+            Field::Merged => "merged",
+            Field::SampledBlocks => "sampled_blocks",
+            Field::DuplicateBlocks => "duplicate_blocks",
+            Field::SampledBytes => "sampled_bytes",
+            Field::CompressedBytes => "compressed_bytes",
+            Field::Command => "command",
+            Field::Thread => "thread",
+        }
+    }
+
+    /// Bits of the unsigned integer; 0 for a name.
+    pub const fn bits(self) -> i8 {
+        match self {
+            Field::Issued | Field::Response | Field::Queued | Field::Offset | Field::Inode => 64,
+            Field::Bytes | Field::Depth | Field::Pid | Field::Tid => 32,
+            Field::SampledBytes | Field::CompressedBytes => 32,
+            Field::Cpu | Field::Flags | Field::Device | Field::Cgroup | Field::Merged => 16,
+            Field::SampledBlocks | Field::DuplicateBlocks => 16,
+            Field::Op | Field::Layer => 8,
+            Field::Command | Field::Thread => 0,
+        }
+    }
+
+    /// Whether a row may lack it.
+    pub const fn nullable(self) -> bool {
+        matches!(self, Field::Response | Field::Depth)
+    }
+
+    /// Whether a file without this column is no trace.
+    pub const fn indispensable(self) -> bool {
+        matches!(self, Field::Issued | Field::Offset | Field::Bytes | Field::Op)
+    }
+
+    /// Whether the file keeps smallest and largest value of each row group; the
+    /// reader needs some of them, a query may skip row groups by them.
+    pub const fn has_statistics(self) -> bool {
+        matches!(self, Field::Issued | Field::Offset | Field::Bytes | Field::Response | Field::Pid)
+    }
+
+    /// The encoding where it is not a dictionary, which is looked up for every
+    /// value: differences are quicker where nearly all are 0.
+    pub const fn encoding(self) -> Option<Encoding> {
+        match self {
+            Field::Issued | Field::Response | Field::Queued | Field::Offset => {
+                Some(Encoding::DELTA_BINARY_PACKED)
+            }
+            Field::Layer | Field::Device | Field::Inode => Some(Encoding::DELTA_BINARY_PACKED),
+            _ => None,
+        }
+    }
+
+    /// What stands in memory for a null or an absent column.
+    pub const fn when_absent(self) -> u64 {
+        match self {
+            Field::Response => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A set of columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Fields(u32);
+
+impl Fields {
+    /// None.
+    pub const NONE: Fields = Fields(0);
+    /// Not a column: distance to the I/O before in the same stream. It takes time, so it is
+    /// found only if a fold asks for it.
+    pub const NEIGHBORS: Fields = Fields(1 << 31);
+    /// Not a column: the part of its time for which each I/O kept an otherwise idle device
+    /// busy. It is found only if a fold asks for it.
+    pub const BUSY: Fields = Fields(1 << 30);
+    /// Not a column: distinct times in the order of the I/Os.
+    pub const ORDER: Fields = Fields(1 << 29);
+    /// All of them.
+    pub const ALL: Fields = Fields((1 << COLUMNS) - 1);
+    /// These.
+    pub const fn of(fields: &[Field]) -> Fields {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < fields.len() {
+            bits |= 1 << fields[at] as u32;
+            at += 1;
+        }
+        Fields(bits)
+    }
+    /// Both sets.
+    pub const fn and(self, other: Fields) -> Fields {
+        Fields(self.0 | other.0)
+    }
+    /// Whether what the I/Os before tell is asked for.
+    pub const fn has_neighbors(self) -> bool {
+        self.0 & Fields::NEIGHBORS.0 != 0
+    }
+    /// Whether distinct times in order are asked for.
+    pub const fn has_order(self) -> bool {
+        self.0 & Fields::ORDER.0 != 0
+    }
+    /// Whether busy time is asked for.
+    pub const fn has_busy(self) -> bool {
+        self.0 & Fields::BUSY.0 != 0
+    }
+    /// Whether the set has this column.
+    pub const fn has(self, field: Field) -> bool {
+        self.0 & (1 << field as u32) != 0
+    }
+}
+
+/// The schema of a trace file with these columns.
+pub fn schema(fields: &[Field]) -> Result<TypePtr, TraceError> {
+    let columns = fields.iter().map(|field| column(*field).map(Arc::new));
+    let columns: Result<Vec<_>, _> = columns.collect();
+    Type::group_type_builder("trace")
+        .with_fields(columns?)
+        .build()
+        .map(Arc::new)
+        .map_err(TraceError::Encode)
+}
+
+fn column(field: Field) -> Result<Type, TraceError> {
+    let (physical, logical) = match field.bits() {
+        0 => (Physical::BYTE_ARRAY, LogicalType::String),
+        64 => (Physical::INT64, LogicalType::integer(64, false)),
+        bits => (Physical::INT32, LogicalType::integer(bits, false)),
+    };
+    let repetition = if field.nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    Type::primitive_type_builder(field.name(), physical)
+        .with_logical_type(Some(logical))
+        .with_repetition(repetition)
+        .build()
+        .map_err(TraceError::Encode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::io_event::ContentSample;
+
+    #[test]
+    fn columns_stand_where_their_numbers_say() {
+        for (at, field) in Field::ALL.into_iter().enumerate() {
+            assert_eq!(field.index(), at);
+            assert_eq!(field.bits() == 64, at < WIDE);
+            assert!(Fields::ALL.has(field) && !Fields::NONE.has(field));
+        }
+        assert_eq!(schema(&Field::ALL).unwrap().get_fields().len(), COLUMNS);
+    }
+
+    #[test]
+    fn columns_that_were_not_captured_are_not_in_the_file() {
+        let mut conditions = CaptureConditions::default();
+        let names = |conditions: &CaptureConditions| -> Vec<&str> {
+            Field::of_file(conditions).into_iter().map(Field::name).collect()
+        };
+        let usual = names(&conditions);
+        assert_eq!((usual.len(), usual.last()), (14, Some(&"command")));
+        conditions.threads = true;
+        assert!(names(&conditions).ends_with(&["tid", "command", "thread"]));
+        (conditions.cgroups, conditions.merging) = (Some(Vec::new()), Some(Vec::new()));
+        conditions.content = Some(ContentSample::default());
+        assert_eq!(names(&conditions).len(), COLUMNS);
+    }
+}

@@ -1,0 +1,236 @@
+//! A comparison as [`Findings`], or as chapters of the findings of a replay.
+
+use super::found::Fidelity;
+use super::pairs::{DevicePair, OpPair};
+use super::side::SideFound;
+use super::{plots, tables};
+use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
+use std::fmt::Write;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::findings::{
+    Caveat, CaveatKind, Exhibit, FormBlock, FormHeader, KeyFigure, Page, Setting,
+};
+use steadfast_domain::{Findings, Nanos};
+
+/// The method, in one line.
+const METHOD: &str = "Original and replay compared as in docs/replay.md";
+
+/// A comparison as findings. `software` is the name and version of this program.
+pub fn findings(found: &Fidelity, software: &str) -> Findings {
+    let summary = [
+        tables::totals(found).named("summary-replay-totals"),
+        tables::streams(found, false).named("summary-replay-streams"),
+    ];
+    let replay = &found.sides[1].conditions;
+    let run = |began_ns: u64| {
+        let end_ns = began_ns.saturating_add(replay.lasted_ns);
+        (began_ns / 1_000_000, end_ns / 1_000_000)
+    };
+    Findings {
+        method: METHOD.into(),
+        headline: headline(found),
+        run_unix_ms: replay.began_unix_ns.map_or((0, 0), run),
+        digest: digest(found),
+        software: software.to_owned(),
+        ending: ending(found),
+        caveats: caveats(found),
+        summary: summary.into_iter().map(Exhibit::Table).collect(),
+        chapters: chapters(found),
+        long_tables: vec![tables::streams(found, true)],
+        ..Findings::new("Capture beside replay", header(found))
+            .fronted([] as [KeyFigure; 0], ["replay-iops", "replay-response"])
+    }
+}
+
+/// The comparison as chapters.
+pub fn chapters(found: &Fidelity) -> Vec<Page> {
+    let mut both = vec![Exhibit::Table(tables::totals(found))];
+    both.push(Exhibit::Table(tables::streams(found, false)));
+    let over_time = plots::over_time(found).into_iter().map(Exhibit::Plot).collect();
+    let mut pages = vec![
+        Page::new("Capture beside replay", both),
+        Page::new("Capture beside replay v time", over_time),
+    ];
+    pages.extend(times(found));
+    pages.push(queues_and_sizes(found));
+    pages
+}
+
+fn times(found: &Fidelity) -> Option<Page> {
+    let pairs = found.devices.as_ref().filter(|pairs| !pairs.is_empty())?;
+    let mut exhibits =
+        vec![Exhibit::Table(tables::sequences(pairs)), Exhibit::Table(tables::times(pairs))];
+    exhibits.extend(tables::by_op(pairs).map(Exhibit::Table));
+    for (number, pair) in pairs.iter().enumerate() {
+        exhibits.extend(plots::start_errors(number, pair).map(Exhibit::Plot));
+        exhibits.extend(plots::gaps(number, pair).map(Exhibit::Plot));
+    }
+    Some(Page::new("Order and times of the I/Os", exhibits))
+}
+
+fn queues_and_sizes(found: &Fidelity) -> Page {
+    let mut exhibits: Vec<Exhibit> =
+        tables::depths(found).map(Exhibit::Table).into_iter().collect();
+    exhibits.extend(plots::depths(found).map(Exhibit::Plot));
+    exhibits.push(Exhibit::Table(tables::sizes(found)));
+    Page::new("Queue depths and sizes", exhibits)
+}
+
+fn headline(found: &Fidelity) -> String {
+    let [original, replay] = found.sides.each_ref().map(names);
+    let faster = match found.faster {
+        1.0 => String::new(),
+        faster => format!("  {faster} times as fast"),
+    };
+    let mapped = if found.mapped { "  offsets as mapped" } else { "" };
+    format!("{original} beside {replay}  step {}{faster}{mapped}", Nanos(found.step_ns))
+}
+
+/// The devices of a side.
+fn names(side: &SideFound) -> String {
+    let names: Vec<&str> =
+        side.conditions.devices.iter().map(|d| d.name.as_str()).take(4).collect();
+    if names.is_empty() { side.conditions.source.clone() } else { names.join(", ") }
+}
+
+/// What came of it, in one sentence.
+fn ending(found: &Fidelity) -> String {
+    let ios = found.sides.each_ref().map(|side| side.streams.total().ios);
+    let counts = format!("{} I/Os in the original, {} in the replay", ios[0], ios[1]);
+    let Some(pairs) = &found.devices else {
+        return format!("{counts}; at least one of the two did not keep single I/Os.");
+    };
+    match pairs.iter().find_map(|pair| pair.sequence.first.map(|first| (pair, first))) {
+        None => format!("{counts}; operation, size and offset of each are equal, in order."),
+        Some((pair, first)) => {
+            let same = if pair.sequence.same_ios {
+                "they are the same I/Os in another order; "
+            } else {
+                ""
+            };
+            format!(
+                "{counts}; on {} {same}the first difference is {first}{}.",
+                tables::devices(pair),
+                by_op(pair)
+            )
+        }
+    }
+}
+
+/// What came of each operation, where there are several.
+fn by_op(pair: &DevicePair) -> String {
+    let told = |one: &OpPair| {
+        let [original, replay] = one.ios;
+        let came = match original.cmp(&replay) {
+            Ordering::Greater => format!("{} fewer in the replay", original - replay),
+            Ordering::Less => format!("{} more in the replay", replay - original),
+            Ordering::Equal if one.sequence.first.is_none() => "equal, in order".to_owned(),
+            Ordering::Equal if one.sequence.same_ios => "the same in another order".to_owned(),
+            Ordering::Equal => format!("{} differ", one.sequence.different),
+        };
+        format!("{}: {came}", one.op)
+    };
+    match pair.by_op.len() {
+        0 | 1 => String::new(),
+        _ => {
+            let told: Vec<String> = pair.by_op.iter().map(told).collect();
+            format!("; by operation: {}", told.join(", "))
+        }
+    }
+}
+
+/// SHA-256 over the conditions of both and the exact counts of every stream.
+fn digest(found: &Fidelity) -> String {
+    let mut hash = Sha256::new();
+    for side in &found.sides {
+        hash.update(serde_json::to_vec(&side.conditions).unwrap_or_default());
+        for stream in side.streams.listing(steadfast_analysis::By::Count) {
+            hash.update(format!("{} {} {}\n", stream.key, stream.count, stream.amount));
+        }
+    }
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn header(found: &Fidelity) -> FormHeader {
+    let [original, replay] = &found.sides;
+    FormHeader {
+        issuer: "Steadfast".into(),
+        specification: "Capture and replay of a workload".into(),
+        lesser: None,
+        test: "Capture beside replay".into(),
+        subtitle: "Replay fidelity".into(),
+        revision: "after RWSW PTS 1.0.7".into(),
+        vendor: None,
+        model: replay.conditions.devices.first().and_then(|device| device.model.clone()),
+        sponsor: None,
+        blocks: vec![block("Original", original), block("Replay", replay)],
+    }
+}
+
+fn block(title: &str, side: &SideFound) -> FormBlock {
+    let conditions = &side.conditions;
+    let kept = match conditions.step_ns {
+        Some(step_ns) => format!("I/O streams in steps of {}", Nanos(step_ns)),
+        None => "single I/Os".to_owned(),
+    };
+    FormBlock::new(
+        title,
+        [
+            Setting::identity("Host", conditions.host.clone()),
+            Setting::identity("Devices", names(side)),
+            Setting::identity("Source", &conditions.source),
+            Setting::identity("Kept", kept),
+            Setting::identity("Only", side.filter.clone()),
+            Setting::outcome("I/Os", side.streams.total().ios.to_string()),
+            Setting::outcome("Lost Events", conditions.lost.to_string()),
+        ],
+    )
+}
+
+/// What a reader must know of the comparison.
+pub fn caveats(found: &Fidelity) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let mut say = |is: bool, kind: CaveatKind, id: &str, text: String, remedy: &str| {
+        caveats.extend(is.then(|| Caveat::new(kind, id, text, remedy)));
+    };
+    for (name, side) in ["original", "replay"].into_iter().zip(&found.sides) {
+        let lost = side.conditions.lost;
+        let text = format!("The capture of the {name} lost {lost} events; its counts are too low.");
+        let remedy = "Capture again with a larger buffer.";
+        say(lost > 0, CaveatKind::Deviation, ids::EVENTS_LOST, text, remedy);
+        for missing in &side.missing {
+            let text = format!("The capture of the {name}: {missing}");
+            say(true, CaveatKind::Deviation, ids::FILE_DAMAGED, text, "");
+        }
+        let filter = side.filter.clone().unwrap_or_default();
+        let text = format!("Of the {name} only these I/Os are compared: {filter}.");
+        say(!filter.is_empty(), CaveatKind::Remark, ids::FILTERED, text, "");
+    }
+    let text = "One of the two kept sums and no single I/O. Left out, because each needs single I/Os \
+                of both: order, start times, inter-arrival times and the distribution of queue \
+                depths.";
+    let remedy = "Capture without --steps for these.";
+    say(found.devices.is_none(), CaveatKind::Remark, ids::STEPS_ONLY, text.into(), remedy);
+    let devices = found.sides.each_ref().map(|side| side.devices.len());
+    let paired = found.devices.as_ref().map_or(0, Vec::len);
+    let text = format!(
+        "The original has {} devices and the replay {}; {paired} are compared in pairs, in the \
+         order of their numbers.",
+        devices[0], devices[1]
+    );
+    let unequal = found.devices.is_some() && devices.iter().any(|count| *count != paired);
+    say(unequal, CaveatKind::Deviation, ids::DEVICES_UNPAIRED, text, "Choose them with --device.");
+    let unmapped: u64 = found.devices.iter().flatten().map(|pair| pair.unmapped).sum();
+    let text = format!("{unmapped} I/Os of the original are larger than the target and left out.");
+    say(unmapped > 0, CaveatKind::Remark, ids::REPLAY_TOO_LARGE, text, "");
+    let pairs = || found.devices.iter().flatten().filter_map(|pair| pair.gaps.as_ref());
+    let text = "There are too many I/Os for the exact Kolmogorov-Smirnov distance. Its bounds are \
+        from histograms with buckets of 0.8 %.";
+    let bounded = pairs().any(|gaps| !gaps.is_exact());
+    say(bounded, CaveatKind::Remark, ids::KS_BOUNDED, text.into(), "");
+    caveats
+}

@@ -1,0 +1,109 @@
+//! Two captures compared.
+
+use super::options::FidelityOptions;
+use super::pairs::{self, DevicePair};
+use super::side::{self, SideFound};
+use crate::replay::ReplayError;
+use std::io::{Read, Seek};
+use steadfast_analysis::Captured;
+use steadfast_analysis::questions::totals::PICTURE_STEPS_MAX;
+use steadfast_analysis::sums::step_width::step_width;
+use steadfast_domain::Nanos;
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::not_recorded::NotRecorded;
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Fidelity {
+    /// Width of a step of the replay; one of the original is `faster` times as wide.
+    pub step_ns: u64,
+    /// How many times as fast the replay was played.
+    pub faster: f64,
+    /// Whether offsets were compared as the replay mapped them.
+    pub mapped: bool,
+    /// The original and the replay.
+    pub sides: [SideFound; 2],
+    /// Devices in pairs, in order of their numbers; `None` where one of the two has no
+    /// single I/Os.
+    pub devices: Option<Vec<DevicePair>>,
+}
+
+impl Fidelity {
+    /// Compares two captures.
+    ///
+    /// # Errors
+    /// Where one cannot be read, nothing of it is chosen, or steps of one width cannot
+    /// be made of both.
+    pub fn of<A, B>(
+        original: &Captured<A>,
+        replay: &Captured<B>,
+        options: &FidelityOptions,
+    ) -> Result<Self, ReplayError>
+    where
+        A: Read + Seek + Send + 'static,
+        B: Read + Seek + Send + 'static,
+    {
+        let [of_original, of_replay] = &options.passes;
+        let faster = options.faster;
+        if !(faster.is_finite() && faster > 0.0) {
+            let what = format!("a replay cannot be {faster} times as fast");
+            return Err(TraceError::Unsuitable(what).into());
+        }
+        let spans = [side::span_ns(original, of_original)?, side::span_ns(replay, of_replay)?];
+        let lasted = |(from, to): (u64, u64)| to.saturating_sub(from);
+        let longest = ((lasted(spans[0]) as f64 / faster) as u64).max(lasted(spans[1]));
+        let step_ns = common_width(original, replay, options, longest)?;
+        let widths = [(step_ns as f64 * faster).round() as u64, step_ns];
+        let sides = [
+            SideFound::of(original, of_original, spans[0], widths[0])?,
+            SideFound::of(replay, of_replay, spans[1], widths[1])?,
+        ];
+        let tell_ios =
+            [original.tells(NotRecorded::SingleIos), replay.tells(NotRecorded::SingleIos)];
+        let devices = if tell_ios.iter().all(Result::is_ok) {
+            Some(pairs::of_devices(original, replay, options, &sides)?)
+        } else {
+            None
+        };
+        Ok(Fidelity { step_ns, faster, mapped: options.map.is_some(), sides, devices })
+    }
+}
+
+/// The width of a step that both can be cut into: as asked, or so that a picture can
+/// be read.
+fn common_width<A, B>(
+    original: &Captured<A>,
+    replay: &Captured<B>,
+    options: &FidelityOptions,
+    span_ns: u64,
+) -> Result<u64, ReplayError>
+where
+    A: Read + Seek + Send + 'static,
+    B: Read + Seek + Send + 'static,
+{
+    let kept = [original.conditions().step_ns, replay.conditions().step_ns];
+    // The coarser of the two decides; the other must be able to follow.
+    let coarser = kept.into_iter().flatten().max();
+    let span = (0, span_ns);
+    let width = match (coarser, options.step_ns) {
+        (None, asked) => step_width(asked, span, PICTURE_STEPS_MAX)?,
+        (Some(_), Some(asked)) => step_width(Some(asked), span, PICTURE_STEPS_MAX)?,
+        (Some(kept), None) => {
+            let usual = step_width(None, span, PICTURE_STEPS_MAX)?;
+            usual.div_ceil(kept).max(1).saturating_mul(kept)
+        }
+    };
+    for (kept, faster) in kept.into_iter().zip([options.faster, 1.0]) {
+        let width = (width as f64 * faster).round() as u64;
+        if let Some(kept) = kept.filter(|kept| width == 0 || !width.is_multiple_of(*kept)) {
+            return Err(TraceError::TooFine(format!(
+                "steps of {} cannot be made of the {} that were kept; choose a multiple with \
+                 --step",
+                Nanos(width),
+                Nanos(kept)
+            ))
+            .into());
+        }
+    }
+    Ok(width)
+}

@@ -1,0 +1,407 @@
+//! Two captures of single I/Os, device by device: each I/O of the original beside
+//! that of the replay with the same number in the order of issue. Where they are not
+//! the same, also each operation for itself: one flush less would set every I/O after
+//! it beside another.
+
+use super::distance::{Distance, Sample, between};
+use super::options::FidelityOptions;
+use super::side::SideFound;
+use crate::replay::AddressMap;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{Read, Seek};
+use steadfast_analysis::pass::Ios;
+use steadfast_analysis::{Captured, Filter, Pass};
+use steadfast_domain::step::mix64;
+use steadfast_domain::{Bytes, FineHistogram, IoOp};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::parquet::Fields;
+
+/// Devices that are compared one by one at most.
+const DEVICES_MAX: usize = 16;
+/// Pairs at the end over which the drift is taken, so that one late I/O is none.
+const DRIFT_OVER: usize = 1000;
+
+/// A device of the original beside one of the replay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DevicePair {
+    /// Their names.
+    pub names: [String; 2],
+    /// I/Os of each.
+    pub ios: [u64; 2],
+    /// I/Os of the original that the map puts nowhere, because they are larger than
+    /// the target.
+    pub unmapped: u64,
+    /// Whether they are the same I/Os in the same order.
+    pub sequence: SequenceFound,
+    /// How far I/Os were from their time. Where the captures differ: of the operations
+    /// that both have equally often, or of all if there is none.
+    pub starts: Starts,
+    /// Each operation for itself; empty where the captures have the same I/Os in the
+    /// same order.
+    pub by_op: Vec<OpPair>,
+    /// Between the times from one I/O to the next; `None` where one side has fewer than
+    /// two I/Os.
+    pub gaps: Option<Distance>,
+}
+
+/// The I/Os of one operation, on a device of the original and on one of the replay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpPair {
+    /// The operation.
+    pub op: IoOp,
+    /// I/Os of each.
+    pub ios: [u64; 2],
+    /// Whether they are the same I/Os in the same order.
+    pub sequence: SequenceFound,
+    /// How far they were from their time.
+    pub starts: Starts,
+}
+
+/// Whether two captures hold the same I/Os: operation, size and offset.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SequenceFound {
+    /// Pairs that differ.
+    pub different: u64,
+    /// The first of them, or the first I/O that only one side has.
+    pub first: Option<Difference>,
+    /// The same I/Os, each as often, in whatever order.
+    pub same_ios: bool,
+}
+
+/// The first place where two captures differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference {
+    /// Its number in the order of issue, from 1.
+    pub number: u64,
+    /// What each side did there.
+    pub ios: [Option<DifferentIo>; 2],
+}
+
+/// An I/O where two captures differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DifferentIo {
+    /// What it does.
+    pub op: IoOp,
+    /// First byte; of a flush 0.
+    pub offset: u64,
+    /// Size.
+    pub size: u64,
+}
+
+impl fmt::Display for DifferentIo {
+    /// `write 4K at 8192`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.op {
+            IoOp::Flush => f.write_str("flush"),
+            op => write!(f, "{op} {} at {}", Bytes(self.size).transfer_size(), self.offset),
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    /// `I/O 12: write 4K at 0 as captured, read 4K at 0 as replayed`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |io: Option<DifferentIo>| io.map_or("nothing".to_owned(), |io| io.to_string());
+        let [captured, replayed] = self.ios.map(told);
+        write!(f, "I/O {}: {captured} as captured, {replayed} as replayed", self.number)
+    }
+}
+
+/// How far the I/Os of a replay were from their time, after both captures' first I/Os
+/// were put at the same moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Starts {
+    /// Pairs.
+    pub pairs: u64,
+    /// By how much, early or late, in nanoseconds.
+    pub errors: FineHistogram,
+    /// By how much at most.
+    pub max_ns: u64,
+    /// How many were early.
+    pub early: u64,
+    /// How late the replay was at its end (early where below 0): the median over the
+    /// last pairs, in nanoseconds.
+    pub drift_ns: Option<i64>,
+}
+
+/// Every device of one side beside one of the other, in order of their numbers.
+pub(super) fn of_devices<A, B>(
+    original: &Captured<A>,
+    replay: &Captured<B>,
+    options: &FidelityOptions,
+    sides: &[SideFound; 2],
+) -> Result<Vec<DevicePair>, TraceError>
+where
+    A: Read + Seek + Send + 'static,
+    B: Read + Seek + Send + 'static,
+{
+    let pairs = sides[0].devices.keys().zip(sides[1].devices.keys()).take(DEVICES_MAX);
+    let pairs = pairs.map(|(captured, replayed)| {
+        let devices = [*captured, *replayed];
+        let two = Two { original, replay, options };
+        let passes = [0, 1].map(|side: usize| on_device(&options.passes[side], devices[side]));
+        let names = [0, 1].map(|side: usize| sides[side].device_name(devices[side]));
+        two.compare(&passes, names)
+    });
+    pairs.collect()
+}
+
+/// Two captures, and how they are compared.
+struct Two<'t, A, B> {
+    original: &'t Captured<A>,
+    replay: &'t Captured<B>,
+    options: &'t FidelityOptions,
+}
+
+impl<A, B> Two<'_, A, B>
+where
+    A: Read + Seek + Send + 'static,
+    B: Read + Seek + Send + 'static,
+{
+    fn compare(&self, passes: &[Pass; 2], names: [String; 2]) -> Result<DevicePair, TraceError> {
+        let (found, unmapped) = self.pair(passes, None)?;
+        if found.sequence.first.is_none() {
+            return Ok(found.finish(names, unmapped));
+        }
+        let mut each = Vec::new();
+        for op in IoOp::ALL {
+            let chosen = &passes[0].filter.ops;
+            if chosen.is_empty() || chosen.contains(&op) {
+                let passes = passes.each_ref().map(|pass| of_op(pass, op));
+                each.push((op, self.pair(&passes, found.begins)?.0));
+            }
+        }
+        each.retain(|(_, found)| found.ios != [0, 0]);
+        let starts = starts_of(&each);
+        let by_op = each.into_iter().map(|(op, found)| found.finish_op(op)).collect();
+        Ok(DevicePair { starts, by_op, ..found.finish(names, unmapped) })
+    }
+
+    /// The I/Os that pass, number by number, and how many the map puts nowhere.
+    fn pair(
+        &self,
+        passes: &[Pass; 2],
+        begins: Option<[u64; 2]>,
+    ) -> Result<(Found, u64), TraceError> {
+        let mut pairing = Pairing {
+            original: Stream::new(self.original.ios(&passes[0], Fields::NONE)?),
+            replay: Stream::new(self.replay.ios(&passes[1], Fields::NONE)?),
+            map: self.options.map.as_ref(),
+            faster: self.options.faster,
+            unmapped: 0,
+        };
+        let found = pairing.run(Found { begins, ..Found::default() })?;
+        Ok((found, pairing.unmapped))
+    }
+}
+
+fn of_op(pass: &Pass, op: IoOp) -> Pass {
+    Pass { filter: Filter { ops: vec![op], ..pass.filter.clone() }, ..pass.clone() }
+}
+
+fn on_device(pass: &Pass, device: u16) -> Pass {
+    Pass { filter: Filter { devices: vec![device], ..pass.filter.clone() }, ..pass.clone() }
+}
+
+/// An I/O and when it was issued.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    issued_ns: u64,
+    io: DifferentIo,
+}
+
+/// The chosen I/Os of one side, one by one.
+struct Stream<'t, R> {
+    ios: Ios<'t, R>,
+    ready: VecDeque<At>,
+}
+
+impl<'t, R: Read + Seek + Send + 'static> Stream<'t, R> {
+    fn new(ios: Ios<'t, R>) -> Self {
+        Stream { ios, ready: VecDeque::new() }
+    }
+
+    fn next(&mut self) -> Result<Option<At>, TraceError> {
+        while self.ready.is_empty() {
+            let Some(rows) = self.ios.next_rows()? else { return Ok(None) };
+            self.ready.extend(rows.iter().map(|row| {
+                let op = rows.batch.op(row);
+                let place = match op {
+                    IoOp::Flush => (0, 0),
+                    _ => (rows.batch.offset(row), u64::from(rows.batch.bytes(row))),
+                };
+                let io = DifferentIo { op, offset: place.0, size: place.1 };
+                At { issued_ns: rows.batch.issued_ns(row), io }
+            }));
+        }
+        Ok(self.ready.pop_front())
+    }
+}
+
+struct Pairing<'t, A, B> {
+    original: Stream<'t, A>,
+    replay: Stream<'t, B>,
+    map: Option<&'t AddressMap>,
+    faster: f64,
+    unmapped: u64,
+}
+
+impl<A, B> Pairing<'_, A, B>
+where
+    A: Read + Seek + Send + 'static,
+    B: Read + Seek + Send + 'static,
+{
+    fn run(&mut self, mut found: Found) -> Result<Found, TraceError> {
+        loop {
+            match (self.captured()?, self.replay.next()?) {
+                (None, None) => break,
+                (captured, replayed) => found.take(captured, replayed),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The next I/O of the original: at the time and the place that the replay was to
+    /// give it.
+    fn captured(&mut self) -> Result<Option<At>, TraceError> {
+        while let Some(mut at) = self.original.next()? {
+            if self.faster != 1.0 {
+                at.issued_ns = (at.issued_ns as f64 / self.faster).round() as u64;
+            }
+            let Some(map) = self.map.filter(|_| at.io.op != IoOp::Flush) else {
+                return Ok(Some(at));
+            };
+            if let Some(landing) = map.land(at.io.offset, at.io.size) {
+                at.io = DifferentIo { offset: landing.offset, size: landing.size, ..at.io };
+                return Ok(Some(at));
+            }
+            self.unmapped += 1;
+        }
+        Ok(None)
+    }
+}
+
+/// What the pairs add up to.
+struct Found {
+    ios: [u64; 2],
+    sequence: SequenceFound,
+    /// Every I/O of a side hashed and added up, whatever the order.
+    sums: [u128; 2],
+    begins: Option<[u64; 2]>,
+    before: [Option<u64>; 2],
+    gaps: [Sample; 2],
+    dense: Vec<u64>,
+    starts: Starts,
+    /// When each of the last was due, and how late it was.
+    last: VecDeque<(u64, i64)>,
+}
+
+impl Default for Found {
+    fn default() -> Self {
+        Found {
+            ios: [0; 2],
+            sequence: SequenceFound::default(),
+            sums: [0; 2],
+            begins: None,
+            before: [None; 2],
+            gaps: Default::default(),
+            dense: vec![0; FineHistogram::LEN],
+            starts: Starts::default(),
+            last: VecDeque::with_capacity(DRIFT_OVER + 1),
+        }
+    }
+}
+
+impl Found {
+    fn take(&mut self, captured: Option<At>, replayed: Option<At>) {
+        for (side, at) in [captured, replayed].into_iter().enumerate() {
+            let Some(at) = at else { continue };
+            self.ios[side] += 1;
+            self.sums[side] = self.sums[side].wrapping_add(hash(&at.io));
+            if let Some(before) = self.before[side].replace(at.issued_ns) {
+                self.gaps[side].take(at.issued_ns.saturating_sub(before));
+            }
+        }
+        let ios = [captured.map(|at| at.io), replayed.map(|at| at.io)];
+        if ios[0] != ios[1] {
+            self.sequence.different += u64::from(ios.iter().all(Option::is_some));
+            let number = self.ios[0].max(self.ios[1]);
+            self.sequence.first.get_or_insert(Difference { number, ios });
+        }
+        if let (Some(captured), Some(replayed)) = (captured, replayed) {
+            self.pair(captured.issued_ns, replayed.issued_ns);
+        }
+    }
+
+    fn pair(&mut self, captured_ns: u64, replayed_ns: u64) {
+        let begins = *self.begins.get_or_insert([captured_ns, replayed_ns]);
+        let since = |at: u64, begin: u64| at.saturating_sub(begin).min(i64::MAX as u64) as i64;
+        let late = since(replayed_ns, begins[1]) - since(captured_ns, begins[0]);
+        self.starts.pairs += 1;
+        self.starts.early += u64::from(late < 0);
+        self.starts.max_ns = self.starts.max_ns.max(late.unsigned_abs());
+        self.dense[FineHistogram::index(late.unsigned_abs())] += 1;
+        self.last.push_back((captured_ns, late));
+        if self.last.len() > DRIFT_OVER {
+            self.last.pop_front();
+        }
+    }
+
+    fn finish(self, names: [String; 2], unmapped: u64) -> DevicePair {
+        DevicePair {
+            names,
+            ios: self.ios,
+            unmapped,
+            sequence: self.compared(),
+            starts: self.started(),
+            by_op: Vec::new(),
+            gaps: between(self.gaps),
+        }
+    }
+
+    fn finish_op(self, op: IoOp) -> OpPair {
+        OpPair { op, ios: self.ios, sequence: self.compared(), starts: self.started() }
+    }
+
+    fn compared(&self) -> SequenceFound {
+        let same_ios = self.ios[0] == self.ios[1] && self.sums[0] == self.sums[1];
+        SequenceFound { same_ios, ..self.sequence.clone() }
+    }
+
+    fn started(&self) -> Starts {
+        let mut last: Vec<i64> = self.last.iter().map(|(_, late)| *late).collect();
+        last.sort_unstable();
+        Starts {
+            errors: FineHistogram::from_dense(&self.dense),
+            drift_ns: last.get(last.len() / 2).copied(),
+            ..self.starts.clone()
+        }
+    }
+}
+
+/// The start errors of operations together: of those that both sides have equally
+/// often, or of all.
+fn starts_of(each: &[(IoOp, Found)]) -> Starts {
+    let is_whole = |found: &Found| found.ios[0] == found.ios[1];
+    let some = each.iter().any(|(_, found)| is_whole(found));
+    let mut all = Found::default();
+    let mut last = Vec::new();
+    for (_, found) in each.iter().filter(|(_, found)| !some || is_whole(found)) {
+        all.starts.pairs += found.starts.pairs;
+        all.starts.early += found.starts.early;
+        all.starts.max_ns = all.starts.max_ns.max(found.starts.max_ns);
+        all.dense.iter_mut().zip(&found.dense).for_each(|(sum, count)| *sum += count);
+        last.extend(&found.last);
+    }
+    last.sort_unstable();
+    all.last = last.split_off(last.len().saturating_sub(DRIFT_OVER)).into();
+    all.started()
+}
+
+/// A number that hardly another I/O has.
+fn hash(io: &DifferentIo) -> u128 {
+    let what = mix64(io.size << 3 | io.op as u64);
+    let low = mix64(io.offset ^ what);
+    u128::from(mix64(low.wrapping_add(what))) << 64 | u128::from(low)
+}

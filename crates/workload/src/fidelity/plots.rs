@@ -1,0 +1,151 @@
+//! The pictures of a comparison: both captures over time on one axis, and both
+//! distributions.
+
+use super::found::Fidelity;
+use super::pairs::DevicePair;
+use super::tables::devices;
+use std::collections::BTreeMap;
+use steadfast_analysis::questions::steps::CaptureStep;
+use steadfast_domain::findings::{Axis, Plot, PlotKind, Scale, Series, Stroke, TimeUnit};
+use steadfast_domain::{Bytes, FineHistogram, Nanos};
+
+type Steps = BTreeMap<u64, CaptureStep>;
+
+/// One value of both over time. A rate is 0 in a step without an I/O, because the
+/// capture listened to it; anything else is missing there.
+struct OverTime {
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    scale: Scale,
+    is_rate: bool,
+    value: fn(&CaptureStep) -> Option<f64>,
+}
+
+/// IOPS, MB/s, response time and outstanding I/Os.
+pub(super) fn over_time(found: &Fidelity) -> Vec<Plot> {
+    let linear = |id, title, unit, is_rate, value| OverTime {
+        id,
+        title,
+        unit,
+        scale: Scale::Linear,
+        is_rate,
+        value,
+    };
+    let response = |step: &CaptureStep| step.response_mean().map(Nanos::as_millis_f64);
+    [
+        linear("replay-iops", "IOPS v time", "IOPS", true, |step| Some(step.ios() as f64)),
+        linear("replay-mbs", "Throughput v time", "MB/s", true, |step| {
+            Some(Bytes(step.bytes()).as_mb())
+        }),
+        OverTime {
+            scale: Scale::Log10,
+            ..linear("replay-response", "Average response time v time", "ms", false, response)
+        },
+        linear(
+            "replay-depth",
+            "Outstanding I/Os (OIO) v time",
+            "I/Os outstanding at issue, average",
+            false,
+            CaptureStep::depth_mean,
+        ),
+    ]
+    .iter()
+    .map(|kind| drawn(found, kind))
+    .collect()
+}
+
+fn drawn(found: &Fidelity, kind: &OverTime) -> Plot {
+    let x = Axis::time("Time since the first I/O", TimeUnit::Seconds);
+    let y = Axis::new(kind.unit, kind.scale.clone());
+    let caption = match found.faster {
+        1.0 => String::new(),
+        faster => format!("The original's times are divided by {faster}."),
+    };
+    let [original, replay] = found.sides.each_ref().map(|side| &side.steps);
+    Plot::new(PlotKind::Lines, kind.id, kind.title, x, y)
+        .caption(caption)
+        .with(Series::new("Original", Stroke::Average, points(found, original, kind)))
+        .with(Series::new("Replay", Stroke::Measured, points(found, replay, kind)))
+}
+
+fn points(found: &Fidelity, steps: &Steps, kind: &OverTime) -> Vec<(f64, Option<f64>)> {
+    let last = found.sides.iter().filter_map(|side| side.steps.keys().last()).max();
+    let seconds = found.step_ns as f64 / 1e9;
+    let value = |number: u64| {
+        let found = steps.get(&number).and_then(kind.value);
+        if kind.is_rate { Some(found.unwrap_or(0.0) / seconds) } else { found }
+    };
+    let last = last.copied().unwrap_or(0);
+    (0..=last).map(|number| (number as f64 * seconds, value(number))).collect()
+}
+
+/// Both distributions of a value as cumulative shares.
+fn cumulative(histograms: [Option<&FineHistogram>; 2], unit: f64) -> Vec<Series> {
+    let names = [("Original", Stroke::Average), ("Replay", Stroke::Measured)];
+    let series = names.into_iter().zip(histograms).filter_map(|((name, stroke), histogram)| {
+        let histogram = histogram.filter(|histogram| histogram.total() > 0)?;
+        Some(Series::new(name, stroke, shares(histogram, unit)))
+    });
+    series.collect()
+}
+
+fn shares(histogram: &FineHistogram, unit: f64) -> Vec<(f64, Option<f64>)> {
+    let (total, mut seen) = (histogram.total() as f64, 0u64);
+    let point = |(_, high, count): (Nanos, Nanos, u64)| {
+        seen += count;
+        (high.0 as f64 / unit, Some(seen as f64 * 100.0 / total))
+    };
+    histogram.buckets().map(point).collect()
+}
+
+/// Times from one I/O to the next.
+pub(super) fn gaps(number: usize, pair: &DevicePair) -> Option<Plot> {
+    let gaps = pair.gaps.as_ref()?;
+    let caption = if gaps.is_exact() {
+        format!("Kolmogorov-Smirnov distance {:.5}, from all I/Os.", gaps.ks)
+    } else {
+        format!(
+            "Kolmogorov-Smirnov distance {:.5} to {:.5}: too many I/Os for the exact value; \
+             bounds are from histograms with buckets of 0.8 %.",
+            gaps.ks, gaps.at_most
+        )
+    };
+    let plot = Plot::new(
+        PlotKind::Lines,
+        &format!("replay-gaps-{number}"),
+        format!("Inter-arrival times of {}", devices(pair)),
+        Axis::new("Time to the next I/O (ms)", Scale::Log10),
+        Axis::new("I/Os up to this (%)", Scale::Linear),
+    );
+    Some(plot.caption(caption).series(cumulative(gaps.histograms.each_ref().map(Some), 1e6)))
+}
+
+/// How far I/Os were from their time.
+pub(super) fn start_errors(number: usize, pair: &DevicePair) -> Option<Plot> {
+    let errors = Some(&pair.starts.errors).filter(|errors| errors.total() > 0)?;
+    let plot = Plot::new(
+        PlotKind::Lines,
+        &format!("replay-start-errors-{number}"),
+        format!("Start-time error of {}", devices(pair)),
+        Axis::new("Early or late by (ms)", Scale::Log10),
+        Axis::new("I/Os up to this (%)", Scale::Linear),
+    );
+    let caption = "Each I/O is compared with the I/O of the same number in issue order. Times \
+        count from the first I/O of each capture.";
+    Some(plot.caption(caption).with(Series::new("Replay", Stroke::Measured, shares(errors, 1e6))))
+}
+
+/// Queue depths at issue.
+pub(super) fn depths(found: &Fidelity) -> Option<Plot> {
+    let depths = found.sides.each_ref().map(|side| side.depths.as_ref());
+    let series = cumulative(depths, 1.0);
+    let plot = Plot::new(
+        PlotKind::Lines,
+        "replay-depth-distribution",
+        "Queue depth at issue",
+        Axis::new("I/Os outstanding, itself included", Scale::Log2),
+        Axis::new("I/Os up to this (%)", Scale::Linear),
+    );
+    (!series.is_empty()).then(|| plot.series(series))
+}

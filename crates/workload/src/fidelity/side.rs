@@ -1,0 +1,161 @@
+//! One of two captures that are compared: everything that needs no other.
+
+use crate::replay::ReplayError;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_analysis::captured::steps_over;
+use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
+use steadfast_analysis::questions::streams::StreamTable;
+use steadfast_analysis::{Captured, Fold, Pass, Rows};
+use steadfast_domain::{CaptureConditions, FineHistogram};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// What one of two captures holds.
+#[derive(Debug, Clone)]
+pub struct SideFound {
+    /// How it came about.
+    pub conditions: CaptureConditions,
+    /// What of its files is damaged or missing, one sentence each.
+    pub missing: Vec<String>,
+    /// First and last issue time; of step sums, first and last beginning of a step.
+    pub span_ns: (u64, u64),
+    /// Its I/O streams.
+    pub streams: StreamTable,
+    /// Width of its steps, in nanoseconds.
+    pub step_ns: u64,
+    /// Its steps by number from the first chosen I/O. Of single I/Os without busy time
+    /// and percentiles.
+    pub steps: BTreeMap<u64, CaptureStep>,
+    /// I/Os by queue depth at issue, itself included; exact below 256. `None` of step
+    /// sums, and where no depth is known.
+    pub depths: Option<FineHistogram>,
+    /// I/Os by device; empty of step sums.
+    pub devices: BTreeMap<u16, u64>,
+    /// Which I/Os were chosen; `None` where all were.
+    pub filter: Option<String>,
+}
+
+/// First and last moment of what passes.
+pub(super) fn span_ns<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &Pass,
+) -> Result<(u64, u64), ReplayError> {
+    let account = captured.run(pass, &mut [])?;
+    let filter = pass.filter.told(captured.conditions());
+    account.span_ns.ok_or(ReplayError::Empty { events: account.events, filter })
+}
+
+impl SideFound {
+    pub(super) fn of<R: Read + Seek + Send + 'static>(
+        captured: &Captured<R>,
+        pass: &Pass,
+        span_ns: (u64, u64),
+        step_ns: u64,
+    ) -> Result<Self, TraceError> {
+        let (streams, steps, ios) = match captured.conditions().step_ns {
+            None => of_ios(captured, pass, span_ns.0, step_ns)?,
+            Some(kept_ns) => of_sums(captured, pass, span_ns, (kept_ns, step_ns))?,
+        };
+        let SingleIos { depths, devices } = ios;
+        Ok(SideFound {
+            conditions: captured.conditions().clone(),
+            missing: captured.integrity().missing(),
+            span_ns,
+            streams,
+            step_ns,
+            steps,
+            depths,
+            devices,
+            filter: pass.filter.told(captured.conditions()),
+        })
+    }
+
+    /// How long it lasted, from its first to its last I/O, in nanoseconds.
+    pub fn lasted_ns(&self) -> u64 {
+        self.span_ns.1.saturating_sub(self.span_ns.0)
+    }
+
+    /// A device's name.
+    pub fn device_name(&self, device: u16) -> String {
+        let named = self.conditions.devices.get(usize::from(device));
+        named.map_or_else(|| format!("device {device}"), |device| device.name.clone())
+    }
+}
+
+type Steps = BTreeMap<u64, CaptureStep>;
+
+/// What only single I/Os tell.
+#[derive(Default)]
+struct SingleIos {
+    depths: Option<FineHistogram>,
+    devices: BTreeMap<u16, u64>,
+}
+
+fn of_ios<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &Pass,
+    begin_ns: u64,
+    step_ns: u64,
+) -> Result<(StreamTable, Steps, SingleIos), TraceError> {
+    let mut streams = StreamTable::new();
+    let mut depths = vec![0u64; FineHistogram::LEN];
+    let (mut steps, mut devices) = (BTreeMap::new(), BTreeMap::new());
+    let mut ios = captured.ios(pass, streams.fields().and(Fields::of(&[Field::Device])))?;
+    while let Some(rows) = ios.next_rows()? {
+        streams.take(&rows)?;
+        for row in rows.iter() {
+            let at = rows.batch.issued_ns(row).saturating_sub(begin_ns) / step_ns.max(1);
+            add(step_at(&mut steps, at)?, &rows, row);
+            *devices.entry(rows.batch.device(row)).or_default() += 1;
+            if let Some(depth) = Some(rows.depth[row]).filter(|depth| *depth > 0) {
+                depths[FineHistogram::index(u64::from(depth))] += 1;
+            }
+        }
+    }
+    let depths = Some(FineHistogram::from_dense(&depths)).filter(|depths| depths.total() > 0);
+    Ok((streams, steps, SingleIos { depths, devices }))
+}
+
+fn step_at(steps: &mut Steps, at: u64) -> Result<&mut CaptureStep, TraceError> {
+    if steps.len() >= STEPS_MAX && !steps.contains_key(&at) {
+        let what = format!("more than {STEPS_MAX} capture steps; choose wider steps");
+        return Err(TraceError::TooFine(what));
+    }
+    Ok(steps.entry(at).or_default())
+}
+
+fn add(step: &mut CaptureStep, rows: &Rows<'_>, row: usize) {
+    let op = &mut step.ops[rows.batch.op(row) as usize];
+    op.ios += 1;
+    op.bytes = op.bytes.saturating_add(u64::from(rows.batch.bytes(row)));
+    op.sequential += u64::from(rows.sequential[row]);
+    if let Some(response) = rows.response_ns(row) {
+        step.responses += 1;
+        step.response_sum_ns = step.response_sum_ns.saturating_add(response);
+        step.response_max_ns = step.response_max_ns.max(response);
+    }
+    if let Some(depth) = Some(rows.depth[row]).filter(|depth| *depth > 0) {
+        step.depth_sum += u64::from(depth);
+        step.depths += 1;
+        step.depth_max = step.depth_max.max(depth);
+    }
+}
+
+/// Steps of the kept width are put together from the first one on, so that both
+/// captures begin with step 0.
+fn of_sums<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &Pass,
+    span_ns: (u64, u64),
+    (kept_ns, step_ns): (u64, u64),
+) -> Result<(StreamTable, Steps, SingleIos), TraceError> {
+    let (mut streams, mut kept) = (StreamTable::new(), steps_over(pass, span_ns, kept_ns));
+    captured.run(pass, &mut [&mut streams, &mut kept])?;
+    let (first, each) = (span_ns.0 / kept_ns, (step_ns / kept_ns).max(1));
+    let mut steps = Steps::new();
+    for (number, step) in kept.finish()? {
+        steps.entry(number.saturating_sub(first) / each).or_default().merge(&step);
+    }
+    Ok((streams, steps, SingleIos::default()))
+}

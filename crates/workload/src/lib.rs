@@ -1,0 +1,13 @@
+//! Workloads made of captures: derived workloads, workload files, the Replay
+//! representation, exact replays, and how true a replay was.
+#![forbid(unsafe_code)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod fidelity;
+pub mod placement;
+pub mod replay;
+pub mod replay_representation;
+pub mod workload_file;
+
+pub use placement::Placement;
+pub use workload_file::WorkloadFile;

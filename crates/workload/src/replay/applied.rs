@@ -1,0 +1,272 @@
+//! Capture steps, or a cumulative workload without them, as the
+//! [`AppliedWorkload`] that the tests of captured workloads apply.
+
+use super::ReplayError;
+use super::steps::{NativeSteps, StepChoice, StepToReplay, of_cumulative};
+use crate::placement::Placement;
+use crate::workload_file::{WorkloadFile, WorkloadStep};
+use std::collections::HashMap;
+use steadfast_analysis::questions::cumulative::{Workload, io_stream, stimulus_op};
+use steadfast_analysis::questions::streams::StreamKey;
+use steadfast_domain::applied::AppliedStep;
+use steadfast_domain::stimulus::DataPattern;
+use steadfast_domain::{
+    AppliedWorkload, CaptureConditions, Caveat, Demand, IoStream, Layer, Nanos,
+};
+
+/// Where a workload comes from, and what its steps do not tell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Provenance {
+    /// What it is called in reports.
+    pub name: String,
+    /// The file, or the name of a reference workload.
+    pub source: String,
+    /// Label and value: see [`origin`].
+    pub origin: Vec<(String, String)>,
+    /// Threads x outstanding I/Os of the whole workload, where known.
+    pub demand: Option<Demand>,
+    /// What is written.
+    pub data_pattern: DataPattern,
+    /// Where the random streams go.
+    pub placement: Placement,
+}
+
+/// Facts of a capture that a report discloses: tool, layer, host, devices, length.
+pub fn origin(conditions: &CaptureConditions) -> Vec<(String, String)> {
+    let layers: Vec<&str> = conditions.layers.iter().map(|layer| layer_name(*layer)).collect();
+    let devices: Vec<&str> =
+        conditions.devices.iter().map(|device| device.name.as_str()).take(8).collect();
+    let lasted = (conditions.lasted_ns > 0).then(|| Nanos(conditions.lasted_ns).to_string());
+    let kept = conditions.step_ns.map(|ns| format!("sums of steps of {}", Nanos(ns)));
+    let facts = [
+        ("Capture Tool", Some(conditions.software.clone())),
+        ("Capture Source", Some(conditions.source.clone())),
+        ("Layer", Some(layers.join(", "))),
+        ("Host", conditions.host.clone()),
+        ("Operating System", conditions.operating_system.clone()),
+        ("Kernel", conditions.kernel.clone()),
+        ("Captured Devices", Some(devices.join(", "))),
+        ("Capture Length", lasted),
+        ("Kept", kept),
+    ];
+    let told = |(label, value): (&str, Option<String>)| {
+        value.filter(|value| !value.is_empty()).map(|value| (label.to_owned(), value))
+    };
+    facts.into_iter().filter_map(told).collect()
+}
+
+fn layer_name(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Block => "block",
+        Layer::FileSystem => "file system",
+    }
+}
+
+/// A workload file without capture steps: its streams alone, all together.
+///
+/// # Errors
+/// Where none of them is chosen.
+pub fn cumulative(
+    file: &WorkloadFile,
+    choice: &StepChoice,
+    provenance: Provenance,
+) -> Result<AppliedWorkload, ReplayError> {
+    let (workload, caveats) = of_cumulative(file, choice)?;
+    Ok(applied(&workload, &[], &caveats, provenance))
+}
+
+impl NativeSteps {
+    /// The workload that a test applies: every stream with its exact count, and every
+    /// step with its own.
+    pub fn applied(&self, provenance: Provenance) -> AppliedWorkload {
+        applied(&self.workload, &self.steps, &self.caveats, provenance)
+    }
+
+    /// The steps as a workload file keeps them.
+    pub fn kept(&self) -> Vec<WorkloadStep> {
+        let kept = |step: &StepToReplay| WorkloadStep {
+            at: step.began,
+            lasts: step.lasted,
+            ios: step.streams.clone(),
+            captured: step.ios.zip(step.bytes),
+            outstanding_mean: step.demand_mean,
+            outstanding_max: step.demand_max,
+            response_mean: step.response_mean,
+            response_max: step.response_max,
+        };
+        self.steps.iter().map(kept).collect()
+    }
+}
+
+fn applied(
+    workload: &Workload,
+    steps: &[StepToReplay],
+    caveats: &[Caveat],
+    provenance: Provenance,
+) -> AppliedWorkload {
+    let (mut streams, rounding) = weighed(workload);
+    provenance.placement.place(&mut streams);
+    let places: HashMap<StreamKey, usize> =
+        workload.streams.iter().enumerate().map(|(place, stream)| (stream.key(), place)).collect();
+    let Provenance { name, source, origin, demand, data_pattern, .. } = provenance;
+    AppliedWorkload {
+        name,
+        source,
+        origin,
+        remarks: caveats.iter().map(sentence).chain(rounding).collect(),
+        streams,
+        captured_ios: workload.total_count,
+        captured_bytes: workload.total_bytes(),
+        captured_streams: workload.total_streams as u64,
+        demand,
+        data_pattern,
+        steps: steps.iter().map(|step| applied_step(step, &places)).collect(),
+        ..AppliedWorkload::default()
+    }
+}
+
+/// A caveat as one text with what to do about it.
+fn sentence(caveat: &Caveat) -> String {
+    format!("{} {}", caveat.text, caveat.remedy).trim_end().to_owned()
+}
+
+/// Every stream with its count as its weight. Where the counts together do not fit
+/// 32 bits all are halved alike, none below 1, and the answer says so.
+fn weighed(workload: &Workload) -> (Vec<IoStream>, Option<String>) {
+    let sum: u128 = workload.streams.iter().map(|stream| u128::from(stream.count)).sum();
+    let shift = (u128::BITS - sum.leading_zeros()).saturating_sub(u32::BITS);
+    let streams = workload.streams.iter().filter_map(|stream| {
+        let weight = u32::try_from((stream.count >> shift).max(1)).unwrap_or(u32::MAX);
+        Some(io_stream(stimulus_op(stream.op)?, stream).weighing(weight))
+    });
+    let told = "Counts beyond 32 bits: the weights of the streams are rounded.".to_owned();
+    (streams.collect(), (shift > 0).then_some(told))
+}
+
+fn applied_step(step: &StepToReplay, places: &HashMap<StreamKey, usize>) -> AppliedStep {
+    let place = |(key, ios): &(StreamKey, u64)| Some((*places.get(key)?, *ios));
+    let (chosen_ios, chosen_bytes) = step.chosen();
+    AppliedStep {
+        began: step.began,
+        lasted: step.lasted,
+        streams: step.streams.iter().filter_map(place).collect(),
+        demand: step.demand(),
+        pace: step.pace(),
+        captured_ios: step.ios.unwrap_or(chosen_ios),
+        captured_bytes: step.bytes.unwrap_or(chosen_bytes),
+        outstanding_mean: step.demand_mean,
+        outstanding_max: step.demand_max,
+        response_mean: step.response_mean,
+        response_max: step.response_max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::steps::StepSource;
+    use super::*;
+    use crate::replay_representation::ReplayRepresentation;
+    use steadfast_domain::Bytes;
+    use steadfast_domain::stimulus::{Op, Pace};
+
+    type NoFile = std::io::Cursor<Vec<u8>>;
+
+    const EXPORT: &str = "### Replay representation for workload 'w'\n\
+        ## Step 1\n1000.000 300.000 1233 9192960 0.15 5 2.71 125.89 4.97 44.9\n\
+        SEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720\n\
+        RND 4K W RND 4096 W 47.61 587 26.15 2404352\n\
+        ## Step 2\n1300.000 300.000 800 4341248 2.2 9 1.69 33.66 4.99 41.3\n\
+        RND 4K W RND 4096 W 50.00 400 37.74 1638400\n";
+
+    fn native() -> NativeSteps {
+        let text = ReplayRepresentation::read(EXPORT.as_bytes()).unwrap().0;
+        let source = StepSource::<NoFile>::Representation(&text);
+        NativeSteps::of(&source, &StepChoice::default()).unwrap()
+    }
+
+    #[test]
+    fn every_stream_keeps_its_exact_count_and_every_step_its_own() {
+        let demand = Some(Demand::new(1, 2));
+        let provenance = Provenance { name: "w".into(), demand, ..Provenance::default() };
+        let applied = native().applied(provenance);
+        let weights: Vec<_> = applied.streams.iter().map(|s| (s.op, s.weight)).collect();
+        assert_eq!(weights, [(Op::Write, 987), (Op::Write, 60)], "not divided by 3");
+        assert_eq!((applied.applied_ios(), applied.captured_ios), (1047, 2033));
+        assert_eq!(applied.captured_bytes, Some(Bytes(9_192_960 + 4_341_248)));
+        let [first, second] = &applied.steps[..] else { panic!("{:?}", applied.steps) };
+        assert_eq!(first.streams, [(0, 587), (1, 60)]);
+        assert_eq!(first.pace, Pace::Fixed { ios: 1233, per: Nanos::from_secs(300) });
+        assert_eq!((first.captured_ios, first.outstanding_max), (1233, Some(5)));
+        assert_eq!(first.response_mean, Some(Nanos(2_710_000)));
+        assert_eq!(first.response_max, Some(Nanos(125_890_000)));
+        assert_eq!((second.demand, second.pace), (Demand::new(1, 3), Pace::Closed));
+        assert!(
+            applied.remarks.iter().any(|text| text.contains("986 of")),
+            "{:?}",
+            applied.remarks
+        );
+    }
+
+    /// A file that lists 100 of 130 I/Os knows the bytes of all only where they are more than
+    /// those of the listed ones.
+    #[test]
+    fn the_bytes_of_a_capture_of_which_a_part_is_listed_may_be_unknown() {
+        let captured = |bytes: u64, choice: &StepChoice| {
+            let text = format!(
+                "format = \"steadfast workload 1\"\nname = \"w\"\n\
+                 data_pattern = \"random-unique\"\nremarks = []\n\n[captured]\n\
+                 by = \"count\"\nthreshold = \"2%\"\nstreams = 3\nios = 130\n\
+                 bytes = {bytes}\n\n[[stream]]\nstream = \"RND 4K W\"\nios = 60\n\n\
+                 [[stream]]\nstream = \"RND 8K R\"\nios = 40\n"
+            );
+            let file = WorkloadFile::read(&text).unwrap();
+            cumulative(&file, choice, Provenance::default()).unwrap().captured_bytes
+        };
+        let listed = 60 * 4096 + 40 * 8192;
+        let all = StepChoice::default();
+        assert_eq!(captured(listed, &all), None);
+        assert_eq!(captured(listed + 512, &all), Some(Bytes(listed + 512)));
+        let one = StepChoice { threshold: "40%".parse().unwrap(), ..StepChoice::default() };
+        assert_eq!(captured(listed, &one), None, "of some of the listed streams too");
+    }
+
+    #[test]
+    fn kept_steps_read_back_as_the_same_replay() {
+        let native = native();
+        let file = WorkloadFile {
+            name: "w".into(),
+            workload: native.workload.clone(),
+            steps: native.kept(),
+            ..WorkloadFile::default()
+        };
+        let read = WorkloadFile::read(&file.to_string()).unwrap();
+        let source = StepSource::<NoFile>::Workload(&read);
+        let again = NativeSteps::of(&source, &StepChoice::default()).unwrap();
+        assert_eq!(again.steps, native.steps);
+        assert_eq!(
+            again.applied(Provenance::default()).steps,
+            native.applied(Provenance::default()).steps
+        );
+    }
+
+    #[test]
+    fn counts_beyond_32_bits_are_halved_together_and_that_is_said() {
+        let mut native = native();
+        native.workload.streams[0].count = 1 << 33;
+        let applied = native.applied(Provenance::default());
+        let weights: Vec<u32> = applied.streams.iter().map(|s| s.weight).collect();
+        assert_eq!(weights, [1 << 31, 15]);
+        assert!(applied.remarks.last().unwrap().contains("32 bits"));
+    }
+
+    #[test]
+    fn what_the_capture_does_not_tell_has_no_line() {
+        let conditions = CaptureConditions {
+            software: "x 1".into(),
+            layers: vec![Layer::Block],
+            ..CaptureConditions::default()
+        };
+        let labels: Vec<String> = origin(&conditions).into_iter().map(|(label, _)| label).collect();
+        assert_eq!(labels, ["Capture Tool", "Layer"]);
+    }
+}

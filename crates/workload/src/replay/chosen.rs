@@ -1,0 +1,82 @@
+//! The I/Os of a trace that a script can hold, as they were captured.
+
+use super::options::{IssueAt, LeftOut};
+use steadfast_analysis::Rows;
+use steadfast_analysis::questions::cumulative::stimulus_op;
+use steadfast_domain::io_event::flags;
+use steadfast_domain::{IoOp, Op};
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Columns that a script is made of, beside those that every pass reads.
+pub(super) const FIELDS: Fields = Fields::of(&[Field::Queued, Field::Flags, Field::Pid]);
+
+/// One I/O that is played, as it was captured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chosen {
+    /// When it is due, from the capture's beginning.
+    pub(super) due_ns: u64,
+    pub(super) completed_ns: Option<u64>,
+    pub(super) op: Op,
+    pub(super) fua: bool,
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    pub(super) process: u32,
+}
+
+impl Default for Chosen {
+    fn default() -> Self {
+        Chosen {
+            due_ns: 0,
+            completed_ns: None,
+            op: Op::Read,
+            fua: false,
+            offset: 0,
+            size: 0,
+            process: 0,
+        }
+    }
+}
+
+/// Why an I/O is not played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    UnknownOp,
+    NoBytes,
+}
+
+/// The I/O of a row, or why it is not played.
+#[inline]
+pub(super) fn chosen(rows: &Rows<'_>, row: usize, at: IssueAt) -> Result<Chosen, Why> {
+    let batch = rows.batch;
+    let (set, size) = (batch.flags(row), u64::from(batch.bytes(row)));
+    // How a request to flush and nothing else looks where bios are captured.
+    let only_flushes = batch.op(row) == IoOp::Write && size == 0 && set & flags::PREFLUSH != 0;
+    let op =
+        if only_flushes { Op::Flush } else { stimulus_op(batch.op(row)).ok_or(Why::UnknownOp)? };
+    let is_flush = op == Op::Flush;
+    if size == 0 && !is_flush {
+        return Err(Why::NoBytes);
+    }
+    let issued = batch.issued_ns(row);
+    Ok(Chosen {
+        due_ns: match at {
+            IssueAt::Queue => issued.saturating_sub(batch.queued_ns(row)),
+            IssueAt::Issue => issued,
+        },
+        completed_ns: rows.response_ns(row).map(|response| issued.saturating_add(response)),
+        op,
+        fua: op == Op::Write && set & flags::FUA != 0,
+        offset: if is_flush { 0 } else { batch.offset(row) },
+        size: if is_flush { 0 } else { size },
+        process: batch.pid(row),
+    })
+}
+
+impl LeftOut {
+    pub(super) fn count(&mut self, why: Why) {
+        match why {
+            Why::UnknownOp => self.unknown_ops += 1,
+            Why::NoBytes => self.without_bytes += 1,
+        }
+    }
+}

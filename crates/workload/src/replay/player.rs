@@ -1,0 +1,162 @@
+//! Plays a script without a device: the chosen I/Os of a trace, one by one in the
+//! order in which they are due, on the addresses of the target.
+
+use super::chosen::{Chosen, FIELDS, chosen};
+use super::due::DueOrder;
+use super::flight::Outstanding;
+use super::map::Landing;
+use super::plan::ReplayPlan;
+use super::think::Thinking;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use steadfast_analysis::pass::Ios;
+use steadfast_domain::{Bytes, DueIo, Nanos, Op};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::parquet::Trace;
+
+/// A discard of more bytes is played in parts: no engine takes a longer one.
+const TRIM_MOST: u64 = 1 << 31;
+
+/// What became of the I/Os that were played.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Landed {
+    pub(super) rounded: u64,
+    pub(super) wrapped: u64,
+    pub(super) moved: u64,
+    pub(super) too_large: u64,
+    /// Times that a discard was divided.
+    pub(super) divided: u64,
+    /// I/Os due before one that was given out, and therefore due at once.
+    pub(super) late: u64,
+}
+
+/// One I/O that was played.
+#[derive(Clone, Copy)]
+pub(super) struct Played {
+    pub(super) io: DueIo,
+    pub(super) captured: Chosen,
+}
+
+/// A script that is being played.
+pub(super) struct Player<R: 'static> {
+    plan: Arc<ReplayPlan>,
+    ios: Ios<'static, R>,
+    order: DueOrder,
+    /// What is left of a discard of which a part was played.
+    rest: Option<Played>,
+    thinking: Thinking,
+    outstanding: Outstanding,
+    last_due_ns: u64,
+    landed: Landed,
+    ended: bool,
+}
+
+impl<R: Read + Seek + Send + 'static> Player<R> {
+    pub(super) fn new(trace: &Arc<Trace<R>>, plan: &Arc<ReplayPlan>) -> Self {
+        Player {
+            ios: plan.options.pass.shared_ios(trace, FIELDS),
+            order: DueOrder::new(plan.slack_ns),
+            rest: None,
+            last_due_ns: plan.origin_ns,
+            plan: Arc::clone(plan),
+            thinking: Thinking::default(),
+            outstanding: Outstanding::default(),
+            landed: Landed::default(),
+            ended: false,
+        }
+    }
+
+    /// The next I/O; `None` when there are no more.
+    pub(super) fn next(&mut self) -> Result<Option<Played>, TraceError> {
+        if let Some(rest) = self.rest.take() {
+            return Ok(Some(self.divided(rest)));
+        }
+        loop {
+            if let Some(io) = self.order.next() {
+                if let Some(played) = self.land(io) {
+                    return Ok(Some(self.divided(played)));
+                }
+            } else if self.ended {
+                return Ok(None);
+            } else {
+                self.read()?;
+            }
+        }
+    }
+
+    /// It, or its first part where it is too long a discard.
+    fn divided(&mut self, played: Played) -> Played {
+        let Played { io, captured } = played;
+        if io.op != Op::Discard || io.size.0 <= TRIM_MOST {
+            return played;
+        }
+        self.landed.divided += 1;
+        let place = (Bytes(io.offset.0 + TRIM_MOST), Bytes(io.size.0 - TRIM_MOST));
+        let rest = DueIo { offset: place.0, size: place.1, think: Nanos::ZERO, ..io };
+        self.rest = Some(Played { io: rest, captured });
+        Played { io: DueIo { size: Bytes(TRIM_MOST), ..io }, captured }
+    }
+
+    /// What became of those played so far.
+    pub(super) fn landed(&self) -> Landed {
+        Landed { late: self.order.late, ..self.landed }
+    }
+
+    /// Whether the capture's times are coarser than what lies between two I/Os.
+    pub(super) fn times_are_rounded(&self) -> bool {
+        self.plan.rounded_times
+    }
+
+    fn read(&mut self) -> Result<(), TraceError> {
+        let Some(rows) = self.ios.next_rows()? else {
+            self.order.end();
+            self.ended = true;
+            return Ok(());
+        };
+        for row in rows.iter() {
+            if let Ok(io) = chosen(&rows, row, self.plan.issue_at) {
+                self.order.take(io);
+            }
+        }
+        if let Some(last) = rows.batch.len().checked_sub(1) {
+            self.order.issued_until(rows.batch.issued_ns(last));
+        }
+        Ok(())
+    }
+
+    fn land(&mut self, captured: Chosen) -> Option<Played> {
+        let landing = match captured.op {
+            Op::Flush => Landing::default(),
+            _ => match self.plan.map.land(captured.offset, captured.size) {
+                Some(landing) => landing,
+                None => {
+                    self.landed.too_large += 1;
+                    return None;
+                }
+            },
+        };
+        self.landed.rounded += u64::from(landing.rounded);
+        self.landed.wrapped += u64::from(landing.wrapped);
+        self.landed.moved += u64::from(landing.moved);
+        let due = Nanos(captured.due_ns.saturating_sub(self.plan.origin_ns));
+        let place = (Bytes(landing.offset), Bytes(landing.size));
+        let fua = captured.fua && !self.plan.fua_is_flushed;
+        let mut io = DueIo { fua, ..DueIo::new(due, captured.op, place.0, place.1) };
+        if !self.plan.rounded_times {
+            io.think = self.think(&captured);
+            io.outstanding = self.outstanding.with(captured.due_ns, captured.completed_ns);
+        }
+        Some(Played { io, captured })
+    }
+
+    /// How long it waits in a closed loop, where I/Os go out one after the other: as
+    /// long as its process thought, but no longer than the I/O before it was ago.
+    /// What other processes did in the meantime has passed by then.
+    fn think(&mut self, io: &Chosen) -> Nanos {
+        let Chosen { due_ns, process, completed_ns, .. } = *io;
+        let think_ns = self.thinking.before(process, due_ns, self.plan.origin_ns, completed_ns);
+        let since_last_ns = due_ns.saturating_sub(self.last_due_ns);
+        self.last_due_ns = due_ns;
+        Nanos(think_ns.min(since_last_ns))
+    }
+}

@@ -1,0 +1,321 @@
+//! A [`Script`] made of the single I/Os of a trace: which of them, due when, where
+//! on the target.
+
+use super::ReplayError;
+use super::lacking::lacking;
+use super::map::{AddressMap, MapRule};
+use super::options::{IssueAt, LeftOut, ScriptOptions};
+use super::plan::ReplayPlan;
+use super::player::Player;
+use super::summary::Summary;
+use super::survey::Survey;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use steadfast_analysis::captured::Answer;
+use steadfast_analysis::pass::PassAccount;
+use steadfast_analysis::questions::cumulative::{Threshold, Workload, data_pattern_seen};
+use steadfast_analysis::questions::streams::By;
+use steadfast_analysis::{Captured, Filter, Pass};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::script::{OpenScript, Overlaps, Timing};
+use steadfast_domain::{
+    CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
+    ScriptLoad,
+};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::parquet::Trace;
+
+/// Narrows a filter to the I/O streams at or above a threshold among what passes it.
+///
+/// # Errors
+/// Where the capture cannot be read, nothing passes, or no stream reaches the
+/// threshold.
+pub fn at_threshold<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    pass: &Pass,
+    (by, threshold): (By, Threshold),
+) -> Result<Filter, ReplayError> {
+    let Answer { found: table, account } = captured.streams(pass)?;
+    if account.kept == 0 {
+        let filter = pass.filter.told(captured.conditions());
+        return Err(ReplayError::Empty { events: account.events, filter });
+    }
+    let workload = Workload::of(&table, by, threshold);
+    if workload.streams.is_empty() {
+        return Err(ReplayError::BelowThreshold(threshold.to_string()));
+    }
+    Ok(Filter { streams: workload.keys(), ..pass.filter.clone() })
+}
+
+/// A script made of a trace, and what is known of it before it is played.
+pub struct TraceScript<R> {
+    trace: Arc<Trace<R>>,
+    plan: Arc<ReplayPlan>,
+    survey: Survey,
+    summary: Summary,
+}
+
+impl<R: Read + Seek + Send + 'static> TraceScript<R> {
+    /// Chooses the I/Os, finds where they land, and plays them once without a device.
+    ///
+    /// # Errors
+    /// Where single I/Os were not kept or cannot be read, or what was chosen cannot be
+    /// played as asked.
+    pub fn of(captured: &Captured<R>, options: &ScriptOptions) -> Result<Self, ReplayError> {
+        if let Some(step_ns) = captured.conditions().step_ns {
+            return Err(ReplayError::SingleIosNeeded(Nanos(step_ns)));
+        }
+        let trace = captured.shared_trace()?;
+        let mut survey = Survey::of(&trace, options)?;
+        let plan = Arc::new(survey.plan(trace.conditions(), options)?);
+        let summary = Summary::of(Player::new(&trace, &plan), options.pass.window)?;
+        let landed = summary.landed;
+        survey.left_out.too_large = landed.too_large;
+        if summary.moving(options.leave_out) == 0 {
+            let reasons = match survey.left_out.total() {
+                0 => "flushes and discards, as requested".to_owned(),
+                _ => survey.left_out.told(),
+            };
+            return Err(ReplayError::AllLeftOut { ios: survey.account.kept, reasons });
+        }
+        Ok(TraceScript { trace, plan, survey, summary })
+    }
+
+    /// What it adds up to.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+    /// What the pass that chose the I/Os saw.
+    pub fn account(&self) -> PassAccount {
+        self.survey.account
+    }
+    /// Chosen I/Os that are not in the script.
+    pub fn left_out(&self) -> LeftOut {
+        self.survey.left_out
+    }
+    /// Which captured time its I/Os are due at.
+    pub fn issue_at(&self) -> IssueAt {
+        self.plan.issue_at
+    }
+    /// Where its I/Os land.
+    pub fn map(&self) -> &AddressMap {
+        &self.plan.map
+    }
+    /// What its due times are counted from, from the capture's beginning.
+    pub fn origin_ns(&self) -> u64 {
+        self.plan.origin_ns
+    }
+    /// How the trace came about.
+    pub fn conditions(&self) -> &CaptureConditions {
+        self.trace.conditions()
+    }
+
+    /// Opens it from its beginning.
+    pub fn open(&self) -> Box<dyn Script> {
+        playing(&self.trace, &self.plan)
+    }
+
+    /// It as a load, played at its due times; with as many I/Os outstanding as the
+    /// capture had at most, unless another demand is given.
+    pub fn load(&self, demand: Option<Demand>) -> ScriptLoad {
+        let summary = &self.summary;
+        let most = u32::try_from(summary.outstanding_max.unwrap_or(1)).unwrap_or(u32::MAX);
+        let (trace, plan) = (Arc::clone(&self.trace), Arc::clone(&self.plan));
+        let opened = Arc::clone(&plan);
+        let open: OpenScript = Arc::new(move || Ok(playing(&trace, &opened)));
+        ScriptLoad {
+            name: self.plan.options.name.clone(),
+            digest: summary.digest.clone(),
+            mapping: match plan.map.rule() {
+                MapRule::Same => String::new(),
+                _ => plan.map.told(),
+            },
+            counts: summary.counts,
+            bytes: summary.bytes,
+            span: summary.span,
+            largest: summary.largest,
+            unit: summary.unit,
+            reach: summary.reach,
+            demand: demand.unwrap_or(Demand::new(1, most.max(1))),
+            timing: Timing::default(),
+            overlaps: Overlaps::default(),
+            leave_out: plan.options.leave_out,
+            data_pattern: data_pattern_seen(self.trace.conditions()),
+            open: Some(open),
+        }
+    }
+
+    /// What a reader of the replay must know: what the capture lacks, what was left
+    /// out, where I/Os landed, and what was inferred.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let mut caveats = lacking(self.trace.conditions(), &self.trace.integrity().missing());
+        if self.trace.recovery().is_some() {
+            let text = "The capture was killed; I/Os that it had not written to its file are not \
+                replayed.";
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::CAPTURE_KILLED, text, ""));
+        }
+        caveats.extend(self.left_out_caveats());
+        caveats.extend(self.place_caveats());
+        caveats.extend(self.time_caveats());
+        caveats
+    }
+
+    fn left_out_caveats(&self) -> Vec<Caveat> {
+        let Survey { account, left_out, flush_before, fua: fua_captured, .. } = &self.survey;
+        let (leave_out, counts) = (self.plan.options.leave_out, self.summary.counts);
+        let mut caveats = Vec::new();
+        let mut say = |is: bool, kind, id, text: String| {
+            caveats.extend(is.then(|| Caveat::new(kind, id, text, "")));
+        };
+        let text = format!(
+            "{} of the {} chosen I/Os are not replayed: {}.",
+            left_out.total(),
+            account.kept,
+            left_out.told()
+        );
+        say(left_out.total() > 0, CaveatKind::Deviation, ids::REPLAY_LEFT_OUT, text);
+        let filter = self.plan.options.pass.filter.told(self.trace.conditions());
+        if let Some(filter) = filter {
+            let text = format!("{} I/Os of the capture were chosen: {filter}.", account.kept);
+            say(true, CaveatKind::Remark, ids::REPLAY_FILTERED, text);
+        }
+        let text = format!("{flush_before} writes asked for a flush before them; none is played.");
+        say(*flush_before > 0, CaveatKind::Deviation, ids::REPLAY_PREFLUSH, text);
+        let text = format!(
+            "{} writes had forced unit access, which the captured device made by a flush after each. \
+             They are played as plain writes, because these flushes are in the capture.",
+            fua_captured.writes
+        );
+        say(fua_captured.are_captured(), CaveatKind::Deviation, ids::REPLAY_FUA_FLUSHED, text);
+        let text = format!("{} flushes are not played, as asked.", counts.flushes);
+        let is = leave_out.flushes && counts.flushes > 0;
+        say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FLUSHES, text);
+        let text = format!("{} discards are not played, as asked.", counts.discards);
+        let is = leave_out.discards && counts.discards > 0;
+        say(is, CaveatKind::Deviation, ids::REPLAY_WITHOUT_DISCARDS, text);
+        let divided = self.summary.landed.divided;
+        let text = format!("Discards of more than 2 GiB were divided {divided} times.");
+        say(divided > 0, CaveatKind::Deviation, ids::REPLAY_DIVIDED, text);
+        let fua = self.summary.fua;
+        let text =
+            format!("{fua} writes had forced unit access; they are played without, as asked.");
+        say(leave_out.fua && fua > 0, CaveatKind::Deviation, ids::REPLAY_WITHOUT_FUA, text);
+        caveats
+    }
+
+    fn place_caveats(&self) -> Vec<Caveat> {
+        let landed = self.summary.landed;
+        let percent = |share: Option<f64>| {
+            share.map_or("–".to_owned(), |share| format!("{:.1} %", share * 100.0))
+        };
+        let mut told = vec![self.plan.map.told()];
+        for (count, what) in [
+            (landed.wrapped, "wrapped around the target's end"),
+            (landed.moved, "reached beyond the target's end and were moved down to end with it"),
+            (landed.rounded, "were rounded outward to the target's sectors"),
+        ] {
+            if count > 0 {
+                told.push(format!("{count} I/Os {what}."));
+            }
+        }
+        told.push(format!(
+            "{} of the reads and writes were sequential as captured, {} are as replayed.",
+            percent(self.summary.sequential_captured),
+            percent(self.summary.sequential)
+        ));
+        let kind = match self.plan.map.rule() {
+            MapRule::Same if landed.rounded == 0 => CaveatKind::Remark,
+            _ => CaveatKind::Deviation,
+        };
+        let mut caveats = vec![Caveat::new(kind, ids::REPLAY_ADDRESSES, told.join(" "), "")];
+        if self.survey.layers.contains(&Layer::FileSystem) {
+            let text = "The capture is of the file-system layer: its addresses are places in files, \
+                        and those of different files coincide on the target.";
+            let remedy = "Capture at the block layer to replay addresses.";
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_FILES, text, remedy));
+        }
+        caveats
+    }
+
+    fn time_caveats(&self) -> Vec<Caveat> {
+        let summary = &self.summary;
+        let mut caveats = Vec::new();
+        let text = match self.plan.issue_at {
+            IssueAt::Queue => "I/Os are due when they entered the queue of the captured device.",
+            IssueAt::Issue => "I/Os are due when they were issued to the captured device.",
+        };
+        caveats.push(Caveat::new(CaveatKind::Remark, ids::REPLAY_ISSUE_AT, text, ""));
+        let late = summary.landed.late;
+        let text = format!("{late} I/Os could not be put in order; each is due immediately.");
+        if late > 0 {
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_ORDER, text, ""));
+        }
+        let text = format!(
+            "{} I/Os overlapped another I/O in flight in the capture, and one of the two changed \
+             data. This estimates the overlaps on the target.",
+            summary.overlapping
+        );
+        if summary.overlapping > 0 {
+            caveats.push(Caveat::new(CaveatKind::Remark, ids::REPLAY_OVERLAPS, text, ""));
+        }
+        if summary.outstanding_max.is_none() {
+            let text = "The capture has no usable completion times: how many I/Os were outstanding is unknown, \
+                        and no think time can be inferred.";
+            caveats.push(Caveat::new(CaveatKind::Deviation, ids::REPLAY_NO_COMPLETIONS, text, ""));
+        }
+        caveats
+    }
+}
+
+/// A script that is being pulled.
+struct Playing<R: 'static> {
+    name: String,
+    player: Player<R>,
+    delivered: u64,
+    /// Said when the I/Os before it were delivered.
+    failed: Option<ScriptError>,
+}
+
+fn playing<R: Read + Seek + Send + 'static>(
+    trace: &Arc<Trace<R>>,
+    plan: &Arc<ReplayPlan>,
+) -> Box<dyn Script> {
+    let name = plan.options.name.clone();
+    Box::new(Playing { name, player: Player::new(trace, plan), delivered: 0, failed: None })
+}
+
+impl<R: Read + Seek + Send + 'static> Script for Playing<R> {
+    fn fill(&mut self, batch: &mut Vec<DueIo>) -> Result<usize, ScriptError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let before = self.delivered;
+        while batch.len() < batch.capacity() {
+            match self.player.next() {
+                Ok(Some(played)) => batch.push(played.io),
+                Ok(None) => break,
+                Err(error) => {
+                    self.failed = Some(self.fault(&error));
+                    break;
+                }
+            }
+            self.delivered += 1;
+        }
+        match &self.failed {
+            Some(failed) if self.delivered == before => Err(failed.clone()),
+            _ => Ok(usize::try_from(self.delivered - before).unwrap_or(0)),
+        }
+    }
+}
+
+impl<R: 'static> Playing<R> {
+    fn fault(&self, error: &TraceError) -> ScriptError {
+        ScriptError {
+            name: self.name.clone(),
+            ios_done: self.delivered,
+            why: format!(
+                "{error}; copy the readable part with: steadfast trace recover FILE -o WHOLE"
+            ),
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! A capture as the list of its steps, each with its own I/O streams, counts,
+//! demand and length: what a replay of step sums plays, one composite after the
+//! other. It is the same list whether it comes from a capture of single I/Os or of
+//! steps alone, a workload file or a "Replay representation".
+//!
+//! A composite is normalized from counts: the chosen streams of a step stand for
+//! all of its I/Os, each in proportion to its own. What was not chosen is kept as
+//! I/Os and bytes.
+
+use super::ReplayError;
+use super::lacking::lacking;
+use crate::replay_representation::ReplayRepresentation;
+use crate::workload_file::WorkloadFile;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use steadfast_analysis::captured::{Answer, steps_over};
+use steadfast_analysis::questions::cumulative::{Threshold, Workload, WorkloadStream, stimulus_op};
+use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
+use steadfast_analysis::questions::steps::{CaptureStep, STEPS_MAX};
+use steadfast_analysis::questions::streams::{By, StreamKey};
+use steadfast_analysis::{Captured, Filter, Pass};
+use steadfast_domain::caveats as ids;
+use steadfast_domain::stimulus::Pace;
+use steadfast_domain::{
+    Bytes, CaptureConditions, Caveat, CaveatKind, Demand, IoOp, IoStream, Nanos,
+};
+use steadfast_tracefile::error::TraceError;
+use steadfast_tracefile::observed_time::ObservedTime;
+
+/// Outstanding I/Os of a step at most, where a capture says more.
+const OUTSTANDING_MAX: u32 = 65_536;
+
+/// Where capture steps come from.
+pub enum StepSource<'a, R> {
+    /// A capture, of single I/Os or of steps alone.
+    Capture(&'a Captured<R>),
+    /// A workload that kept its steps.
+    Workload(&'a WorkloadFile),
+    /// A "Replay representation".
+    Representation(&'a ReplayRepresentation),
+}
+
+/// Which steps and streams, and how wide.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StepChoice {
+    /// Which I/Os.
+    pub pass: Pass,
+    /// By what a stream's share is taken.
+    pub by: By,
+    /// The smallest share of the whole capture that a chosen stream has.
+    pub threshold: Threshold,
+    /// Width of a step in nanoseconds: that of the steps that were kept, or the usual
+    /// one for the length of the capture, unless set.
+    pub step_ns: Option<u64>,
+}
+
+/// One capture step, as it is replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepToReplay {
+    /// From the first chosen step's beginning. Between two steps nothing was done.
+    pub began: Nanos,
+    /// Its length.
+    pub lasted: Nanos,
+    /// The chosen streams that have I/Os in it and how many, most first.
+    pub streams: Vec<(StreamKey, u64)>,
+    /// All I/Os of the step, of streams that are not chosen too; `None` where only
+    /// the chosen ones are known.
+    pub ios: Option<u64>,
+    /// All bytes of the step.
+    pub bytes: Option<Bytes>,
+    /// I/Os outstanding, averaged over the step's time; below 1 where there was time
+    /// between I/Os. `None` where not known.
+    pub demand_mean: Option<f64>,
+    /// Most I/Os outstanding.
+    pub demand_max: Option<u32>,
+    /// Mean response time in the capture.
+    pub response_mean: Option<Nanos>,
+    /// Longest response time in the capture.
+    pub response_max: Option<Nanos>,
+}
+
+impl StepToReplay {
+    /// I/Os and bytes of the chosen streams.
+    pub fn chosen(&self) -> (u64, Bytes) {
+        let sum = self.streams.iter().fold((0u64, 0u64), |(ios, bytes), (key, count)| {
+            let amount = count.saturating_mul(u64::from(key.bytes));
+            (ios.saturating_add(*count), bytes.saturating_add(amount))
+        });
+        (sum.0, Bytes(sum.1))
+    }
+
+    /// I/Os and bytes that are not among the chosen streams; `None` where not known.
+    pub fn left_out(&self) -> Option<(u64, Bytes)> {
+        let (ios, bytes) = self.chosen();
+        let (all_ios, all_bytes) = (self.ios?, self.bytes?);
+        Some((all_ios.saturating_sub(ios), Bytes(all_bytes.0.saturating_sub(bytes.0))))
+    }
+
+    /// I/Os that the composite stands for: all of the step's where these are known.
+    pub fn ios_to_play(&self) -> u64 {
+        self.ios.unwrap_or(0).max(self.chosen().0)
+    }
+
+    /// I/Os per second.
+    pub fn rate(&self) -> f64 {
+        self.ios_to_play() as f64 / self.lasted.as_secs_f64()
+    }
+
+    /// Whether it is played by its rate: there was time between its I/Os, or how many
+    /// were outstanding is not known.
+    pub fn is_paced(&self) -> bool {
+        self.demand_mean.is_none_or(|mean| mean < 1.0)
+    }
+
+    /// When its I/Os are due.
+    pub fn pace(&self) -> Pace {
+        if self.is_paced() {
+            Pace::Fixed { ios: self.ios_to_play(), per: self.lasted }
+        } else {
+            Pace::Closed
+        }
+    }
+
+    /// One thread with as many outstanding as on average, rounded up; where it is
+    /// paced, with as many as there were at most, so that none is held back.
+    pub fn demand(&self) -> Demand {
+        let depth = match self.demand_mean {
+            Some(mean) if mean >= 1.0 => mean.ceil().min(f64::from(OUTSTANDING_MAX)) as u32,
+            _ => self.demand_max.unwrap_or(1),
+        };
+        Demand::new(1, depth.clamp(1, OUTSTANDING_MAX))
+    }
+}
+
+/// The capture steps of a source, as they are replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NativeSteps {
+    /// The steps with I/Os of chosen streams, in order.
+    pub steps: Vec<StepToReplay>,
+    /// The chosen streams of the whole capture.
+    pub workload: Workload,
+    /// What a reader of the replay must know.
+    pub caveats: Vec<Caveat>,
+}
+
+impl NativeSteps {
+    /// The steps of a source.
+    ///
+    /// # Errors
+    /// Where it cannot be read, nothing is chosen, or it keeps no steps.
+    pub fn of<R: Read + Seek + Send + 'static>(
+        source: &StepSource<'_, R>,
+        choice: &StepChoice,
+    ) -> Result<Self, ReplayError> {
+        let found = match source {
+            StepSource::Capture(captured) => of_capture(captured, choice)?,
+            StepSource::Workload(file) => of_workload(file, choice)?,
+            StepSource::Representation(text) => of_representation(text, choice)?,
+        };
+        found.chosen(choice)
+    }
+
+    /// I/Os and bytes of the capture that no step plays as what they were; the bytes are
+    /// `None` where those of the whole capture are not known.
+    pub fn left_out(&self) -> (u64, Option<Bytes>) {
+        let (ios, bytes) = self.workload.selected();
+        let left_bytes = self.workload.total_bytes().map(|all| Bytes(all.0.saturating_sub(bytes)));
+        (self.workload.total_count.saturating_sub(ios), left_bytes)
+    }
+
+    /// The composite of a step, each stream weighing exactly its I/Os.
+    ///
+    /// # Errors
+    /// Where no stream of it can be applied to a device.
+    pub fn composite(&self, step: &StepToReplay) -> Result<Vec<IoStream>, ReplayError> {
+        let stream = |(key, ios): &(StreamKey, u64)| {
+            let found = self.workload.streams.iter().find(|stream| stream.key() == *key)?;
+            Some(WorkloadStream { count: *ios, ..found.clone() })
+        };
+        let streams = step.streams.iter().filter_map(stream).collect();
+        let workload = Workload { streams, ..self.workload.clone() };
+        Ok(workload.io_streams()?.0)
+    }
+}
+
+/// Steps before any is left out for having nothing to play.
+struct Found {
+    /// `began` is counted from the capture's beginning.
+    steps: Vec<StepToReplay>,
+    workload: Workload,
+    caveats: Vec<Caveat>,
+}
+
+impl Found {
+    fn chosen(mut self, choice: &StepChoice) -> Result<NativeSteps, ReplayError> {
+        if self.workload.total_count == 0 {
+            let filter = choice.pass.filter.told(&CaptureConditions::default());
+            return Err(ReplayError::Empty { events: 0, filter });
+        }
+        let plays = |key: &StreamKey| stimulus_op(key.op).is_some();
+        for step in &mut self.steps {
+            step.streams.retain(|(key, ios)| *ios > 0 && plays(key));
+            step.streams.sort_by_key(|(key, ios)| (Reverse(*ios), *key));
+        }
+        self.workload.streams.retain(|stream| plays(&stream.key()));
+        self.steps.retain(|step| !step.streams.is_empty());
+        self.steps.sort_by_key(|step| step.began);
+        if self.steps.is_empty() {
+            return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+        }
+        if self.workload.streams.iter().all(|stream| stream.op == IoOp::Flush) {
+            return Err(ReplayError::OnlyFlushes { flushes: self.workload.selected().0 });
+        }
+        if let Some(step) = self.steps.iter().find(|step| step.lasted == Nanos::ZERO) {
+            return Err(ReplayError::StepWithoutLength(step.began));
+        }
+        let first = self.steps.first().map_or(Nanos::ZERO, |step| step.began);
+        self.steps.iter_mut().for_each(|step| step.began = step.began.saturating_sub(first));
+        let Found { steps, workload, caveats } = self;
+        let mut native = NativeSteps { steps, workload, caveats };
+        native.disclose();
+        Ok(native)
+    }
+}
+
+impl NativeSteps {
+    fn disclose(&mut self) {
+        let (ios, bytes) = self.left_out();
+        if ios > 0 {
+            let amount = bytes.map_or("an unknown amount".to_owned(), |bytes| bytes.to_string());
+            let text = format!(
+                "{ios} of {} I/Os ({amount}) belong to streams that are not replayed; the chosen \
+                 ones represent them, normalized from counts.",
+                self.workload.total_count
+            );
+            let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_LEFT_OUT, text, "");
+            self.caveats.push(caveat);
+        }
+        let between = |step: &&StepToReplay| step.demand_mean.is_some_and(|mean| mean < 1.0);
+        let paused = self.steps.iter().filter(between).count();
+        let text = format!(
+            "{paused} of {} capture steps had fewer than one I/O outstanding on average: they are \
+             paced by their rate.",
+            self.steps.len()
+        );
+        if paused > 0 {
+            let caveat = Caveat::new(CaveatKind::Remark, ids::REPLAY_PACED, text, "");
+            self.caveats.push(caveat);
+        }
+        let unknown = self.steps.iter().filter(|step| step.demand_mean.is_none()).count();
+        let text = format!(
+            "The number of outstanding I/Os is unknown for {unknown} of {} capture steps: they \
+             are paced by their rate.",
+            self.steps.len()
+        );
+        if unknown > 0 {
+            let caveat = Caveat::new(CaveatKind::Deviation, ids::REPLAY_DEMAND_UNKNOWN, text, "");
+            self.caveats.push(caveat);
+        }
+    }
+}
+
+/// Steps of single I/Os are at least so wide, where no width is asked for: shorter ones
+/// are no loads of their own.
+const NARROWEST_NS: u64 = 10_000_000;
+
+fn of_capture<R: Read + Seek + Send + 'static>(
+    captured: &Captured<R>,
+    choice: &StepChoice,
+) -> Result<Found, ReplayError> {
+    let (pass, conditions) = (&choice.pass, captured.conditions());
+    let Answer { found: table, account } = captured.streams(pass)?;
+    let span_ns = account.span_ns.ok_or_else(|| ReplayError::Empty {
+        events: account.events,
+        filter: pass.filter.told(conditions),
+    })?;
+    if conditions.layers.len() > 1 && pass.filter.layer.is_none() {
+        return Err(ReplayError::SeveralLayers);
+    }
+    let asked = choice.step_ns.or(conditions.step_ns);
+    let usual = captured.width(asked, span_ns, STEPS_MAX as u64)?;
+    let width_ns = if asked.is_none() { usual.max(NARROWEST_NS) } else { usual };
+    let workload = Workload::of(&table, choice.by, choice.threshold);
+    let keys = workload.keys();
+    let mut steps = steps_over(pass, span_ns, width_ns);
+    let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.clone()));
+    captured.run(pass, &mut [&mut steps, &mut series])?;
+    let observed = captured.observed(&pass.filter);
+    let steps = joined(&steps.finish()?, &series, &keys, (width_ns, &observed));
+    Ok(Found { steps, workload, caveats: lacking(conditions, &captured.integrity().missing()) })
+}
+
+/// The totals of steps with the I/Os of each stream in them. A step lasts as long as it
+/// was observed.
+fn joined(
+    steps: &BTreeMap<u64, CaptureStep>,
+    series: &SeriesOverTime,
+    keys: &[StreamKey],
+    (width_ns, observed): (u64, &ObservedTime),
+) -> Vec<StepToReplay> {
+    let with_ios = steps.iter().filter(|(_, step)| step.ios() > 0);
+    let joined = with_ios.map(|(number, step)| {
+        let cells = series.steps().get(number);
+        let ios = cells.into_iter().flatten().map(|cell| cell.ios);
+        let lasted_ns = observed.length_of_step(*number, width_ns);
+        StepToReplay {
+            began: Nanos(observed.begin_of_step(*number, width_ns)),
+            lasted: Nanos(lasted_ns),
+            streams: keys.iter().copied().zip(ios).collect(),
+            ios: Some(step.ios()),
+            bytes: Some(Bytes(step.ops.iter().map(|op| op.bytes).sum())),
+            demand_mean: outstanding_mean(step, lasted_ns),
+            demand_max: (step.depths > 0).then_some(step.depth_max),
+            response_mean: step.response_sum_ns.checked_div(step.responses).map(Nanos),
+            response_max: (step.responses > 0).then_some(Nanos(step.response_max_ns)),
+        }
+    });
+    joined.collect()
+}
+
+/// I/Os outstanding, averaged over the step's time: by Little's law the response
+/// times added up over the time. Those not seen count as the average of the others.
+/// The depth at issue would not do: it counts the I/O itself and is never below 1.
+pub(crate) fn outstanding_mean(step: &CaptureStep, lasted_ns: u64) -> Option<f64> {
+    let mean = step.response_sum_ns as f64 / step.responses as f64;
+    (step.responses > 0).then(|| mean * step.ios() as f64 / lasted_ns as f64)
+}
+
+fn of_workload(file: &WorkloadFile, choice: &StepChoice) -> Result<Found, ReplayError> {
+    if file.steps.is_empty() {
+        return Err(ReplayError::NoSteps(file.name.clone()));
+    }
+    let filter = &choice.pass.filter;
+    let workload = chosen_streams(file, choice)?;
+    let keys = workload.keys();
+    let outstanding = |demand: Demand| u32::try_from(demand.outstanding()).unwrap_or(u32::MAX);
+    let depth = file.demand.map(outstanding);
+    let steps = file.steps.iter().filter(|step| begins_inside(filter, step.at.0));
+    let steps = steps.map(|step| StepToReplay {
+        began: step.at,
+        lasted: step.lasts,
+        streams: step.ios.iter().filter(|(key, _)| keys.contains(key)).copied().collect(),
+        ios: step.captured.map(|(ios, _)| ios),
+        bytes: step.captured.map(|(_, bytes)| bytes),
+        demand_mean: step.outstanding_mean,
+        demand_max: step.outstanding_max.or(depth),
+        response_mean: step.response_mean,
+        response_max: step.response_max,
+    });
+    Ok(Found { steps: steps.collect(), workload, caveats: said(file) })
+}
+
+/// The chosen streams of a workload file, and what its reader must know, where no
+/// step is wanted.
+pub(super) fn of_cumulative(
+    file: &WorkloadFile,
+    choice: &StepChoice,
+) -> Result<(Workload, Vec<Caveat>), ReplayError> {
+    let mut workload = chosen_streams(file, choice)?;
+    workload.streams.retain(|stream| stimulus_op(stream.op).is_some());
+    if !choice.pass.filter.spans_ns.is_empty() {
+        return Err(ReplayError::NoSteps(file.name.clone()));
+    }
+    if workload.streams.is_empty() {
+        return Err(ReplayError::BelowThreshold(choice.threshold.to_string()));
+    }
+    Ok((workload, said(file)))
+}
+
+fn chosen_streams(file: &WorkloadFile, choice: &StepChoice) -> Result<Workload, ReplayError> {
+    let filter = &choice.pass.filter;
+    only_streams_and_times(filter, "a workload file")?;
+    let whole = &file.workload;
+    let total = (whole.total_count, whole.total_amount);
+    let streams = whole.streams.clone();
+    let mut workload = Workload::select(streams, total, choice.by, choice.threshold);
+    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    workload.total_streams = whole.total_streams.max(workload.total_streams);
+    // A file that lists some of the I/Os and no byte beyond theirs knows nothing of the others.
+    let (listed_ios, listed_bytes) = whole.selected();
+    if listed_ios < whole.total_count && listed_bytes == whole.total_amount {
+        workload.total_amount = 0;
+    }
+    Ok(workload)
+}
+
+/// What a workload file says of itself, and what was found when it was read.
+fn said(file: &WorkloadFile) -> Vec<Caveat> {
+    let remark =
+        |text: &String| Caveat::new(CaveatKind::Remark, ids::WORKLOAD_REMARK, text.clone(), "");
+    file.remarks.iter().chain(&file.doubts).map(remark).collect()
+}
+
+fn of_representation(
+    text: &ReplayRepresentation,
+    choice: &StepChoice,
+) -> Result<Found, ReplayError> {
+    let filter = &choice.pass.filter;
+    only_streams_and_times(filter, "a Replay representation")?;
+    let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
+    let began = text.steps.first().map_or(0, |step| step.began_unix_ms);
+    let inside = |began_ms: u64| begins_inside(filter, nanos(began_ms.saturating_sub(began)).0);
+    let chosen = ReplayRepresentation {
+        name: text.name.clone(),
+        steps: text.steps.iter().filter(|step| inside(step.began_unix_ms)).cloned().collect(),
+    };
+    let mut workload = chosen.workload(choice.by, choice.threshold);
+    workload.streams.retain(|stream| passes(filter, &stream.key()));
+    let keys = workload.keys();
+    let step = |step: &crate::replay_representation::ReplayStep| StepToReplay {
+        began: nanos(step.began_unix_ms.saturating_sub(began)),
+        lasted: nanos(step.lasted_ms),
+        streams: step
+            .streams
+            .iter()
+            .filter(|(key, _, _)| keys.contains(key))
+            .map(|(key, ios, _)| (*key, *ios))
+            .collect(),
+        ios: Some(step.count),
+        bytes: Some(Bytes(step.amount)),
+        demand_mean: step.qd_mean.or_else(|| outstanding_told(step)),
+        demand_max: step.qd_max,
+        response_mean: step.response_mean_ms.map(milliseconds),
+        response_max: step.response_max_ms.map(milliseconds),
+    };
+    let steps = chosen.steps.iter().map(step).collect();
+    Ok(Found { steps, workload, caveats: unlisted(&chosen).into_iter().collect() })
+}
+
+/// The same by Little's law, where an export has no average queue depth.
+fn outstanding_told(step: &crate::replay_representation::ReplayStep) -> Option<f64> {
+    let mean = step.response_mean_ms? * step.count as f64 / step.lasted_ms as f64;
+    (step.lasted_ms > 0).then_some(mean)
+}
+
+fn milliseconds(value: f64) -> Nanos {
+    Nanos((value.max(0.0) * 1e6).round() as u64)
+}
+
+/// What an export tells of a step and lists under no stream.
+fn unlisted(text: &ReplayRepresentation) -> Option<Caveat> {
+    let mut ios = 0u64;
+    let mut bytes = 0u64;
+    for step in &text.steps {
+        let listed = step.streams.iter().fold((0u64, 0u64), |sum, (_, ios, bytes)| {
+            (sum.0.saturating_add(*ios), sum.1.saturating_add(*bytes))
+        });
+        ios = ios.saturating_add(step.count.saturating_sub(listed.0));
+        bytes = bytes.saturating_add(step.amount.saturating_sub(listed.1));
+    }
+    let text = format!(
+        "The export lists no stream for {ios} of its I/Os ({}); their streams are unknown.",
+        Bytes(bytes)
+    );
+    (ios > 0).then(|| Caveat::new(CaveatKind::Deviation, ids::REPLAY_STREAMS_UNLISTED, text, ""))
+}
+
+fn passes(filter: &Filter, key: &StreamKey) -> bool {
+    (filter.ops.is_empty() || filter.ops.contains(&key.op))
+        && (filter.streams.is_empty() || filter.streams.contains(key))
+}
+
+fn begins_inside(filter: &Filter, at_ns: u64) -> bool {
+    let inside = |(from, to): &(u64, u64)| (*from..*to).contains(&at_ns);
+    filter.spans_ns.is_empty() || filter.spans_ns.iter().any(inside)
+}
+
+/// Refuses to choose by what the source does not keep.
+fn only_streams_and_times(filter: &Filter, source: &str) -> Result<(), ReplayError> {
+    let asked = [
+        (filter.process.is_some(), "processes; omit --pid"),
+        (filter.asks_single_ios(), "threads, cgroups and files; omit --tid, --cgroup and --file"),
+        (!filter.devices.is_empty(), "devices; omit --device"),
+        (filter.layer.is_some(), "layers; omit --layer"),
+    ];
+    match asked.into_iter().find(|(is, _)| *is) {
+        Some((_, what)) => {
+            Err(TraceError::Unsuitable(format!("{source} does not record {what}")).into())
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPORT: &str = "### Replay representation for workload 'w'\n\
+        ## Step 1\n1000.000 300.000 1233 9192960 0.15 5 2.71 125.89 4.97 44.9\n\
+        SEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720\n\
+        RND 4K W RND 4096 W 47.61 587 26.15 2404352\n\
+        ## Step 2\n1300.000 300.000 800 4341248 4.1 9 1000.00 5000.00 4.99 41.3\n\
+        RND 4K W RND 4096 W 50.00 400 37.74 1638400\n\
+        ## Step 3\n1900.000 300.000 10 40960 0.2 9 1.69 33.66 4.99 41.3\n\
+        RND 4K R RND 4096 R 100.00 10 100.0 40960\n";
+
+    use crate::replay_representation::ReplayStep;
+
+    type NoFile = std::io::Cursor<Vec<u8>>;
+
+    fn steps_of(
+        source: &StepSource<'_, NoFile>,
+        threshold: &str,
+    ) -> Result<NativeSteps, ReplayError> {
+        let threshold = threshold.parse().unwrap();
+        NativeSteps::of(source, &StepChoice { threshold, ..StepChoice::default() })
+    }
+
+    fn export() -> ReplayRepresentation {
+        ReplayRepresentation::read(EXPORT.as_bytes()).unwrap().0
+    }
+
+    #[test]
+    fn an_export_is_paced_where_there_was_time_between_ios() {
+        let text = export();
+        let native = steps_of(&StepSource::Representation(&text), "0%").unwrap();
+        let began: Vec<u64> = native.steps.iter().map(|s| s.began.0 / 1_000_000_000).collect();
+        assert_eq!(began, [0, 300, 900], "a gap stays one");
+        let first = &native.steps[0];
+        assert_eq!(first.pace(), Pace::Fixed { ios: 1233, per: Nanos::from_secs(300) });
+        assert_eq!(first.demand(), Demand::new(1, 5));
+        assert_eq!(first.streams[0], ("RND 4K W".parse().unwrap(), 587));
+        assert_eq!(first.left_out(), Some((1233 - 647, Bytes(9_192_960 - 2_435_072))));
+        assert!((first.rate() - 4.11).abs() < 1e-9);
+        let second = &native.steps[1];
+        assert_eq!(second.demand_mean, Some(4.1), "the step's average queue depth");
+        assert_eq!((second.pace(), second.demand()), (Pace::Closed, Demand::new(1, 5)));
+        // 800 I/Os of 1 s in 300 s.
+        let untold = ReplayStep { qd_mean: None, ..text.steps[1].clone() };
+        assert!((outstanding_told(&untold).unwrap() - 800.0 / 300.0).abs() < 1e-9);
+        let weights: Vec<u32> =
+            native.composite(first).unwrap().iter().map(|stream| stream.weight).collect();
+        assert_eq!(weights, [587, 60], "normalized from counts");
+        let said: Vec<&str> = native.caveats.iter().map(|caveat| caveat.id.as_str()).collect();
+        assert_eq!(said, ["replay-streams-unlisted", "replay-streams-left-out", "replay-paced"]);
+        assert!(native.caveats[0].text.contains("986 of its I/Os"), "{:?}", native.caveats[0]);
+        assert_eq!(native.left_out().0, 986);
+    }
+
+    #[test]
+    fn a_threshold_leaves_out_streams_and_steps_and_keeps_their_count() {
+        let text = export();
+        let native = steps_of(&StepSource::Representation(&text), "5%").unwrap();
+        assert_eq!(native.steps.len(), 2, "nothing of the last step reaches it");
+        assert_eq!(native.left_out().0, 986 + 60 + 10);
+        let refusal = steps_of(&StepSource::Representation(&text), "90%").unwrap_err();
+        assert!(matches!(refusal, ReplayError::BelowThreshold(_)), "{refusal}");
+    }
+
+    #[test]
+    fn an_export_is_chosen_by_time_and_stream_but_not_by_process() {
+        let text = export();
+        let of = |filter| {
+            let pass = Pass { filter, ..Pass::default() };
+            let choice = StepChoice { pass, ..StepChoice::default() };
+            NativeSteps::of::<NoFile>(&StepSource::Representation(&text), &choice)
+        };
+        let from = Filter::default().between(Some(300_000_000_000), None);
+        let native = of(from).unwrap();
+        assert_eq!((native.steps.len(), native.workload.total_count), (2, 810));
+        let reads = Filter { ops: vec![steadfast_domain::IoOp::Read], ..Filter::default() };
+        assert_eq!(of(reads).unwrap().steps.len(), 1);
+        let process = Some(steadfast_analysis::filter::Process::Pid(1));
+        let refusal = of(Filter { process, ..Filter::default() }).unwrap_err().to_string();
+        assert!(refusal.contains("--pid"), "{refusal}");
+    }
+
+    #[test]
+    fn a_workload_file_is_paced_because_it_tells_no_demand_of_a_step() {
+        let text = "format = \"steadfast workload 1\"\nname = \"shop\"\ndemand = \"T1Q8\"\n\
+            [captured]\nby = \"count\"\nthreshold = \"0%\"\nstreams = 2\nios = 100\nbytes = 409600\n\
+            [[stream]]\nstream = \"RND 4K R\"\nios = 60\n[[stream]]\nstream = \"RND 4K W\"\nios = 20\n\
+            [[step]]\nat_ns = 5000000000\nlasts_ns = 1000000000\n\
+            ios = { \"RND 4K R\" = 60, \"RND 4K W\" = 20 }\n";
+        let file = WorkloadFile::read(text).unwrap();
+        let native = steps_of(&StepSource::Workload(&file), "0%").unwrap();
+        let step = &native.steps[0];
+        assert_eq!(step.pace(), Pace::Fixed { ios: 80, per: Nanos::from_secs(1) });
+        assert_eq!(
+            (step.demand(), step.began, step.left_out()),
+            (Demand::new(1, 8), Nanos::ZERO, None)
+        );
+        assert_eq!(native.left_out(), (20, Some(Bytes(81_920))));
+        let without = WorkloadFile { steps: Vec::new(), ..file };
+        let refusal = steps_of(&StepSource::Workload(&without), "0%").unwrap_err().to_string();
+        assert!(refusal.contains("'shop'") && refusal.contains("--native"), "{refusal}");
+    }
+
+    #[test]
+    fn a_step_without_length_is_refused() {
+        let text = EXPORT.replace("1000.000 300.000", "1000.000 0");
+        let (text, _) = ReplayRepresentation::read(text.as_bytes()).unwrap();
+        let refusal = steps_of(&StepSource::Representation(&text), "0%").unwrap_err();
+        assert!(matches!(refusal, ReplayError::StepWithoutLength(_)), "{refusal}");
+    }
+}

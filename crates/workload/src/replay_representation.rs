@@ -1,0 +1,597 @@
+//! The "Replay representation" of a workload, which TestMyWorkload.com exports:
+//! capture steps as text, each with its totals and some of its I/O streams.
+//!
+//! No description of the format is public; what is known is one example of
+//! seven steps in SNIA's tutorial. It contradicts itself in places, so counts
+//! and bytes are trusted, percentages are recomputed, columns outrank the
+//! display name, and every contradiction is a warning with its line.
+
+use crate::workload_file::WorkloadStep;
+use std::collections::BTreeMap;
+use std::io::{BufRead, Write};
+use steadfast_analysis::questions::cumulative::{Threshold, Workload, WorkloadStream, demand_of};
+use steadfast_analysis::questions::streams::{By, StreamKey};
+use steadfast_analysis::questions::totals::{Derivation, Totals};
+use steadfast_analysis::sums::capture_step::CaptureStep;
+use steadfast_domain::io_event::Share;
+use steadfast_domain::text::excerpt;
+use steadfast_domain::{CaptureConditions, Demand, IoOp, Nanos};
+use steadfast_tracefile::error::TraceError;
+
+/// A printed percentage may be off by half its last digit.
+const ROUNDING: f64 = 0.005_001;
+/// Longest line that is read, in bytes.
+const LINE_MAX: u64 = 1 << 16;
+
+/// A workload as capture steps.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplayRepresentation {
+    /// The workload's name.
+    pub name: String,
+    /// Its steps, in order.
+    pub steps: Vec<ReplayStep>,
+}
+
+/// One capture step. The totals are of the whole step, streams that are not
+/// listed included.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplayStep {
+    /// Beginning, in milliseconds since 1970 (UTC).
+    pub began_unix_ms: u64,
+    /// Length in milliseconds.
+    pub lasted_ms: u64,
+    /// I/Os.
+    pub count: u64,
+    /// Bytes.
+    pub amount: u64,
+    /// Average queue depth.
+    pub qd_mean: Option<f64>,
+    /// Deepest queue.
+    pub qd_max: Option<u32>,
+    /// Average response time in milliseconds.
+    pub response_mean_ms: Option<f64>,
+    /// Longest response time in milliseconds.
+    pub response_max_ms: Option<f64>,
+    /// Compression ratio of the data.
+    pub compression_ratio: Option<f64>,
+    /// Duplicate blocks among those written, in percent.
+    pub duplicate_percent: Option<f64>,
+    /// The listed streams: key, I/Os and bytes.
+    pub streams: Vec<(StreamKey, u64, u64)>,
+}
+
+impl ReplayStep {
+    /// Returns one step of a derivation.
+    fn new(derivation: &Derivation, number: u64, step: &CaptureStep) -> Self {
+        let Totals { conditions, workload, step_ns, observed, .. } = &derivation.totals;
+        let began = conditions.began_unix_ns.unwrap_or(0);
+        let begin = began.saturating_add(observed.begin_of_step(number, *step_ns));
+        let end = begin.saturating_add(observed.length_of_step(number, *step_ns));
+        let cells = derivation.streams_over_time.steps().get(&number).into_iter().flatten();
+        let listed = workload.keys().into_iter().zip(cells).filter(|(_, cell)| cell.ios > 0);
+        let duplicates = conditions.duplicates().and_then(Share::exact);
+        ReplayStep {
+            began_unix_ms: begin / 1_000_000,
+            lasted_ms: end / 1_000_000 - begin / 1_000_000,
+            count: step.ios(),
+            amount: step.ops.iter().map(|op| op.bytes).sum(),
+            qd_mean: step.depth_mean(),
+            qd_max: (step.depths > 0).then_some(step.depth_max),
+            response_mean_ms: step.response_mean().map(Nanos::as_millis_f64),
+            response_max_ms: step.response_max().map(Nanos::as_millis_f64),
+            compression_ratio: conditions.compression_ratio,
+            duplicate_percent: duplicates.map(|share| share * 100.0),
+            streams: listed.map(|(key, cell)| (key, cell.ios, cell.bytes)).collect(),
+        }
+    }
+}
+
+/// A contradiction in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Line number, from 1.
+    pub line: usize,
+    /// What contradicts what, and what was taken.
+    pub text: String,
+}
+
+/// The first words of the text.
+pub const HEADER: &str = "### Replay representation";
+
+impl ReplayRepresentation {
+    /// Returns the capture steps of a derivation with the workload's streams, or None if it
+    /// was made without steps.
+    pub fn from_derivation(derivation: &Derivation, name: &str) -> Option<Self> {
+        let with_ios = derivation.steps.as_ref()?.iter().filter(|(_, step)| step.ios() > 0);
+        let steps =
+            with_ios.map(|(number, step)| ReplayStep::new(derivation, *number, step)).collect();
+        Some(ReplayRepresentation { name: name.to_owned(), steps })
+    }
+
+    /// Reads the text; returns what contradicted itself beside it.
+    ///
+    /// # Errors
+    /// A line that is neither a heading nor a step nor a stream.
+    pub fn read(text: impl BufRead) -> Result<(Self, Vec<Warning>), TraceError> {
+        let mut parser = Parser::default();
+        let mut text = text;
+        loop {
+            let mut bytes = Vec::new();
+            let mut limited = std::io::Read::take(&mut text, LINE_MAX);
+            if limited.read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            parser.line += 1;
+            let line = String::from_utf8_lossy(&bytes);
+            parser.take(line.trim_start_matches('\u{feff}').trim())?;
+        }
+        parser.finish()
+    }
+
+    /// Writes the text. Only reads and writes have a place in it; what is not
+    /// known is a dash.
+    ///
+    /// # Errors
+    /// Where `out` cannot be written.
+    pub fn write(&self, mut out: impl Write) -> Result<(), TraceError> {
+        writeln!(out, "{HEADER} for workload '{}'", self.name)?;
+        for (number, step) in (1..).zip(&self.steps) {
+            writeln!(out, "\n## Step {number}")?;
+            writeln!(out, "{STEP_HEAD}")?;
+            writeln!(
+                out,
+                "{} {} {} {} {} {} {} {} {} {}",
+                seconds(step.began_unix_ms),
+                seconds(step.lasted_ms),
+                step.count,
+                step.amount,
+                decimals(step.qd_mean, 2),
+                step.qd_max.map_or("-".into(), |depth| depth.to_string()),
+                decimals(step.response_mean_ms, 2),
+                decimals(step.response_max_ms, 2),
+                decimals(step.compression_ratio, 2),
+                decimals(step.duplicate_percent, 4),
+            )?;
+            writeln!(out, "{STREAM_HEAD}")?;
+            let moving = |op| matches!(op, IoOp::Read | IoOp::Write);
+            for (key, count, amount) in step.streams.iter().filter(|(key, _, _)| moving(key.op)) {
+                writeln!(
+                    out,
+                    "{key} {} {} {} {:.2} {count} {:.2} {amount}",
+                    key.order(),
+                    key.bytes,
+                    key.op.letter(),
+                    percent(*count, step.count),
+                    percent(*amount, step.amount),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The cumulative workload of all steps: the listed streams against the
+    /// totals of whole steps.
+    pub fn workload(&self, by: By, threshold: Threshold) -> Workload {
+        let mut sums: BTreeMap<StreamKey, (u64, u64)> = BTreeMap::new();
+        let mut total = (0u64, 0u64);
+        for step in &self.steps {
+            total = (total.0.saturating_add(step.count), total.1.saturating_add(step.amount));
+            for (key, count, amount) in &step.streams {
+                let sum = sums.entry(*key).or_default();
+                *sum = (sum.0.saturating_add(*count), sum.1.saturating_add(*amount));
+            }
+        }
+        let streams = sums
+            .into_iter()
+            .map(|(key, (count, amount))| WorkloadStream {
+                stream: key.to_string(),
+                op: key.op,
+                sequential: key.sequential,
+                bytes: key.bytes,
+                count,
+                amount,
+                alignment: None,
+                qd_mean: None,
+                share: 0.0,
+                normalized: 0.0,
+            })
+            .collect();
+        Workload::select(streams, total, by, threshold)
+    }
+
+    /// The steps with the I/Os of a workload's streams.
+    pub fn workload_steps(&self, workload: &Workload) -> Vec<WorkloadStep> {
+        let began = self.steps.first().map_or(0, |step| step.began_unix_ms);
+        let nanos = |milliseconds: u64| Nanos(milliseconds.saturating_mul(1_000_000));
+        let applied = |key: &StreamKey| workload.streams.iter().any(|stream| stream.key() == *key);
+        let steps = self.steps.iter().map(|step| WorkloadStep {
+            at: nanos(step.began_unix_ms.saturating_sub(began)),
+            lasts: nanos(step.lasted_ms),
+            ios: step.streams.iter().map(|(key, ios, _)| (*key, *ios)).collect(),
+            ..WorkloadStep::default()
+        });
+        steps.map(|step| step.of(applied)).filter(|step| !step.ios.is_empty()).collect()
+    }
+
+    /// One thread with the average queue depth of all I/Os, rounded up; `None`
+    /// where the text tells none. Below 1 it cannot be applied.
+    pub fn demand_seen(&self) -> Option<Demand> {
+        demand_of(self.steps.iter().filter_map(|step| Some((step.qd_mean?, step.count))))
+    }
+
+    /// What the text tells about the capture: beginning, length, compression
+    /// and duplication, weighted by the steps' bytes.
+    pub fn conditions(&self) -> CaptureConditions {
+        let began = self.steps.first().map(|step| step.began_unix_ms);
+        let end = self.steps.last().map(|s| s.began_unix_ms.saturating_add(s.lasted_ms));
+        let lasted_ms = end.unwrap_or(0).saturating_sub(began.unwrap_or(0));
+        CaptureConditions {
+            source: format!("replay representation '{}'", self.name),
+            began_unix_ns: began.map(|ms| ms.saturating_mul(1_000_000)),
+            lasted_ns: lasted_ms.saturating_mul(1_000_000),
+            compression_ratio: self.mean(|s| s.compression_ratio.map(|r| 1.0 / r)).map(|r| 1.0 / r),
+            duplicate_share: self.mean(|s| s.duplicate_percent.map(|p| p / 100.0)),
+            ..CaptureConditions::default()
+        }
+    }
+
+    fn mean(&self, value: impl Fn(&ReplayStep) -> Option<f64>) -> Option<f64> {
+        let known =
+            || self.steps.iter().filter_map(|step| Some((value(step)?, step.amount as f64)));
+        let weight: f64 = known().map(|(_, weight)| weight).sum();
+        let sum: f64 = known().map(|(value, weight)| value * weight).sum();
+        (weight > 0.0).then(|| sum / weight)
+    }
+}
+
+const STEP_HEAD: &str = "# Timestamp Delta (sec) IOs Amount (bytes) Avg QD Max QD Avg RT (ms) \
+    Max RT (ms) Compress.Ratio Dupl.Ratio (%)";
+const STREAM_HEAD: &str = "# Stream RND/SEQ Size (bytes) R/W Quantity (%) Quantity (IOs) \
+    Amount (%) Amount (bytes)";
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{:03}", ms / 1000, ms % 1000)
+}
+
+fn decimals(value: Option<f64>, digits: usize) -> String {
+    value.map_or("-".into(), |value| format!("{value:.digits$}"))
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+#[derive(Default)]
+struct Parser {
+    line: usize,
+    found: ReplayRepresentation,
+    warnings: Vec<Warning>,
+    /// A `## Step` was seen and its totals were not.
+    awaits_totals: bool,
+}
+
+impl Parser {
+    fn take(&mut self, line: &str) -> Result<(), TraceError> {
+        if let Some(rest) = line.strip_prefix(HEADER) {
+            self.found.name = name_in(rest);
+            return Ok(());
+        }
+        if let Some(number) = line.strip_prefix("## Step") {
+            return self.begin_step(number.trim());
+        }
+        if line.is_empty() || line.starts_with('#') || line.starts_with("```") {
+            return Ok(());
+        }
+        if self.awaits_totals {
+            let step = self.totals(line)?;
+            self.check_time(&step);
+            self.found.steps.push(step);
+            self.awaits_totals = false;
+            return Ok(());
+        }
+        self.stream(line)
+    }
+
+    fn begin_step(&mut self, number: &str) -> Result<(), TraceError> {
+        if self.awaits_totals {
+            return Err(self.fault("a step begins before the totals of the previous step"));
+        }
+        let expected = self.found.steps.len() + 1;
+        if number.parse() != Ok(expected) {
+            self.warn(format!(
+                "found step '{number}' where step {expected} was expected; order \
+                kept"
+            ));
+        }
+        self.awaits_totals = true;
+        Ok(())
+    }
+
+    fn totals(&self, line: &str) -> Result<ReplayStep, TraceError> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [began, lasted, count, amount, qd_mean, qd_max, rt_mean, rt_max, ratio, duplicates] =
+            words[..]
+        else {
+            let what = format!("a step's totals are 10 numbers; here are {}", words.len());
+            return Err(self.fault(&what));
+        };
+        let ms = |word: &str| self.number(word).map(|s| (s * 1000.0).round() as u64);
+        Ok(ReplayStep {
+            began_unix_ms: ms(began)?,
+            lasted_ms: ms(lasted)?,
+            count: self.count(count)?,
+            amount: self.count(amount)?,
+            qd_mean: self.optional(qd_mean)?,
+            qd_max: self.optional(qd_max)?.map(|depth| depth as u32),
+            response_mean_ms: self.optional(rt_mean)?,
+            response_max_ms: self.optional(rt_max)?,
+            compression_ratio: self.optional(ratio)?.filter(|ratio| *ratio > 0.0),
+            duplicate_percent: self.optional(duplicates)?,
+            streams: Vec::new(),
+        })
+    }
+
+    fn check_time(&mut self, step: &ReplayStep) {
+        let Some(last) = self.found.steps.last() else { return };
+        let due = last.began_unix_ms.saturating_add(last.lasted_ms);
+        if step.began_unix_ms.abs_diff(due) > 1 {
+            let gap = i128::from(step.began_unix_ms) - i128::from(due);
+            self.warn(format!("the step begins {gap} ms after the end of the previous step"));
+        }
+    }
+
+    /// The last seven words are columns; what stands before is a name.
+    fn stream(&mut self, line: &str) -> Result<(), TraceError> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some((name, columns)) = words.split_last_chunk::<7>() else {
+            return Err(self.fault(&format!(
+                "'{line}' is neither a step nor an I/O stream",
+                line = excerpt(line)
+            )));
+        };
+        let [order, size, op, count_percent, count, amount_percent, amount] = *columns;
+        let sequential = match order {
+            "RND" => false,
+            "SEQ" => true,
+            _ => return Err(self.fault(&format!("'{order}' is neither RND nor SEQ"))),
+        };
+        let op = match op {
+            "R" => IoOp::Read,
+            "W" => IoOp::Write,
+            _ => return Err(self.fault(&format!("'{op}' is neither R nor W"))),
+        };
+        let bytes = u32::try_from(self.count(size)?)
+            .ok()
+            .filter(|bytes| *bytes > 0)
+            .ok_or_else(|| self.fault(&format!("a transfer size of {size} bytes is impossible")))?;
+        let key = StreamKey { op, sequential, bytes };
+        let (count, amount) = (self.count(count)?, self.count(amount)?);
+        let printed = (self.number(count_percent)?, self.number(amount_percent)?);
+        let Some(at) = self.found.steps.len().checked_sub(1) else {
+            return Err(self.fault("an I/O stream precedes the first step"));
+        };
+        self.check_stream(&name.join(" "), key, (count, amount), printed, at);
+        self.found.steps[at].streams.push((key, count, amount));
+        Ok(())
+    }
+
+    fn check_stream(
+        &mut self,
+        name: &str,
+        key: StreamKey,
+        (count, amount): (u64, u64),
+        printed: (f64, f64),
+        step: usize,
+    ) {
+        if name != key.to_string() {
+            self.warn(format!(
+                "the name says '{name}', the columns '{key}'; columns used",
+                name = excerpt(name)
+            ));
+        }
+        if u128::from(count) * u128::from(key.bytes) != u128::from(amount) {
+            self.warn(format!("{count} I/Os of {} bytes are not {amount} bytes", key.bytes));
+        }
+        let totals = &self.found.steps[step];
+        let exact = [
+            ("Quantity", printed.0, percent(count, totals.count)),
+            ("Amount", printed.1, percent(amount, totals.amount)),
+        ];
+        for (what, printed, exact) in exact {
+            if (printed - exact).abs() > ROUNDING {
+                self.warn(format!(
+                    "{what} prints {printed} %, the counts give {exact:.2} %; counts used"
+                ));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<(ReplayRepresentation, Vec<Warning>), TraceError> {
+        if self.awaits_totals {
+            return Err(self.fault("the text ends before the last step's totals"));
+        }
+        if self.found.steps.is_empty() {
+            return Err(self.fault("no step was found; a step begins with '## Step 1'"));
+        }
+        for (number, step) in (1..).zip(&mut self.found.steps) {
+            let sum = |of: fn(&(StreamKey, u64, u64)) -> u64| {
+                step.streams.iter().map(of).fold(0u64, u64::saturating_add)
+            };
+            let (ios, bytes) = (sum(|stream| stream.1), sum(|stream| stream.2));
+            if ios > step.count || bytes > step.amount {
+                let text = format!(
+                    "step {number} lists {ios} I/Os of {} and {bytes} bytes of {}; the larger \
+                     used",
+                    step.count, step.amount
+                );
+                self.warnings.push(Warning { line: self.line, text });
+            }
+            step.count = step.count.max(ios);
+            step.amount = step.amount.max(bytes);
+        }
+        Ok((self.found, self.warnings))
+    }
+
+    fn count(&self, word: &str) -> Result<u64, TraceError> {
+        word.parse()
+            .map_err(|_| self.fault(&format!("'{word}' is not a count", word = excerpt(word))))
+    }
+    fn number(&self, word: &str) -> Result<f64, TraceError> {
+        let number = word.trim_end_matches('%').parse::<f64>().ok();
+        let number = number.filter(|n| n.is_finite() && *n >= 0.0);
+        number.ok_or_else(|| self.fault(&format!("'{word}' is not a number", word = excerpt(word))))
+    }
+    fn optional(&self, word: &str) -> Result<Option<f64>, TraceError> {
+        if word == "-" { Ok(None) } else { self.number(word).map(Some) }
+    }
+    fn fault(&self, what: &str) -> TraceError {
+        TraceError::Text { line: self.line, what: what.to_owned() }
+    }
+    fn warn(&mut self, text: String) {
+        self.warnings.push(Warning { line: self.line, text });
+    }
+}
+
+/// The name between apostrophes.
+fn name_in(rest: &str) -> String {
+    let inner = rest.split_once('\'').map(|(_, name)| name.trim_end_matches('\''));
+    inner.unwrap_or("unnamed").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The tutorial's example, steps 1 and 2 and 5 and 6, as it is printed.
+    const EXAMPLE: &str = "### Replay representation for workload 'Cumulative Workload'
+
+## Step 1
+# Timestamp Delta (sec) IOs Amount (bytes) Avg QD Max QD Avg RT (ms) Max RT (ms) Compress.Ratio Dupl.Ratio (%)
+1455580803.613 302.219 1233 9192960 0.15 5 2.71 125.89 4.97 44.9683
+# Stream RND/SEQ Size (bytes) R/W Quantity (%) Quantity (IOs) Amount (%) Amount (bytes)
+SEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720
+SEQ 8K R SEQ 8192 R 0.08 1 0.09 8192
+RND 4K W RND 4096 W 47.61 587 26.15 2404352
+RND 8K R RND 8192 R 1.22 15 1.34 122880
+
+## Step 2
+# Timestamp Delta (sec) IOs Amount (bytes) Avg QD Max QD Avg RT (ms) Max RT (ms) Compress.Ratio Dupl.Ratio (%)
+1455581105.832 300.547 798 4341248 0.20 9 1.69 33.66 4.99 41.3918
+# Stream RND/SEQ Size (bytes) R/W Quantity (%) Quantity (IOs) Amount (%) Amount (bytes)
+RND 4K W RND 4096 W 53.26 425 40.10 1740800
+RND 0.5K W SEQ 512 W 13.41 107 1.26 54784
+RND 8K R RND 8192 R 0.13 1 0.19 8192
+RND 64K R RND 65536 R 0.13 1 1.51 65536
+
+## Step 3
+1455582007.613 300.578 671 3803136 0.31 10 1.60 88.29 5.81 42.4012
+RND 4K W RND 4096 W 58.27 391 42.11 1601536
+
+## Step 4
+1455582308.207 300.594 635 3642368 0.20 9 1.21 18.16 5.32 43.0401
+RND 4K W\tRND\t4096\tW\t83.82\t404\t45.43\t1654784\r
+SEQ 0.5K W SEQ 512 W 0.94 6 0.08 3072
+";
+
+    #[test]
+    fn the_tutorials_example_is_read_with_its_contradictions() {
+        let (found, warnings) = ReplayRepresentation::read(EXAMPLE.as_bytes()).unwrap();
+        assert_eq!(found.name, "Cumulative Workload");
+        assert_eq!(found.steps.len(), 4);
+        let first = &found.steps[0];
+        assert_eq!((first.began_unix_ms, first.lasted_ms), (1_455_580_803_613, 302_219));
+        assert_eq!((first.count, first.amount, first.qd_max), (1233, 9_192_960, Some(5)));
+        assert_eq!(first.streams[2].1, 587);
+        assert!(found.steps[1].streams[1].0.sequential, "columns outrank the name");
+        let lines: Vec<usize> = warnings.iter().map(|w| w.line).collect();
+        // The name in step 2, a left-out step, the 16 ms gap, and 83.82 for 63.62 %.
+        assert_eq!(lines, [17, 22, 26, 27], "{warnings:?}");
+        assert!(warnings[3].text.contains("63.62"));
+    }
+
+    #[test]
+    fn it_becomes_a_workload_from_counts() {
+        let (found, _) = ReplayRepresentation::read(EXAMPLE.as_bytes()).unwrap();
+        let workload = found.workload(By::Count, Threshold(20_000));
+        assert_eq!(workload.total_count, 1233 + 798 + 671 + 635);
+        let top = &workload.streams[0];
+        assert_eq!((top.stream.as_str(), top.count), ("RND 4K W", 587 + 425 + 391 + 404));
+        let conditions = found.conditions();
+        let ratio = conditions.compression_ratio.unwrap();
+        assert!((4.97..5.81).contains(&ratio));
+        assert_eq!(
+            conditions.lasted_ns,
+            (1_455_582_308_207 + 300_594 - 1_455_580_803_613) * 1_000_000
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read_without_a_warning_but_for_gaps() {
+        let (found, _) = ReplayRepresentation::read(EXAMPLE.as_bytes()).unwrap();
+        let mut text = Vec::new();
+        found.write(&mut text).unwrap();
+        let (again, warnings) = ReplayRepresentation::read(&text[..]).unwrap();
+        assert_eq!(again, found);
+        assert!(warnings.iter().all(|w| w.text.contains("begins")), "{warnings:?}");
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("\nSEQ 0.5K W SEQ 512 W 4.87 60 0.33 30720\n"));
+        assert!(
+            text.contains(
+                "\n1455580803.613 302.219 1233 9192960 0.15 5 2.71 125.89 4.97 44.9683\n"
+            )
+        );
+    }
+
+    /// No stream has more than all of a step's I/Os: the sum outranks its total.
+    #[test]
+    fn totals_below_the_listed_streams_are_raised_with_a_warning() {
+        let text = "## Step 1\n0 60 3 8192 5.5 9 1 1 - -\n\
+                    RND 4K W RND 4096 W 100 12 100 49152\nRND 4K R RND 4096 R 1 4 1 16384\n\
+                    ## Step 2\n60 60 16 65536 1.25 9 1 1 - -\n";
+        let (found, warnings) = ReplayRepresentation::read(text.as_bytes()).unwrap();
+        let said = "step 1 lists 16 I/Os of 3 and 65536 bytes of 8192; the larger used";
+        assert!(warnings.iter().any(|warning| warning.text == said), "{warnings:?}");
+        let workload = found.workload(By::Count, Threshold::default());
+        assert_eq!((workload.total_count, workload.total_amount), (32, 131_072));
+        assert_eq!(workload.streams[0].share, 12.0 / 32.0);
+        // (16 x 5.5 + 16 x 1.25) / 32 = 3.375.
+        assert_eq!(found.demand_seen(), Some(Demand::new(1, 4)));
+    }
+
+    #[test]
+    fn faults_name_their_line() {
+        for (text, line) in [
+            ("", 0),
+            ("## Step 1\n1 2 3", 2),
+            ("RND 4K W RND 4096 W 1 1 1 1", 1),
+            ("## Step 1\n1 1 1 1 1 1 1 1 1 1\nnonsense", 3),
+            ("## Step 1\n1 1 1 1 1 1 1 1 1 1\nX RND -4 W 1 1 1 1", 3),
+            ("## Step 1\n1 1 1 1 1 1 1 1 1 1\nX RND 0 W 1 1 1 0", 3),
+            ("## Step 1\n## Step 2", 2),
+        ] {
+            match ReplayRepresentation::read(text.as_bytes()) {
+                Err(TraceError::Text { line: found, .. }) => assert_eq!(found, line, "{text}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_mutation_panics(
+            hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)
+        ) {
+            let mut bytes = EXAMPLE.as_bytes().to_vec();
+            for (at, value) in hits {
+                let at = at.index(bytes.len());
+                bytes[at] = value;
+            }
+            if let Ok((found, _)) = ReplayRepresentation::read(&bytes[..]) {
+                let _ = found.workload(By::Bytes, Threshold(1));
+                let _ = found.conditions();
+                found.write(std::io::sink()).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,568 @@
+//! The workload file: a cumulative workload as TOML, to be read and edited by
+//! hand, and applied to a device. Counts are exact; shares are for the reader
+//! and are recomputed. The capture steps stand below it, for a replay.
+
+use crate::placement::Placement;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::RangeInclusive;
+use steadfast_analysis::questions::cumulative::{Threshold, Workload, WorkloadStream};
+use steadfast_analysis::questions::streams::{By, StreamKey};
+use steadfast_analysis::questions::totals::{Derivation, Totals};
+use steadfast_domain::stimulus::{DataPattern, Zone};
+use steadfast_domain::text::with_short_words;
+use steadfast_domain::{Bytes, Demand, IoStream, Nanos};
+use steadfast_tracefile::error::TraceError;
+use twox_hash::XxHash3_64;
+
+/// Mean queue depths that can be.
+const QUEUE_DEPTHS: RangeInclusive<f64> = 0.0..=4_294_967_295.0;
+
+/// What the file's first field says.
+pub const FORMAT: &str = "steadfast workload 1";
+
+/// A workload and how it is applied.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkloadFile {
+    /// What it was derived from.
+    pub name: String,
+    /// The streams that are applied, with exact counts.
+    pub workload: Workload,
+    /// Threads and queue depth.
+    pub demand: Option<Demand>,
+    /// What is written.
+    pub data_pattern: DataPattern,
+    /// Where the random streams go.
+    pub placement: Placement,
+    /// What a reader must know of it, one sentence each.
+    pub remarks: Vec<String>,
+    /// The capture steps, in order; those without an I/O are left out.
+    pub steps: Vec<WorkloadStep>,
+    /// Found when the file was read: that it is not as it was derived, and what in
+    /// it does not fit together. One sentence each.
+    pub doubts: Vec<String>,
+}
+
+/// What was done in one capture step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkloadStep {
+    /// From the capture's beginning.
+    pub at: Nanos,
+    /// Its length.
+    pub lasts: Nanos,
+    /// I/Os of each stream of the workload; streams without one are left out.
+    pub ios: Vec<(StreamKey, u64)>,
+    /// All I/Os and bytes of the step, of streams that are not applied too, where known.
+    pub captured: Option<(u64, Bytes)>,
+    /// I/Os outstanding, averaged over the step's time, where known.
+    pub outstanding_mean: Option<f64>,
+    /// Most I/Os outstanding, where known.
+    pub outstanding_max: Option<u32>,
+    /// Mean response time in the capture, where known.
+    pub response_mean: Option<Nanos>,
+    /// Longest response time in the capture, where known.
+    pub response_max: Option<Nanos>,
+}
+
+impl WorkloadStep {
+    /// Returns the capture steps of a derivation with the I/Os of the workload's streams;
+    /// steps without one are left out.
+    pub fn from_derivation(derivation: &Derivation) -> Vec<WorkloadStep> {
+        let Totals { workload, step_ns, observed, .. } = &derivation.totals;
+        let keys = workload.keys();
+        let steps = derivation.streams_over_time.steps().iter();
+        let steps = steps.map(|(number, cells)| WorkloadStep {
+            at: Nanos(observed.begin_of_step(*number, *step_ns)),
+            lasts: Nanos(observed.length_of_step(*number, *step_ns)),
+            ios: keys.iter().zip(cells).map(|(key, cell)| (*key, cell.ios)).collect(),
+            ..WorkloadStep::default()
+        });
+        steps.map(|step| step.of(|_| true)).filter(|step| !step.ios.is_empty()).collect()
+    }
+
+    /// Only the streams that are applied and have I/Os in this step.
+    pub(crate) fn of(mut self, applied: impl Fn(&StreamKey) -> bool) -> Self {
+        self.ios.retain(|(key, ios)| *ios > 0 && applied(key));
+        self
+    }
+}
+
+/// What a comment with the checksum of what was derived begins with.
+const DERIVED: &str = "# derived: ";
+
+impl fmt::Display for WorkloadFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# The I/O streams of a capture, with their exact counts. Counts, demand and")?;
+        writeln!(
+            f,
+            "# data pattern may be edited; percentages are recomputed. The checksum in the next"
+        )?;
+        writeln!(f, "# line shows whether the file was edited.")?;
+        writeln!(f, "{DERIVED}{}", self.checksum())?;
+        write!(f, "{}", Body(self))
+    }
+}
+
+/// All of a workload file but the comments above it.
+struct Body<'a>(&'a WorkloadFile);
+
+impl fmt::Display for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WorkloadFile {
+            name, workload, demand, data_pattern, placement, remarks, steps, ..
+        } = self.0;
+        writeln!(f, "format = {FORMAT:?}\nname = {}", quoted(name))?;
+        if let Some(demand) = demand {
+            writeln!(f, "demand = \"{demand}\"")?;
+        }
+        writeln!(f, "data_pattern = {}", quoted(&data_pattern.to_string()))?;
+        let remarks: Vec<String> = remarks.iter().map(|remark| quoted(remark)).collect();
+        writeln!(f, "remarks = [{}]", remarks.join(", "))?;
+        if let Some(alignment) = placement.alignment {
+            writeln!(f, "alignment = {}", alignment.0)?;
+        }
+        writeln!(f, "\n[captured] # everything, what is not applied included")?;
+        writeln!(f, "by = \"{}\"\nthreshold = \"{}\"", workload.by, workload.threshold)?;
+        writeln!(f, "streams = {}", workload.total_streams)?;
+        writeln!(f, "ios = {}\nbytes = {}", workload.total_count, workload.total_amount)?;
+        placement.zones.iter().try_for_each(|zone| write_zone(f, zone))?;
+        workload.streams.iter().try_for_each(|stream| write_stream(f, stream))?;
+        steps.iter().try_for_each(|step| write_step(f, step))
+    }
+}
+
+fn write_zone(f: &mut fmt::Formatter<'_>, zone: &Zone) -> fmt::Result {
+    let (from, to) = (Threshold(zone.from_ppm), Threshold(zone.to_ppm));
+    writeln!(f, "\n[[zone]]\nshare = {}\nfrom = \"{from}\"\nto = \"{to}\"", zone.weight)
+}
+
+fn write_stream(f: &mut fmt::Formatter<'_>, stream: &WorkloadStream) -> fmt::Result {
+    writeln!(f, "\n[[stream]] # {:.2} %", stream.normalized * 100.0)?;
+    writeln!(f, "stream = \"{}\"\nios = {}", stream.key(), stream.count)?;
+    if let Some(alignment) = stream.alignment {
+        writeln!(f, "alignment = {alignment}")?;
+    }
+    match stream.qd_mean {
+        Some(mean) => writeln!(f, "qd_mean = {mean:?}"),
+        None => Ok(()),
+    }
+}
+
+fn write_step(f: &mut fmt::Formatter<'_>, step: &WorkloadStep) -> fmt::Result {
+    // In the order in which they are read back.
+    let mut ios = step.ios.clone();
+    ios.sort_unstable();
+    let ios: Vec<String> = ios.iter().map(|(key, ios)| format!("\"{key}\" = {ios}")).collect();
+    writeln!(f, "\n[[step]] # at {}", step.at)?;
+    writeln!(f, "at_ns = {}\nlasts_ns = {}", step.at.0, step.lasts.0)?;
+    writeln!(f, "ios = {{ {} }}", ios.join(", "))?;
+    let whole = [
+        ("captured_ios", step.captured.map(|(ios, _)| ios)),
+        ("captured_bytes", step.captured.map(|(_, bytes)| bytes.0)),
+        ("outstanding_max", step.outstanding_max.map(u64::from)),
+        ("response_mean_ns", step.response_mean.map(|time| time.0)),
+        ("response_max_ns", step.response_max.map(|time| time.0)),
+    ];
+    for (name, value) in whole {
+        if let Some(value) = value {
+            writeln!(f, "{name} = {value}")?;
+        }
+    }
+    match step.outstanding_mean {
+        Some(mean) => writeln!(f, "outstanding_mean = {mean:?}"),
+        None => Ok(()),
+    }
+}
+
+/// As TOML writes a string.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    format: String,
+    #[serde(default)]
+    name: String,
+    demand: Option<String>,
+    data_pattern: Option<String>,
+    #[serde(default)]
+    remarks: Vec<String>,
+    /// Bytes.
+    alignment: Option<u64>,
+    captured: Option<Captured>,
+    #[serde(default)]
+    zone: Vec<ZoneContent>,
+    #[serde(default)]
+    stream: Vec<StreamContent>,
+    #[serde(default)]
+    step: Vec<StepContent>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Captured {
+    by: By,
+    threshold: String,
+    streams: usize,
+    ios: u64,
+    bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ZoneContent {
+    share: u32,
+    /// Percent of the active range.
+    from: String,
+    to: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StreamContent {
+    stream: String,
+    ios: u64,
+    /// Bytes.
+    alignment: Option<u64>,
+    qd_mean: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepContent {
+    at_ns: u64,
+    lasts_ns: u64,
+    ios: BTreeMap<String, u64>,
+    captured_ios: Option<u64>,
+    captured_bytes: Option<u64>,
+    outstanding_mean: Option<f64>,
+    outstanding_max: Option<u32>,
+    response_mean_ns: Option<u64>,
+    response_max_ns: Option<u64>,
+}
+
+impl WorkloadFile {
+    /// Reads a workload file.
+    ///
+    /// # Errors
+    /// Text that is no TOML (with its line), no workload file, or names what
+    /// does not exist.
+    pub fn read(text: &str) -> Result<Self, TraceError> {
+        let content: Content = toml::from_str(text).map_err(|error| {
+            let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(""));
+            let line = before.matches('\n').count() + 1;
+            TraceError::Text { line, what: with_short_words(error.message()) }
+        })?;
+        if content.format != FORMAT {
+            return Err(TraceError::Unsuitable(format!(
+                "its format is '{}'; this program reads '{FORMAT}'",
+                content.format
+            )));
+        }
+        let demand = content.demand.as_deref().map(|text| parsed(text, "demand")).transpose()?;
+        let pattern = content.data_pattern.as_deref().map(|text| parsed(text, "data_pattern"));
+        let steps: Result<Vec<_>, _> = content.step.iter().map(StepContent::step).collect();
+        let mut file = WorkloadFile {
+            workload: workload(&content)?,
+            demand,
+            data_pattern: pattern.transpose()?.unwrap_or_default(),
+            placement: placement(&content)?,
+            steps: steps?,
+            doubts: doubts(&content),
+            name: content.name,
+            remarks: content.remarks,
+        };
+        let derived = text.lines().find_map(|line| line.strip_prefix(DERIVED));
+        if derived.is_some_and(|checksum| !file.is_of(checksum.trim())) {
+            file.doubts.push("It was edited after it was derived.".into());
+        }
+        Ok(file)
+    }
+
+    /// The applied test workload: see [`Workload::io_streams`]; placed as the file says.
+    ///
+    /// # Errors
+    /// Where no stream can be applied to a device.
+    pub fn io_streams(&self) -> Result<(Vec<IoStream>, Vec<String>), TraceError> {
+        let (mut streams, remarks) = self.workload.io_streams()?;
+        self.placement.place(&mut streams);
+        Ok((streams, remarks))
+    }
+
+    /// Of everything in it, however it is laid out.
+    fn checksum(&self) -> String {
+        checksum_of(&Body(self).to_string())
+    }
+
+    /// Whether this was its checksum when it was derived, perhaps at the time when the
+    /// notation of a discard was `TRIM`.
+    fn is_of(&self, checksum: &str) -> bool {
+        let before = || Body(self).to_string().replace(" DISCARD\"", " TRIM\"");
+        checksum == self.checksum() || checksum == checksum_of(&before())
+    }
+}
+
+fn checksum_of(text: &str) -> String {
+    format!("{:016x}", XxHash3_64::oneshot(text.as_bytes()))
+}
+
+/// What does not fit together, and may be meant so where counts were edited.
+fn doubts(content: &Content) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let ios = content.stream.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.ios));
+    if let Some(captured) = content.captured.as_ref().filter(|captured| captured.ios < ios) {
+        doubts.push(format!(
+            "Its streams have {ios} I/Os together, more than the {} captured.",
+            captured.ios
+        ));
+    }
+    for stream in &content.stream {
+        let in_steps = content.step.iter().filter_map(|step| step.ios.get(&stream.stream));
+        let in_steps = in_steps.fold(0, |sum: u64, ios| sum.saturating_add(*ios));
+        if in_steps > stream.ios {
+            doubts.push(format!(
+                "{} has {} I/Os, and {in_steps} in the capture steps.",
+                stream.stream, stream.ios
+            ));
+        }
+    }
+    doubts
+}
+
+fn workload(content: &Content) -> Result<Workload, TraceError> {
+    let streams: Result<Vec<_>, _> = content.stream.iter().map(StreamContent::stream).collect();
+    let streams = streams?;
+    let sum = |part: fn(&WorkloadStream) -> u64| {
+        let sum = streams.iter().map(part).try_fold(0u64, u64::checked_add);
+        let too_many = "its streams have more I/Os, or bytes, together than can be counted";
+        sum.ok_or_else(|| TraceError::Unsuitable(too_many.into()))
+    };
+    let here = (sum(|stream| stream.count)?, sum(|stream| stream.amount)?);
+    let Some(captured) = &content.captured else {
+        return Ok(Workload::select(streams, here, By::Count, Threshold(0)));
+    };
+    // Counts that were edited upwards may exceed what was captured.
+    let total = (here.0.max(captured.ios), here.1.max(captured.bytes));
+    let mut workload = Workload::select(streams, total, captured.by, Threshold(0));
+    workload.threshold = captured.threshold.parse()?;
+    workload.total_streams = captured.streams.max(workload.streams.len());
+    Ok(workload)
+}
+
+fn placement(content: &Content) -> Result<Placement, TraceError> {
+    let zones: Result<Vec<Zone>, TraceError> = content.zone.iter().map(ZoneContent::zone).collect();
+    let zones = zones?;
+    if !zones.is_empty() && zones.iter().all(|zone| zone.weight == 0) {
+        return Err(TraceError::Unsuitable("no zone has a share above 0".into()));
+    }
+    if let Some(bytes) = content.alignment.filter(|bytes| !bytes.is_power_of_two()) {
+        let what = format!("an alignment of {bytes} is not a power of two");
+        return Err(TraceError::Unsuitable(what));
+    }
+    Ok(Placement { zones, alignment: content.alignment.map(Bytes) })
+}
+
+impl ZoneContent {
+    fn zone(&self) -> Result<Zone, TraceError> {
+        let at = |text: &str| text.parse::<Threshold>().map(|share| share.0);
+        let zone = Zone { weight: self.share, from_ppm: at(&self.from)?, to_ppm: at(&self.to)? };
+        if zone.from_ppm >= zone.to_ppm {
+            return Err(TraceError::Unsuitable(format!(
+                "the zone from {} to {} is empty; give percentages of the active range, such as \
+                 from = \"0%\" and to = \"5%\"",
+                self.from, self.to
+            )));
+        }
+        Ok(zone)
+    }
+}
+
+impl StreamContent {
+    fn stream(&self) -> Result<WorkloadStream, TraceError> {
+        let key: StreamKey = parsed(&self.stream, "stream")?;
+        let wrong = |what: String| TraceError::Unsuitable(format!("{}: {what}", self.stream));
+        if let Some(bytes) = self.alignment.filter(|bytes| !bytes.is_power_of_two()) {
+            return Err(wrong(format!("an alignment of {bytes} is not a power of two")));
+        }
+        if let Some(mean) = self.qd_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
+            return Err(wrong(format!("a mean queue depth of {mean} is impossible")));
+        }
+        let amount = self.ios.checked_mul(u64::from(key.bytes));
+        Ok(WorkloadStream {
+            stream: key.to_string(),
+            op: key.op,
+            sequential: key.sequential,
+            bytes: key.bytes,
+            count: self.ios,
+            amount: amount.ok_or_else(|| wrong(format!("{} I/Os are too many", self.ios)))?,
+            alignment: self.alignment,
+            qd_mean: self.qd_mean,
+            share: 0.0,
+            normalized: 0.0,
+        })
+    }
+}
+
+impl StepContent {
+    fn step(&self) -> Result<WorkloadStep, TraceError> {
+        let ios: Result<Vec<_>, TraceError> = self
+            .ios
+            .iter()
+            .map(|(stream, ios)| Ok((parsed(stream, "a step's stream")?, *ios)))
+            .collect();
+        let mut ios = ios?;
+        ios.sort_unstable();
+        if self.at_ns.checked_add(self.lasts_ns).is_none() {
+            let what = format!("a step cannot last {} ns", self.lasts_ns);
+            return Err(TraceError::Unsuitable(what));
+        }
+        if let Some(mean) = self.outstanding_mean.filter(|mean| !QUEUE_DEPTHS.contains(mean)) {
+            let what = format!("{mean} I/Os outstanding on average cannot be");
+            return Err(TraceError::Unsuitable(what));
+        }
+        Ok(WorkloadStep {
+            at: Nanos(self.at_ns),
+            lasts: Nanos(self.lasts_ns),
+            ios,
+            captured: self.captured_ios.zip(self.captured_bytes.map(Bytes)),
+            outstanding_mean: self.outstanding_mean,
+            outstanding_max: self.outstanding_max,
+            response_mean: self.response_mean_ns.map(Nanos),
+            response_max: self.response_max_ns.map(Nanos),
+        })
+    }
+}
+
+fn parsed<T: std::str::FromStr>(text: &str, field: &str) -> Result<T, TraceError>
+where
+    T::Err: fmt::Display,
+{
+    text.parse().map_err(|error| TraceError::Unsuitable(format!("{field}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> WorkloadFile {
+        let stream = |name: &str, ios: u64| StreamContent {
+            stream: name.into(),
+            ios,
+            alignment: Some(4096),
+            qd_mean: Some(3.25),
+        };
+        let named = [stream("RND 4K W", 10_007), stream("SEQ 28K R", 503)];
+        let streams = named.iter().map(|stream| stream.stream().unwrap()).collect();
+        let mut workload = Workload::select(streams, (20_011, 1 << 30), By::Count, Threshold(0));
+        workload.threshold = Threshold(20_000);
+        workload.total_streams = 41;
+        let key: StreamKey = "RND 4K W".parse().unwrap();
+        WorkloadFile {
+            name: "a \"quoted\" trace.parquet".into(),
+            workload,
+            demand: Some(Demand::new(1, 4)),
+            data_pattern: DataPattern::Entropy { random_percent: 20, duplicate_percent: 28 },
+            placement: Placement {
+                zones: vec![
+                    Zone { weight: 50, from_ppm: 0, to_ppm: 50_000 },
+                    Zone { weight: 20, from_ppm: 200_001, to_ppm: 1_000_000 },
+                ],
+                alignment: Some(Bytes::kib(4)),
+            },
+            remarks: vec!["One.".into()],
+            steps: vec![WorkloadStep {
+                at: Nanos::from_secs(120),
+                lasts: Nanos(100_000),
+                ios: vec![(key, 10_007)],
+                captured: Some((10_011, Bytes(41_000_000))),
+                outstanding_mean: Some(0.25),
+                outstanding_max: Some(7),
+                response_mean: Some(Nanos(81_003)),
+                response_max: Some(Nanos(9_000_001)),
+            }],
+            doubts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let text = file().to_string();
+        assert_eq!(WorkloadFile::read(&text).unwrap(), file(), "{text}");
+    }
+
+    /// Written by the program as it was before: discards were `TRIM`.
+    #[test]
+    fn a_file_that_calls_discards_trim_is_as_it_was_derived() {
+        let before = include_str!("workload_file/trim.toml");
+        let read = WorkloadFile::read(before).unwrap();
+        assert!(read.doubts.is_empty(), "{:?}", read.doubts);
+        let names: Vec<&str> = read.workload.streams.iter().map(|s| s.stream.as_str()).collect();
+        assert_eq!(names, ["RND 4K W", "SEQ 512K DISCARD"]);
+        assert!(read.to_string().contains("\"SEQ 512K DISCARD\" = 199"));
+        let edited = before.replace("= 199", "= 198");
+        assert!(WorkloadFile::read(&edited).unwrap().doubts[0].contains("edited"));
+    }
+
+    #[test]
+    fn what_was_changed_is_said_and_what_cannot_be_is_refused() {
+        let right = file().to_string();
+        let doubts = |text: &str| WorkloadFile::read(text).unwrap().doubts.join(" ");
+        assert_eq!(doubts(&right.replace("# 95.22 %", "# much")), "");
+        assert!(doubts(&right.replace("ios = 503", "ios = 504")).contains("edited"));
+        let more = doubts(&right.replace("ios = 10007\n", "ios = 99999\n"));
+        assert!(more.contains("more than the 20011 captured"), "{more}");
+        let fewer = doubts(&right.replace("ios = 10007\n", "ios = 9\n"));
+        assert!(fewer.contains("RND 4K W has 9 I/Os, and 10007 in"), "{fewer}");
+        let most = i64::MAX.to_string();
+        for (from, to) in [
+            ("alignment = 4096", "alignment = 4097"),
+            ("qd_mean = 3.25", "qd_mean = -1.0"),
+            ("qd_mean = 3.25", "qd_mean = nan"),
+            ("ios = 503", &format!("ios = {most}")),
+            ("from = \"0%\"", "from = \"5%\""),
+            ("to = \"5%\"", "to = \"105%\""),
+            ("alignment = 4096\n\n[captured]", "alignment = 3\n\n[captured]"),
+        ] {
+            assert!(WorkloadFile::read(&right.replace(from, to)).is_err(), "{to}");
+        }
+        // Sums that do not fit 64 bits.
+        let flush = format!("[[stream]]\nstream = \"FLUSH\"\nios = {most}\n");
+        let all = format!("format = \"steadfast workload 1\"\n{}", flush.repeat(3));
+        assert!(WorkloadFile::read(&all).is_err());
+    }
+
+    #[test]
+    fn a_file_written_by_hand_needs_little() {
+        let text = "format = \"steadfast workload 1\"\n\
+            [[stream]]\nstream = \"RND 4K R\"\nios = 3\n[[stream]]\nstream=\"RND 4K W\"\nios = 1\n";
+        let read = WorkloadFile::read(text).unwrap();
+        assert_eq!(read.workload.streams[0].normalized, 0.75);
+        assert_eq!((read.demand, read.data_pattern), (None, DataPattern::RandomUnique));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_place() {
+        let refusal = |text: &str| WorkloadFile::read(text).unwrap_err().to_string();
+        let right = file().to_string();
+        assert!(refusal("format = ").contains("line 1"));
+        assert!(refusal("format = \"x\"").contains("steadfast workload 1"));
+        assert!(refusal(&right.replace("RND 4K W", "RND 4X W")).contains("stream"));
+        assert!(refusal(&right.replace("T1Q4", "many")).contains("demand"));
+        assert!(refusal(&right.replace("qd_mean", "qd")).contains("qd"));
+    }
+
+    #[test]
+    fn nothing_that_is_read_makes_it_panic() {
+        let right = file().to_string().into_bytes();
+        for place in 0..right.len() {
+            for byte in [0, b'9', b'"', b'\n', 0xff] {
+                let mut text = right.clone();
+                text[place] = byte;
+                let _ = WorkloadFile::read(&String::from_utf8_lossy(&text));
+            }
+        }
+    }
+}

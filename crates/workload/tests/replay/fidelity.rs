@@ -1,0 +1,287 @@
+//! A capture beside one that was made of it by known changes.
+
+use super::{SECOND, io, of, options, step_file, two_steps};
+use crate::{known, opened};
+use std::collections::BTreeSet;
+use steadfast_domain::findings::{Cell, Exhibit, Plot, Table};
+use steadfast_domain::{Bytes, CaptureConditions, Findings, IoEvent, IoOp};
+use steadfast_workload::fidelity::{Fidelity, FidelityOptions, findings};
+use steadfast_workload::replay::{MapRule, ReplayError, ScriptOptions, Space, TraceScript};
+
+fn compared(original: &[IoEvent], replay: &[IoEvent], options: &FidelityOptions) -> Fidelity {
+    Fidelity::of(&of(original), &of(replay), options).unwrap()
+}
+
+fn in_issue_order() -> Vec<IoEvent> {
+    let mut events = known();
+    events.sort_by_key(|event| event.issued_ns);
+    events
+}
+
+fn plots(findings: &Findings) -> impl Iterator<Item = &Plot> {
+    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
+    exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Plot(plot) => Some(plot),
+        _ => None,
+    })
+}
+
+fn table<'f>(findings: &'f Findings, id: &str) -> &'f Table {
+    let exhibits = findings.chapters.iter().flat_map(|page| &page.exhibits);
+    let mut tables = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Table(table) => Some(table),
+        _ => None,
+    });
+    tables.find(|table| table.id == id).unwrap_or_else(|| panic!("there is no table {id}"))
+}
+
+#[test]
+fn a_capture_is_equal_to_itself() {
+    let found = compared(&known(), &known(), &FidelityOptions::default());
+    let pair = &found.devices.as_ref().unwrap()[0];
+    assert_eq!((pair.ios, pair.starts.pairs), ([10_007, 10_007], 10_007));
+    assert_eq!((pair.sequence.first, pair.sequence.same_ios), (None, true));
+    assert_eq!((pair.starts.max_ns, pair.starts.drift_ns), (0, Some(0)));
+    let gaps = pair.gaps.as_ref().unwrap();
+    assert!(gaps.is_exact() && gaps.ks == 0.0 && gaps.counts == [10_006, 10_006]);
+    assert_eq!(found.sides[0].streams, found.sides[1].streams);
+    let findings = findings(&found, "steadfast test");
+    assert!(findings.ending.contains("are equal, in order"), "{}", findings.ending);
+    assert_eq!(findings.caveats, []);
+}
+
+/// Five seconds later on the clock, every other I/O 3 us late, and the clock of the
+/// replay fast by one in a thousand.
+#[test]
+fn start_errors_and_drift_are_what_was_put_in() {
+    let mut replay = in_issue_order();
+    for (event, number) in replay.iter_mut().zip(0u64..) {
+        let late = if number % 2 == 1 { 3_000 } else { 0 };
+        event.issued_ns += 5 * SECOND + late + event.issued_ns / 1000;
+    }
+    let found = compared(&known(), &replay, &FidelityOptions::default());
+    let pair = &found.devices.as_ref().unwrap()[0];
+    assert_eq!((pair.sequence.first, pair.starts.early), (None, 0));
+    // The last I/O with an odd number is due at 100.05 ms: 3 + 100.05 us late.
+    assert_eq!(pair.starts.max_ns, 3_000 + 100_050);
+    // The last thousand drift by 90 to 100 us, half of them by 3 us more.
+    let drift = pair.starts.drift_ns.unwrap();
+    assert!((96_000..=97_000).contains(&drift), "{drift}");
+    let half = pair.starts.errors.quantile(0.5).unwrap().0;
+    assert!((51_000..52_000).contains(&half), "{half}");
+    // Gaps of 10 us became 13 and 7 us by turns: half of them are shorter.
+    assert_eq!(pair.gaps.as_ref().unwrap().ks, 0.5);
+}
+
+#[test]
+fn the_first_difference_is_named() {
+    let original = in_issue_order();
+    let mut swapped = original.clone();
+    let (a, b) = (swapped[100], swapped[101]);
+    (swapped[100], swapped[101]) = (b, a);
+    (swapped[100].issued_ns, swapped[101].issued_ns) = (a.issued_ns, b.issued_ns);
+    let found = compared(&original, &swapped, &FidelityOptions::default());
+    let sequence = &found.devices.as_ref().unwrap()[0].sequence;
+    assert_eq!((sequence.different, sequence.same_ios), (2, true));
+    assert_eq!(sequence.first.unwrap().number, 101);
+    let text = findings(&found, "test").ending;
+    assert!(
+        text.contains("the same I/Os in another order") && text.contains("I/O 101: "),
+        "{text}"
+    );
+
+    let mut moved = original.clone();
+    let at = moved.iter().rposition(|event| event.op == IoOp::Write).unwrap();
+    moved[at].offset += 512;
+    moved.truncate(at + 1);
+    let found = compared(&original, &moved, &FidelityOptions::default());
+    let pair = &found.devices.as_ref().unwrap()[0];
+    assert_eq!((pair.sequence.different, pair.sequence.same_ios), (1, false));
+    assert_eq!(pair.ios, [10_007, at as u64 + 1]);
+    let first = pair.sequence.first.unwrap();
+    let told = first.to_string();
+    assert_eq!(first.number, at as u64 + 1);
+    assert!(told.contains(&format!("at {} as captured", original[at].offset)), "{told}");
+    assert!(told.contains(&format!("at {} as replayed", original[at].offset + 512)), "{told}");
+}
+
+/// The kernel makes one of several flushes that wait: reads and writes are still beside
+/// their own.
+#[test]
+fn a_flush_less_moves_no_read_beside_another() {
+    let flush = |n: u64| io(n * 10_000, IoOp::Flush, 0, 0);
+    let all: Vec<IoEvent> = (0..10_007u64)
+        .map(|n| match n % 7 {
+            6 => flush(n),
+            odd => {
+                let op = if odd % 2 == 1 { IoOp::Write } else { IoOp::Read };
+                io(n * 10_000, op, n * 8192, 4096)
+            }
+        })
+        .collect();
+    let mut replay: Vec<IoEvent> = all.clone();
+    replay.retain(|event| event.op != IoOp::Flush || event.issued_ns % 130_000 != 0);
+    // All but the first are 500 ns late.
+    replay[1..].iter_mut().for_each(|event| event.issued_ns += 500);
+    let lost = (all.len() - replay.len()) as u64;
+    assert!(lost > 50, "{lost}");
+    let found = compared(&all, &replay, &FidelityOptions::default());
+    let pair = &found.devices.as_ref().unwrap()[0];
+    assert!(pair.sequence.different > 5000 && !pair.sequence.same_ios);
+    let by_op = |op| pair.by_op.iter().find(|one| one.op == op).unwrap();
+    for op in [IoOp::Read, IoOp::Write] {
+        let one = by_op(op);
+        assert_eq!((one.sequence.first, one.sequence.different), (None, 0));
+        assert_eq!((one.ios[0], one.starts.max_ns), (one.ios[1], 500));
+    }
+    let flushes = by_op(IoOp::Flush).ios;
+    assert_eq!((flushes[0], flushes[0] - flushes[1], pair.by_op.len()), (1429, lost, 3));
+    let moved = by_op(IoOp::Read).ios[0] + by_op(IoOp::Write).ios[0];
+    assert_eq!((pair.starts.pairs, pair.starts.max_ns), (moved, 500));
+    assert_eq!((pair.starts.drift_ns, pair.starts.early), (Some(500), 0));
+    let findings = findings(&found, "test");
+    let told = format!("read: equal, in order, write: equal, in order, flush: {lost} fewer");
+    assert!(findings.ending.contains(&told), "{}", findings.ending);
+    assert_eq!(table(&findings, "replay-operations").rows.len(), 3);
+}
+
+#[test]
+fn a_replay_twice_as_fast_is_true_to_the_scaled_trace() {
+    let mut replay = in_issue_order();
+    replay.iter_mut().for_each(|event| event.issued_ns = 1_000_000 + event.issued_ns / 2);
+    let options = FidelityOptions::default().played("faster:2".parse().unwrap());
+    let found = compared(&known(), &replay, &options);
+    let pair = &found.devices.as_ref().unwrap()[0];
+    assert_eq!((pair.starts.max_ns, pair.gaps.as_ref().unwrap().ks), (0, 0.0));
+    let ios =
+        |side: usize| found.sides[side].steps.values().map(|step| step.ios()).collect::<Vec<_>>();
+    assert_eq!(ios(0), ios(1), "step by step on one axis");
+    assert!(ios(0).len() > 50);
+    let as_captured = compared(&known(), &replay, &FidelityOptions::default());
+    let pair = &as_captured.devices.as_ref().unwrap()[0];
+    assert_eq!(pair.starts.max_ns, 10_006 * 5_000);
+    assert_eq!(pair.gaps.as_ref().unwrap().ks, 1.0);
+    assert!(matches!(
+        Fidelity::of(
+            &of(&known()),
+            &of(&known()),
+            &FidelityOptions { faster: 0.0, ..FidelityOptions::default() }
+        ),
+        Err(ReplayError::Trace(_))
+    ));
+}
+
+/// A replay on a small target is equal to the original where its map says so.
+#[test]
+fn offsets_are_compared_as_the_replay_mapped_them() {
+    let space = Space { size: Bytes::gib(1), logical_sector: 512 };
+    let asked = ScriptOptions { map: Some(MapRule::Wrap), ..options(space) };
+    let script = TraceScript::of(&of(&known()), &asked).unwrap();
+    let mut replay = in_issue_order();
+    let mut playing = script.open();
+    let mut ios = Vec::with_capacity(20_000);
+    while playing.fill(&mut ios).unwrap() > 0 {}
+    for (event, io) in replay.iter_mut().zip(&ios) {
+        event.offset = io.offset.0;
+    }
+    let plain = compared(&known(), &replay, &FidelityOptions::default());
+    assert!(plain.devices.unwrap()[0].sequence.different > 4000);
+    let map = Some(script.map().clone());
+    let found = compared(&known(), &replay, &FidelityOptions { map, ..FidelityOptions::default() });
+    assert_eq!(found.devices.unwrap()[0].sequence.first, None);
+}
+
+#[test]
+fn devices_are_paired_in_order_and_the_rest_is_said() {
+    let on = |device: u16, n: u64| IoEvent { device, ..io(n * 1000, IoOp::Read, n * 8192, 4096) };
+    let original: Vec<IoEvent> = (0..90).map(|n| on((n % 3) as u16, n)).collect();
+    let replay: Vec<IoEvent> =
+        (0..90).filter(|n| n % 3 < 2).map(|n| on((n % 3) as u16 + 4, n)).collect();
+    let found = compared(&original, &replay, &FidelityOptions::default());
+    let pairs = found.devices.as_ref().unwrap();
+    let names: Vec<&str> = pairs.iter().flat_map(|pair| &pair.names).map(String::as_str).collect();
+    assert_eq!(names, ["device 0", "device 4", "device 1", "device 5"]);
+    assert!(pairs.iter().all(|pair| pair.sequence.first.is_none() && pair.ios == [30, 30]));
+    let findings = findings(&found, "test");
+    let text = &findings.caveats.iter().find(|c| c.id == "devices-unpaired").unwrap().text;
+    assert!(text.contains("3 devices and the replay 2; 2 are compared"), "{text}");
+}
+
+#[test]
+fn sums_are_compared_as_far_as_they_tell() {
+    let (original, sums) = (of(&two_steps()), step_file(&two_steps()));
+    let options = FidelityOptions::default();
+    for found in [
+        Fidelity::of(&original, &sums, &options).unwrap(),
+        Fidelity::of(&sums, &original, &options).unwrap(),
+        Fidelity::of(&sums, &sums, &options).unwrap(),
+    ] {
+        assert!(found.devices.is_none());
+        assert_eq!(found.step_ns, SECOND);
+        let steps = found.sides.each_ref().map(|side| {
+            side.steps.iter().map(|(at, step)| (*at, step.ios(), step.bytes())).collect::<Vec<_>>()
+        });
+        assert_eq!(steps[0], [(0, 4, 16_384), (2, 3, 24_576)]);
+        assert_eq!(steps[0], steps[1]);
+        let findings = findings(&found, "test");
+        let sizes = table(&findings, "replay-sizes");
+        assert!(sizes.rows.iter().all(|row| row.cells[0] == row.cells[1]), "{sizes:?}");
+        assert!(findings.caveats.iter().any(|caveat| caveat.id == "steps-only"));
+        assert!(findings.ending.contains("did not keep single I/Os"));
+    }
+    let narrow = FidelityOptions { step_ns: Some(SECOND / 2), ..options };
+    let refusal = Fidelity::of(&sums, &original, &narrow).unwrap_err().to_string();
+    assert!(refusal.contains("multiple"), "{refusal}");
+}
+
+#[test]
+fn the_exhibits_show_both_on_one_axis() {
+    let conditions = crate::synthetic::conditions(8);
+    let events = crate::by_completion(crate::synthetic::Server::new(8, 2000));
+    let original = opened(&events, conditions.clone()).into();
+    let mut late = events.clone();
+    late.iter_mut().for_each(|event| {
+        event.issued_ns += 3 * SECOND + event.issued_ns % 977;
+        event.response_ns /= 2;
+    });
+    let lossy = CaptureConditions { lost: 9, ..conditions };
+    let replay = opened(&late, lossy).into();
+    let found = Fidelity::of(&original, &replay, &FidelityOptions::default()).unwrap();
+    let findings = findings(&found, "test");
+    let ids: Vec<&str> = plots(&findings).map(|plot| plot.id.as_str()).collect();
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{ids:?}");
+    for id in ["replay-iops", "replay-mbs", "replay-response", "replay-depth"] {
+        let plot = plots(&findings).find(|plot| plot.id == id).unwrap();
+        let [original, replay] = &plot.series[..] else { panic!("{id}") };
+        assert_eq!(original.points.len(), replay.points.len(), "{id}");
+        assert!(original.points.iter().zip(&replay.points).all(|(a, b)| a.0 == b.0), "{id}");
+        assert!(original.points.iter().any(|point| point.1.is_some_and(|value| value > 0.0)));
+    }
+    let cell = |row: &str, column: usize| {
+        let totals = table(&findings, "replay-totals");
+        let found = totals.rows.iter().find(|one| one.head == row).unwrap();
+        match found.cells[column] {
+            Cell::Number { value, .. } => value,
+            ref other => panic!("{row}: {other:?}"),
+        }
+    };
+    assert_eq!((cell("I/Os", 0), cell("I/Os", 1)), (events.len() as f64, events.len() as f64));
+    assert!((cell("Average response time, ms", 2) + 50.0).abs() < 0.1);
+    assert!(findings.caveats.iter().any(|c| c.text.contains("replay lost 9 events")));
+    assert_eq!(table(&findings, "replay-times").rows.len(), 2, "one row for each device");
+    let total: f64 = table(&findings, "replay-streams")
+        .rows
+        .iter()
+        .map(|row| match row.cells[0] {
+            Cell::Number { value, .. } => value,
+            _ => 0.0,
+        })
+        .sum();
+    assert_eq!(total, events.len() as f64, "others are one row");
+}
+
+#[test]
+fn nothing_chosen_is_refused() {
+    let refusal = Fidelity::of(&of(&known()), &of(&[]), &FidelityOptions::default());
+    assert!(matches!(refusal, Err(ReplayError::Empty { events: 0, .. })));
+}
