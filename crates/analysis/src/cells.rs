@@ -3,7 +3,7 @@
 //! needs no single I/O is answered from them as it would be from the I/Os themselves.
 
 use crate::sums::content::Contents;
-use steadfast_domain::io_event::Command;
+use steadfast_domain::io_event::{Command, StreamInStep, StreamResponses, flags};
 use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::error::TraceError;
 
@@ -88,6 +88,34 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Returns the sums of a stream in a capture step that begins at `begin_ns`. The kernel
+    /// counted them: response times have no buckets.
+    pub fn from_step(row: &StreamInStep, begin_ns: u64, span_ns: (u64, u64)) -> Cell {
+        let mut counts = [0; FLAGS];
+        counts[flags::FAILED.trailing_zeros() as usize] = row.failed;
+        Cell {
+            begin_ns,
+            device: row.device,
+            layer: row.layer,
+            op: row.op,
+            sequential: row.sequential,
+            bytes: row.bytes,
+            ios: row.ios,
+            span_ns,
+            responses: Times {
+                count: row.responses,
+                sum_ns: row.response_sum_ns,
+                max_ns: row.response_max_ns,
+                buckets: Vec::new(),
+            },
+            depth_sum: row.depth_sum,
+            depths: if row.depth_sum > 0 { row.ios } else { 0 },
+            depth_max: row.depth_max,
+            offsets: row.offsets,
+            flags: counts,
+            ..Cell::default()
+        }
+    }
     /// Bytes moved.
     pub fn amount(&self) -> u64 {
         self.ios.saturating_mul(u64::from(self.bytes))
@@ -113,7 +141,7 @@ pub struct BusyInStep {
 
 /// What cells tell, or what is asked of them, beside streams and devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Dimensions {
     /// Processes.
     pub processes: bool,
     /// Threads.
@@ -124,14 +152,17 @@ pub struct Told {
     pub files: bool,
     /// Merged requests.
     pub merges: bool,
+    /// They are sums of single I/Os: queue times, ends beyond the device, busy time and the
+    /// response-time percentiles of each step are known.
+    pub single_ios: bool,
 }
 
-impl Told {
+impl Dimensions {
     /// Refuses what is asked and not told.
     ///
     /// # Errors
     /// What the fold lacks, and what to do.
-    pub fn check(self, asked: Told) -> Result<(), TraceError> {
+    pub fn check(self, asked: Dimensions) -> Result<(), TraceError> {
         let lacks = [
             (asked.processes && !self.processes, "processes (--no-processes)"),
             (asked.threads && !self.threads, "threads (--no-threads, or an earlier version)"),
@@ -140,11 +171,16 @@ impl Told {
         ];
         match lacks.into_iter().find(|(is_lacking, _)| *is_lacking) {
             None => Ok(()),
-            Some((_, what)) => Err(TraceError::Unsuitable(format!(
-                "the fold was made without {what}, so it cannot report them; name the trace files \
-                 instead, or fold them again"
-            ))),
+            Some((_, what)) => Err(Self::without(what)),
         }
+    }
+
+    /// Returns the refusal of a question about what the cells do not tell apart.
+    pub(crate) fn without(what: &str) -> TraceError {
+        TraceError::Unsuitable(format!(
+            "the fold was made without {what}, so it cannot report them; name the trace files \
+             instead, or fold them again"
+        ))
     }
 }
 
@@ -154,9 +190,11 @@ pub struct Cells<'a> {
     /// Width of their steps in nanoseconds.
     pub step_ns: u64,
     /// What they tell.
-    pub told: Told,
+    pub told: Dimensions,
     /// The cells.
     pub cells: &'a [Cell],
     /// Busy time.
     pub busy: &'a [BusyInStep],
+    /// Response times of streams, whatever the step: those that cells without buckets add up.
+    pub responses: &'a [StreamResponses],
 }

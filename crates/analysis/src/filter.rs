@@ -2,11 +2,11 @@
 //! I/O stream. What it lets pass was judged among all events, so a filter never
 //! turns a sequential I/O into a random one.
 
-use crate::cells::{BusyInStep, Cell, Told};
+use crate::cells::{BusyInStep, Cell, Dimensions};
 use crate::clock::Clock;
 use crate::questions::compare::{cgroup_name, device_name, host_name};
 use crate::questions::streams::StreamKey;
-use steadfast_domain::io_event::{CapturedDevice, StreamInStep, StreamResponses};
+use steadfast_domain::io_event::{CapturedDevice, StreamResponses};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 use steadfast_tracefile::batch::Batch;
@@ -79,13 +79,13 @@ impl Filter {
     }
 
     /// What cells must tell so that it can choose among them.
-    pub(crate) fn asked(&self) -> Told {
-        Told {
+    pub(crate) fn asked(&self) -> Dimensions {
+        Dimensions {
             processes: self.process.is_some(),
             threads: self.thread.is_some(),
             cgroups: !self.cgroups.is_empty(),
             files: !self.files.is_empty(),
-            merges: false,
+            ..Dimensions::default()
         }
     }
 
@@ -387,14 +387,6 @@ impl Filter {
         let mut files = self.files.iter().flat_map(|(_, files)| files);
         layer == Layer::FileSystem
             && files.any(|(on, of)| *of == inode && on.is_none_or(|on| on == device))
-    }
-
-    /// Whether a stream in a step passes: where the observed part of its step begins in a span.
-    pub(crate) fn keeps_sum(&self, row: &StreamInStep, begin_ns: u64) -> bool {
-        let key = || StreamKey::of_sum(row);
-        self.keeps_time(begin_ns)
-            && self.keeps_place(row.op, row.device, row.layer)
-            && self.keeps_stream(key)
     }
 
     /// Whether response times of no particular step pass: they were not taken for

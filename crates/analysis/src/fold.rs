@@ -7,9 +7,9 @@
 
 use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::sequence::{After, Busy};
-use crate::cells::Cells;
+use crate::cells::{Cells, Dimensions};
 use std::any::Any;
-use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep, StreamResponses};
+use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
@@ -62,28 +62,6 @@ impl Rows<'_> {
     }
 }
 
-/// I/Os that were added up while they were captured; all of them passed the filter.
-#[derive(Debug, Clone, Copy)]
-pub struct Sums<'a> {
-    /// Width of the steps that were kept, in nanoseconds.
-    pub step_ns: u64,
-    /// When the first step begins, in nanoseconds: 0, except where several captures are read
-    /// on one axis.
-    pub shift_ns: u64,
-    /// Streams in steps.
-    pub streams: &'a [StreamInStep],
-    /// Response times of streams, whatever the step: those that their `response_sum_ns` adds up.
-    pub responses: &'a [StreamResponses],
-}
-
-impl Sums<'_> {
-    /// When a row's step begins.
-    #[inline]
-    pub fn begin_of(&self, row: &StreamInStep) -> u64 {
-        row.step.saturating_mul(self.step_ns).saturating_add(self.shift_ns)
-    }
-}
-
 /// Something that a capture is folded into.
 pub trait Fold {
     /// The columns of single I/Os that it reads.
@@ -101,18 +79,13 @@ pub trait Fold {
         None
     }
 
-    /// Itself, as what sums are folded into.
+    /// Returns this fold as one that takes sums which tell these dimensions.
     ///
     /// # Errors
-    /// What it is made of, where only single I/Os tell that.
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded>;
-
-    /// Itself, as what the cells of a fold file are folded into.
-    ///
-    /// # Errors
-    /// What it is made of, where only single I/Os tell that.
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Err(self.of_sums().err().unwrap_or(NotRecorded::SingleIos))
+    /// Returns what it needs that they do not tell.
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        let _ = recorded;
+        Err(NotRecorded::SingleIos)
     }
 
     /// Adds the fold over another part of the same capture, made alike. What comes
@@ -125,17 +98,7 @@ pub trait Fold {
         Self: Sized;
 }
 
-/// Something that I/Os are folded into which were added up before.
-pub trait FoldSums {
-    /// Takes the next sums.
-    ///
-    /// # Errors
-    /// Where they do not fit into the memory set aside, or cannot be told apart as
-    /// finely as asked.
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError>;
-}
-
-/// Something that cells of a fold file are folded into.
+/// Something that takes the cells of a step file or a fold file.
 pub trait FoldCells {
     /// Takes the next cells.
     ///

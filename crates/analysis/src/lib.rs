@@ -30,7 +30,7 @@ pub use captured::Captured;
 pub use crew::Crew;
 pub use filter::Filter;
 pub use findings::findings;
-pub use fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows, Sums};
+pub use fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 pub use pass::Pass;
 pub use questions::streams::{By, StreamTable};
 pub use questions::study::Study;

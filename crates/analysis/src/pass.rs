@@ -3,8 +3,9 @@
 
 pub use crate::annotate::checkpoint::Checkpoint;
 use crate::annotate::sequence::{After, Busy, Depths, Sequencer, WINDOW};
+use crate::cells::{Cell, Cells, Dimensions};
 use crate::filter::Filter;
-use crate::fold::{Fold, Rows, Sums};
+use crate::fold::{Fold, Rows};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
 use crate::step_file::StepFile;
 use serde::{Deserialize, Serialize};
@@ -364,25 +365,37 @@ impl Pass {
         if self.window != WINDOW {
             return Err(NotRecorded::OtherWindow.into());
         }
-        let folds = folds.iter_mut().map(|fold| fold.of_sums());
+        let told = Dimensions::default();
+        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(told));
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let (step_ns, mut account) = (file.step_ns(), PassAccount::default());
         let shift_ns = place.map_or(0, |place| place.shift_ns);
         let observed = file.observed().shifted(shift_ns);
         let (first_ns, end_ns) = (observed.first_ns().unwrap_or(0), observed.end_ns().unwrap_or(0));
-        file.each_group(|mut streams, mut responses| {
+        let cell_of = |row: &StreamInStep| {
+            let begin_ns = row.step.saturating_mul(step_ns).saturating_add(shift_ns);
+            let last_ns = begin_ns.saturating_add(step_ns - 1);
+            // The first and the last step last as long as the capture was observed.
+            let from_ns = begin_ns.max(first_ns.min(last_ns));
+            let to_ns = if end_ns > begin_ns { last_ns.min(end_ns) } else { last_ns };
+            Cell::from_step(row, begin_ns, (from_ns, to_ns))
+        };
+        file.each_group(|streams, mut responses| {
             account.events += streams.iter().map(|row| row.ios).sum::<u64>();
+            let mut cells: Vec<Cell> = streams.iter().map(cell_of).collect();
             if let Some(place) = place {
-                streams.iter_mut().for_each(|row| row.device = place.device(row.device));
+                cells.iter_mut().for_each(|cell| cell.device = place.device(cell.device));
                 responses.iter_mut().for_each(|part| part.device = place.device(part.device));
             }
-            let begin_of =
-                |row: &StreamInStep| row.step.saturating_mul(step_ns).saturating_add(shift_ns);
-            streams.retain(|row| self.filter.keeps_sum(row, begin_of(row).max(first_ns)));
+            cells.retain(|cell| self.filter.keeps_cell(cell, first_ns));
             responses.retain(|part| self.filter.keeps_responses(part));
-            let sums = Sums { step_ns, shift_ns, streams: &streams, responses: &responses };
-            account.see_sums(&sums, (first_ns, end_ns));
-            folds.iter_mut().try_for_each(|fold| fold.take_sums(&sums))
+            for cell in &cells {
+                account.kept += cell.ios;
+                account.reach(cell.span_ns.0, cell.span_ns.1);
+            }
+            let (cells, responses) = (&cells[..], &responses[..]);
+            let cells = Cells { step_ns, told, cells, busy: &[], responses };
+            folds.iter_mut().try_for_each(|fold| fold.take_cells(&cells))
         })?;
         Ok(account)
     }
@@ -497,20 +510,6 @@ impl PassAccount {
         let last = kept.iter().rposition(|kept| *kept);
         if let (Some(first), Some(last)) = (first, last) {
             self.reach(batch.issued_ns(first), batch.issued_ns(last));
-        }
-    }
-
-    /// Sums have the time of their steps, the first and the last one as far as the capture was
-    /// observed.
-    fn see_sums(&mut self, sums: &Sums<'_>, (first_ns, end_ns): (u64, u64)) {
-        for row in sums.streams {
-            let begin = sums.begin_of(row);
-            let end = begin.saturating_add(sums.step_ns - 1);
-            self.kept += row.ios;
-            self.reach(
-                begin.max(first_ns.min(end)),
-                if end_ns > begin { end.min(end_ns) } else { end },
-            );
         }
     }
 

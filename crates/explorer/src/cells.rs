@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use steadfast_analysis::sums::content::Contents;
 use steadfast_analysis::sums::queue_time::Queued;
-use steadfast_analysis::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
-use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
+use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Response times and queue depths of some I/Os.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -450,10 +450,6 @@ impl Fold for CellsFold {
 
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {

@@ -19,10 +19,10 @@ use steadfast_analysis::questions::processes::ProcessTable;
 use steadfast_analysis::questions::quality::Quality;
 use steadfast_analysis::questions::trust::Evidence;
 use steadfast_analysis::{
-    Captured, EmptyLike, Filter, Fold, FoldSums, ParallelFold, Pass, Rows, StreamTable,
+    Captured, EmptyLike, Filter, Fold, ParallelFold, Pass, Rows, StreamTable,
 };
 use steadfast_domain::{Caveat, Layer};
-use steadfast_tracefile::{Fields, NotRecorded, TraceError};
+use steadfast_tracefile::{Fields, TraceError};
 
 /// Raised whenever an index comes to hold something else.
 pub const VERSION: u32 = 4;
@@ -286,10 +286,6 @@ impl Fold for Making {
 
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {

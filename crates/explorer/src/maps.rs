@@ -4,9 +4,9 @@
 
 use crate::pairs::Io;
 use serde::{Deserialize, Serialize};
-use steadfast_analysis::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
 use steadfast_domain::{IoOp, Layer};
-use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
+use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Columns of the map of addresses of an index, at most.
 pub const COLUMNS: usize = 1024;
@@ -293,10 +293,6 @@ impl Fold for HitMap {
         Some(self)
     }
 
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
-    }
-
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         add(&mut self.reads, &other.reads);
         add(&mut self.writes, &other.writes);
@@ -322,10 +318,6 @@ impl Fold for SecondMap {
 
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {

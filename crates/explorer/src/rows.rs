@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use steadfast_analysis::annotate::sequence::Busy;
 use steadfast_analysis::sums::content::Contents;
-use steadfast_analysis::{EmptyLike, Filter, Fold, FoldSums, ParallelFold, Rows};
-use steadfast_tracefile::{Batch, Field, Fields, NotRecorded, TraceError};
+use steadfast_analysis::{EmptyLike, Filter, Fold, ParallelFold, Rows};
+use steadfast_tracefile::{Batch, Field, Fields, TraceError};
 
 /// Memory that an I/O takes: all columns, and what its neighbors tell of it.
 const IO_BYTES: usize = 96;
@@ -163,10 +163,6 @@ impl Fold for Keeping {
 
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {

@@ -5,8 +5,8 @@ use crate::maps::{HitMap, RANGES};
 use crate::pairs;
 use std::collections::HashMap;
 use steadfast_analysis::questions::processes::ProcessKey;
-use steadfast_analysis::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
-use steadfast_tracefile::{Field, Fields, NotRecorded, TraceError};
+use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
+use steadfast_tracefile::{Field, Fields, TraceError};
 
 /// Processes that are told apart; all others count together.
 const PROCESSES_MAX: usize = 4096;
@@ -146,10 +146,6 @@ impl Fold for Touching {
 
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
 
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::units::Bytes;
 
@@ -25,11 +24,7 @@ impl StreamKey {
     pub fn order(&self) -> &'static str {
         if self.sequential { "SEQ" } else { "RND" }
     }
-    /// That of a row of a step file.
-    #[inline]
-    pub fn of_sum(row: &StreamInStep) -> StreamKey {
-        StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes }
-    }
+
     /// Packs a key into one number, in the order of the keys.
     #[inline]
     pub fn packed(op: IoOp, sequential: bool, bytes: u32) -> u64 {

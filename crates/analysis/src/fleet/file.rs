@@ -6,7 +6,7 @@
 //! order, so the same captures give the same bytes, however they came together.
 
 use super::block;
-use crate::cells::{BusyInStep, Cell, Told};
+use crate::cells::{BusyInStep, Cell, Dimensions};
 use crate::pass::PassAccount;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -60,14 +60,15 @@ impl FoldOptions {
     pub const VERSION: u32 = VERSION;
 
     /// What the cells tell.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn told(&self) -> Dimensions {
         let tells_who = self.version > WITHOUT_WHO;
-        Told {
+        Dimensions {
             processes: self.processes,
             threads: tells_who && self.processes && self.threads,
             cgroups: tells_who,
             files: tells_who && self.files,
             merges: tells_who,
+            single_ios: true,
         }
     }
 }

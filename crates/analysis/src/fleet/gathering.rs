@@ -2,8 +2,8 @@
 
 use super::block::{put_busy, put_step};
 use super::file::FoldOptions;
-use crate::cells::{Cell, FLAGS, Told, Who};
-use crate::fold::{Fold, FoldSums, Rows};
+use crate::cells::{Cell, Dimensions, FLAGS, Who};
+use crate::fold::{Fold, Rows};
 use crate::sums::response::Responses;
 use crate::tables::fast_hash::QuickMap;
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoOp, Layer, Nanos};
 use steadfast_tracefile::batch::Batch;
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::Fields;
 
 /// Cells of one step, at most.
@@ -42,7 +41,7 @@ pub(super) struct Gathering {
     /// How far into a step of the clock the capture began.
     phase_ns: u64,
     /// What its cells tell.
-    told: Told,
+    told: Dimensions,
     /// Sizes of the devices.
     sizes: Vec<Option<u64>>,
     step: u64,
@@ -246,9 +245,6 @@ impl Fold for Gathering {
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         rows.iter().try_for_each(|row| self.take_row(rows, row))
-    }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
     /// Cells of a fold file stand beside each other: fold files are merged, not these.
     fn merge(&mut self, _: Self) -> Result<(), TraceError> {

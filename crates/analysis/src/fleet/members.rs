@@ -2,7 +2,7 @@
 
 use super::common::{Common, host_of};
 use super::file::FoldFile;
-use crate::cells::{BusyInStep, Cell, Cells, Told};
+use crate::cells::{BusyInStep, Cell, Cells, Dimensions};
 use crate::crew::Crew;
 use crate::filter::Filter;
 use crate::fold::{Fold, FoldCells};
@@ -221,9 +221,11 @@ impl<R: Read + Seek + Send + 'static> Fleet<R> {
             {
                 Ok(())
             }
-            (Of::Folded(file, _), NotRecorded::Processes) => {
-                file.contents().options.told().check(Told { processes: true, ..Told::default() })
-            }
+            (Of::Folded(file, _), NotRecorded::Processes) => file
+                .contents()
+                .options
+                .told()
+                .check(Dimensions { processes: true, ..Dimensions::default() }),
             (Of::Folded(..), _) => Err(not_in_a_fold(what)),
         })
     }
@@ -339,12 +341,9 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
         if pass.window != options.window {
             return Err(other_window(options.window));
         }
-        let asks_processes =
-            |fold: &mut &mut dyn Fold| matches!(fold.of_sums(), Err(NotRecorded::Processes));
-        let (told, asked) = (options.told(), pass.filter.asked());
-        let processes = asked.processes || folds.iter_mut().any(asks_processes);
-        told.check(Told { processes, ..asked })?;
-        let folds = folds.iter_mut().map(|fold| fold.of_cells().map_err(not_in_a_fold));
+        let told = options.told();
+        told.check(pass.filter.asked())?;
+        let folds = folds.iter_mut().map(|fold| fold.as_cell_fold(told).map_err(not_in_a_fold));
         let mut folds = folds.collect::<Result<Vec<_>, _>>()?;
         let step_ns = options.step_ns;
         let phase_ns = member.conditions.began_unix_ns.unwrap_or(0) % step_ns;
@@ -352,7 +351,7 @@ impl<R: Read + Seek + Send + 'static> InFile<'_, R> {
         let base_ns = self.place.shift_ns.saturating_sub(phase_ns);
         let mut found = PassAccount { kept: 0, span_ns: None, ..member.account };
         let mut show = |cells: &[Cell], busy: &[BusyInStep]| {
-            let cells = Cells { step_ns, told, cells, busy };
+            let cells = Cells { step_ns, told, cells, busy, responses: &[] };
             folds.iter_mut().try_for_each(|fold: &mut &mut dyn FoldCells| fold.take_cells(&cells))
         };
         let mut busy = Vec::new();
@@ -437,6 +436,9 @@ fn impossible() -> TraceError {
 }
 
 fn not_in_a_fold(what: NotRecorded) -> TraceError {
+    if what == NotRecorded::Processes {
+        return Dimensions::without("processes (--no-processes)");
+    }
     TraceError::Unsuitable(format!(
         "a fold file holds sums, no single I/Os, so it cannot report {what}; name the trace files \
          instead"

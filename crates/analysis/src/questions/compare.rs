@@ -1,14 +1,13 @@
 //! Two drives, or the file-system and the block layer, side by side: capture
 //! steps of every device and layer on one time axis.
 
-use crate::cells::Cells;
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::cells::{Cells, Dimensions};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::steps::{CaptureStep, STEP_FIELDS, StepColumns, Steps};
-use crate::sums::step_width::{made_of, wide_enough};
+use crate::sums::step_width::made_of;
 use crate::tables::smallest_keys::{Place, SmallestKeys};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::batch::PART_MAX;
 use steadfast_tracefile::error::TraceError;
@@ -32,10 +31,6 @@ impl SideKey {
     /// `nvme0n1, block`.
     pub fn name(&self, conditions: &CaptureConditions) -> String {
         format!("{}, {}", self.device_name(conditions), self.layer)
-    }
-
-    fn of_sum(row: &StreamInStep) -> SideKey {
-        SideKey { device: row.device, layer: row.layer }
     }
 
     /// `nvme0n1`.
@@ -175,10 +170,7 @@ impl Fold for SidesSeen {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Ok(self)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
@@ -192,13 +184,6 @@ impl FoldCells for SidesSeen {
         let keys =
             cells.cells.iter().map(|cell| SideKey { device: cell.device, layer: cell.layer });
         keys.for_each(|key| self.see(key));
-        Ok(())
-    }
-}
-
-impl FoldSums for SidesSeen {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        sums.streams.iter().for_each(|row| self.see(SideKey::of_sum(row)));
         Ok(())
     }
 }
@@ -343,10 +328,7 @@ impl Fold for Sides {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Ok(self)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -378,19 +360,6 @@ impl FoldCells for Sides {
             // A device has busy time only where it has I/Os.
             if let Some((_, steps)) = self.sides.iter_mut().find(|(side, _)| *side == key) {
                 steps.take_busy(busy)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl FoldSums for Sides {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        wide_enough(self.width_ns, sums)?;
-        for row in sums.streams {
-            match self.steps(SideKey::of_sum(row))? {
-                Some(steps) => steps.take_sum(sums.begin_of(row), row)?,
-                None => self.unlisted = self.unlisted.saturating_add(row.ios),
             }
         }
         Ok(())

@@ -1,11 +1,11 @@
 //! The day of a capture: what is done at which time of day, over as many days as it
 //! lasted.
 
-use crate::cells::Cells;
+use crate::cells::{Cells, Dimensions};
 use crate::clock::{Clock, DAY_NS, hour_and_minute};
 use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
-use crate::sums::step_width::{made_of, wide_enough};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::sums::step_width::made_of;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::mem;
@@ -188,10 +188,7 @@ impl Fold for DayProfile {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Ok(self)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -201,24 +198,6 @@ impl Fold for DayProfile {
                 return Err(TraceError::TooFine(what));
             }
             self.intervals.entry((day, number)).or_default().merge(&found);
-        }
-        Ok(())
-    }
-}
-
-impl FoldSums for DayProfile {
-    /// A capture step belongs to the interval in which it begins.
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        wide_enough(self.width_ns, sums)?;
-        for row in sums.streams {
-            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
-            let one = Interval {
-                responses: row.responses,
-                response_sum_ns: row.response_sum_ns,
-                response_max_ns: row.response_max_ns,
-                ..Interval::of(row.op, row.ios, bytes)
-            };
-            self.at(sums.begin_of(row))?.merge(&one);
         }
         Ok(())
     }

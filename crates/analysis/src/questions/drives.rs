@@ -1,9 +1,9 @@
 //! The drives of a capture: what each is, how many processes used it, and how much
 //! was read from it and written to it.
 
-use crate::cells::Cells;
+use crate::cells::{Cells, Dimensions};
 use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::compare::{SideKey, host_name};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -217,10 +217,7 @@ impl Fold for Drives {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Ok(self)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
@@ -229,19 +226,6 @@ impl Fold for Drives {
         }
         self.processes_unknown |= other.processes_unknown;
         self.pairs.append(&mut other.pairs);
-        self.forget_if_too_many();
-        Ok(())
-    }
-}
-
-impl FoldSums for Drives {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        for row in sums.streams {
-            let side = SideKey { device: row.device, layer: row.layer };
-            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
-            self.drives.entry(side).or_default().add(row.op, row.ios, bytes);
-        }
-        self.processes_unknown |= !sums.streams.is_empty();
         self.forget_if_too_many();
         Ok(())
     }

@@ -3,8 +3,8 @@
 //! each group counts, bytes, response times, the time in the queue beside them, and
 //! what the kernel noted of the I/Os.
 
-use crate::cells::{Cell, Cells, Told};
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::cells::{Cell, Cells, Dimensions};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::compare::SideKey;
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
@@ -21,7 +21,7 @@ use steadfast_tracefile::parquet::{Field, Fields};
 use std::fmt;
 use std::mem;
 use std::str::FromStr;
-use steadfast_domain::io_event::{Command as SystemName, RESPONSE_UNKNOWN, flags};
+use steadfast_domain::io_event::{Command as SystemName, RESPONSE_UNKNOWN};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -289,21 +289,6 @@ impl GroupTally {
         for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {
             *ours = ours.saturating_add(*theirs);
         }
-    }
-
-    fn add_sum(&mut self, sum: &steadfast_domain::io_event::StreamInStep) {
-        let op = sum.op as usize;
-        self.ios[op] = self.ios[op].saturating_add(sum.ios);
-        let bytes = sum.ios.saturating_mul(u64::from(sum.bytes));
-        self.bytes[op] = self.bytes[op].saturating_add(bytes);
-        let sequential = if sum.sequential { sum.ios } else { 0 };
-        self.sequential = self.sequential.saturating_add(sequential);
-        self.responses.take_sum(sum.responses, sum.response_sum_ns, sum.response_max_ns);
-        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
-        self.depths = self.depths.saturating_add(sum.ios);
-        self.depth_max = self.depth_max.max(sum.depth_max);
-        let failed = &mut self.flags[flags::FAILED.trailing_zeros() as usize];
-        *failed = failed.saturating_add(sum.failed);
     }
 }
 
@@ -597,7 +582,7 @@ impl Groups {
     }
 
     /// The key of what was added up before: it has neither processes nor processors.
-    fn key_of_sum(&self, side: SideKey, stream: StreamKey) -> GroupKey {
+    fn key_of_side(&self, side: SideKey, stream: StreamKey) -> GroupKey {
         GroupKey {
             host: self.has(Facet::Host).then(|| self.host_of(side.device)),
             device: self.has(Facet::Device).then_some(side),
@@ -628,18 +613,18 @@ impl Groups {
                 Layer::FileSystem => (cell.device, who.inode),
                 Layer::Block => (0, 0),
             }),
-            ..self.key_of_sum(side, StreamKey { op, sequential, bytes })
+            ..self.key_of_side(side, StreamKey { op, sequential, bytes })
         }
     }
 
     /// What cells must tell so that they can be grouped.
-    fn asked(&self) -> Told {
-        Told {
+    fn asked(&self) -> Dimensions {
+        Dimensions {
             processes: self.has(Facet::Process) || self.has(Facet::Command),
             threads: self.has(Facet::Thread),
             cgroups: self.has(Facet::Cgroup),
             files: self.has(Facet::File),
-            merges: false,
+            ..Dimensions::default()
         }
     }
 
@@ -718,40 +703,25 @@ impl Fold for Groups {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        let of_processes = |facet: &Facet| matches!(facet, Facet::Process | Facet::Command);
-        match self.by.iter().any(|facet| facet.is_of_single_ios()) {
-            true => Err(NotRecorded::SingleIos),
-            false if self.by.iter().any(of_processes) => Err(NotRecorded::Processes),
-            false => Ok(self),
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        let asks_single_ios = if recorded.single_ios {
+            self.has(Facet::Cpu)
+        } else {
+            self.by.iter().any(|facet| facet.is_of_single_ios())
+        };
+        if asks_single_ios {
+            Err(NotRecorded::SingleIos)
+        } else if self.asked().processes && !recorded.processes {
+            Err(NotRecorded::Processes)
+        } else {
+            Ok(self)
         }
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
-        if self.has(Facet::Cpu) { Err(NotRecorded::SingleIos) } else { Ok(self) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.groups.rest_mut().merge(other.unlisted());
         self.merges_unknown |= other.merges_unknown;
         for (key, tally) in other.groups.into_apart() {
             self.groups.tally(key).take_in(tally);
-        }
-        Ok(())
-    }
-}
-
-impl FoldSums for Groups {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        for row in sums.streams {
-            let side = SideKey { device: row.device, layer: row.layer };
-            let stream = StreamKey { op: row.op, sequential: row.sequential, bytes: row.bytes };
-            let key = self.key_of_sum(side, stream);
-            self.groups.tally(key).add_sum(row);
-        }
-        for part in sums.responses {
-            let side = SideKey { device: part.device, layer: part.layer };
-            let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
-            let key = self.key_of_sum(side, stream);
-            self.groups.tally(key).responses.take_histogram(&part.histogram);
         }
         Ok(())
     }
@@ -764,6 +734,12 @@ impl FoldCells for Groups {
         for cell in cells.cells {
             let key = self.key_of_cell(cell);
             self.groups.tally(key).add_cell(cell);
+        }
+        for part in cells.responses {
+            let side = SideKey { device: part.device, layer: part.layer };
+            let stream = StreamKey { op: part.op, sequential: part.sequential, bytes: part.bytes };
+            let key = self.key_of_side(side, stream);
+            self.groups.tally(key).responses.take_histogram(&part.histogram);
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 //! capture step. A sequential scan shows as a diagonal.
 
 use crate::annotate::data_transfers::{DataTransfers, Moved};
-use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::cells::Dimensions;
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::streams::{By, StreamKey};
 use crate::tables::fast_hash::QuickMap;
 use crate::tables::recent_cache::{RecentCache, stream_number};
@@ -287,7 +288,7 @@ impl Fold for HitMap {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Err(NotRecorded::HitMaps)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -357,7 +358,7 @@ impl Fold for Ends {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Err(NotRecorded::HitMaps)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {

@@ -1,8 +1,9 @@
 //! The address ranges of a device that are hit most, and which processes hit them.
 
 use crate::annotate::data_transfers::{DataTransfers, Moved};
+use crate::cells::Dimensions;
 use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::hits::SIDE_MAX;
 use crate::questions::processes::ProcessKey;
 use crate::tables::fast_hash::QuickMap;
@@ -216,7 +217,7 @@ impl Fold for HotRanges {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Err(NotRecorded::HitMaps)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {

@@ -1,8 +1,8 @@
 //! The process map: which process did which I/Os.
 
-use crate::cells::{Cell, Cells};
+use crate::cells::{Cell, Cells, Dimensions};
 use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::sums::queue_time::Queued;
 use crate::tables::bounded_table::{BoundedTable, Tally};
 use crate::tables::recent_cache::RecentCache;
@@ -251,11 +251,8 @@ impl Fold for ProcessTable {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::Processes)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        if recorded.processes { Ok(self) } else { Err(NotRecorded::Processes) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.add_unlisted(other.unlisted());

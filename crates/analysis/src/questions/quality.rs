@@ -1,8 +1,8 @@
 //! What is known of a capture's I/Os and what is not: how many have no response time,
 //! no process, no queue time, or lie beyond their device.
 
-use crate::cells::Cells;
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::cells::{Cells, Dimensions};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use serde::Serialize;
 use std::ops::Range;
 use steadfast_domain::CaptureConditions;
@@ -151,10 +151,7 @@ impl Fold for Quality {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Ok(self)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -170,20 +167,6 @@ impl Fold for Quality {
         self.no_depth = self.no_depth.saturating_add(other.no_depth);
         self.failed = self.failed.saturating_add(other.failed);
         self.beyond_device = both(self.beyond_device, other.beyond_device);
-        Ok(())
-    }
-}
-
-impl FoldSums for Quality {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        for row in sums.streams {
-            let is_block = row.layer == Layer::Block;
-            self.ios = self.ios.saturating_add(row.ios);
-            self.at_block_layer += if is_block { row.ios } else { 0 };
-            self.no_response += row.ios.saturating_sub(row.responses);
-            self.no_depth += if row.depth_sum == 0 { row.ios } else { 0 };
-            self.failed = self.failed.saturating_add(row.failed);
-        }
         Ok(())
     }
 }
@@ -207,8 +190,10 @@ impl FoldCells for Quality {
         if cells.told.processes {
             *self.no_process.get_or_insert(0) += no_process;
         }
-        *self.no_queue_time.get_or_insert(0) += no_queue_time;
-        *self.beyond_device.get_or_insert(0) += beyond;
+        if cells.told.single_ios {
+            *self.no_queue_time.get_or_insert(0) += no_queue_time;
+            *self.beyond_device.get_or_insert(0) += beyond;
+        }
         Ok(())
     }
 }

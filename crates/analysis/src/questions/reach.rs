@@ -10,7 +10,8 @@
 //! at least 1 MiB, larger where a device has more than 16 Mi of them.
 
 use crate::annotate::data_transfers::DataTransfers;
-use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::cells::Dimensions;
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use serde::Serialize;
 use steadfast_domain::IoOp;
 use steadfast_domain::step::mix64;
@@ -243,7 +244,7 @@ impl Fold for Reach {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Err(NotRecorded::WorkingSets)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {

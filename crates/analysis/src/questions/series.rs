@@ -1,11 +1,11 @@
 //! Streams, processes or operations over time: one cell per capture step and
 //! series. The IO Stream Map and the process map are made of it.
 
-use crate::cells::Cells;
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::cells::{Cells, Dimensions};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
-use crate::sums::step_width::{made_of, wide_enough};
+use crate::sums::step_width::made_of;
 use crate::tables::fast_hash::QuickMap;
 use crate::tables::recent_cache::{RecentCache, stream_number};
 use std::collections::BTreeMap;
@@ -191,31 +191,14 @@ impl Fold for SeriesOverTime {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        if self.by_process { Err(NotRecorded::Processes) } else { Ok(self) }
-    }
-
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        if self.by_process && !recorded.processes { Err(NotRecorded::Processes) } else { Ok(self) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for (step, cells) in &other.steps {
             for (ours, theirs) in self.cells(*step)?.iter_mut().zip(cells) {
                 ours.add(*theirs);
             }
-        }
-        Ok(())
-    }
-}
-
-impl FoldSums for SeriesOverTime {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        wide_enough(self.width_ns, sums)?;
-        for row in sums.streams {
-            let series = self.streams.get(&StreamKey::of_sum(row)).copied();
-            let series = series.unwrap_or(self.series - 1);
-            let bytes = row.ios.saturating_mul(u64::from(row.bytes));
-            self.cell(sums.begin_of(row), series)?.add(Cell { ios: row.ios, bytes });
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! are when, how long sequential runs and idle periods last.
 
 use crate::annotate::sequence::After;
-use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
 use crate::questions::compare::SideKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::response::Responses;
@@ -11,7 +11,6 @@ use crate::tables::recent_cache::{RecentCache, stream_number};
 use std::collections::BTreeMap;
 use steadfast_domain::{IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
 /// Steps kept at most.
@@ -292,9 +291,6 @@ impl Fold for Shape {
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.gaps.iter_mut().zip(&other.gaps).for_each(|(ours, theirs)| ours.merge(theirs));

@@ -5,18 +5,18 @@
 //! steps in which it passed.
 
 use crate::annotate::sequence::Busy;
-use crate::cells::{BusyInStep, Cell, Cells};
+use crate::cells::{BusyInStep, Cell, Cells, Dimensions};
 use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 pub use crate::sums::capture_step::{CaptureStep, OpCount};
 use crate::sums::content::{self, ContentFigures, OfContent};
 use crate::sums::packed_steps::PackedSteps;
 use crate::sums::queue_time::Queued;
-use crate::sums::step_width::{made_of, wide_enough};
+use crate::sums::step_width::made_of;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use steadfast_domain::histogram::CoarseHistogram;
-use steadfast_domain::io_event::{RESPONSE_UNKNOWN, StreamInStep};
+use steadfast_domain::io_event::RESPONSE_UNKNOWN;
 use steadfast_domain::{IoOp, Layer, Nanos};
 use steadfast_tracefile::batch::{Narrow, Wide};
 use steadfast_tracefile::error::TraceError;
@@ -249,15 +249,6 @@ impl Steps {
         }
         Ok(())
     }
-
-    /// Takes a row that was added up before.
-    ///
-    /// # Errors
-    /// Beyond [`STEPS_MAX`] steps.
-    pub(crate) fn take_sum(&mut self, at_ns: u64, sum: &StreamInStep) -> Result<(), TraceError> {
-        self.at(at_ns / self.width_ns)?.take_sum(sum);
-        Ok(())
-    }
 }
 
 impl EmptyLike for Steps {
@@ -277,23 +268,13 @@ impl Fold for Steps {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Ok(self)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
         other.settle()?;
         let rest = self.closed.take_over(other.closed, STEPS_MAX);
         rest.iter().try_for_each(|(step, found)| self.at(step).map(|ours| ours.merge(&found)))
-    }
-}
-
-impl FoldSums for Steps {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        wide_enough(self.width_ns, sums)?;
-        sums.streams.iter().try_for_each(|row| self.take_sum(sums.begin_of(row), row))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every I/O stream over capture steps, as far as memory allows: which of them are
 //! chosen is known only when all I/Os were seen, and this spares a second pass.
 
-use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
 use crate::questions::series::{Cell, SeriesOf, SeriesOverTime};
 use crate::questions::streams::StreamKey;
 use crate::sums::stream_chunk::{AT_ONCE, Chunk};
@@ -10,7 +10,6 @@ use crate::tables::recent_cache::{PLACES, place};
 use std::collections::BTreeMap;
 use std::mem;
 use steadfast_tracefile::error::TraceError;
-use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 use steadfast_tracefile::simd;
 
@@ -206,9 +205,6 @@ impl Fold for StreamSteps {
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         if self.is_too_much || other.is_too_much {

@@ -1,9 +1,9 @@
 //! I/O streams: operation x RND/SEQ x transfer size, with counts, bytes, queue
 //! depths and response times. The main fold over a trace.
 
-use crate::cells::Cells;
+use crate::cells::{Cells, Dimensions};
 use crate::columns::{self, Column, Object, Print};
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows, Sums};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::sums::queue_time::Queued;
 use crate::sums::response::ResponseFigures;
 use crate::sums::stream_chunk::{AT_ONCE, Chunk};
@@ -373,10 +373,7 @@ impl Fold for StreamTable {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Ok(self)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -388,23 +385,14 @@ impl Fold for StreamTable {
     }
 }
 
-impl FoldSums for StreamTable {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        for row in sums.streams {
-            self.tally(StreamKey::packed(row.op, row.sequential, row.bytes)).take_sum(row);
-        }
-        for StreamResponses { op, sequential, bytes, histogram, .. } in sums.responses {
-            let tally = self.tally(StreamKey::packed(*op, *sequential, *bytes));
-            tally.responses.take_histogram(histogram);
-        }
-        Ok(())
-    }
-}
-
 impl FoldCells for StreamTable {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).take_cell(cell);
+        }
+        for StreamResponses { op, sequential, bytes, histogram, .. } in cells.responses {
+            let tally = self.tally(StreamKey::packed(*op, *sequential, *bytes));
+            tally.responses.take_histogram(histogram);
         }
         Ok(())
     }

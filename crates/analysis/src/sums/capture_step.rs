@@ -3,7 +3,6 @@
 use crate::cells::Cell;
 use crate::sums::queue_time::Queued;
 use steadfast_domain::histogram::{CoarseHistogram, FineHistogram};
-use steadfast_domain::io_event::StreamInStep;
 use steadfast_domain::{IoOp, Nanos};
 
 /// I/Os of one operation in one step.
@@ -75,19 +74,7 @@ impl CaptureStep {
         let sequential: u64 = moving.iter().map(|op| op.sequential).sum();
         (ios > 0).then(|| sequential as f64 / ios as f64)
     }
-    /// Adds I/Os of one stream that were added up before.
-    pub(crate) fn take_sum(&mut self, sum: &StreamInStep) {
-        let op = &mut self.ops[sum.op as usize];
-        op.ios = op.ios.saturating_add(sum.ios);
-        op.bytes = op.bytes.saturating_add(sum.ios.saturating_mul(u64::from(sum.bytes)));
-        op.sequential = op.sequential.saturating_add(if sum.sequential { sum.ios } else { 0 });
-        self.responses = self.responses.saturating_add(sum.responses);
-        self.response_sum_ns = self.response_sum_ns.saturating_add(sum.response_sum_ns);
-        self.response_max_ns = self.response_max_ns.max(sum.response_max_ns);
-        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
-        self.depths = self.depths.saturating_add(sum.ios);
-        self.depth_max = self.depth_max.max(sum.depth_max);
-    }
+
     /// Adds I/Os of one stream that a fold file holds. Every fine bucket lies in one coarse one.
     pub(crate) fn take_cell(&mut self, cell: &Cell, dense: &mut [u64]) {
         let op = &mut self.ops[cell.op as usize];

@@ -1,8 +1,8 @@
 //! Compression and duplicates over time: measured blocks by the capture step in which
 //! they were written.
 
-use crate::cells::Cells;
-use crate::fold::{EmptyLike, Fold, FoldCells, FoldSums, ParallelFold, Rows};
+use crate::cells::{Cells, Dimensions};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::sums::content::Contents;
 use crate::sums::step_width::made_of;
 use std::collections::BTreeMap;
@@ -57,11 +57,8 @@ impl Fold for ContentTotal {
         Some(self)
     }
     /// A capture of steps samples no content.
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        if recorded.single_ios { Ok(self) } else { Err(NotRecorded::SingleIos) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         self.0.merge(other.0);
@@ -96,11 +93,8 @@ impl Fold for ContentSteps {
         Some(self)
     }
     /// A capture of steps samples no content.
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
-    }
-    fn of_cells(&mut self) -> Result<&mut dyn FoldCells, NotRecorded> {
-        Ok(self)
+    fn as_cell_fold(&mut self, recorded: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
+        if recorded.single_ios { Ok(self) } else { Err(NotRecorded::SingleIos) }
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
         for (step, contents) in other.steps {

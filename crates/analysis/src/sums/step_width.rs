@@ -1,6 +1,5 @@
 //! How wide capture steps are: as was asked, or so that a picture can be read.
 
-use crate::fold::Sums;
 use steadfast_domain::Nanos;
 use steadfast_tracefile::error::TraceError;
 
@@ -10,14 +9,6 @@ pub const WIDTH_NS: std::ops::RangeInclusive<u64> = 100_000..=3_600_000_000_000;
 
 /// Steps over a whole picture, where the user does not choose their width.
 const STEPS_AIM: u64 = 240;
-
-/// Whether steps of this width can be made of the sums.
-///
-/// # Errors
-/// Where they cannot.
-pub(crate) fn wide_enough(width_ns: u64, sums: &Sums<'_>) -> Result<(), TraceError> {
-    made_of(width_ns, sums.step_ns)
-}
 
 /// Whether steps of one width can be made of whole steps of another.
 ///

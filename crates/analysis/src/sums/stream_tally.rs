@@ -5,7 +5,7 @@ use crate::fold::Rows;
 use crate::sums::queue_time::Queued;
 use crate::sums::response::Responses;
 use serde::{Deserialize, Serialize};
-use steadfast_domain::io_event::{StreamInStep, flags};
+use steadfast_domain::io_event::flags;
 
 /// What a stream's I/Os add up to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,18 +60,6 @@ impl StreamTally {
     pub(crate) fn take_in(&mut self, mut other: StreamTally) {
         self.responses.take_over(&mut other.responses);
         self.merge(&other);
-    }
-
-    /// Adds I/Os of one size that were added up before.
-    pub(crate) fn take_sum(&mut self, sum: &StreamInStep) {
-        self.ios = self.ios.saturating_add(sum.ios);
-        self.bytes = self.bytes.saturating_add(sum.ios.saturating_mul(u64::from(sum.bytes)));
-        self.failed = self.failed.saturating_add(sum.failed);
-        self.responses.take_sum(sum.responses, sum.response_sum_ns, sum.response_max_ns);
-        self.depth_sum = self.depth_sum.saturating_add(sum.depth_sum);
-        self.depths = self.depths.saturating_add(sum.ios);
-        self.depth_max = self.depth_max.max(sum.depth_max);
-        self.offsets |= sum.offsets;
     }
 
     /// Adds I/Os of one size that a fold file holds.

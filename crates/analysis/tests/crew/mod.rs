@@ -10,12 +10,12 @@ use steadfast_analysis::questions::cumulative::Threshold;
 use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::questions::locality::Locality;
 use steadfast_analysis::{
-    By, Captured, Derivation, EmptyLike, Filter, Fold, FoldSums, ParallelFold, Pass, Rows, Study,
+    By, Captured, Derivation, EmptyLike, Filter, Fold, ParallelFold, Pass, Rows, Study,
     StudyOptions, findings,
 };
 use steadfast_domain::IoEvent;
+use steadfast_tracefile::TraceError;
 use steadfast_tracefile::parquet::Fields;
-use steadfast_tracefile::{NotRecorded, TraceError};
 
 struct Threads(usize);
 
@@ -103,9 +103,6 @@ impl Fold for InOrder {
         self.0.extend(rows.iter().map(|row| rows.batch.issued_ns(row)));
         Ok(())
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
-    }
     fn merge(&mut self, _: Self) -> Result<(), TraceError> {
         Ok(())
     }
@@ -156,9 +153,6 @@ impl Fold for Full {
     }
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
-    }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
-        Err(NotRecorded::SingleIos)
     }
     fn merge(&mut self, _: Self) -> Result<(), TraceError> {
         Ok(())

@@ -84,13 +84,13 @@ fn written() -> Vec<u8> {
 }
 
 /// What is told of a file, and whether it says that something is not as it was written.
-struct Told {
+struct Dimensions {
     answers: Vec<String>,
     is_named: bool,
 }
 
 /// Asks what streams, groups, drives, doctor and hot ask, and for a report where wanted.
-fn told(bytes: Vec<u8>, with_report: bool) -> Result<Told, TraceError> {
+fn told(bytes: Vec<u8>, with_report: bool) -> Result<Dimensions, TraceError> {
     let captured = Captured::open(Cursor::new(bytes))?;
     let (pass, conditions) = (Pass::default(), captured.conditions().clone());
     let facets = [Facet::Device, Facet::Thread, Facet::Cgroup, Facet::File, Facet::Stream];
@@ -119,7 +119,7 @@ fn told(bytes: Vec<u8>, with_report: bool) -> Result<Told, TraceError> {
     let integrity = captured.integrity();
     let is_named = !integrity.is_whole() || !integrity.checksums || captured.recovery().is_some();
     assert!(!is_named || !limits.is_empty(), "doctor says what is missing");
-    Ok(Told { answers, is_named })
+    Ok(Dimensions { answers, is_named })
 }
 
 /// One byte changed, the file cut, two stretches of one length exchanged (columns lie side

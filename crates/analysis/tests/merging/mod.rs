@@ -4,6 +4,7 @@
 
 use proptest::prelude::*;
 use steadfast_analysis::annotate::sequence::{After, Sequencer};
+use steadfast_analysis::cells::{Cell, Cells, Dimensions};
 use steadfast_analysis::clock::Clock;
 use steadfast_analysis::questions::compare::{Sides, SidesSeen};
 use steadfast_analysis::questions::day_profile::DayProfile;
@@ -18,7 +19,7 @@ use steadfast_analysis::questions::reach::Reach;
 use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
 use steadfast_analysis::questions::shape::Shape;
 use steadfast_analysis::questions::steps::Steps;
-use steadfast_analysis::{By, Fold, Rows, StreamTable, Sums};
+use steadfast_analysis::{By, Fold, Rows, StreamTable};
 use steadfast_domain::io_event::{Command, StreamInStep, StreamResponses};
 use steadfast_domain::{IoEvent, IoOp, Layer, QuarterHistogram};
 use steadfast_tracefile::{Batch, StreamKey};
@@ -147,11 +148,16 @@ impl Parts {
             place: None,
         };
         fold.take(&rows).unwrap();
-        if let Ok(sums) = fold.of_sums() {
-            let streams: Vec<_> = of(&self.sums, chosen);
-            let responses: Vec<_> = of(&self.responses, chosen);
-            let (streams, responses) = (&streams[..], &responses[..]);
-            sums.take_sums(&Sums { step_ns: STEP_NS, shift_ns: 0, streams, responses }).unwrap();
+        let told = Dimensions::default();
+        if let Ok(cell_fold) = fold.as_cell_fold(told) {
+            let cell_of = |row: &StreamInStep| {
+                let begin_ns = row.step * STEP_NS;
+                Cell::from_step(row, begin_ns, (begin_ns, begin_ns + STEP_NS - 1))
+            };
+            let cells: Vec<Cell> = of(&self.sums, chosen).iter().map(cell_of).collect();
+            let responses = &of(&self.responses, chosen)[..];
+            let cells = Cells { step_ns: STEP_NS, told, cells: &cells, busy: &[], responses };
+            cell_fold.take_cells(&cells).unwrap();
         }
         fold
     }

@@ -5,6 +5,7 @@ use super::synthetic::{SECOND, Server};
 use super::{key, server, synthetic};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
+use steadfast_analysis::cells::{Cells, Dimensions};
 use steadfast_analysis::questions::compare::SideKey;
 use steadfast_analysis::questions::hits::{HitMap, HitSteps};
 use steadfast_analysis::questions::processes::ProcessTable;
@@ -12,11 +13,11 @@ use steadfast_analysis::questions::reach::Reach;
 use steadfast_analysis::questions::series::{SeriesOf, SeriesOverTime};
 use steadfast_analysis::questions::steps::CaptureStep;
 use steadfast_analysis::{
-    Captured, Derivation, Filter, Fold, FoldSums, Pass, Rows, StepWriter, Study, StudyOptions,
-    Sums, findings,
+    Captured, Derivation, Filter, Fold, FoldCells, Pass, Rows, StepWriter, Study, StudyOptions,
+    findings,
 };
 use steadfast_domain::findings::{Exhibit, Page};
-use steadfast_domain::io_event::StreamInStep;
+use steadfast_domain::io_event::{StreamInStep, flags};
 use steadfast_domain::{Caveat, Findings, IoEvent, IoOp, Layer, Nanos};
 use steadfast_tracefile::{Fields, NotRecorded, TraceError};
 
@@ -54,7 +55,7 @@ impl Fold for Kept {
         }));
         Ok(())
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Ok(self)
     }
     fn merge(&mut self, other: Self) -> Result<(), TraceError> {
@@ -63,9 +64,24 @@ impl Fold for Kept {
     }
 }
 
-impl FoldSums for Kept {
-    fn take_sums(&mut self, sums: &Sums<'_>) -> Result<(), TraceError> {
-        self.0.extend(sums.streams);
+impl FoldCells for Kept {
+    fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
+        self.0.extend(cells.cells.iter().map(|cell| StreamInStep {
+            step: cell.begin_ns / cells.step_ns,
+            device: cell.device,
+            layer: cell.layer,
+            op: cell.op,
+            sequential: cell.sequential,
+            bytes: cell.bytes,
+            ios: cell.ios,
+            failed: cell.flag(flags::FAILED),
+            responses: cell.responses.count,
+            response_sum_ns: cell.responses.sum_ns,
+            response_max_ns: cell.responses.max_ns,
+            depth_sum: cell.depth_sum,
+            depth_max: cell.depth_max,
+            offsets: cell.offsets,
+        }));
         Ok(())
     }
 }

@@ -16,8 +16,9 @@ use self::distances::Distances;
 use self::followed::{Access, Followed};
 use self::spans::Spans;
 use crate::annotate::data_transfers::DataTransfers;
+use crate::cells::Dimensions;
 use crate::columns::{self, Column, Print};
-use crate::fold::{EmptyLike, Fold, FoldSums, ParallelFold, Rows};
+use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::sums::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -238,7 +239,7 @@ impl Fold for Locality {
     fn in_parts(&mut self) -> Option<&mut dyn ParallelFold> {
         Some(self)
     }
-    fn of_sums(&mut self) -> Result<&mut dyn FoldSums, NotRecorded> {
+    fn as_cell_fold(&mut self, _: Dimensions) -> Result<&mut dyn FoldCells, NotRecorded> {
         Err(NotRecorded::WorkingSets)
     }
     fn merge(&mut self, mut other: Self) -> Result<(), TraceError> {
