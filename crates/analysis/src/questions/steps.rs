@@ -230,6 +230,8 @@ impl Steps {
     /// # Errors
     /// Beyond [`STEPS_MAX`] steps.
     pub(crate) fn take_cell(&mut self, cell: &Cell) -> Result<(), TraceError> {
+        // The response times of single I/Os of an open step are in `dense` as well.
+        self.close()?;
         let mut dense = std::mem::take(&mut self.dense);
         let step = self.at(cell.begin_ns / self.width_ns);
         let taken = step.map(|step| step.take_cell(cell, &mut dense));
