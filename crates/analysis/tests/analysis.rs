@@ -32,7 +32,7 @@ fn streams(trace: &Trace<Cursor<Vec<u8>>>, pass: &Pass) -> StreamTable {
 fn a_known_composition_is_found_exactly() {
     let trace = opened(&known(), CaptureConditions::default());
     let table = streams(&trace, &Pass::default());
-    let found = |name: &str| table.get(key(name)).map_or(0, |tally| tally.ios);
+    let found = |name: &str| table.get(key(name)).map_or(0, |tally| tally.count());
     // The first I/O of a sequential run continues nothing: it is random.
     for (name, ios) in [
         ("RND 4K R", 5003),
@@ -47,7 +47,10 @@ fn a_known_composition_is_found_exactly() {
     }
     assert_eq!(table.len(), 7);
     let total = table.total();
-    assert_eq!((total.ios, total.responses.count, total.depth_mean()), (10_007, 10_007, Some(4.0)));
+    assert_eq!(
+        (total.count(), total.responses.count, total.depth_mean()),
+        (10_007, 10_007, Some(4.0))
+    );
     let amount = 5003 * 4096 + 3001 * 131_072 + 1499 * 8192 + 401 * 512;
     assert_eq!(total.amount(), amount);
     assert_eq!(table.get(key("RND 8K W")).unwrap().alignment(), Some(65_536));
@@ -72,8 +75,8 @@ fn a_filter_never_makes_a_sequential_io_random() {
             .count()
     };
     assert_eq!(table.len(), 2);
-    assert_eq!(table.get(key("SEQ 128K W")).unwrap().ios, expected(131_072) as u64);
-    assert_eq!(table.get(key("RND 8K W")).unwrap().ios, expected(8192) as u64);
+    assert_eq!(table.get(key("SEQ 128K W")).unwrap().count(), expected(131_072) as u64);
+    assert_eq!(table.get(key("RND 8K W")).unwrap().count(), expected(8192) as u64);
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn a_window_of_one_sees_interleaved_streams_as_random() {
     let trace = opened(&events, CaptureConditions::default());
     let found = |window| {
         let table = streams(&trace, &Pass { window, ..Pass::default() });
-        table.get(key("SEQ 4K R")).map_or(0, |tally| tally.ios)
+        table.get(key("SEQ 4K R")).map_or(0, |tally| tally.count())
     };
     assert_eq!((found(1), found(2), found(32)), (0, 998, 998));
 }
@@ -174,7 +177,7 @@ fn a_study_shows_every_picture_and_adds_up() {
     let cells: u64 = study.streams_over_time.steps().values().flatten().map(|cell| cell.ios).sum();
     assert_eq!(cells, ios(&trace));
     let backup = Server::new(80, 500).filter(|e| e.bytes == 65_536 && e.op == IoOp::Read);
-    let found = study.totals.streams.get(key("SEQ 64K R")).unwrap().ios;
+    let found = study.totals.streams.get(key("SEQ 64K R")).unwrap().count();
     assert_eq!(found, backup.count() as u64 - 1);
     let shown = findings(&study, "test");
     let pages = shown.form_pages.iter().chain(&shown.chapters);

@@ -25,7 +25,7 @@ use steadfast_domain::{Caveat, Layer};
 use steadfast_tracefile::{Fields, TraceError};
 
 /// Raised whenever an index comes to hold something else.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Cells of an index, at most.
 pub const CELLS: u64 = 131_072;
 /// The narrowest cell: 100 us.

@@ -10,8 +10,8 @@ use crate::touches::{self, Counts, Touches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::mem;
-use steadfast_analysis::questions::processes::{ProcessKey, ProcessTable, ProcessTally};
-use steadfast_analysis::questions::streams::StreamTally;
+use steadfast_analysis::questions::processes::{ProcessKey, ProcessTable};
+use steadfast_analysis::sums::io_sums::{SumColumns, Sums};
 use steadfast_analysis::{Fold, Rows, StreamTable};
 use steadfast_tracefile::{StreamKey, TraceError};
 
@@ -23,8 +23,7 @@ const ZSTD_LEVEL: i32 = 1;
 #[derive(Debug)]
 struct Tally {
     pair: u32,
-    sums: StreamTally,
-    span_ns: (u64, u64),
+    sums: Sums,
     touches: Dense,
 }
 
@@ -57,10 +56,10 @@ pub struct Packed {
 }
 
 type KeptKey = (StreamKey, ProcessKeyKept);
-type KeptTallies = Vec<(KeptKey, StreamTally, (u64, u64))>;
+type KeptTallies = Vec<(KeptKey, Sums)>;
 type KeptTouches = Vec<(KeptKey, Counts)>;
-type KeptStreams = (Vec<(StreamKey, StreamTally)>, StreamTally);
-type KeptProcesses = (Vec<(ProcessKeyKept, ProcessTally)>, ProcessTally);
+type KeptStreams = (Vec<(StreamKey, Sums)>, Sums);
+type KeptProcesses = (Vec<(ProcessKeyKept, Sums)>, Sums);
 type KeptRest = (KeptStreams, KeptProcesses, touches::Kept);
 
 impl Tallies {
@@ -74,9 +73,10 @@ impl Tallies {
         (ios, touched): (&[Io], &[Touched]),
         pairs: &Pairs,
     ) -> Result<(), TraceError> {
+        let columns = SumColumns::new(rows, true);
         for (io, touched) in ios.iter().zip(touched) {
             match self.tally(io, pairs) {
-                Some(tally) => tally.count(rows, io, *touched),
+                Some(tally) => tally.count(&columns, io, *touched),
                 None => self.put_with_rest(rows, io.row, *touched),
             }
         }
@@ -97,12 +97,7 @@ impl Tallies {
         if self.all.len() == PAIRS_MAX || pairs.key(io.pair).is_none() {
             return None;
         }
-        self.all.push(Tally {
-            pair: io.pair,
-            sums: StreamTally::default(),
-            span_ns: (io.issued_ns, io.issued_ns),
-            touches: Dense::new(RANGES),
-        });
+        self.all.push(Tally { pair: io.pair, sums: Sums::default(), touches: Dense::new(RANGES) });
         let (at, place) = (io.pair as usize, self.all.len() as u32);
         self.places.resize(self.places.len().max(at + 1), 0);
         self.places[at] = place;
@@ -141,7 +136,7 @@ impl Tallies {
             let key = (stream, kept(&who));
             let touches = tally.touches.filled().map(|(range, count)| (range as u16, count));
             unpacked.touches.insert(key, touches.collect());
-            unpacked.tallies.insert(key, (tally.sums, tally.span_ns));
+            unpacked.tallies.insert(key, tally.sums);
         }
         unpacked.packed()
     }
@@ -149,10 +144,8 @@ impl Tallies {
 
 impl Tally {
     #[inline]
-    fn count(&mut self, rows: &Rows<'_>, io: &Io, touched: Touched) {
-        self.sums.add(rows, io.row);
-        let (from, to) = self.span_ns;
-        self.span_ns = (from.min(io.issued_ns), to.max(io.issued_ns));
+    fn count(&mut self, columns: &SumColumns<'_>, io: &Io, touched: Touched) {
+        self.sums.add(columns, io.row);
         if let Some((first, last)) = touched {
             (first..=last).for_each(|range| self.touches.count(range.into()));
         }
@@ -162,17 +155,15 @@ impl Tally {
 /// Tables of several stretches that are put together.
 #[derive(Debug, Default)]
 struct Unpacked {
-    tallies: BTreeMap<KeptKey, (StreamTally, (u64, u64))>,
+    tallies: BTreeMap<KeptKey, Sums>,
     touches: BTreeMap<KeptKey, BTreeMap<u16, u32>>,
     rest: Rest,
 }
 
 impl Unpacked {
     fn add(&mut self, packed: &Packed) -> Result<(), TraceError> {
-        for (key, sums, span) in unpacked::<KeptTallies>(&packed.tallies)? {
-            let ours = self.tallies.entry(key).or_insert((StreamTally::default(), span));
-            ours.0.merge(&sums);
-            ours.1 = (ours.1.0.min(span.0), ours.1.1.max(span.1));
+        for (key, sums) in unpacked::<KeptTallies>(&packed.tallies)? {
+            self.tallies.entry(key).or_default().merge(&sums);
         }
         for (key, counts) in unpacked::<KeptTouches>(&packed.touches)? {
             let ours = self.touches.entry(key).or_default();
@@ -185,13 +176,12 @@ impl Unpacked {
     }
 
     fn packed(&self) -> Result<Packed, TraceError> {
-        let tallies = self.tallies.iter().map(|(key, (sums, span))| (key, sums, span));
         let counts = |counts: &BTreeMap<u16, u32>| -> Counts {
             counts.iter().map(|(range, count)| (*range, *count)).collect()
         };
         let touches = self.touches.iter().map(|(key, ranges)| (key, counts(ranges)));
         Ok(Packed {
-            tallies: packed(&tallies.collect::<Vec<_>>())?,
+            tallies: packed(&self.tallies.iter().collect::<Vec<_>>())?,
             touches: packed(&touches.collect::<Vec<_>>())?,
             rest: if self.rest.is_empty() { Vec::new() } else { packed(&self.rest.kept())? },
         })
@@ -200,19 +190,19 @@ impl Unpacked {
 
 impl Rest {
     fn is_empty(&self) -> bool {
-        let has_none = self.streams.is_empty() && self.streams.unlisted().ios == 0;
+        let has_none = self.streams.is_empty() && self.streams.unlisted().count() == 0;
         has_none && self.touches.is_empty()
     }
 
     fn kept(&self) -> KeptRest {
-        let mut streams: Vec<(StreamKey, StreamTally)> =
+        let mut streams: Vec<(StreamKey, Sums)> =
             self.streams.iter().map(|(key, tally)| (key, tally.clone())).collect();
         streams.sort_by_key(|(key, _)| *key);
-        let mut processes: Vec<(ProcessKeyKept, ProcessTally)> =
-            self.processes.iter().map(|(key, tally)| (kept(key), *tally)).collect();
+        let mut processes: Vec<(ProcessKeyKept, Sums)> =
+            self.processes.iter().map(|(key, tally)| (kept(key), tally.clone())).collect();
         processes.sort_by_key(|(key, _)| *key);
         let streams = (streams, self.streams.unlisted().clone());
-        (streams, (processes, *self.processes.unlisted()), self.touches.kept())
+        (streams, (processes, self.processes.unlisted().clone()), self.touches.kept())
     }
 }
 
@@ -243,7 +233,7 @@ impl Packed {
         passing: Option<Passing<'_>>,
         table: &mut StreamTable,
     ) -> Result<(), TraceError> {
-        for ((stream, who), sums, _) in unpacked::<KeptTallies>(&self.tallies)? {
+        for ((stream, who), sums) in unpacked::<KeptTallies>(&self.tallies)? {
             if is_let(passing, &(stream, process(who))) {
                 table.add(stream, &sums);
             }
@@ -263,10 +253,10 @@ impl Packed {
         passing: Option<Passing<'_>>,
         table: &mut ProcessTable,
     ) -> Result<(), TraceError> {
-        for ((stream, who), sums, span) in unpacked::<KeptTallies>(&self.tallies)? {
+        for ((stream, who), sums) in unpacked::<KeptTallies>(&self.tallies)? {
             let key = (stream, process(who));
             if is_let(passing, &key) {
-                table.add(key.1, &of_process(stream, &sums, span));
+                table.add(key.1, &sums);
             }
         }
         let Some((_, (processes, unlisted), _)) = self.rest()? else { return Ok(()) };
@@ -315,22 +305,6 @@ impl Packed {
 
 fn is_let(passing: Option<Passing<'_>>, key: &PairKey) -> bool {
     passing.is_none_or(|passing| passing.lets(key))
-}
-
-/// The I/Os of one stream of a process, as the table of processes counts them.
-fn of_process(stream: StreamKey, sums: &StreamTally, span_ns: (u64, u64)) -> ProcessTally {
-    let mut tally = ProcessTally {
-        sequential: if stream.sequential { sums.ios } else { 0 },
-        response_sum_ns: sums.responses.sum_ns,
-        responses: sums.responses.count,
-        response_max_ns: sums.responses.max_ns,
-        queued: sums.queued,
-        span_ns: Some(span_ns),
-        ..ProcessTally::default()
-    };
-    let op = stream.op as usize;
-    (tally.ios[op], tally.bytes[op]) = (sums.ios, sums.amount());
-    tally
 }
 
 fn packed<T: Serialize>(value: &T) -> Result<Vec<u8>, TraceError> {

@@ -226,7 +226,7 @@ fn steps_agree(answers: &Answers, every: &str, added: &str) -> anyhow::Result<()
         let filter = Filter { devices, layer, ..Filter::default() };
         let pass = Pass { filter, ..Pass::default() };
         let (wanted, found) = (every.streams(&pass)?.found, steps.streams(&pass)?.found);
-        for (key, tally) in wanted.iter().filter(|(_, tally)| tally.ios > 100) {
+        for (key, tally) in wanted.iter().filter(|(_, tally)| tally.count() > 100) {
             let depth = found.get(key).and_then(|found| found.depth_mean()).unwrap_or(0.0);
             let known = tally.depth_mean().unwrap_or(0.0);
             let near = (depth / known - 1.0).abs() < 0.25;
@@ -273,7 +273,7 @@ fn listed(streams: &StreamTable) -> Vec<(StreamKey, u64, u64, u64, Option<u64>)>
         .iter()
         .map(|(key, tally)| {
             let responses = tally.responses.figures().count;
-            (key, tally.ios, tally.failed, responses, tally.alignment())
+            (key, tally.count(), tally.failed(), responses, tally.alignment())
         })
         .collect();
     all.sort_by_key(|(key, ..)| (key.op, key.sequential, key.bytes));

@@ -4,9 +4,10 @@
 use crate::questions::extremes::{MINUTE_NS, Stretch};
 use crate::questions::group_figures::GroupFigures;
 use crate::questions::groups::Facet;
-use crate::questions::processes::{ProcessKey, ProcessTable, ProcessTally};
+use crate::questions::processes::{ProcessKey, ProcessTable};
 use crate::questions::streams::{By, StreamFigures};
 use crate::questions::study::{SingleIos, Study};
+use crate::sums::io_sums::Sums;
 use std::cmp::Reverse;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::text::number;
@@ -81,7 +82,7 @@ pub(super) fn sentence(study: &Study) -> String {
 
 /// The commands with the largest shares of something: `postgres (12 processes) 98 %, jbd2/sda1-8
 /// (213) 1.5 %`.
-fn shares(processes: &ProcessTable, most: usize, of: fn(&ProcessTally) -> u64) -> Option<String> {
+fn shares(processes: &ProcessTable, most: usize, of: fn(&Sums) -> u64) -> Option<String> {
     let commands = processes.by_command();
     let all = commands.iter().map(|(_, tally)| of(tally));
     let whole = all.fold(of(commands.unlisted()), u64::saturating_add);
@@ -109,12 +110,12 @@ fn shares(processes: &ProcessTable, most: usize, of: fn(&ProcessTally) -> u64) -
 }
 
 fn who(singles: &SingleIos) -> Option<String> {
-    Some(format!("{} of the I/Os", shares(&singles.processes, NAMED, ProcessTally::total)?))
+    Some(format!("{} of the I/Os", shares(&singles.processes, NAMED, Sums::count)?))
 }
 
 /// The commands that spent the most time waiting in the slowest minute.
 fn waiting(singles: &SingleIos, most: usize) -> Option<String> {
-    let waited = |tally: &ProcessTally| tally.response_sum_ns.saturating_add(tally.queued.sum_ns);
+    let waited = |tally: &Sums| tally.responses.sum_ns.saturating_add(tally.queued.sum_ns);
     shares(singles.slowest.as_ref()?, most, waited)
 }
 
@@ -213,13 +214,13 @@ fn sizes(streams: &[&StreamFigures]) -> String {
 /// Processes that append small blocks and flush them.
 fn logs(singles: &SingleIos) -> Vec<String> {
     let streams = &singles.process_streams;
-    let total = streams.total().total();
+    let total = streams.total().count();
     let sum = |process: ProcessKey, counts: &dyn Fn(IoOp, bool, u32) -> bool| -> u64 {
         streams
             .iter()
             .filter(|(key, _)| key.process == Some(process))
             .filter(|(key, _)| key.stream.is_some_and(|s| counts(s.op, s.sequential, s.bytes)))
-            .map(|(_, tally)| tally.total())
+            .map(|(_, tally)| tally.count())
             .sum()
     };
     let log = |process: ProcessKey| {
@@ -244,7 +245,7 @@ fn logs(singles: &SingleIos) -> Vec<String> {
 fn when(study: &Study) -> Option<String> {
     let busiest = study.extremes?.busiest?;
     let total = study.totals.streams.total();
-    let mean = study.totals.observed.per_second(total.ios as f64)?;
+    let mean = study.totals.observed.per_second(total.count() as f64)?;
     Some(format!(
         "busiest {} {}: {} IOPS, {} MB/s, {:.1} times the mean rate",
         stretch_name(busiest.to_ns - busiest.from_ns),
@@ -267,7 +268,7 @@ fn felt(study: &Study) -> Vec<String> {
         line += &responses.max_ns.map(|max| format!(", longest {}", ms(max))).unwrap_or_default();
         lines.push(line);
     }
-    if let (Some(queue), Some(share)) = (total.queued.mean_ns(), total.queued.together.share()) {
+    if let (Some(queue), Some(share)) = (total.queue_time().mean_ns(), total.together.share()) {
         lines.push(format!(
             "in the queue before the device {} on average: {} of the whole time, {} in the device",
             ms(queue),
@@ -300,7 +301,7 @@ fn drive(study: &Study) -> Vec<String> {
         return Vec::new();
     }
     let (total, observed) = (totals.streams.total(), &totals.observed);
-    let mean = observed.per_second(total.ios as f64);
+    let mean = observed.per_second(total.count() as f64);
     let moved = observed.per_second(Bytes(total.amount()).as_mb());
     let mut lines = Vec::new();
     if let (Some(iops), Some(rate)) = (mean, moved) {

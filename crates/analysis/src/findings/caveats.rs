@@ -70,8 +70,8 @@ fn layers_mixed(study: &Study) -> Option<Caveat> {
 }
 
 fn unlisted(study: &Study) -> Option<Caveat> {
-    let of_streams = study.totals.streams.unlisted().ios;
-    let of_groups = study.single_ios.as_ref().map_or(0, |s| s.process_streams.unlisted().total());
+    let of_streams = study.totals.streams.unlisted().count();
+    let of_groups = study.single_ios.as_ref().map_or(0, |s| s.process_streams.unlisted().count());
     let streams = format!(
         "{of_streams} I/Os belong to streams beyond the {} that are listed separately (whole \
          sectors and smaller sizes first); only the totals include them.",

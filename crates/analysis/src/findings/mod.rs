@@ -11,9 +11,10 @@ mod who;
 
 use crate::questions::compare::device_name;
 use crate::questions::reach::ReachFigures;
-use crate::questions::streams::{By, StreamTally};
+use crate::questions::streams::By;
 use crate::questions::study::{SingleIos, Study};
 use crate::questions::totals::StudyOptions;
+use crate::sums::io_sums::Sums;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use steadfast_domain::findings::{
@@ -82,7 +83,7 @@ fn figures(study: &Study) -> Vec<KeyFigure> {
     let megabytes = Bytes(total.amount()).as_mb();
     let observed = &study.totals.observed;
     let mut figures = vec![
-        KeyFigure::new("iops", "Mean rate", observed.per_second(total.ios as f64), "IOPS"),
+        KeyFigure::new("iops", "Mean rate", observed.per_second(total.count() as f64), "IOPS"),
         KeyFigure::new("rate", "Mean throughput", observed.per_second(megabytes), "MB/s"),
         KeyFigure::new("mean", "Mean response time", ms(responses.mean_ns), "ms"),
     ];
@@ -390,7 +391,7 @@ fn analysis_rows(study: &Study) -> Vec<Setting> {
         Setting::new("capture-step", "Capture Step", step, origin(!asked)),
         Setting::new("threshold", "Threshold", by, origin(threshold)),
         Setting::new("sequential", "Sequential", within, origin(window)),
-        Setting::outcome("I/Os", grouped(totals.streams.total().ios)),
+        Setting::outcome("I/Os", grouped(totals.streams.total().count())),
     ];
     let filter = totals.filter_told();
     rows.extend(filter.map(|told| Setting::new("filter", "Only", told, Origin::Chosen)));
@@ -410,7 +411,7 @@ fn capture_facts(study: &Study) -> Facts {
     let processes = singles.map(|found| found.processes.iter().count().to_string());
     Facts::new("Capture")
         .rows(names(conditions))
-        .with(Setting::outcome("I/Os", grouped(total.ios)))
+        .with(Setting::outcome("I/Os", grouped(total.count())))
         .with(Setting::outcome("Bytes", Bytes(total.amount()).to_string()))
         .with(Setting::outcome(
             "Observed time",
@@ -424,12 +425,12 @@ fn capture_facts(study: &Study) -> Facts {
         .with(Setting::outcome("Maximum response time", time(figures.max_ns)))
         .rows(queue_depths(&total))
         .rows(contents(conditions))
-        .with(Setting::outcome("Failed I/Os", grouped(total.failed)))
+        .with(Setting::outcome("Failed I/Os", grouped(total.failed())))
         .with(Setting::outcome("Lost events", grouped(conditions.lost)))
         .rows(incomplete(conditions))
 }
 
-fn queue_depths(total: &StreamTally) -> [Setting; 2] {
+fn queue_depths(total: &Sums) -> [Setting; 2] {
     let mean = total.depth_mean().map(|depth| format!("{depth:.2}"));
     let max = (total.depths > 0).then(|| total.depth_max.to_string());
     [Setting::outcome("Average queue depth", mean), Setting::outcome("Maximum queue depth", max)]

@@ -533,8 +533,8 @@ pub(super) fn sizes(study: &Study) -> Plot {
     let mut by_size: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
     for (key, tally) in study.totals.streams.iter() {
         match key.op {
-            IoOp::Read => by_size.entry(key.bytes).or_default()[0] += tally.ios,
-            IoOp::Write => by_size.entry(key.bytes).or_default()[1] += tally.ios,
+            IoOp::Read => by_size.entry(key.bytes).or_default()[0] += tally.count(),
+            IoOp::Write => by_size.entry(key.bytes).or_default()[1] += tally.count(),
             _ => {}
         }
     }

@@ -48,10 +48,10 @@ fn rest(study: &Study, groups: &Groups, (listed, others): (&[GroupKey], usize)) 
     }
     let all = groups.total();
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    let more = if groups.unlisted().total() > 0 { " and more" } else { "" };
+    let more = if groups.unlisted().count() > 0 { " and more" } else { "" };
     let head = format!("{}{more} others", number(others as f64, 0));
     let beyond = GroupFigures {
-        share_of_count: share(beyond.count, all.total()),
+        share_of_count: share(beyond.count, all.count()),
         share_of_bytes: share(beyond.amount, all.amount()),
         ..beyond
     };

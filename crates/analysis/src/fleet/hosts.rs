@@ -3,7 +3,8 @@
 
 use crate::columns::{self, Column, Print};
 use crate::questions::compare::host_name;
-use crate::questions::groups::{Facet, GROUPS_MAX, GroupTally, Groups};
+use crate::questions::groups::{Facet, GROUPS_MAX, Groups};
+use crate::sums::io_sums::Sums;
 use crate::sums::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
@@ -154,7 +155,7 @@ impl Hosts {
 /// What a host did.
 #[derive(Default)]
 struct Done {
-    all: GroupTally,
+    all: Sums,
     /// Sequential reads and writes.
     sequential: u64,
 }
@@ -195,7 +196,7 @@ pub struct HostFigures {
     /// The observed time, in nanoseconds.
     pub observed_ns: u64,
     /// What it adds up to.
-    pub tally: GroupTally,
+    pub tally: Sums,
     /// Sequential reads and writes.
     pub sequential: u64,
     /// Response times.
@@ -246,7 +247,7 @@ impl HostFigures {
     fn ranked(&self, rank: HostRank) -> Option<f64> {
         let time = |time: Option<u64>| time.map(|ns| ns as f64);
         match rank {
-            HostRank::Iops => self.rate(self.tally.total()),
+            HostRank::Iops => self.rate(self.tally.count()),
             HostRank::Bytes => self.rate(self.amount()),
             HostRank::Mean => time(self.response.mean_ns),
             HostRank::P99 => time(self.response.p99_ns),
@@ -283,8 +284,8 @@ impl HostFigures {
         Column::new("host", "Host", Print::Plain(0), |h| h.host.clone().into()),
         Column::new("devices", "devices", Print::Plain(0), |h| h.devices.into()),
         Column::new("observed_ns", "seconds", Print::Seconds, |h| h.observed_ns.into()),
-        Column::new("count", "I/Os", Print::Plain(0), |h| h.tally.total().into()),
-        Column::new("iops", "IOPS", Print::Plain(1), |h| h.rate(h.tally.total()).into()),
+        Column::new("count", "I/Os", Print::Plain(0), |h| h.tally.count().into()),
+        Column::new("iops", "IOPS", Print::Plain(1), |h| h.rate(h.tally.count()).into()),
         Column::new("bytes_per_second", "MB/s", Print::Megabytes(3), |h| h.rate(h.amount()).into()),
         Column::new("read_share", "reads %", Print::Percent(1), |h| h.reads().into()),
         Column::new("sequential_share", "SEQ %", Print::Percent(1), |h| {

@@ -111,7 +111,7 @@ impl Workload {
                 op: key.op,
                 sequential: key.sequential,
                 bytes: key.bytes,
-                count: tally.ios,
+                count: tally.count(),
                 amount: tally.amount(),
                 alignment: tally.alignment(),
                 qd_mean: tally.depth_mean(),
@@ -119,7 +119,7 @@ impl Workload {
                 normalized: 0.0,
             })
             .collect();
-        Self::select(streams, (total.ios, total.amount()), by, threshold)
+        Self::select(streams, (total.count(), total.amount()), by, threshold)
     }
 
     /// Selects among streams with given counts; `total` is I/Os and bytes of

@@ -2,9 +2,10 @@
 
 use crate::columns::{self, Column, Print};
 use crate::questions::compare::{cgroup_name, device_name, host_name};
-use crate::questions::groups::{Facet, GroupKey, GroupTally, Groups};
+use crate::questions::groups::{Facet, GroupKey, Groups};
 use crate::questions::streams::By;
 use crate::sums::content::{self, ContentFigures, ContentTold, OfContent};
+use crate::sums::io_sums::Sums;
 use crate::sums::response::ResponseFigures;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
@@ -38,7 +39,7 @@ pub struct GroupFigures {
     /// Share of all bytes, 0 to 1.
     pub share_of_bytes: f64,
     /// What it adds up to.
-    pub tally: GroupTally,
+    pub tally: Sums,
     /// Response times.
     pub response: ResponseFigures,
     /// Times in the queue before.
@@ -79,7 +80,7 @@ impl Groups {
         let total = self.total();
         let named = Named::of(self, conditions);
         let figures =
-            |(key, tally): (&GroupKey, &GroupTally)| GroupFigures::of(*key, tally, &total, &named);
+            |(key, tally): (&GroupKey, &Sums)| GroupFigures::of(*key, tally, &total, &named);
         let mut rows: Vec<GroupFigures> = self.iter().map(figures).collect();
         rows.sort_by_key(|row| (Reverse(row.measure(by)), row.key));
         rows
@@ -114,8 +115,8 @@ impl Groups {
 impl GroupFigures {
     fn of(
         key: GroupKey,
-        tally: &GroupTally,
-        total: &GroupTally,
+        tally: &Sums,
+        total: &Sums,
         Named { conditions, paths, merges }: &Named<'_>,
     ) -> Self {
         let share =
@@ -133,8 +134,8 @@ impl GroupFigures {
                 .map(|(device, _)| device_name(conditions, device)),
             tells_merges: *merges,
             content: tally.contents.figures(ContentTold::of(conditions)),
-            count: tally.total(),
-            share_of_count: share(tally.total(), total.total()),
+            count: tally.count(),
+            share_of_count: share(tally.count(), total.count()),
             amount: tally.amount(),
             share_of_bytes: share(tally.amount(), total.amount()),
             response: tally.responses.figures(),

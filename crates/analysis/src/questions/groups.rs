@@ -9,11 +9,10 @@ use crate::questions::compare::SideKey;
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::content::Contents;
-use crate::sums::queue_time::Together;
-use crate::sums::response::Responses;
-use crate::tables::bounded_table::{BoundedTable, Tally};
+use crate::sums::io_sums::{SumColumns, Sums};
+use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
-use steadfast_tracefile::batch::{Batch, Narrow, Wide};
+use steadfast_tracefile::batch::{Batch, Narrow};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -21,7 +20,7 @@ use steadfast_tracefile::parquet::{Field, Fields};
 use std::fmt;
 use std::mem;
 use std::str::FromStr;
-use steadfast_domain::io_event::{Command as SystemName, RESPONSE_UNKNOWN};
+use steadfast_domain::io_event::Command as SystemName;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
@@ -150,185 +149,6 @@ impl GroupKey {
     }
 }
 
-/// What a group's I/Os add up to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GroupTally {
-    /// I/Os by operation, in the order of `IoOp::ALL`.
-    pub ios: [u64; 5],
-    /// Bytes by operation.
-    pub bytes: [u64; 5],
-    /// Sequential I/Os.
-    pub sequential: u64,
-    /// Response times.
-    pub responses: Responses,
-    /// Times in the queue, of the I/Os where it is known.
-    pub queued: Responses,
-    /// Those of I/Os whose response time is known too.
-    pub together: Together,
-    /// Queue depths at issue added up, over [`Self::depths`] I/Os.
-    pub depth_sum: u64,
-    /// I/Os whose depth is known.
-    pub depths: u64,
-    /// Deepest queue at issue.
-    pub depth_max: u32,
-    /// I/Os by bit of `io_event::flags`.
-    pub flags: [u64; FLAGS],
-    /// I/Os whose flags could be read.
-    pub flagged: u64,
-    /// Requests that were merged into these I/Os.
-    pub merged: u64,
-    /// What was measured of the blocks that they wrote.
-    pub contents: Contents,
-}
-
-impl GroupTally {
-    /// I/Os of all operations.
-    pub fn total(&self) -> u64 {
-        self.ios.iter().sum()
-    }
-    /// Bytes of all operations.
-    pub fn amount(&self) -> u64 {
-        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
-    }
-    /// I/Os that have a flag.
-    pub fn flag(&self, bit: u16) -> u64 {
-        self.flags.get(bit.trailing_zeros() as usize).copied().unwrap_or(0)
-    }
-    /// Adds another part.
-    pub fn merge(&mut self, other: &GroupTally) {
-        for op in 0..self.ios.len() {
-            self.ios[op] = self.ios[op].saturating_add(other.ios[op]);
-            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
-        }
-        self.sequential = self.sequential.saturating_add(other.sequential);
-        self.responses.merge(&other.responses);
-        self.queued.merge(&other.queued);
-        self.together.merge(other.together);
-        self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
-        self.depths = self.depths.saturating_add(other.depths);
-        self.depth_max = self.depth_max.max(other.depth_max);
-        for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
-            *ours = ours.saturating_add(*theirs);
-        }
-        self.flagged = self.flagged.saturating_add(other.flagged);
-        self.merged = self.merged.saturating_add(other.merged);
-        self.contents.merge(other.contents);
-    }
-
-    /// Adds another part, whose memory is taken over where that can be.
-    fn take_in(&mut self, mut other: GroupTally) {
-        self.responses.take_over(&mut other.responses);
-        self.queued.take_over(&mut other.queued);
-        self.merge(&other);
-    }
-
-    #[inline]
-    fn add(&mut self, columns: &Columns<'_>, row: usize) {
-        let op = columns.op.op(row) as usize;
-        self.ios[op] += 1;
-        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
-        self.sequential += u64::from(columns.rows.sequential[row]);
-        let (response_ns, queued_ns) = (columns.response.at(row), columns.queued.at(row));
-        self.add_times(response_ns, queued_ns, columns.percentiles);
-        let depth = columns.rows.depth[row];
-        self.depth_sum = self.depth_sum.saturating_add(u64::from(depth));
-        self.depths += u64::from(depth > 0);
-        self.depth_max = self.depth_max.max(depth);
-        self.merged += u64::from(columns.merged.at(row) & 0xffff);
-        if columns.sampled.at(row) & 0xffff > 0 {
-            self.contents.count(columns.rows.batch.content(row));
-        }
-        self.add_flags(columns.flags.at(row));
-    }
-
-    /// Adds a response time and a time in the queue, those of them that are known.
-    #[inline]
-    fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
-        let is_answered = response_ns != RESPONSE_UNKNOWN;
-        let add = |times: &mut Responses, ns| {
-            if has_percentiles { times.add(ns) } else { times.take_sum(1, ns, ns) }
-        };
-        if is_answered {
-            add(&mut self.responses, response_ns);
-        }
-        if queued_ns > 0 {
-            add(&mut self.queued, queued_ns);
-        }
-        if is_answered && queued_ns > 0 {
-            self.together.add(queued_ns, response_ns);
-        }
-    }
-
-    /// Most I/Os have one flag or none.
-    #[inline]
-    fn add_flags(&mut self, mut bits: u32) {
-        self.flagged += 1;
-        while bits != 0 {
-            if let Some(count) = self.flags.get_mut(bits.trailing_zeros() as usize) {
-                *count += 1;
-            }
-            bits &= bits - 1;
-        }
-    }
-
-    fn add_cell(&mut self, cell: &Cell) {
-        let op = cell.op as usize;
-        self.ios[op] = self.ios[op].saturating_add(cell.ios);
-        self.bytes[op] = self.bytes[op].saturating_add(cell.amount());
-        let sequential = if cell.sequential { cell.ios } else { 0 };
-        self.sequential = self.sequential.saturating_add(sequential);
-        self.responses.take_times(&cell.responses);
-        self.queued.take_times(&cell.queued);
-        self.together.merge(Together::of_cell(cell));
-        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
-        self.depths = self.depths.saturating_add(cell.depths);
-        self.depth_max = self.depth_max.max(cell.depth_max);
-        self.flagged = self.flagged.saturating_add(cell.ios);
-        self.merged = self.merged.saturating_add(cell.merged);
-        self.contents.merge(cell.contents);
-        for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {
-            *ours = ours.saturating_add(*theirs);
-        }
-    }
-}
-
-impl Tally for GroupTally {
-    fn merge(&mut self, other: &Self) {
-        GroupTally::merge(self, other);
-    }
-}
-
-/// The columns that tallies are made of, found once for many rows.
-struct Columns<'r> {
-    rows: &'r Rows<'r>,
-    op: Narrow<'r>,
-    bytes: Narrow<'r>,
-    response: Wide<'r>,
-    queued: Wide<'r>,
-    merged: Narrow<'r>,
-    sampled: Narrow<'r>,
-    flags: Narrow<'r>,
-    /// Whether times are gathered with their histograms.
-    percentiles: bool,
-}
-
-impl<'r> Columns<'r> {
-    fn of(rows: &'r Rows<'r>, percentiles: bool) -> Self {
-        let batch = rows.batch;
-        Columns {
-            rows,
-            op: batch.narrow(Field::Op),
-            bytes: batch.narrow(Field::Bytes),
-            response: batch.wide(Field::Response),
-            queued: batch.wide(Field::Queued),
-            merged: batch.narrow(Field::Merged),
-            sampled: batch.narrow(Field::SampledBlocks),
-            flags: batch.narrow(Field::Flags),
-            percentiles,
-        }
-    }
-}
-
 /// What tells the group of an I/O, where that is more quickly made than its key: the
 /// columns that the facets are of, side by side, and 0 for all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -434,7 +254,7 @@ pub struct Groups {
     by: Vec<Facet>,
     /// Of every device, the first device of its host.
     hosts: Vec<u16>,
-    groups: BoundedTable<GroupKey, GroupTally>,
+    groups: BoundedTable<GroupKey, Sums>,
     /// Something came from a fold file of an earlier version, which keeps no merges.
     merges_unknown: bool,
     percentiles: bool,
@@ -482,11 +302,11 @@ impl Groups {
     }
 
     /// The groups, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (&GroupKey, &GroupTally)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&GroupKey, &Sums)> {
         self.groups.iter()
     }
     /// I/Os beyond [`GROUPS_MAX`] groups, all together.
-    pub fn unlisted(&self) -> &GroupTally {
+    pub fn unlisted(&self) -> &Sums {
         self.groups.rest()
     }
     /// Whether merged requests were counted.
@@ -498,7 +318,7 @@ impl Groups {
         &self.by
     }
     /// Everything together.
-    pub fn total(&self) -> GroupTally {
+    pub fn total(&self) -> Sums {
         let mut total = self.unlisted().clone();
         self.iter().for_each(|(_, tally)| total.merge(tally));
         total
@@ -630,7 +450,7 @@ impl Groups {
 
     /// Takes rows whose kinds tell their groups.
     fn take_kinds(&mut self, rows: &Rows<'_>, asked: Asked) {
-        let (columns, kinds) = (Columns::of(rows, self.percentiles), Kinds::of(rows, asked));
+        let (columns, kinds) = (SumColumns::new(rows, self.percentiles), Kinds::of(rows, asked));
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
         let mut lately = RecentCache::new();
         for row in rows.iter() {
@@ -644,7 +464,7 @@ impl Groups {
 
     /// Takes rows, each with its key.
     fn take_keys(&mut self, rows: &Rows<'_>) {
-        let columns = Columns::of(rows, self.percentiles);
+        let columns = SumColumns::new(rows, self.percentiles);
         let mut groups = mem::replace(&mut self.groups, BoundedTable::keeping(0));
         let mut lately = RecentCache::new();
         for row in rows.iter() {
@@ -668,16 +488,9 @@ impl EmptyLike for Groups {
 
 impl Fold for Groups {
     fn fields(&self) -> Fields {
-        let always = Fields::of(&[
-            Field::Op,
-            Field::Bytes,
-            Field::Response,
-            Field::Queued,
-            Field::Depth,
-            Field::Flags,
-            Field::Merged,
-        ])
-        .and(Contents::FIELDS);
+        let always = Fields::of(&[Field::Depth, Field::Flags, Field::Merged])
+            .and(Sums::FIELDS)
+            .and(Contents::FIELDS);
         self.by.iter().fold(always, |fields, facet| {
             fields.and(match facet {
                 Facet::Host => Fields::of(&[Field::Device]),
@@ -733,7 +546,7 @@ impl FoldCells for Groups {
         self.merges_unknown |= !cells.told.merges;
         for cell in cells.cells {
             let key = self.key_of_cell(cell);
-            self.groups.tally(key).add_cell(cell);
+            self.groups.tally(key).add_cell(cell, cells.told.single_ios);
         }
         for part in cells.responses {
             let side = SideKey { device: part.device, layer: part.layer };
@@ -749,6 +562,7 @@ impl FoldCells for Groups {
 mod tests {
     use super::*;
     use steadfast_domain::IoEvent;
+    use steadfast_domain::io_event::RESPONSE_UNKNOWN;
     use steadfast_domain::step::mix64;
 
     /// I/Os that differ in few bits of every column.

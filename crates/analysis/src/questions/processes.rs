@@ -1,17 +1,17 @@
 //! The process map: which process did which I/Os.
 
-use crate::cells::{Cell, Cells, Dimensions};
+use crate::cells::{Cells, Dimensions};
 use crate::columns::{self, Column, Print};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::sums::io_sums::{SumColumns, Sums};
 use crate::sums::queue_time::Queued;
-use crate::tables::bounded_table::{BoundedTable, Tally};
+use crate::tables::bounded_table::BoundedTable;
 use crate::tables::recent_cache::RecentCache;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::fmt;
 use steadfast_domain::IoOp;
-use steadfast_domain::io_event::{Command, RESPONSE_UNKNOWN};
-use steadfast_tracefile::batch::{Narrow, Wide};
+use steadfast_domain::io_event::Command;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
@@ -42,127 +42,9 @@ impl fmt::Display for ProcessKey {
     }
 }
 
-/// What a process's I/Os add up to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessTally {
-    /// I/Os by operation, in the order of `IoOp::ALL`.
-    pub ios: [u64; 5],
-    /// Bytes by operation.
-    pub bytes: [u64; 5],
-    /// Sequential I/Os.
-    pub sequential: u64,
-    /// Response times added up, in nanoseconds.
-    pub response_sum_ns: u64,
-    /// I/Os whose completion was seen.
-    pub responses: u64,
-    /// The longest, in nanoseconds.
-    pub response_max_ns: u64,
-    /// Times in the queue.
-    pub queued: Queued,
-    /// Issue time of its first and last I/O.
-    pub span_ns: Option<(u64, u64)>,
-}
-
-impl ProcessTally {
-    /// I/Os of all operations.
-    pub fn total(&self) -> u64 {
-        self.ios.iter().sum()
-    }
-    /// Bytes of all operations.
-    pub fn amount(&self) -> u64 {
-        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
-    }
-    /// Adds another part.
-    pub fn merge(&mut self, other: &ProcessTally) {
-        for op in 0..self.ios.len() {
-            self.ios[op] += other.ios[op];
-            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
-        }
-        self.sequential += other.sequential;
-        self.response_sum_ns = self.response_sum_ns.saturating_add(other.response_sum_ns);
-        self.responses += other.responses;
-        self.response_max_ns = self.response_max_ns.max(other.response_max_ns);
-        self.queued.merge(other.queued);
-        self.span_ns = match (self.span_ns, other.span_ns) {
-            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
-            (a, b) => a.or(b),
-        };
-    }
-
-    fn take_cell(&mut self, cell: &Cell) {
-        let op = cell.op as usize;
-        let mut part = ProcessTally {
-            sequential: if cell.sequential { cell.ios } else { 0 },
-            response_sum_ns: cell.responses.sum_ns,
-            responses: cell.responses.count,
-            response_max_ns: cell.responses.max_ns,
-            queued: Queued::of_cell(cell),
-            span_ns: Some(cell.span_ns),
-            ..ProcessTally::default()
-        };
-        (part.ios[op], part.bytes[op]) = (cell.ios, cell.amount());
-        self.merge(&part);
-    }
-
-    #[inline]
-    fn add(&mut self, columns: &Columns<'_>, row: usize) {
-        let op = columns.op.op(row) as usize;
-        self.ios[op] += 1;
-        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
-        self.sequential += u64::from(columns.sequential[row]);
-        self.add_times(columns.response.at(row), columns.queued.at(row));
-        let time = columns.issued.at(row);
-        let (from, to) = self.span_ns.unwrap_or((time, time));
-        self.span_ns = Some((from.min(time), to.max(time)));
-    }
-
-    /// Adds a response time and a time in the queue, those of them that are known.
-    #[inline]
-    fn add_times(&mut self, response_ns: u64, queued_ns: u64) {
-        let response = Some(response_ns).filter(|response| *response != RESPONSE_UNKNOWN);
-        if let Some(response) = response {
-            self.responses += 1;
-            self.response_sum_ns = self.response_sum_ns.saturating_add(response);
-            self.response_max_ns = self.response_max_ns.max(response);
-        }
-        if queued_ns > 0 {
-            self.queued.count_one(queued_ns, response);
-        }
-    }
-}
-
-impl Tally for ProcessTally {
-    fn merge(&mut self, other: &Self) {
-        ProcessTally::merge(self, other);
-    }
-}
-
-/// The columns that tallies are made of, found once for many rows.
-struct Columns<'r> {
-    issued: Wide<'r>,
-    response: Wide<'r>,
-    queued: Wide<'r>,
-    op: Narrow<'r>,
-    bytes: Narrow<'r>,
-    sequential: &'r [bool],
-}
-
-impl<'r> Columns<'r> {
-    fn of(rows: &Rows<'r>) -> Self {
-        Columns {
-            issued: rows.batch.wide(Field::Issued),
-            response: rows.batch.wide(Field::Response),
-            queued: rows.batch.wide(Field::Queued),
-            op: rows.batch.narrow(Field::Op),
-            bytes: rows.batch.narrow(Field::Bytes),
-            sequential: rows.sequential,
-        }
-    }
-}
-
 /// The processes of a capture.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProcessTable(BoundedTable<ProcessKey, ProcessTally>);
+pub struct ProcessTable(BoundedTable<ProcessKey, Sums>);
 
 impl Default for ProcessTable {
     fn default() -> Self {
@@ -176,19 +58,19 @@ impl ProcessTable {
         ProcessTable(BoundedTable::keeping(most))
     }
     /// Adds a process's I/Os that were added up before.
-    pub fn add(&mut self, key: ProcessKey, tally: &ProcessTally) {
+    pub fn add(&mut self, key: ProcessKey, tally: &Sums) {
         self.0.tally(key).merge(tally);
     }
     /// Adds I/Os that were not kept apart by process.
-    pub fn add_unlisted(&mut self, tally: &ProcessTally) {
+    pub fn add_unlisted(&mut self, tally: &Sums) {
         self.0.rest_mut().merge(tally);
     }
     /// The processes, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &ProcessTally)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&ProcessKey, &Sums)> {
         self.0.iter()
     }
     /// I/Os beyond [`PROCESSES_MAX`] processes, all together.
-    pub fn unlisted(&self) -> &ProcessTally {
+    pub fn unlisted(&self) -> &Sums {
         self.0.rest()
     }
     /// The same with all processes of a command name together; those without
@@ -205,16 +87,16 @@ impl ProcessTable {
     /// The processes with the most I/Os, these first.
     pub fn most_active(&self, most: usize) -> Vec<ProcessKey> {
         let mut keys: Vec<(Reverse<u64>, ProcessKey)> =
-            self.iter().map(|(key, tally)| (Reverse(tally.total()), *key)).collect();
+            self.iter().map(|(key, tally)| (Reverse(tally.count()), *key)).collect();
         keys.sort_unstable();
         keys.into_iter().take(most).map(|(_, key)| key).collect()
     }
     /// The processes as a report lists them: the most I/Os first.
     pub fn listing(&self) -> Vec<ProcessFigures> {
-        let total: u64 = self.iter().map(|(_, tally)| tally.total()).sum();
-        let total = total + self.unlisted().total();
+        let total: u64 = self.iter().map(|(_, tally)| tally.count()).sum();
+        let total = total + self.unlisted().count();
         let mut keys: Vec<_> = self.iter().collect();
-        keys.sort_by_key(|(key, tally)| (Reverse(tally.total()), **key));
+        keys.sort_by_key(|(key, tally)| (Reverse(tally.count()), **key));
         keys.into_iter().map(|(key, tally)| ProcessFigures::of(key, tally, total)).collect()
     }
 }
@@ -227,18 +109,10 @@ impl EmptyLike for ProcessTable {
 
 impl Fold for ProcessTable {
     fn fields(&self) -> Fields {
-        Fields::of(&[
-            Field::Issued,
-            Field::Pid,
-            Field::Command,
-            Field::Op,
-            Field::Bytes,
-            Field::Response,
-            Field::Queued,
-        ])
+        Sums::FIELDS.and(Fields::of(&[Field::Pid, Field::Command]))
     }
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
-        let (columns, pid) = (Columns::of(rows), rows.batch.narrow(Field::Pid));
+        let (columns, pid) = (SumColumns::new(rows, false), rows.batch.narrow(Field::Pid));
         let mut lately = RecentCache::new();
         for row in rows.iter() {
             let key = ProcessKey { pid: pid.at(row), command: rows.batch.command(row) };
@@ -265,7 +139,7 @@ impl FoldCells for ProcessTable {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
             let key = ProcessKey { pid: cell.who.pid, command: cell.who.command };
-            self.0.tally(key).take_cell(cell);
+            self.0.tally(key).add_cell(cell, cells.told.single_ios);
         }
         Ok(())
     }
@@ -303,20 +177,20 @@ pub struct ProcessFigures {
 }
 
 impl ProcessFigures {
-    fn of(key: &ProcessKey, tally: &ProcessTally, total: u64) -> Self {
+    fn of(key: &ProcessKey, tally: &Sums, total: u64) -> Self {
         ProcessFigures {
             process: key.to_string(),
             pid: (key.pid > 0).then_some(key.pid),
             command: (!key.command.is_empty()).then(|| key.command.to_string()),
-            count: tally.total(),
+            count: tally.count(),
             amount: tally.amount(),
-            share: if total == 0 { 0.0 } else { tally.total() as f64 / total as f64 },
+            share: if total == 0 { 0.0 } else { tally.count() as f64 / total as f64 },
             reads: tally.ios[IoOp::Read as usize],
             writes: tally.ios[IoOp::Write as usize],
             sequential: tally.sequential,
-            response_mean_ns: tally.response_sum_ns.checked_div(tally.responses),
-            response_max_ns: (tally.responses > 0).then_some(tally.response_max_ns),
-            queued: tally.queued,
+            response_mean_ns: tally.responses.sum_ns.checked_div(tally.responses.count),
+            response_max_ns: (tally.responses.count > 0).then_some(tally.responses.max_ns),
+            queued: tally.queue_time(),
             span_ns: tally.span_ns,
         }
     }

@@ -4,11 +4,11 @@
 use crate::cells::{Cells, Dimensions};
 use crate::columns::{self, Column, Object, Print};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
+use crate::sums::io_sums::Sums;
 use crate::sums::queue_time::Queued;
 use crate::sums::response::ResponseFigures;
 use crate::sums::stream_chunk::{AT_ONCE, Chunk};
 use crate::sums::stream_sums::{SUMMED_MAX, StreamSums};
-pub use crate::sums::stream_tally::StreamTally;
 use crate::tables::smallest_keys::{Place, SmallestKeys};
 use crate::threshold::Threshold;
 use serde::{Deserialize, Serialize, Serializer};
@@ -35,10 +35,10 @@ pub struct StreamTable {
     /// Keys and the numbers of their streams, found by their hash.
     places: Vec<(u64, u32)>,
     keys: Vec<u64>,
-    tallies: Vec<StreamTally>,
+    tallies: Vec<Sums>,
     firsts: SmallestKeys<Rank>,
     /// I/Os of streams beyond those kept apart.
-    unlisted: StreamTally,
+    unlisted: Sums,
     space: Space,
 }
 
@@ -79,23 +79,23 @@ impl StreamTable {
             keys: Vec::new(),
             tallies: Vec::new(),
             firsts: SmallestKeys::new(most),
-            unlisted: StreamTally::default(),
+            unlisted: Sums::default(),
             space: Space::default(),
         }
     }
 
     /// Adds a stream's I/Os that were added up before.
-    pub fn add(&mut self, key: StreamKey, tally: &StreamTally) {
+    pub fn add(&mut self, key: StreamKey, tally: &Sums) {
         self.tally(StreamKey::packed(key.op, key.sequential, key.bytes)).merge(tally);
     }
 
     /// Adds I/Os that were not kept apart by stream.
-    pub fn add_unlisted(&mut self, tally: &StreamTally) {
+    pub fn add_unlisted(&mut self, tally: &Sums) {
         self.unlisted.merge(tally);
     }
 
     /// The streams, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &StreamTally)> {
+    pub fn iter(&self) -> impl Iterator<Item = (StreamKey, &Sums)> {
         self.keys.iter().zip(&self.tallies).map(|(key, tally)| (StreamKey::unpacked(*key), tally))
     }
     /// Streams that are kept apart.
@@ -107,16 +107,16 @@ impl StreamTable {
         self.keys.is_empty()
     }
     /// I/Os beyond [`STREAMS_MAX`] streams, all together.
-    pub fn unlisted(&self) -> &StreamTally {
+    pub fn unlisted(&self) -> &Sums {
         &self.unlisted
     }
     /// One stream.
-    pub fn get(&self, key: StreamKey) -> Option<&StreamTally> {
+    pub fn get(&self, key: StreamKey) -> Option<&Sums> {
         let at = self.place(StreamKey::packed(key.op, key.sequential, key.bytes));
         self.tallies.get(self.places[at].1 as usize)
     }
     /// Everything together.
-    pub fn total(&self) -> StreamTally {
+    pub fn total(&self) -> Sums {
         let mut total = self.unlisted.clone();
         self.tallies.iter().for_each(|tally| total.merge(tally));
         total
@@ -142,7 +142,7 @@ impl StreamTable {
     }
 
     #[inline]
-    fn tally(&mut self, key: u64) -> &mut StreamTally {
+    fn tally(&mut self, key: u64) -> &mut Sums {
         let at = self.place(key);
         let index = self.places[at].1 as usize;
         if index < self.tallies.len() {
@@ -203,7 +203,7 @@ impl StreamTable {
                 let sums = sums.by_stream(telling, &self.keys, &mut self.tallies);
                 chunk.add_up(telling, (streams, buckets), sums, &mut self.tallies);
             }
-            None => chunk.count(streams, &mut self.tallies),
+            None => chunk.count(streams, &self.keys, &mut self.tallies),
         }
     }
 
@@ -215,7 +215,8 @@ impl StreamTable {
         space.sums.settle(&self.keys, &mut self.tallies);
         let kept = space.keys.iter().zip(chunk.kept()).enumerate().skip(known);
         for (row, (key, _)) in kept.filter(|(_, (_, kept))| **kept) {
-            chunk.row(row).count(&[0], slice::from_mut(self.tally(*key)));
+            let tally = slice::from_mut(self.tally(*key));
+            chunk.row(row).count(&[0], &[*key], tally);
         }
     }
 
@@ -235,13 +236,13 @@ impl StreamTable {
     }
 
     #[cold]
-    fn insert(&mut self, key: u64, at: usize) -> &mut StreamTally {
+    fn insert(&mut self, key: u64, at: usize) -> &mut Sums {
         let index = match self.firsts.admit(rank(key)) {
             Place::Free => {
                 let index = self.keys.len();
                 self.places[at] = (key, index as u32);
                 self.keys.push(key);
-                self.tallies.push(StreamTally::default());
+                self.tallies.push(Sums::default());
                 self.grow();
                 index
             }
@@ -388,7 +389,8 @@ impl Fold for StreamTable {
 impl FoldCells for StreamTable {
     fn take_cells(&mut self, cells: &Cells<'_>) -> Result<(), TraceError> {
         for cell in cells.cells {
-            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes)).take_cell(cell);
+            self.tally(StreamKey::packed(cell.op, cell.sequential, cell.bytes))
+                .add_cell(cell, cells.told.single_ios);
         }
         for StreamResponses { op, sequential, bytes, histogram, .. } in cells.responses {
             let tally = self.tally(StreamKey::packed(*op, *sequential, *bytes));
@@ -468,17 +470,17 @@ pub struct StreamFigures {
 }
 
 impl StreamFigures {
-    fn of(key: StreamKey, tally: &StreamTally, total: &StreamTally, by: By) -> Self {
+    fn of(key: StreamKey, tally: &Sums, total: &Sums, by: By) -> Self {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let share_of_count = share(tally.ios, total.ios);
+        let share_of_count = share(tally.count(), total.count());
         let share_of_bytes = share(tally.amount(), total.amount());
         StreamFigures {
             key,
             op: key.op,
             order: key.order(),
             bytes: key.bytes,
-            count: tally.ios,
+            count: tally.count(),
             amount: tally.amount(),
             share: if by == By::Count { share_of_count } else { share_of_bytes },
             share_of_count,
@@ -486,8 +488,8 @@ impl StreamFigures {
             qd_mean: tally.depth_mean(),
             qd_max: (tally.depths > 0).then_some(tally.depth_max),
             response: tally.responses.figures(),
-            queued: tally.queued,
-            failed: tally.failed,
+            queued: tally.queue_time(),
+            failed: tally.failed(),
         }
     }
 
@@ -681,6 +683,7 @@ impl StreamFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sums::io_sums::SumColumns;
     use std::collections::HashMap;
     use steadfast_domain::IoEvent;
     use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
@@ -710,7 +713,7 @@ mod tests {
     fn is_taken_as_one_by_one(batches: &[Vec<IoEvent>]) {
         for keeps in [1, 3] {
             let mut table = StreamTable::new();
-            let mut tallies: HashMap<StreamKey, StreamTally> = HashMap::new();
+            let mut tallies: HashMap<StreamKey, Sums> = HashMap::new();
             for batch in batches.iter().map(|events| Batch::of(events)) {
                 let length = batch.len() as u64;
                 let sequential: Vec<bool> =
@@ -731,14 +734,35 @@ mod tests {
                     place: None,
                 };
                 table.take(&rows).unwrap();
+                let columns = SumColumns::new(&rows, true);
                 for row in rows.iter() {
                     let (op, bytes) = (batch.op(row), batch.bytes(row));
                     let key = StreamKey { op, sequential: sequential[row], bytes };
-                    tallies.entry(key).or_default().add(&rows, row);
+                    tallies.entry(key).or_default().add(&columns, row);
                 }
             }
             assert_eq!(table.len(), tallies.len());
-            assert!(tallies.iter().all(|(key, tally)| table.get(*key) == Some(tally)));
+            // A table of streams has no flags but failures, no spans and no content.
+            for (key, one_by_one) in tallies {
+                let tally = table.get(key).unwrap();
+                let expected = Sums {
+                    ios: one_by_one.ios,
+                    bytes: one_by_one.bytes,
+                    sequential: one_by_one.sequential,
+                    depth_sum: one_by_one.depth_sum,
+                    depths: one_by_one.depths,
+                    depth_max: one_by_one.depth_max,
+                    offsets: one_by_one.offsets,
+                    together: one_by_one.together,
+                    responses: one_by_one.responses.clone(),
+                    queued: tally.queued.clone(),
+                    flags: tally.flags,
+                    ..Sums::default()
+                };
+                assert_eq!(*tally, expected);
+                assert_eq!(tally.queue_time(), one_by_one.queue_time());
+                assert_eq!(tally.failed(), one_by_one.failed());
+            }
         }
     }
 

@@ -73,7 +73,7 @@ fn what_is_written_adds_up_to_streams_steps_and_maps() {
     let table = streams(&file, &all);
     let read = StreamKey { op: IoOp::Read, sequential: false, bytes: 4096 };
     let tally = table.get(read).unwrap();
-    assert_eq!((tally.ios, tally.amount(), tally.depth_max), (13, 13 * 4096, 3));
+    assert_eq!((tally.count(), tally.amount(), tally.depth_max), (13, 13 * 4096, 3));
     assert_eq!((tally.responses.sum_ns, tally.alignment()), (13_000, Some(4096)));
     assert_eq!(tally.responses.figures().p99_ns, None);
     let steps = steps(&file, 2_000_000_000);
@@ -128,9 +128,9 @@ fn percentiles_come_from_histograms_that_tell_of_all() {
 fn filters_and_widths_are_kept_to() {
     let file = open(written());
     let writes = Filter { ops: vec![IoOp::Write], ..Filter::default() };
-    assert_eq!(streams(&file, &writes).total().ios, 7);
+    assert_eq!(streams(&file, &writes).total().count(), 7);
     let late = Filter::default().between(Some(1), None);
-    assert_eq!(streams(&file, &late).total().ios, 8);
+    assert_eq!(streams(&file, &late).total().count(), 8);
     let process = Some(crate::filter::Process::Pid(1));
     let process = Filter { process, ..Filter::default() };
     assert!(file.streams(&passing(&process)).unwrap_err().to_string().contains("--pid"));
@@ -151,7 +151,7 @@ fn a_killed_writer_loses_only_what_was_in_memory() {
     bytes.truncate(bytes.len() - footer as usize - 8);
     let file = open(bytes);
     assert_eq!(file.recovery().map(|recovery| recovery.row_groups), Some(2));
-    assert_eq!(streams(&file, &Filter::default()).total().ios, 21);
+    assert_eq!(streams(&file, &Filter::default()).total().count(), 21);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn layers_are_kept_apart_and_a_file_without_them_is_of_the_block_layer() {
     writer.add(&[block, files, block]);
     let bytes = writer.finish(&conditions()).unwrap();
     let ios =
-        |file: &Alone, layer| streams(file, &Filter { layer, ..Filter::default() }).total().ios;
+        |file: &Alone, layer| streams(file, &Filter { layer, ..Filter::default() }).total().count();
     let file = open(bytes.clone());
     let of = [None, Some(Layer::Block), Some(Layer::FileSystem)].map(|layer| ios(&file, layer));
     assert_eq!(of, [11, 6, 5]);
@@ -214,7 +214,7 @@ fn what_is_recovered_is_finished_and_tells_the_same() {
 #[test]
 fn a_file_cut_anywhere_is_read_and_recovered_as_far_as_it_goes() {
     let whole = written();
-    let ios = |file: &Alone| streams(file, &Filter::default()).total().ios;
+    let ios = |file: &Alone| streams(file, &Filter::default()).total().count();
     let mut seen = Vec::new();
     for length in 0..whole.len() {
         let Ok(file) = Captured::open(Cursor::new(whole[..length].to_vec())) else { continue };

@@ -3,18 +3,21 @@
 //! one length and a row is told by few instructions.
 
 use crate::fold::Rows;
+use crate::sums::io_sums::Sums;
 use crate::sums::stream_sums::{ChunkTraits, SHORT_NS, Sum};
-use crate::sums::stream_tally::StreamTally;
 use std::ops::Range;
 use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
 use steadfast_tracefile::batch::PART_MAX;
 use steadfast_tracefile::parquet::Field;
 use steadfast_tracefile::simd;
+use steadfast_tracefile::stream_key::StreamKey;
 
 /// I/Os that are counted at once: their columns fit a processor's nearest caches.
 pub(crate) const AT_ONCE: usize = 1024;
 const _: () = assert!(AT_ONCE <= PART_MAX);
 const FAILED: i32 = flags::FAILED as i32;
+/// Its place among the counts of [`Sums::flags`].
+const FAILED_BIT: usize = flags::FAILED.trailing_zeros() as usize;
 const SHORT: i64 = SHORT_NS.cast_signed();
 
 /// A few I/Os.
@@ -87,8 +90,8 @@ impl<'r> Chunk<'r> {
 
     /// Counts each of the first I/Os to the stream of that number; one without such a
     /// stream is left out.
-    pub(crate) fn count(&self, streams: &[u32], tallies: &mut [StreamTally]) {
-        self.count_requests(streams, tallies);
+    pub(crate) fn count(&self, streams: &[u32], keys: &[u64], tallies: &mut [Sums]) {
+        self.count_requests(streams, keys, tallies);
         self.count_times(streams, tallies);
     }
 
@@ -98,7 +101,7 @@ impl<'r> Chunk<'r> {
         telling: ChunkTraits,
         (streams, buckets): (&[u32], &mut Vec<u32>),
         sums: &mut [Sum],
-        tallies: &mut [StreamTally],
+        tallies: &mut [Sums],
     ) {
         self.add_each(streams, sums);
         buckets.resize(self.response.len(), 0);
@@ -136,30 +139,34 @@ impl<'r> Chunk<'r> {
         }
     }
 
-    fn count_failed(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+    fn count_failed(&self, streams: &[u32], tallies: &mut [Sums]) {
         let failed = streams.iter().zip(self.flags).filter(|(_, flags)| **flags & FAILED != 0);
         for (stream, _) in failed {
             if let Some(tally) = tallies.get_mut(*stream as usize) {
-                tally.failed += 1;
+                tally.flags[FAILED_BIT] += 1;
             }
         }
     }
 
-    fn count_requests(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+    fn count_requests(&self, streams: &[u32], keys: &[u64], tallies: &mut [Sums]) {
         let asked = self.bytes.iter().zip(self.offset).zip(self.depth).zip(self.flags);
         for (stream, (((bytes, offset), depth), flags)) in streams.iter().zip(asked) {
-            let Some(tally) = tallies.get_mut(*stream as usize) else { continue };
-            tally.ios += 1;
-            tally.bytes = tally.bytes.saturating_add(u64::from(bytes.cast_unsigned()));
+            let at = *stream as usize;
+            let Some((key, tally)) = keys.get(at).zip(tallies.get_mut(at)) else { continue };
+            let StreamKey { op, sequential, .. } = StreamKey::unpacked(*key);
+            tally.ios[op as usize] += 1;
+            let sum = &mut tally.bytes[op as usize];
+            *sum = sum.saturating_add(u64::from(bytes.cast_unsigned()));
+            tally.sequential += u64::from(sequential);
             tally.offsets |= offset.cast_unsigned();
             tally.depth_sum += u64::from(*depth);
             tally.depths += u64::from(*depth > 0);
             tally.depth_max = tally.depth_max.max(*depth);
-            tally.failed += u64::from(flags & i32::from(flags::FAILED) != 0);
+            tally.flags[FAILED_BIT] += u64::from(flags & i32::from(flags::FAILED) != 0);
         }
     }
 
-    fn count_times(&self, streams: &[u32], tallies: &mut [StreamTally]) {
+    fn count_times(&self, streams: &[u32], tallies: &mut [Sums]) {
         for (stream, (response, queued)) in
             streams.iter().zip(self.response.iter().zip(self.queued))
         {
@@ -170,7 +177,10 @@ impl<'r> Chunk<'r> {
                 tally.responses.add(response);
             }
             if queued > 0 {
-                tally.queued.count_one(queued, is_known.then_some(response));
+                tally.queued.take_sum(1, queued, queued);
+                if is_known {
+                    tally.together.add(queued, response);
+                }
             }
         }
     }

@@ -3,8 +3,8 @@
 //! without counting, and what is left stands close together. In the end it is added to the
 //! tallies.
 
-use crate::sums::queue_time::{Queued, Together};
-use crate::sums::stream_tally::StreamTally;
+use crate::sums::io_sums::Sums;
+use crate::sums::queue_time::Together;
 use steadfast_tracefile::stream_key::StreamKey;
 
 /// Times below this are short: as many as a batch can have rows are added up without a
@@ -54,7 +54,7 @@ impl StreamSums {
         &mut self,
         telling: ChunkTraits,
         keys: &[u64],
-        tallies: &mut [StreamTally],
+        tallies: &mut [Sums],
     ) -> &mut [Sum] {
         if self.telling != Some(telling) {
             self.settle(keys, tallies);
@@ -65,11 +65,11 @@ impl StreamSums {
     }
 
     /// Adds them to the streams' tallies; nothing is left.
-    pub(crate) fn settle(&mut self, keys: &[u64], tallies: &mut [StreamTally]) {
+    pub(crate) fn settle(&mut self, keys: &[u64], tallies: &mut [Sums]) {
         let Some(telling) = self.telling.take() else { return };
         let streams = keys.iter().zip(tallies).zip(self.sums.drain(..));
         for ((key, tally), sum) in streams.filter(|(_, sum)| sum.ios > 0) {
-            sum.add_to(tally, telling, StreamKey::unpacked(*key).bytes);
+            sum.add_to(tally, telling, StreamKey::unpacked(*key));
         }
         if keys.len() > SUMMED_MAX {
             // There will be no more.
@@ -106,30 +106,23 @@ impl Sum {
         self.unqueued_response_ns += response;
     }
 
-    /// The times in the queue.
-    fn queued(&self) -> Queued {
-        Queued {
-            count: u64::from(self.ios - self.unqueued),
-            sum_ns: self.queued_ns,
-            max_ns: self.queued_max_ns,
-            together: Together {
-                queued_ns: self.queued_ns,
-                response_ns: self.response_ns - self.unqueued_response_ns,
-            },
-        }
-    }
-
-    fn add_to(self, tally: &mut StreamTally, telling: ChunkTraits, bytes: u32) {
-        let ios = u64::from(self.ios);
-        tally.ios += ios;
-        tally.bytes = tally.bytes.saturating_add(ios * u64::from(bytes));
+    fn add_to(self, tally: &mut Sums, telling: ChunkTraits, key: StreamKey) {
+        let (ios, op) = (u64::from(self.ios), key.op as usize);
+        tally.ios[op] += ios;
+        tally.bytes[op] = tally.bytes[op].saturating_add(ios * u64::from(key.bytes));
+        tally.sequential += if key.sequential { ios } else { 0 };
         tally.offsets |= self.offsets;
         tally.depth_sum += self.depth_sum;
         tally.depths += if telling.depths { ios } else { 0 };
         tally.depth_max = tally.depth_max.max(self.depth_max);
         tally.responses.take_sum(ios, self.response_ns, self.response_max_ns);
         if telling.queued {
-            tally.queued.merge(self.queued());
+            let known = u64::from(self.ios - self.unqueued);
+            tally.queued.take_sum(known, self.queued_ns, self.queued_max_ns);
+            tally.together.merge(Together {
+                queued_ns: self.queued_ns,
+                response_ns: self.response_ns - self.unqueued_response_ns,
+            });
         }
     }
 }

@@ -188,7 +188,7 @@ fn a_damaged_row_group_is_named_and_counted_and_all_others_are_read() {
     let trace = Trace::open(Cursor::new(bytes)).unwrap();
     let mut table = StreamTable::new();
     steadfast_analysis::Pass::default().run(&trace, &mut [&mut table]).unwrap();
-    assert_eq!(table.total().ios, 909);
+    assert_eq!(table.total().count(), 909);
     let said = trace.integrity().missing();
     let expected = ["row group 10", "0.909 s to 1.008 s", "100 I/Os"];
     assert!(expected.iter().all(|part| said[0].contains(part)), "{said:?}");
@@ -314,7 +314,7 @@ fn the_files_of_a_rotated_capture_of_steps_are_read_as_one() {
     let whole = Captured::together(files.iter().map(open).collect()).unwrap();
     let ios: u64 = rows[..20].iter().map(|row| row.ios).sum();
     let all = Pass::default();
-    assert_eq!(whole.streams(&all).unwrap().found.total().ios, ios);
+    assert_eq!(whole.streams(&all).unwrap().found.total().count(), ios);
     assert_eq!(whole.span_ns(&all).unwrap(), (0, 19_999_999_999));
     let (_, copied) = whole.copy(Vec::new(), || whole.conditions().clone()).unwrap();
     assert_eq!((copied.ios, copied.sums), (ios, Some(20)));

@@ -46,7 +46,7 @@ pub fn answer(selection: &Selection<'_>, query: &Query) -> Result<GroupsAnswer, 
     let mut listed = groups.listing(By::Count, conditions);
     let groups_in_all = listed.len();
     listed.truncate(limit);
-    let unlisted_count = groups.unlisted().total();
+    let unlisted_count = groups.unlisted().count();
     Ok(GroupsAnswer { by: facet.to_string(), groups: listed, groups_in_all, unlisted_count })
 }
 

@@ -49,7 +49,7 @@ pub fn streams(selection: &Selection<'_>, query: &Query) -> Result<Streams, Refu
         total: table.total_figures(by),
         streams: table.listing_from(by, threshold),
         streams_in_all: table.len(),
-        unlisted_count: table.unlisted().ios,
+        unlisted_count: table.unlisted().count(),
     })
 }
 
@@ -59,7 +59,7 @@ pub fn processes(selection: &Selection<'_>, query: &Query) -> Result<Processes, 
     if query.one("by_command")?.is_some_and(|value| value != "false") {
         table = table.by_command();
     }
-    Ok(Processes { processes: table.listing(), unlisted_count: table.unlisted().total() })
+    Ok(Processes { processes: table.listing(), unlisted_count: table.unlisted().count() })
 }
 
 /// The cumulative workload, as `steadfast workload derive --json` has it.

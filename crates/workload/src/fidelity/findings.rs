@@ -96,7 +96,7 @@ fn names(side: &SideFound) -> String {
 
 /// What came of it, in one sentence.
 fn ending(found: &Fidelity) -> String {
-    let ios = found.sides.each_ref().map(|side| side.streams.total().ios);
+    let ios = found.sides.each_ref().map(|side| side.streams.total().count());
     let counts = format!("{} I/Os in the original, {} in the replay", ios[0], ios[1]);
     let Some(pairs) = &found.devices else {
         return format!("{counts}; at least one of the two did not keep single I/Os.");
@@ -185,7 +185,7 @@ fn block(title: &str, side: &SideFound) -> FormBlock {
             Setting::identity("Source", &conditions.source),
             Setting::identity("Kept", kept),
             Setting::identity("Only", side.filter.clone()),
-            Setting::outcome("I/Os", side.streams.total().ios.to_string()),
+            Setting::outcome("I/Os", side.streams.total().count().to_string()),
             Setting::outcome("Lost Events", conditions.lost.to_string()),
         ],
     )

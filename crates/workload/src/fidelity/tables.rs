@@ -5,10 +5,11 @@ use super::pairs::{DevicePair, OpPair};
 use super::side::SideFound;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use steadfast_analysis::questions::streams::{StreamKey, StreamTally};
+use steadfast_analysis::sums::io_sums::Sums;
 use steadfast_domain::findings::{Cell, Row, Table};
 use steadfast_domain::units::Bytes;
 use steadfast_domain::{FineHistogram, IoOp, Nanos};
+use steadfast_tracefile::StreamKey;
 
 /// The two columns of a value.
 const BOTH: [&str; 2] = ["Original", "Replay"];
@@ -51,9 +52,9 @@ pub(super) fn totals(found: &Fidelity) -> Table {
     let rate = |amount: [f64; 2]| {
         [0, 1].map(|side: usize| (seconds[side] > 0.0).then(|| amount[side] / seconds[side]))
     };
-    let ios = total.each_ref().map(|tally| tally.ios as f64);
+    let ios = total.each_ref().map(|tally| tally.count() as f64);
     let mb = total.each_ref().map(|tally| Bytes(tally.amount()).as_mb());
-    let deepest = |tally: &StreamTally| (tally.depths > 0).then(|| f64::from(tally.depth_max));
+    let deepest = |tally: &Sums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
     Table::new("replay-totals", "Original beside replay", "")
         .columns(BOTH)
         .column(("difference", "Difference %"))
@@ -68,9 +69,9 @@ pub(super) fn totals(found: &Fidelity) -> Table {
             compared("99 % response time, ms", figures.map(|f| millis(f.p99_ns)), 4),
             compared("99.999 % response time, ms", figures.map(|f| millis(f.p99_999_ns)), 4),
             compared("Maximum response time, ms", figures.map(|f| millis(f.max_ns)), 4),
-            compared("Average queue depth", total.each_ref().map(StreamTally::depth_mean), 3),
+            compared("Average queue depth", total.each_ref().map(Sums::depth_mean), 3),
             compared("Maximum queue depth", total.each_ref().map(deepest), 0),
-            compared("Failed I/Os", total.each_ref().map(|tally| Some(tally.failed as f64)), 0),
+            compared("Failed I/Os", total.each_ref().map(|tally| Some(tally.failed() as f64)), 0),
         ])
 }
 
@@ -78,21 +79,22 @@ pub(super) fn totals(found: &Fidelity) -> Table {
 /// or all of them.
 pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
     let sides = found.sides.each_ref().map(|side| &side.streams);
-    let total = sides.map(|table| table.total().ios);
+    let total = sides.map(|table| table.total().count());
     let keys: BTreeSet<StreamKey> =
         sides.iter().flat_map(|table| table.iter().map(|(key, _)| key)).collect();
     let of = |key: StreamKey| sides.map(|table| table.get(key).cloned().unwrap_or_default());
-    let mut rows: Vec<(StreamKey, [StreamTally; 2])> =
+    let mut rows: Vec<(StreamKey, [Sums; 2])> =
         keys.into_iter().map(|key| (key, of(key))).collect();
-    rows.sort_by_key(|(key, tallies)| (Reverse(tallies[0].ios.max(tallies[1].ios)), *key));
+    rows.sort_by_key(|(key, tallies)| (Reverse(tallies[0].count().max(tallies[1].count())), *key));
     let (listed, others): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, tallies)| {
-        all || (0..2).any(|side| tallies[side].ios.saturating_mul(PRINTED) >= total[side].max(1))
+        all || (0..2)
+            .any(|side| tallies[side].count().saturating_mul(PRINTED) >= total[side].max(1))
     });
     let mut rest = sides.map(|table| table.unlisted().clone());
     for (_, tallies) in &others {
         rest.iter_mut().zip(tallies).for_each(|(rest, tally)| rest.merge(tally));
     }
-    let has_rest = rest.iter().any(|tally| tally.ios > 0);
+    let has_rest = rest.iter().any(|tally| tally.count() > 0);
     let rest = has_rest.then(|| stream_row("others", &rest));
     let (id, title) = if all {
         ("replay-streams-all", "Every I/O stream of original and replay")
@@ -115,15 +117,15 @@ pub(super) fn streams(found: &Fidelity, all: bool) -> Table {
         .rows(rest)
 }
 
-fn stream_row(head: &str, tallies: &[StreamTally; 2]) -> Row {
+fn stream_row(head: &str, tallies: &[Sums; 2]) -> Row {
     let [original, replay] = tallies;
-    let mb = |tally: &StreamTally| Cell::number(Some(Bytes(tally.amount()).as_mb()), 1);
-    let art = |tally: &StreamTally| ms(tally.responses.figures().mean_ns);
-    let depth = |tally: &StreamTally| Cell::number(tally.depth_mean(), 2);
+    let mb = |tally: &Sums| Cell::number(Some(Bytes(tally.amount()).as_mb()), 1);
+    let art = |tally: &Sums| ms(tally.responses.figures().mean_ns);
+    let depth = |tally: &Sums| Cell::number(tally.depth_mean(), 2);
     let cells = [
-        Cell::count(original.ios),
-        Cell::count(replay.ios),
-        Cell::number(Some(replay.ios as f64 - original.ios as f64), 0),
+        Cell::count(original.count()),
+        Cell::count(replay.count()),
+        Cell::number(Some(replay.count() as f64 - original.count() as f64), 0),
         mb(original),
         mb(replay),
         art(original),
@@ -139,7 +141,7 @@ pub(super) fn sizes(found: &Fidelity) -> Table {
     let mut counts: BTreeMap<(IoOp, u32), [u64; 2]> = BTreeMap::new();
     for (at, side) in found.sides.iter().enumerate() {
         for (key, tally) in side.streams.iter() {
-            counts.entry((key.op, key.bytes)).or_default()[at] += tally.ios;
+            counts.entry((key.op, key.bytes)).or_default()[at] += tally.count();
         }
     }
     let total: [u64; 2] = [0, 1].map(|at: usize| counts.values().map(|ios| ios[at]).sum());
@@ -271,12 +273,12 @@ pub(super) fn depths(found: &Fidelity) -> Option<Table> {
             })
         };
         let total = found.sides.each_ref().map(|side| side.streams.total());
-        let deepest = |tally: &StreamTally| (tally.depths > 0).then(|| f64::from(tally.depth_max));
+        let deepest = |tally: &Sums| (tally.depths > 0).then(|| f64::from(tally.depth_max));
         Table::new("replay-depths", "Queue depth at issue", "")
             .columns(BOTH)
             .column(("difference", "Difference %"))
             .rows([
-                compared("Average", total.each_ref().map(StreamTally::depth_mean), 3),
+                compared("Average", total.each_ref().map(Sums::depth_mean), 3),
                 compared("50 %", at(0.5), 0),
                 compared("99 %", at(0.99), 0),
                 compared("Maximum", total.each_ref().map(deepest), 0),

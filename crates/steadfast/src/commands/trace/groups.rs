@@ -41,7 +41,7 @@ pub fn groups(arguments: &GroupsArguments) -> anyhow::Result<ExitState> {
         by: facets.iter().map(ToString::to_string).collect(),
         total: found.total_figures(selected.conditions()),
         groups: found.listing(arguments.rank, selected.conditions()),
-        unlisted_count: found.unlisted().total(),
+        unlisted_count: found.unlisted().count(),
     };
     if arguments.json {
         selected.print(account, content)?

@@ -50,7 +50,7 @@ impl StreamsContent {
             total: table.total_figures(arguments.by),
             streams: table.listing_from(arguments.by, arguments.threshold),
             streams_in_all: table.len(),
-            unlisted_count: table.unlisted().ios,
+            unlisted_count: table.unlisted().count(),
         }
     }
 
@@ -90,7 +90,7 @@ pub fn processes(arguments: &ProcessesArguments) -> anyhow::Result<ExitState> {
         table = table.by_command();
     }
     let content =
-        ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().total() };
+        ProcessesContent { processes: table.listing(), unlisted_count: table.unlisted().count() };
     if arguments.json {
         selected.print(account, content)?
     } else {

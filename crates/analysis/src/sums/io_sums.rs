@@ -1,0 +1,252 @@
+//! What I/Os add up to ([`Sums`]), whatever they have in common: a stream, a process, a device
+//! or several of these.
+
+use crate::cells::{Cell, FLAGS};
+use crate::fold::Rows;
+use crate::sums::content::Contents;
+use crate::sums::queue_time::{Queued, Together};
+use crate::sums::response::Responses;
+use crate::tables::bounded_table::Tally;
+use serde::{Deserialize, Serialize};
+use steadfast_domain::io_event::{RESPONSE_UNKNOWN, flags};
+use steadfast_tracefile::batch::{Narrow, Wide};
+use steadfast_tracefile::parquet::{Field, Fields};
+
+/// Sums of I/Os. Merging the sums of parts, in any order, gives those of the whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sums {
+    /// I/Os by operation, in the order of `IoOp::ALL`.
+    pub ios: [u64; 5],
+    /// Bytes by operation.
+    pub bytes: [u64; 5],
+    /// Sequential I/Os.
+    pub sequential: u64,
+    /// Response times.
+    pub responses: Responses,
+    /// Times in the queue, of the I/Os for which they are known.
+    pub queued: Responses,
+    /// Times of the I/Os whose response time is known too.
+    pub together: Together,
+    /// Sum of the queue depths at issue, over [`Self::depths`] I/Os.
+    pub depth_sum: u64,
+    /// I/Os with a known queue depth.
+    pub depths: u64,
+    /// Highest queue depth at issue.
+    pub depth_max: u32,
+    /// Bitwise OR of all offsets: its trailing zeros give the alignment.
+    pub offsets: u64,
+    /// I/Os by bit of `io_event::flags`.
+    pub flags: [u64; FLAGS],
+    /// I/Os with known flags.
+    pub flagged: u64,
+    /// Requests that were merged into these I/Os.
+    pub merged: u64,
+    /// Sampled content of the blocks that they wrote.
+    pub contents: Contents,
+    /// Issue time of the first and the last I/O, in nanoseconds.
+    pub span_ns: Option<(u64, u64)>,
+}
+
+impl Sums {
+    /// The columns of single I/Os that [`Self::add`] needs at least; further sums are zero
+    /// where their columns are not read.
+    pub const FIELDS: Fields =
+        Fields::of(&[Field::Issued, Field::Op, Field::Bytes, Field::Response, Field::Queued]);
+
+    /// Returns the number of I/Os of all operations.
+    pub fn count(&self) -> u64 {
+        self.ios.iter().fold(0, |sum, ios| sum.saturating_add(*ios))
+    }
+
+    /// Returns the bytes of all operations.
+    pub fn amount(&self) -> u64 {
+        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
+
+    /// Returns the I/Os with a flag.
+    pub fn flag(&self, bit: u16) -> u64 {
+        self.flags.get(bit.trailing_zeros() as usize).copied().unwrap_or(0)
+    }
+
+    /// Returns the I/Os that failed.
+    pub fn failed(&self) -> u64 {
+        self.flag(flags::FAILED)
+    }
+
+    /// Returns the mean queue depth at issue.
+    pub fn depth_mean(&self) -> Option<f64> {
+        (self.depths > 0).then(|| self.depth_sum as f64 / self.depths as f64)
+    }
+
+    /// Returns the largest power of two of which every offset is a multiple, or None if all
+    /// were 0.
+    pub fn alignment(&self) -> Option<u64> {
+        (self.offsets != 0).then(|| 1 << self.offsets.trailing_zeros())
+    }
+
+    /// Returns the times in the queue without their distribution.
+    pub fn queue_time(&self) -> Queued {
+        Queued {
+            count: self.queued.count,
+            sum_ns: self.queued.sum_ns,
+            max_ns: self.queued.max_ns,
+            together: self.together,
+        }
+    }
+
+    /// Adds the sums of another part.
+    pub fn merge(&mut self, other: &Sums) {
+        for op in 0..self.ios.len() {
+            self.ios[op] = self.ios[op].saturating_add(other.ios[op]);
+            self.bytes[op] = self.bytes[op].saturating_add(other.bytes[op]);
+        }
+        self.sequential = self.sequential.saturating_add(other.sequential);
+        self.responses.merge(&other.responses);
+        self.queued.merge(&other.queued);
+        self.together.merge(other.together);
+        self.depth_sum = self.depth_sum.saturating_add(other.depth_sum);
+        self.depths = self.depths.saturating_add(other.depths);
+        self.depth_max = self.depth_max.max(other.depth_max);
+        self.offsets |= other.offsets;
+        for (ours, theirs) in self.flags.iter_mut().zip(&other.flags) {
+            *ours = ours.saturating_add(*theirs);
+        }
+        self.flagged = self.flagged.saturating_add(other.flagged);
+        self.merged = self.merged.saturating_add(other.merged);
+        self.contents.merge(other.contents);
+        if let Some(span_ns) = other.span_ns {
+            self.reach(span_ns);
+        }
+    }
+
+    /// Adds the sums of another part and takes over its memory where possible.
+    pub(crate) fn take_in(&mut self, mut other: Sums) {
+        self.responses.take_over(&mut other.responses);
+        self.queued.take_over(&mut other.queued);
+        self.merge(&other);
+    }
+
+    /// Adds one I/O.
+    #[inline]
+    pub fn add(&mut self, columns: &SumColumns<'_>, row: usize) {
+        let op = columns.op.op(row) as usize;
+        self.ios[op] += 1;
+        self.bytes[op] = self.bytes[op].saturating_add(u64::from(columns.bytes.at(row)));
+        self.sequential += u64::from(columns.rows.sequential[row]);
+        self.add_times(columns.response.at(row), columns.queued.at(row), columns.percentiles);
+        let depth = columns.rows.depth[row];
+        self.depth_sum = self.depth_sum.saturating_add(u64::from(depth));
+        self.depths += u64::from(depth > 0);
+        self.depth_max = self.depth_max.max(depth);
+        self.offsets |= columns.offset.at(row);
+        self.merged += u64::from(columns.merged.at(row) & 0xffff);
+        if columns.sampled.at(row) & 0xffff > 0 {
+            self.contents.count(columns.rows.batch.content(row));
+        }
+        self.add_flags(columns.flags.at(row));
+        let issued_ns = columns.issued.at(row);
+        self.reach((issued_ns, issued_ns));
+    }
+
+    /// Adds a response time and a time in the queue, those of them that are known.
+    #[inline]
+    fn add_times(&mut self, response_ns: u64, queued_ns: u64, has_percentiles: bool) {
+        let is_answered = response_ns != RESPONSE_UNKNOWN;
+        let add = |times: &mut Responses, ns| {
+            if has_percentiles { times.add(ns) } else { times.take_sum(1, ns, ns) }
+        };
+        if is_answered {
+            add(&mut self.responses, response_ns);
+        }
+        if queued_ns > 0 {
+            add(&mut self.queued, queued_ns);
+        }
+        if is_answered && queued_ns > 0 {
+            self.together.add(queued_ns, response_ns);
+        }
+    }
+
+    /// Most I/Os have one flag or none.
+    #[inline]
+    fn add_flags(&mut self, mut bits: u32) {
+        self.flagged += 1;
+        while bits != 0 {
+            if let Some(count) = self.flags.get_mut(bits.trailing_zeros() as usize) {
+                *count += 1;
+            }
+            bits &= bits - 1;
+        }
+    }
+
+    #[inline]
+    fn reach(&mut self, (first, last): (u64, u64)) {
+        let (from, to) = self.span_ns.unwrap_or((first, last));
+        self.span_ns = Some((from.min(first), to.max(last)));
+    }
+
+    /// Adds a cell of a step file or a fold file. The kernel's sums know of no flag but
+    /// failures: `knows_flags` is false for them.
+    pub(crate) fn add_cell(&mut self, cell: &Cell, knows_flags: bool) {
+        let op = cell.op as usize;
+        self.ios[op] = self.ios[op].saturating_add(cell.ios);
+        self.bytes[op] = self.bytes[op].saturating_add(cell.amount());
+        let sequential = if cell.sequential { cell.ios } else { 0 };
+        self.sequential = self.sequential.saturating_add(sequential);
+        self.responses.take_times(&cell.responses);
+        self.queued.take_times(&cell.queued);
+        self.together.merge(Together::of_cell(cell));
+        self.depth_sum = self.depth_sum.saturating_add(cell.depth_sum);
+        self.depths = self.depths.saturating_add(cell.depths);
+        self.depth_max = self.depth_max.max(cell.depth_max);
+        self.offsets |= cell.offsets;
+        let flagged = if knows_flags { cell.ios } else { 0 };
+        self.flagged = self.flagged.saturating_add(flagged);
+        self.merged = self.merged.saturating_add(cell.merged);
+        self.contents.merge(cell.contents);
+        for (ours, theirs) in self.flags.iter_mut().zip(&cell.flags) {
+            *ours = ours.saturating_add(*theirs);
+        }
+        self.reach(cell.span_ns);
+    }
+}
+
+impl Tally for Sums {
+    fn merge(&mut self, other: &Self) {
+        Sums::merge(self, other);
+    }
+}
+
+/// The columns that sums are made of, looked up once for many rows.
+pub struct SumColumns<'r> {
+    rows: &'r Rows<'r>,
+    issued: Wide<'r>,
+    response: Wide<'r>,
+    queued: Wide<'r>,
+    offset: Wide<'r>,
+    op: Narrow<'r>,
+    bytes: Narrow<'r>,
+    merged: Narrow<'r>,
+    sampled: Narrow<'r>,
+    flags: Narrow<'r>,
+    percentiles: bool,
+}
+
+impl<'r> SumColumns<'r> {
+    /// Looks up the columns; `percentiles` asks for histograms of the times.
+    pub fn new(rows: &'r Rows<'r>, percentiles: bool) -> Self {
+        let batch = rows.batch;
+        SumColumns {
+            rows,
+            issued: batch.wide(Field::Issued),
+            response: batch.wide(Field::Response),
+            queued: batch.wide(Field::Queued),
+            offset: batch.wide(Field::Offset),
+            op: batch.narrow(Field::Op),
+            bytes: batch.narrow(Field::Bytes),
+            merged: batch.narrow(Field::Merged),
+            sampled: batch.narrow(Field::SampledBlocks),
+            flags: batch.narrow(Field::Flags),
+            percentiles,
+        }
+    }
+}
