@@ -182,8 +182,8 @@ impl Suite {
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend((0..studied.len()).map(each));
         let form = Form {
-            test: "Suite",
-            subtitle: "Several procedures on one device",
+            test: "Suite".into(),
+            subtitle: "Several procedures on one device".into(),
             set_up,
             test_parameters,
         };

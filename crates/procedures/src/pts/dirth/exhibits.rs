@@ -124,8 +124,8 @@ fn header(dirth: &Dirth, record: &Record, results: &Results<'_>) -> FormHeader {
         Setting::outcome("MaxIOPS Point", chosen(Role::Max)),
     ]);
     let form = Form {
-        test: "DIRTH Test",
-        subtitle: "DIRTH - Demand Intensity & Response Time Histogram",
+        test: "DIRTH Test".into(),
+        subtitle: "DIRTH - Demand Intensity & Response Time Histogram".into(),
         set_up,
         test_parameters,
     };

@@ -123,7 +123,7 @@ fn header(hir: &Hir, record: &Record, results: &Results<'_>) -> FormHeader {
         Setting::outcome("Baseline after each", baseline),
     ]);
     let form =
-        Form { test: "HIR Test", subtitle: "HIR - Host Idle Recovery", set_up, test_parameters };
+        Form { test: "HIR Test".into(), subtitle: "HIR - Host Idle Recovery".into(), set_up, test_parameters };
     disclosure::form_header(form, &choices, record)
 }
 

@@ -47,8 +47,8 @@ fn header(iops: &Iops, record: &Record, results: &Results) -> FormHeader {
     let choices = iops.choices();
     let rounds = disclosure::window_text(&results.verdict);
     let form = Form {
-        test: "IOPS Test (REQUIRED)",
-        subtitle: "IOPS - Block Size x RW Mix Matrix",
+        test: "IOPS Test (REQUIRED)".into(),
+        subtitle: "IOPS - Block Size x RW Mix Matrix".into(),
         set_up: disclosure::loop_set_up_rows("IOPS Loop", &choices, &rounds),
         test_parameters: disclosure::loop_test_rows("IOPS Loop", &choices, &rounds),
     };

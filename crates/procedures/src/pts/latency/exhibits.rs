@@ -63,8 +63,8 @@ fn header(test: &Latency, record: &Record, results: &Results) -> FormHeader {
         second.origin = HISTOGRAM_TIME.origin(choices.settings);
     }
     let form = Form {
-        test: "Latency Test (REQUIRED)",
-        subtitle: "LAT - Response Time, OIO = 1",
+        test: "Latency Test (REQUIRED)".into(),
+        subtitle: "LAT - Response Time, OIO = 1".into(),
         set_up: disclosure::loop_set_up_rows("LAT Loop", &choices, &rounds),
         test_parameters,
     };

@@ -109,8 +109,8 @@ fn header(test: &Throughput, record: &Record, sizes: &[Measured<'_>]) -> FormHea
         Setting::outcome("Steady State", ""),
     ]);
     let form = Form {
-        test: "Throughput Test (REQUIRED)",
-        subtitle: "TP - Sequential Reads and Writes",
+        test: "Throughput Test (REQUIRED)".into(),
+        subtitle: "TP - Sequential Reads and Writes".into(),
         set_up: disclosure::loop_set_up_rows(&stimulus, &choices, &rounds),
         test_parameters,
     };

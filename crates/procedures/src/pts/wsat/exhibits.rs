@@ -139,8 +139,8 @@ fn header(wsat: &Wsat, record: &Record, results: &Results<'_>) -> FormHeader {
         HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
     ]);
     let form = Form {
-        test: "WSAT Test",
-        subtitle: &format!("WSAT - Write Saturation, {}", wsat.workload),
+        test: "WSAT Test".into(),
+        subtitle: format!("WSAT - Write Saturation, {}", wsat.workload),
         set_up,
         test_parameters,
     };

@@ -118,8 +118,8 @@ fn header(xsr: &Xsr, record: &Record) -> FormHeader {
     test_parameters.push(choices.step_row("Step"));
     test_parameters.push(Setting::outcome("Steady State", "none: by time"));
     let form = Form {
-        test: "XSR Test",
-        subtitle: "XSR - Cross Stimulus Recovery",
+        test: "XSR Test".into(),
+        subtitle: "XSR - Cross Stimulus Recovery".into(),
         set_up,
         test_parameters,
     };

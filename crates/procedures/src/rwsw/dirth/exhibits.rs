@@ -157,8 +157,8 @@ fn header(dirth: &Dirth, record: &Record, results: &Results<'_>) -> FormHeader {
         HISTOGRAM_TIME.row(settings, "Histogram", dirth.histogram_time.to_string()),
     ]);
     let form = Form {
-        test: "RWSW DIRTH Test",
-        subtitle: "RWSW DIRTH - Fixed Composite v Outstanding I/Os",
+        test: "RWSW DIRTH Test".into(),
+        subtitle: "RWSW DIRTH - Fixed Composite v Outstanding I/Os".into(),
         set_up,
         test_parameters,
     };

@@ -135,8 +135,8 @@ fn header(replay: &Replay, record: &Record) -> FormHeader {
         ]),
     }
     let form = Form {
-        test: "Replay Native Test",
-        subtitle: "Replay Native - Sequence of I/O Streams",
+        test: "Replay Native Test".into(),
+        subtitle: "Replay Native - Sequence of I/O Streams".into(),
         set_up: captured::set_up_rows(&choices, &replay.regime),
         test_parameters,
     };

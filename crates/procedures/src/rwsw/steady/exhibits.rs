@@ -201,8 +201,8 @@ fn header(test: &SteadyStreams, record: &Record, judged: &[Judged<'_>]) -> FormH
         Setting::outcome("Steady State", rounds),
     ]);
     let form = Form {
-        test: &format!("{} Test", name(test)),
-        subtitle: &format!("{} - {}", name(test), subtitle(test)),
+        test: format!("{} Test", name(test)),
+        subtitle: format!("{} - {}", name(test), subtitle(test)),
         set_up: captured::set_up_rows(&choices, &test.regime),
         test_parameters,
     };

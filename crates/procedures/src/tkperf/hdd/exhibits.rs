@@ -94,7 +94,7 @@ fn header(test: &Zones, record: &Record) -> FormHeader {
         choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
         choices.step_row("Step"),
     ]);
-    let form = Form { test: title(test.kind), subtitle: "Zone by zone", set_up, test_parameters };
+    let form = Form { test: title(test.kind).into(), subtitle: "Zone by zone".into(), set_up, test_parameters };
     disclosure::form_header(form, &choices, record)
 }
 
