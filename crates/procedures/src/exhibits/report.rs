@@ -35,9 +35,7 @@ pub(crate) trait Reported: Sized + 'static {
     const FRONT_PLOTS: &'static [&'static str] = &[];
 
     /// Computes the results of a record, which may end anywhere.
-    fn results<'a>(&'a self, record: &'a Record) -> Self::Results<'a>;
-    /// Returns the choices that the report discloses.
-    fn choices<'a>(&'a self, record: &'a Record) -> Choices<'a>;
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self>;
     /// Returns the title of the report.
     fn title(&self) -> String;
     /// Returns the procedure's part of the form's head.
@@ -117,6 +115,8 @@ pub(crate) enum ReportItem<P: Reported> {
     Text(fn(&StudiedRun<'_, P>) -> String),
     /// Exhibits whose number depends on the run.
     Several(fn(&StudiedRun<'_, P>) -> Vec<Exhibit>),
+    /// Exhibits of runs with one of these profiles.
+    Of(&'static [Profile], &'static [ReportItem<P>]),
 }
 
 impl<P: Reported> ReportItem<P> {
@@ -132,11 +132,22 @@ impl<P: Reported> ReportItem<P> {
             ReportItem::Listing(listing) => vec![Exhibit::Listing(listing(run))],
             ReportItem::Text(text) => vec![Exhibit::Text(text(run))],
             ReportItem::Several(exhibits) => exhibits(run),
+            ReportItem::Of(profiles, items) => {
+                if run.has_profile(profiles) {
+                    run.exhibits(items)
+                } else {
+                    Vec::new()
+                }
+            }
         }
     }
 }
 
 impl<P: Reported> StudiedRun<'_, P> {
+    fn has_profile(&self, profiles: &[Profile]) -> bool {
+        profiles.contains(&self.choices.settings.profile)
+    }
+
     fn exhibits(&self, items: &[ReportItem<P>]) -> Vec<Exhibit> {
         items.iter().flat_map(|item| item.exhibits(self)).collect()
     }
@@ -173,7 +184,7 @@ impl<P: Reported> StudiedRun<'_, P> {
                 }
                 ReportSection::Csv(table) => findings.long_tables.push(table(self)),
                 ReportSection::Of(profiles, sections) => {
-                    if profiles.contains(&self.choices.settings.profile) {
+                    if self.has_profile(profiles) {
                         self.add(sections, findings);
                     }
                 }
@@ -193,8 +204,7 @@ impl<P: Reported> StudiedRun<'_, P> {
 
 /// Returns the findings of a record: the sections of the procedure, and what every report has.
 pub(crate) fn findings<P: Reported>(test: &P, record: &Record) -> Findings {
-    let (choices, results) = (test.choices(record), test.results(record));
-    let run = StudiedRun { test, record, choices, results };
+    let run = test.studied(record);
     let header = disclosure::form_header(P::form(&run), &run.choices, record);
     let mut findings = Findings {
         end: P::end(&run),

@@ -15,11 +15,7 @@ enum CellSource<T: 'static> {
 
 impl<T> TypedColumn<T> {
     /// Creates a column of numbers, printed with this number of decimals.
-    pub const fn number(
-        heading: &'static str,
-        decimals: u8,
-        value: fn(&T) -> Option<f64>,
-    ) -> Self {
+    pub const fn number(heading: &'static str, decimals: u8, value: fn(&T) -> Option<f64>) -> Self {
         TypedColumn { heading, cell: CellSource::Number { decimals, value } }
     }
 

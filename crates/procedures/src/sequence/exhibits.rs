@@ -120,7 +120,8 @@ fn header(sequenced: &Sequenced, record: &Record) -> FormHeader {
         Setting::new("sequence-range", "Range", sequenced.common_range(), Origin::Chosen),
         choices.demand_row("TOIO - TC/QD", disclosure::form_demands(&choices.demands)),
     ];
-    let form = Form { test: name.to_owned(), subtitle: sequence.title.clone(), set_up, test_parameters };
+    let form =
+        Form { test: name.to_owned(), subtitle: sequence.title.clone(), set_up, test_parameters };
     disclosure::form_header(form, &choices, record)
 }
 

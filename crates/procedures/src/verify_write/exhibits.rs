@@ -5,7 +5,6 @@ use super::results::Results;
 use super::setup::{READS, VerifyWrite, WRITES};
 use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
-use crate::ground::choices::Choices;
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
@@ -29,12 +28,9 @@ impl Reported for VerifyWrite {
         ReportSection::Setup,
     ];
 
-    fn results<'a>(&'a self, record: &'a Record) -> Results<'a> {
-        Results::of(self, record)
-    }
-
-    fn choices<'a>(&'a self, record: &'a Record) -> Choices<'a> {
-        self.choices(record)
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let (choices, results) = (self.choices(record), Results::of(self, record));
+        StudiedRun { test: self, record, choices, results }
     }
 
     fn title(&self) -> String {

@@ -122,8 +122,12 @@ fn header(hir: &Hir, record: &Record, results: &Results<'_>) -> FormHeader {
         ACCESSES.row(settings, "Accesses of each", hir.accesses.to_string()),
         Setting::outcome("Baseline after each", baseline),
     ]);
-    let form =
-        Form { test: "HIR Test".into(), subtitle: "HIR - Host Idle Recovery".into(), set_up, test_parameters };
+    let form = Form {
+        test: "HIR Test".into(),
+        subtitle: "HIR - Host Idle Recovery".into(),
+        set_up,
+        test_parameters,
+    };
     disclosure::form_header(form, &choices, record)
 }
 
