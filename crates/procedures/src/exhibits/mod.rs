@@ -14,6 +14,7 @@ pub(crate) mod frame;
 pub(crate) mod held;
 pub(crate) mod hosts;
 pub(crate) mod loops;
+pub(crate) mod matrix;
 pub(crate) mod pages;
 pub(crate) mod report;
 pub(crate) mod response;

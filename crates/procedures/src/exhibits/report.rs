@@ -31,7 +31,7 @@ pub(crate) trait Reported: Sized + 'static {
     type Results<'a>;
     /// The sections of the report, in print order.
     const SECTIONS: &'static [ReportSection<Self>];
-    /// IDs of the plots on page one.
+    /// IDs of the plots on page one, unless they depend on the run.
     const FRONT_PLOTS: &'static [&'static str] = &[];
 
     /// Computes the results of a record, which may end anywhere.
@@ -62,6 +62,10 @@ pub(crate) trait Reported: Sized + 'static {
     /// invalidates the number.
     fn reports(_: &StudiedRun<'_, Self>, _: &Step) -> bool {
         true
+    }
+    /// Returns the IDs of the plots on page one.
+    fn front_plots(_: &StudiedRun<'_, Self>) -> Vec<String> {
+        Self::FRONT_PLOTS.iter().map(|id| (*id).to_owned()).collect()
     }
     /// Returns the numbers on page one.
     fn figures(run: &StudiedRun<'_, Self>) -> Vec<KeyFigure>;
@@ -214,7 +218,7 @@ pub(crate) fn findings<P: Reported>(test: &P, record: &Record) -> Findings {
         metrics: P::metrics(&run),
         ..frame(&test.title(), &run.choices, record, header)
     }
-    .fronted(P::figures(&run), P::FRONT_PLOTS.iter().copied());
+    .fronted(P::figures(&run), P::front_plots(&run));
     run.add(P::SECTIONS, &mut findings);
     findings.long_tables.push(every_step(&run.choices, record));
     findings

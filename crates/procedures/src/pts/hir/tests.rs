@@ -1,3 +1,4 @@
+use super::results::Results;
 use super::setup::PRECONDITIONING;
 use super::setup::wait_phase;
 use super::*;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ground::results::Results;
 use crate::ground::scripted::{GEOMETRY, ground, record as record_of, scripted, steps};
 use crate::pts::scattered::Ranged;
 use steadfast_domain::Bytes;
