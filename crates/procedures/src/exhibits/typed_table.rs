@@ -3,12 +3,12 @@
 use steadfast_domain::findings::{Cell, Row, Table};
 
 /// A column of a table whose rows are values of type `T`.
-pub(crate) struct TypedColumn<T: 'static> {
+pub(crate) struct TypedColumn<T> {
     heading: &'static str,
     cell: CellSource<T>,
 }
 
-enum CellSource<T: 'static> {
+enum CellSource<T> {
     Number { decimals: u8, value: fn(&T) -> Option<f64> },
     Cell(fn(&T) -> Cell),
 }

@@ -26,7 +26,9 @@ mod viking;
 
 pub use setup::{Sequenced, numbers_of, phase_of};
 
-use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
+use crate::exhibits::report;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::{Bench, Findings, Halt, Procedure, Record, SequenceStep};
 
 /// Name of the procedure.
 pub const NAME: &str = "sequence";
@@ -49,6 +51,13 @@ impl Procedure for Sequenced {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record)
+        let mut findings = report::findings(self, record);
+        findings.id.clone_from(&self.sequence.tool);
+        // What the sequence writes is the sequence's choice, not an option of the user's.
+        let mut loads = self.sequence.steps.iter().flat_map(SequenceStep::loads);
+        if loads.any(|(_, load)| load.data_pattern.is_some()) {
+            findings.caveats.retain(|caveat| caveat.id != ids::DATA_PATTERN);
+        }
+        findings
     }
 }

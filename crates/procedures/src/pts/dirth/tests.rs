@@ -1,3 +1,4 @@
+use super::results::Results;
 use super::setup::PRECONDITIONING;
 use super::*;
 use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};

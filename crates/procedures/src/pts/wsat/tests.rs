@@ -1,3 +1,4 @@
+use super::results::Results;
 use super::setup::HISTOGRAM;
 use super::setup::PHASE;
 use super::*;
