@@ -236,8 +236,8 @@ fn caveats(record: &Record, studied: &[Studied<'_>], last: Option<&Part>) -> Vec
 mod tests {
     use super::*;
     use crate::catalogue::asked;
-    use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
     use crate::parts::begins;
+    use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
     use steadfast_domain::settings::Amendment;
     use steadfast_domain::{Class, EndState, Entry, Profile, Step};

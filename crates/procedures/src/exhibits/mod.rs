@@ -1,6 +1,7 @@
 //! What the reports of several procedures have in common.
 //!
-//! [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
+//! [`report`] builds a report from the table of contents of a procedure, [`matrix`] and
+//! [`typed_table`] make tables whose columns are data. [`pages`] has the pieces of which exhibits are made, [`loops`] what is shown of
 //! a loop of rounds, [`seconds`] a load second by second, [`response`] and [`secondary`] response times and what was
 //! sensed, [`checks`] what was looked at before the run,
 //! [`held`] whether a chosen rate was held, [`hosts`] what each of several hosts did, [`steps`] every step,

@@ -1,7 +1,7 @@
-//! The report of a procedure as a table of its sections, and the one function that walks it.
+//! The report of a procedure as a table of contents, and the one builder that walks it.
 //!
-//! A procedure lists what its report shows ([`Reported::SECTIONS`]) and has a function for
-//! each table and plot; [`findings`] adds what every report has.
+//! A procedure lists what its report shows ([`Reported::ENTRIES`]) and has a function for each
+//! table and plot; [`findings`] adds what every report has.
 
 use super::disclosure::{self, Form};
 use super::frame::{common_chapters, frame, unfinished};
@@ -25,12 +25,12 @@ pub(crate) struct StudiedRun<'a, P: Reported> {
     pub results: P::Results<'a>,
 }
 
-/// A procedure whose report is described by a table of sections.
+/// A procedure whose report is described by a table of contents.
 pub(crate) trait Reported: Sized + 'static {
     /// Values computed from a record, from which all exhibits are made.
     type Results<'a>;
-    /// The sections of the report, in print order.
-    const SECTIONS: &'static [ReportSection<Self>];
+    /// The table of contents of the report, in print order.
+    const ENTRIES: &'static [ReportEntry<Self>];
     /// IDs of the plots on page one, unless they depend on the run.
     const FRONT_PLOTS: &'static [&'static str] = &[];
 
@@ -75,34 +75,17 @@ pub(crate) trait Reported: Sized + 'static {
     }
 }
 
-/// A section of a report. A page without exhibits is left out.
-pub(crate) enum ReportSection<P: Reported> {
-    /// Exhibits shown on a terminal.
-    Summary(&'static [ReportItem<P>]),
-    /// A page of the report form, with its title.
-    Form(&'static str, &'static [ReportItem<P>]),
-    /// A page of the report form with a plot and its title.
-    FormPlot(fn(&StudiedRun<'_, P>) -> Plot),
-    /// Pages of the report form whose number or titles depend on the run.
-    FormPages(fn(&StudiedRun<'_, P>) -> Vec<Page>),
-    /// A chapter after the form, with its title.
-    Chapter(&'static str, &'static [ReportItem<P>]),
-    /// Chapters whose number or titles depend on the run.
-    Chapters(fn(&StudiedRun<'_, P>) -> Vec<Page>),
-    /// The chapters of setup and checks, which every report has.
-    Setup,
-    /// The chapter of terms and of the rule of steady state.
-    General,
-    /// The chapter of secondary metrics, with the procedure's own exhibits.
-    Secondary(&'static [ReportItem<P>]),
-    /// A table that is too long to print.
-    Csv(fn(&StudiedRun<'_, P>) -> Table),
-    /// Sections of runs with one of these profiles.
-    Of(&'static [Profile], &'static [ReportSection<P>]),
-}
-
-/// An exhibit, or several, with the function that makes it.
-pub(crate) enum ReportItem<P: Reported> {
+/// An entry in the table of contents of a report: it opens a page, or is an exhibit on the page
+/// that is open. A page without exhibits is left out.
+pub(crate) enum ReportEntry<P: Reported> {
+    /// Opens the exhibits shown on a terminal.
+    Summary,
+    /// Opens a page of the report form with this title.
+    Form(&'static str),
+    /// Opens a chapter with this title.
+    Chapter(&'static str),
+    /// Opens the chapter of secondary metrics.
+    Secondary,
     /// A table.
     Table(fn(&StudiedRun<'_, P>) -> Table),
     /// A table that not every run has.
@@ -119,83 +102,112 @@ pub(crate) enum ReportItem<P: Reported> {
     Text(fn(&StudiedRun<'_, P>) -> String),
     /// Exhibits whose number depends on the run.
     Several(fn(&StudiedRun<'_, P>) -> Vec<Exhibit>),
-    /// Exhibits of runs with one of these profiles.
-    Of(&'static [Profile], &'static [ReportItem<P>]),
+    /// A page of the report form with a plot and its title.
+    FormPlot(fn(&StudiedRun<'_, P>) -> Plot),
+    /// Pages of the report form whose number or titles depend on the run.
+    FormPages(fn(&StudiedRun<'_, P>) -> Vec<Page>),
+    /// Chapters whose number or titles depend on the run.
+    Chapters(fn(&StudiedRun<'_, P>) -> Vec<Page>),
+    /// The chapters of setup and checks, which every report has.
+    Setup,
+    /// The chapter of terms and of the rule of steady state.
+    General,
+    /// A table that is too long to print.
+    Csv(fn(&StudiedRun<'_, P>) -> Table),
+    /// Entries of runs with one of these profiles.
+    Of(&'static [Profile], &'static [ReportEntry<P>]),
 }
 
-impl<P: Reported> ReportItem<P> {
-    fn exhibits(&self, run: &StudiedRun<'_, P>) -> Vec<Exhibit> {
-        match self {
-            ReportItem::Table(table) => vec![Exhibit::Table(table(run))],
-            ReportItem::OptionalTable(table) => {
-                table(run).map(Exhibit::Table).into_iter().collect()
-            }
-            ReportItem::Plot(plot) => vec![Exhibit::Plot(plot(run))],
-            ReportItem::OptionalPlot(plot) => plot(run).map(Exhibit::Plot).into_iter().collect(),
-            ReportItem::Facts(facts) => vec![Exhibit::Facts(facts(run))],
-            ReportItem::Listing(listing) => vec![Exhibit::Listing(listing(run))],
-            ReportItem::Text(text) => vec![Exhibit::Text(text(run))],
-            ReportItem::Several(exhibits) => exhibits(run),
-            ReportItem::Of(profiles, items) => {
-                if run.has_profile(profiles) {
-                    run.exhibits(items)
-                } else {
-                    Vec::new()
+/// The page that entries are added to.
+enum OpenPage {
+    Summary,
+    Form(&'static str),
+    Chapter(&'static str),
+    Secondary,
+}
+
+/// Findings while the entries of a report are walked.
+struct ReportBuilder<'r, 'a, P: Reported> {
+    run: &'r StudiedRun<'a, P>,
+    findings: Findings,
+    page: OpenPage,
+    exhibits: Vec<Exhibit>,
+}
+
+impl<P: Reported> ReportBuilder<'_, '_, P> {
+    fn add(&mut self, entries: &[ReportEntry<P>]) {
+        let run = self.run;
+        for entry in entries {
+            match entry {
+                ReportEntry::Summary => self.open(OpenPage::Summary),
+                ReportEntry::Form(title) => self.open(OpenPage::Form(title)),
+                ReportEntry::Chapter(title) => self.open(OpenPage::Chapter(title)),
+                ReportEntry::Secondary => self.open(OpenPage::Secondary),
+                ReportEntry::Table(table) => self.exhibits.push(Exhibit::Table(table(run))),
+                ReportEntry::OptionalTable(table) => {
+                    self.exhibits.extend(table(run).map(Exhibit::Table));
                 }
+                ReportEntry::Plot(plot) => self.exhibits.push(Exhibit::Plot(plot(run))),
+                ReportEntry::OptionalPlot(plot) => {
+                    self.exhibits.extend(plot(run).map(Exhibit::Plot));
+                }
+                ReportEntry::Facts(facts) => self.exhibits.push(Exhibit::Facts(facts(run))),
+                ReportEntry::Listing(lines) => self.exhibits.push(Exhibit::Listing(lines(run))),
+                ReportEntry::Text(text) => self.exhibits.push(Exhibit::Text(text(run))),
+                ReportEntry::Several(exhibits) => self.exhibits.extend(exhibits(run)),
+                ReportEntry::Of(profiles, entries) => {
+                    if profiles.contains(&run.choices.settings.profile) {
+                        self.add(entries);
+                    }
+                }
+                ReportEntry::FormPlot(plot) => {
+                    let plot = plot(run);
+                    let title = plot.title.clone();
+                    self.add_form_pages(vec![page(&title, vec![Exhibit::Plot(plot)])]);
+                }
+                ReportEntry::FormPages(pages) => self.add_form_pages(pages(run)),
+                ReportEntry::Chapters(pages) => self.add_chapters(pages(run)),
+                ReportEntry::Setup => {
+                    self.add_chapters(common_chapters(&run.choices, run.record));
+                }
+                ReportEntry::General => self.add_chapters(vec![general_chapter(&run.choices)]),
+                ReportEntry::Csv(table) => self.findings.long_tables.push(table(run)),
+            }
+        }
+    }
+
+    fn add_form_pages(&mut self, pages: Vec<Page>) {
+        self.close();
+        self.findings.form_pages.extend(pages);
+    }
+
+    fn add_chapters(&mut self, pages: Vec<Page>) {
+        self.close();
+        self.findings.chapters.extend(pages);
+    }
+
+    fn open(&mut self, page: OpenPage) {
+        self.close();
+        self.page = page;
+    }
+
+    fn close(&mut self) {
+        let exhibits = std::mem::take(&mut self.exhibits);
+        if exhibits.is_empty() {
+            return;
+        }
+        match self.page {
+            OpenPage::Summary => self.findings.summary.extend(exhibits),
+            OpenPage::Form(title) => self.findings.form_pages.push(page(title, exhibits)),
+            OpenPage::Chapter(title) => self.findings.chapters.push(page(title, exhibits)),
+            OpenPage::Secondary => {
+                self.findings.chapters.push(secondary::chapter(exhibits, self.run.record));
             }
         }
     }
 }
 
 impl<P: Reported> StudiedRun<'_, P> {
-    fn has_profile(&self, profiles: &[Profile]) -> bool {
-        profiles.contains(&self.choices.settings.profile)
-    }
-
-    fn exhibits(&self, items: &[ReportItem<P>]) -> Vec<Exhibit> {
-        items.iter().flat_map(|item| item.exhibits(self)).collect()
-    }
-
-    fn page(&self, title: &str, items: &[ReportItem<P>]) -> Option<Page> {
-        let exhibits = self.exhibits(items);
-        (!exhibits.is_empty()).then(|| page(title, exhibits))
-    }
-
-    fn add(&self, sections: &[ReportSection<P>], findings: &mut Findings) {
-        for section in sections {
-            match section {
-                ReportSection::Summary(items) => findings.summary.extend(self.exhibits(items)),
-                ReportSection::Form(title, items) => {
-                    findings.form_pages.extend(self.page(title, items));
-                }
-                ReportSection::FormPlot(plot) => {
-                    let plot = plot(self);
-                    let title = plot.title.clone();
-                    findings.form_pages.push(page(&title, vec![Exhibit::Plot(plot)]));
-                }
-                ReportSection::FormPages(pages) => findings.form_pages.extend(pages(self)),
-                ReportSection::Chapter(title, items) => {
-                    findings.chapters.extend(self.page(title, items));
-                }
-                ReportSection::Chapters(pages) => findings.chapters.extend(pages(self)),
-                ReportSection::Setup => {
-                    findings.chapters.extend(common_chapters(&self.choices, self.record));
-                }
-                ReportSection::General => findings.chapters.push(general_chapter(&self.choices)),
-                ReportSection::Secondary(items) => {
-                    let exhibits = self.exhibits(items);
-                    findings.chapters.push(secondary::chapter(exhibits, self.record));
-                }
-                ReportSection::Csv(table) => findings.long_tables.push(table(self)),
-                ReportSection::Of(profiles, sections) => {
-                    if self.has_profile(profiles) {
-                        self.add(sections, findings);
-                    }
-                }
-            }
-        }
-    }
-
     fn caveats(&self) -> Vec<Caveat> {
         let mut caveats: Vec<Caveat> = unfinished(self.record).into_iter().collect();
         caveats.extend(P::caveats(self));
@@ -206,11 +218,11 @@ impl<P: Reported> StudiedRun<'_, P> {
     }
 }
 
-/// Returns the findings of a record: the sections of the procedure, and what every report has.
+/// Returns the findings of a record: the entries of the procedure, and what every report has.
 pub(crate) fn findings<P: Reported>(test: &P, record: &Record) -> Findings {
     let run = test.studied(record);
     let header = disclosure::form_header(P::form(&run), &run.choices, record);
-    let mut findings = Findings {
+    let findings = Findings {
         end: P::end(&run),
         ending: P::ending(&run),
         verdict: P::verdict(&run),
@@ -219,7 +231,11 @@ pub(crate) fn findings<P: Reported>(test: &P, record: &Record) -> Findings {
         ..frame(&test.title(), &run.choices, record, header)
     }
     .fronted(P::figures(&run), P::front_plots(&run));
-    run.add(P::SECTIONS, &mut findings);
+    let (page, exhibits) = (OpenPage::Summary, Vec::new());
+    let mut report = ReportBuilder { run: &run, findings, page, exhibits };
+    report.add(P::ENTRIES);
+    report.close();
+    let mut findings = report.findings;
     findings.long_tables.push(every_step(&run.choices, record));
     findings
 }

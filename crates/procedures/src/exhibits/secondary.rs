@@ -50,8 +50,8 @@ impl<'a> From<&'a Cell> for SecondaryPoint<'a> {
     fn from(cell: &'a Cell) -> Self {
         SecondaryPoint {
             name: cell.pattern.to_string(),
-            iops: cell.iops,
-            art: cell.art,
+            iops: cell.iops.mean,
+            art: cell.art.mean,
             tally: &cell.tally,
             sensed: cell.secondary,
         }
@@ -409,7 +409,8 @@ pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::scripted::record;
+    use crate::ground::metrics::PointValue;
+    use crate::testing::scripted::record;
     use steadfast_domain::measurement::Stall;
     use steadfast_domain::measurement::{SensorReadings, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, Until};
@@ -467,10 +468,15 @@ mod tests {
             .iter()
             .flat_map(|size| FORM_MIXES.map(|mix| AccessPattern::random(*size, mix)))
             .map(|pattern| Cell {
-                art: None,
-                iops: Some(pattern.size.as_kib() + f64::from(pattern.read_percent)),
+                iops: PointValue {
+                    mean: Some(pattern.size.as_kib() + f64::from(pattern.read_percent)),
+                    range: None,
+                },
+                mb_per_second: PointValue::default(),
+                art: PointValue::default(),
+                art_of_reads: None,
+                art_of_writes: None,
                 pattern,
-                mb_per_second: None,
                 tally: Tally::default(),
                 metrics: Vec::new(),
                 secondary: Secondary { temperature_celsius: Some(39.0), ..Secondary::default() },

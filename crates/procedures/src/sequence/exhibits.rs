@@ -6,7 +6,7 @@ use super::tables::{all_steps, apart, attempts, direction, loads, preparation};
 use super::{figures, rates};
 use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Origin, Page, Setting};
 use steadfast_domain::{Caveat, CaveatKind, Record, Step};
@@ -16,20 +16,18 @@ type Run<'a> = StudiedRun<'a, Sequenced>;
 impl Reported for Sequenced {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Several(summary)]),
-        ReportSection::FormPages(own_pages),
-        ReportSection::Form(
-            "All Steps",
-            &[
-                ReportItem::Table(|run| all_steps(run.test, &run.results)),
-                ReportItem::OptionalTable(|run| rates::table(&run.results)),
-                ReportItem::OptionalTable(|run| apart(&run.results)),
-            ],
-        ),
-        ReportSection::Setup,
-        ReportSection::Chapter("Requested Loads", &[ReportItem::Several(requested)]),
-        ReportSection::Chapters(|run| vec![details(&run.results)]),
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Several(summary),
+        ReportEntry::FormPages(own_pages),
+        ReportEntry::Form("All Steps"),
+        ReportEntry::Table(|run| all_steps(run.test, &run.results)),
+        ReportEntry::OptionalTable(|run| rates::table(&run.results)),
+        ReportEntry::OptionalTable(|run| apart(&run.results)),
+        ReportEntry::Setup,
+        ReportEntry::Chapter("Requested Loads"),
+        ReportEntry::Several(requested),
+        ReportEntry::Chapters(|run| vec![details(&run.results)]),
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {

@@ -16,8 +16,6 @@ mod figures;
 mod iometer;
 mod rates;
 mod results;
-#[cfg(test)]
-pub(crate) mod sample;
 mod setup;
 pub(crate) mod tables;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use super::results::Results;
 use super::setup::{READS, VerifyWrite, WRITES};
 use crate::exhibits::disclosure::{self, Form};
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::words::number;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, KeyFigure, Origin, Row, Setting, Table};
@@ -15,17 +15,15 @@ type Run<'a> = StudiedRun<'a, VerifyWrite>;
 impl Reported for VerifyWrite {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Table(compared_table), ReportItem::Table(passes)]),
-        ReportSection::Form(
-            "Verify-write - Data Read Back",
-            &[
-                ReportItem::Table(compared_table),
-                ReportItem::Table(passes),
-                ReportItem::OptionalTable(places),
-            ],
-        ),
-        ReportSection::Setup,
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(compared_table),
+        ReportEntry::Table(passes),
+        ReportEntry::Form("Verify-write - Data Read Back"),
+        ReportEntry::Table(compared_table),
+        ReportEntry::Table(passes),
+        ReportEntry::OptionalTable(places),
+        ReportEntry::Setup,
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {

@@ -10,7 +10,7 @@ use crate::exhibits::held::{self, ChosenRate};
 use crate::exhibits::loops::tracking_table;
 use crate::exhibits::matrix::millis;
 use crate::exhibits::pages::{page, rounds_axis};
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
@@ -38,66 +38,56 @@ type Run<'a> = StudiedRun<'a, Dirth>;
 impl Reported for Dirth {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[
-            ReportItem::Table(|run| points_table(run, "dirth-summary")),
-            ReportItem::Table(|run| tracking_table("steady-state", &run.results.verdict)),
-        ]),
-        ReportSection::FormPages(preconditioning_pages),
-        ReportSection::Form("DIRTH Between Round Pre Writes", &[ReportItem::Plot(pre_writes_plot)]),
-        ReportSection::FormPages(tracking_pages),
-        ReportSection::Form("DIRTH Demand Variation", &[ReportItem::Plot(variation_plot)]),
-        ReportSection::Form("DIRTH Demand Intensity", &[ReportItem::Plot(intensity_plot)]),
-        ReportSection::Form(
-            "DIRTH System CPU Utilization During Demand Variation",
-            &[ReportItem::Several(cpu_exhibits)],
-        ),
-        ReportSection::FormPages(|run| {
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| points_table(run, "dirth-summary")),
+        ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
+        ReportEntry::FormPages(preconditioning_pages),
+        ReportEntry::Form("DIRTH Between Round Pre Writes"),
+        ReportEntry::Plot(pre_writes_plot),
+        ReportEntry::FormPages(tracking_pages),
+        ReportEntry::Form("DIRTH Demand Variation"),
+        ReportEntry::Plot(variation_plot),
+        ReportEntry::Form("DIRTH Demand Intensity"),
+        ReportEntry::Plot(intensity_plot),
+        ReportEntry::Form("DIRTH System CPU Utilization During Demand Variation"),
+        ReportEntry::Several(cpu_exhibits),
+        ReportEntry::FormPages(|run| {
             Role::ALL.into_iter().flat_map(|role| point_pages(run, role)).collect()
         }),
-        ReportSection::Form("DIRTH IOPS & ART v Total OIO", &[ReportItem::Plot(total_plot)]),
-        ReportSection::Setup,
-        ReportSection::General,
-        ReportSection::Chapter(
-            "Demand Matrix",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(|run| points_table(run, "dirth-points")),
-                ReportItem::Table(|run| tracking_table("dv-steady-state", &run.results.verdict)),
-                ReportItem::Table(|run| matrix_table(run, &IOPS)),
-                ReportItem::Table(|run| matrix_table(run, &MB_PER_SECOND)),
-                ReportItem::Table(|run| matrix_table(run, &ART)),
-                ReportItem::Table(rounds_table),
-                ReportItem::OptionalTable(cpu_table),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Response Times",
-            &[
-                ReportItem::Table(|run| {
-                    let title = "Response times of the chosen points, ms";
-                    percentile_table("dirth-percentiles", title, &tallies(run))
-                }),
-                ReportItem::Plot(|run| {
-                    tail_plot("dirth-tails", "Response times of the chosen points", &tallies(run))
-                }),
-            ],
-        ),
-        ReportSection::Secondary(&[ReportItem::Table(secondary_table)]),
-        ReportSection::Chapter(
-            "Preconditioning",
-            &[
-                ReportItem::Several(|run| {
-                    let phase = preconditioning::PHASE;
-                    preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
-                }),
-                ReportItem::Plot(preconditioning_minutes),
-                ReportItem::Several(|run| {
-                    evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
-                }),
-            ],
-        ),
-        ReportSection::Csv(rounds_matrix),
+        ReportEntry::Form("DIRTH IOPS & ART v Total OIO"),
+        ReportEntry::Plot(total_plot),
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("Demand Matrix"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| points_table(run, "dirth-points")),
+        ReportEntry::Table(|run| tracking_table("dv-steady-state", &run.results.verdict)),
+        ReportEntry::Table(|run| matrix_table(run, &IOPS)),
+        ReportEntry::Table(|run| matrix_table(run, &MB_PER_SECOND)),
+        ReportEntry::Table(|run| matrix_table(run, &ART)),
+        ReportEntry::Table(rounds_table),
+        ReportEntry::OptionalTable(cpu_table),
+        ReportEntry::Chapter("Response Times"),
+        ReportEntry::Table(|run| {
+            let title = "Response times of the chosen points, ms";
+            percentile_table("dirth-percentiles", title, &tallies(run))
+        }),
+        ReportEntry::Plot(|run| {
+            tail_plot("dirth-tails", "Response times of the chosen points", &tallies(run))
+        }),
+        ReportEntry::Secondary,
+        ReportEntry::Table(secondary_table),
+        ReportEntry::Chapter("Preconditioning"),
+        ReportEntry::Several(|run| {
+            let phase = preconditioning::PHASE;
+            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
+        }),
+        ReportEntry::Plot(preconditioning_minutes),
+        ReportEntry::Several(|run| {
+            evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
+        }),
+        ReportEntry::Csv(rounds_matrix),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["demand-intensity", "total-oio"];
 

@@ -4,7 +4,7 @@
 use super::results::{Results, Wait};
 use super::setup::{ACCESS_TIME, ACCESSES, Hir, IDLE_TIMES};
 use crate::exhibits::disclosure::{self, Form, form_demand};
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::ground::metrics::Measured;
@@ -22,47 +22,37 @@ type Run<'a> = StudiedRun<'a, Hir>;
 impl Reported for Hir {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Table(|run| waits_table(run, "hir-summary"))]),
-        ReportSection::Form("HIR Pre Conditioning IOPS", &[ReportItem::Plot(preconditioning_plot)]),
-        ReportSection::Form(
-            "HIR Pre Conditioning SS Measurement",
-            &[ReportItem::Several(|run| check_exhibits(&run.results.verdict, "pc-window"))],
-        ),
-        ReportSection::Form("HIR IOPS v Time - All Wait States", &[ReportItem::Plot(waits_plot)]),
-        ReportSection::Setup,
-        ReportSection::General,
-        ReportSection::Chapter(
-            "Wait States",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(|run| waits_table(run, "wait-states-table")),
-                ReportItem::Plot(recovery_plot),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Preconditioning",
-            &[
-                ReportItem::Plot(preconditioning_rounds),
-                ReportItem::Several(|run| {
-                    evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
-                }),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Response Times",
-            &[
-                ReportItem::Table(|run| {
-                    let title = "Response times of the wait states, ms";
-                    percentile_table("wait-percentiles", title, &tallies(run))
-                }),
-                ReportItem::Plot(|run| {
-                    tail_plot("wait-tails", "Response times of the wait states", &tallies(run))
-                }),
-            ],
-        ),
-        ReportSection::Secondary(&[ReportItem::Table(secondary_table)]),
-        ReportSection::Csv(accesses_table),
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| waits_table(run, "hir-summary")),
+        ReportEntry::Form("HIR Pre Conditioning IOPS"),
+        ReportEntry::Plot(preconditioning_plot),
+        ReportEntry::Form("HIR Pre Conditioning SS Measurement"),
+        ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "pc-window")),
+        ReportEntry::Form("HIR IOPS v Time - All Wait States"),
+        ReportEntry::Plot(waits_plot),
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("Wait States"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| waits_table(run, "wait-states-table")),
+        ReportEntry::Plot(recovery_plot),
+        ReportEntry::Chapter("Preconditioning"),
+        ReportEntry::Plot(preconditioning_rounds),
+        ReportEntry::Several(|run| {
+            evidence(&run.test.preconditioning, &run.results.preconditioning, "pc")
+        }),
+        ReportEntry::Chapter("Response Times"),
+        ReportEntry::Table(|run| {
+            let title = "Response times of the wait states, ms";
+            percentile_table("wait-percentiles", title, &tallies(run))
+        }),
+        ReportEntry::Plot(|run| {
+            tail_plot("wait-tails", "Response times of the wait states", &tallies(run))
+        }),
+        ReportEntry::Secondary,
+        ReportEntry::Table(secondary_table),
+        ReportEntry::Csv(accesses_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["recovery-curves", "pc-minutes"];
 

@@ -9,25 +9,26 @@ use crate::exhibits::loops::{
 };
 use crate::exhibits::matrix::{Matrix, MatrixValue, millis};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, tail_plot};
 use crate::exhibits::secondary;
 use crate::exhibits::tkperf;
+use crate::ground::metrics::PointValue;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::ground::results::Results;
+use crate::ground::results::{Cell, Results};
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
 use steadfast_domain::findings::{Axis, KeyFigure, Metric, Page, Plot, PlotKind, Scale};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Caveat, Nanos, Op, Profile, Record, Step, Tally, Verdict};
+use steadfast_domain::{Bytes, Caveat, Profile, Record, Step, Tally, Verdict};
 
 const IOPS: MatrixValue = MatrixValue {
     id: "iops",
     title: "IOPS, mean of the rounds of the measurement window",
     decimals: 1,
-    value: |cell| cell.iops,
+    value: |cell| cell.iops.mean,
 };
 const IOPS_SUMMARY: MatrixValue =
     MatrixValue { id: "iops-summary", title: "IOPS in the measurement window", ..IOPS };
@@ -40,25 +41,25 @@ const THROUGHPUT: MatrixValue = MatrixValue {
     id: "throughput",
     title: "Average throughput in the measurement window, MB/s",
     decimals: 1,
-    value: |cell| cell.mb_per_second,
+    value: |cell| cell.mb_per_second.mean,
 };
 const ART: MatrixValue = MatrixValue {
     id: "art",
     title: "Average response time (ART), ms (mean of the rounds)",
     decimals: 3,
-    value: |cell| cell.art,
+    value: |cell| cell.art.mean,
 };
 const ART_OF_READS: MatrixValue = MatrixValue {
     id: "art-reads",
     title: "ART of the reads, ms (all I/Os of the rounds)",
     decimals: 3,
-    value: |cell| cell.art_of(Op::Read),
+    value: |cell| cell.art_of_reads,
 };
 const ART_OF_WRITES: MatrixValue = MatrixValue {
     id: "art-writes",
     title: "ART of the writes, ms (all I/Os of the rounds)",
     decimals: 3,
-    value: |cell| cell.art_of(Op::Write),
+    value: |cell| cell.art_of_writes,
 };
 const FIVE_NINES_TIME: MatrixValue = MatrixValue {
     id: "five-nines",
@@ -78,68 +79,49 @@ type Run<'a> = StudiedRun<'a, Iops>;
 impl Reported for Iops {
     type Results<'a> = Results;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[
-            ReportItem::Table(|run| matrix(run).table(&IOPS_SUMMARY)),
-            ReportItem::Table(|run| tracking_table("steady-state", &run.results.verdict)),
-        ]),
-        ReportSection::Form(
-            "IOPS SS Convergence Plot - All Block Sizes",
-            &[ReportItem::Plot(convergence_plot)],
-        ),
-        ReportSection::Form(
-            "IOPS SS Measurement Window",
-            &[ReportItem::Several(|run| measurement_window(&run.results.verdict))],
-        ),
-        ReportSection::FormPages(window_pages),
-        ReportSection::Form(
-            "IOPS - All RW Mix & BS - Tabular Data",
-            &[ReportItem::Table(|run| matrix(run).table(&IOPS))],
-        ),
-        ReportSection::FormPlot(lines_plot),
-        ReportSection::Form(
-            "IOPS - All RW Mix & BS - 3D Columns",
-            &[ReportItem::Plot(columns_plot), ReportItem::Plot(heat_map)],
-        ),
-        ReportSection::Of(&[Profile::Tkperf], &[ReportSection::Chapters(tkperf_chapters)]),
-        ReportSection::Setup,
-        ReportSection::General,
-        ReportSection::Chapter(
-            "IOPS",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Facts(|run| steady_facts(&run.test.mixed_loop, &run.results)),
-                ReportItem::Table(|run| tracking_table("steady-state", &run.results.verdict)),
-                ReportItem::Table(|run| matrix(run).table(&THROUGHPUT)),
-                ReportItem::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Response Times (secondary metrics)",
-            &[
-                ReportItem::Text(|_| RESPONSE_TIMES.into()),
-                ReportItem::Table(|run| matrix(run).table(&ART)),
-                ReportItem::Table(|run| matrix(run).table(&FIVE_NINES_TIME)),
-                ReportItem::Table(|run| matrix(run).table(&MRT)),
-                ReportItem::Plot(tails_plot),
-            ],
-        ),
-        ReportSection::Secondary(&[ReportItem::Several(|run| {
-            secondary::matrix_tables(&run.results.cells, &run.test.sizes)
-        })]),
-        ReportSection::Chapter(
-            "Preconditioning",
-            &[ReportItem::Several(|run| {
-                let phase = preconditioning::PHASE;
-                preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
-            })],
-        ),
-        ReportSection::Csv(|run| {
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| matrix(run).table(&IOPS_SUMMARY)),
+        ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
+        ReportEntry::Form("IOPS SS Convergence Plot - All Block Sizes"),
+        ReportEntry::Plot(convergence_plot),
+        ReportEntry::Form("IOPS SS Measurement Window"),
+        ReportEntry::Several(|run| measurement_window(&run.results.verdict)),
+        ReportEntry::FormPages(window_pages),
+        ReportEntry::Form("IOPS - All RW Mix & BS - Tabular Data"),
+        ReportEntry::Table(|run| matrix(run).table(&IOPS)),
+        ReportEntry::FormPlot(lines_plot),
+        ReportEntry::Form("IOPS - All RW Mix & BS - 3D Columns"),
+        ReportEntry::Plot(columns_plot),
+        ReportEntry::Plot(heat_map),
+        ReportEntry::Of(&[Profile::Tkperf], &[ReportEntry::Chapters(tkperf_chapters)]),
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("IOPS"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Facts(|run| steady_facts(&run.test.mixed_loop, &run.results)),
+        ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
+        ReportEntry::Table(|run| matrix(run).table(&THROUGHPUT)),
+        ReportEntry::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
+        ReportEntry::Chapter("Response Times (secondary metrics)"),
+        ReportEntry::Text(|_| RESPONSE_TIMES.into()),
+        ReportEntry::Table(|run| matrix(run).table(&ART)),
+        ReportEntry::Table(|run| matrix(run).table(&FIVE_NINES_TIME)),
+        ReportEntry::Table(|run| matrix(run).table(&MRT)),
+        ReportEntry::Plot(tails_plot),
+        ReportEntry::Secondary,
+        ReportEntry::Several(|run| secondary::matrix_tables(&run.results.cells, &run.test.sizes)),
+        ReportEntry::Chapter("Preconditioning"),
+        ReportEntry::Several(|run| {
+            let phase = preconditioning::PHASE;
+            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
+        }),
+        ReportEntry::Csv(|run| {
             let mixes = run.test.mixes.clone();
             Matrix { mixes, ..matrix(run) }.table(&IOPS_TKPERF)
         }),
-        ReportSection::Csv(|run| matrix(run).table(&ART_OF_READS)),
-        ReportSection::Csv(|run| matrix(run).table(&ART_OF_WRITES)),
+        ReportEntry::Csv(|run| matrix(run).table(&ART_OF_READS)),
+        ReportEntry::Csv(|run| matrix(run).table(&ART_OF_WRITES)),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["matrix-2d", "tails"];
 
@@ -181,37 +163,16 @@ impl Reported for Iops {
     /// The numbers that a data sheet has: random 4 KiB with its response times, and large blocks
     /// of the matrix.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
-        let cell =
-            |kib: u64, mix: u8| run.results.cell(&AccessPattern::random(Bytes::kib(kib), mix));
-        let iops = |id: &str, label: &str, mix: u8| {
-            let cell = cell(4, mix);
-            KeyFigure::new(id, label, cell.and_then(|c| c.iops), "IOPS")
-                .ranging(cell.and_then(|c| c.range("iops")))
-        };
-        let rate = |id: &str, label: &str, mix: u8| {
-            let cell = cell(128, mix);
-            KeyFigure::new(id, label, cell.and_then(|c| c.mb_per_second), "MB/s")
-                .ranging(cell.and_then(|c| c.range("throughput")))
-        };
-        let art = |id: &str, label: &str, mix: u8| {
-            let cell = cell(4, mix);
-            KeyFigure::new(id, label, cell.and_then(|c| c.art), "ms")
-                .ranging(cell.and_then(|c| c.range("art")))
-        };
-        let tail = |id: &str, label: &str, mix: u8| {
-            let time = cell(4, mix).and_then(|c| c.tally.percentile(0.9999));
-            KeyFigure::new(id, label, time.map(Nanos::as_millis_f64), "ms").of_buckets()
-        };
         let mut figures = vec![
-            iops("rnd-4k-read-iops", "RND 4K read", 100),
-            iops("rnd-4k-write-iops", "RND 4K write", 0),
-            iops("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
-            rate("rnd-128k-read-rate", "RND 128K read", 100),
-            rate("rnd-128k-write-rate", "RND 128K write", 0),
-            art("rnd-4k-read-art", "RND 4K read, mean", 100),
-            art("rnd-4k-write-art", "RND 4K write, mean", 0),
-            tail("rnd-4k-read-tail", "RND 4K read, 99.99 %", 100),
-            tail("rnd-4k-write-tail", "RND 4K write, 99.99 %", 0),
+            figure(run, "rnd-4k-read-iops", "RND 4K read", 100, &IOPS_4K),
+            figure(run, "rnd-4k-write-iops", "RND 4K write", 0, &IOPS_4K),
+            figure(run, "rnd-4k-mixed-iops", "RND 4K 65/35", 65, &IOPS_4K),
+            figure(run, "rnd-128k-read-rate", "RND 128K read", 100, &RATE_128K),
+            figure(run, "rnd-128k-write-rate", "RND 128K write", 0, &RATE_128K),
+            figure(run, "rnd-4k-read-art", "RND 4K read, mean", 100, &ART_4K),
+            figure(run, "rnd-4k-write-art", "RND 4K write, mean", 0, &ART_4K),
+            figure(run, "rnd-4k-read-tail", "RND 4K read, 99.99 %", 100, &TAIL_4K).of_buckets(),
+            figure(run, "rnd-4k-write-tail", "RND 4K write, 99.99 %", 0, &TAIL_4K).of_buckets(),
         ];
         figures.retain(|figure| figure.value.is_some());
         figures
@@ -220,6 +181,29 @@ impl Reported for Iops {
     fn metrics(run: &Run<'_>) -> Vec<Metric> {
         run.results.metrics()
     }
+}
+
+/// A value of page one and the block size that it is of.
+struct FigureSource {
+    kib: u64,
+    unit: &'static str,
+    value: fn(&Cell) -> PointValue,
+}
+
+const IOPS_4K: FigureSource = FigureSource { kib: 4, unit: "IOPS", value: |cell| cell.iops };
+const RATE_128K: FigureSource =
+    FigureSource { kib: 128, unit: "MB/s", value: |cell| cell.mb_per_second };
+const ART_4K: FigureSource = FigureSource { kib: 4, unit: "ms", value: |cell| cell.art };
+const TAIL_4K: FigureSource = FigureSource {
+    kib: 4,
+    unit: "ms",
+    value: |cell| PointValue { mean: millis(cell.tally.percentile(0.9999)), range: None },
+};
+
+fn figure(run: &Run<'_>, id: &str, label: &str, mix: u8, source: &FigureSource) -> KeyFigure {
+    let cell = run.results.cell(&AccessPattern::random(Bytes::kib(source.kib), mix));
+    let PointValue { mean, range } = cell.map(source.value).unwrap_or_default();
+    KeyFigure::new(id, label, mean, source.unit).ranging(range)
 }
 
 /// The standard's table has 0/100 first.

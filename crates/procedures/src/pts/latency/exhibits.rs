@@ -8,7 +8,7 @@ use crate::exhibits::loops::{
     tracking_table, window_exhibits,
 };
 use crate::exhibits::matrix::{Matrix, MatrixValue, millis};
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
@@ -32,7 +32,7 @@ const AVERAGE: MatrixValue = MatrixValue {
     id: "average",
     title: "Average response time, ms (mean of the rounds)",
     decimals: 4,
-    value: |cell| cell.art,
+    value: |cell| cell.art.mean,
 };
 const AVERAGE_SUMMARY: MatrixValue = MatrixValue { id: "average-summary", ..AVERAGE };
 const FIVE_NINES_TIME: MatrixValue = MatrixValue {
@@ -48,87 +48,68 @@ const MAXIMUM: MatrixValue = MatrixValue {
     value: |cell| millis(cell.tally.response_longest()),
 };
 const IOPS: MatrixValue =
-    MatrixValue { id: "iops", title: "IOPS", decimals: 1, value: |cell| cell.iops };
+    MatrixValue { id: "iops", title: "IOPS", decimals: 1, value: |cell| cell.iops.mean };
 
 type Run<'a> = StudiedRun<'a, Latency>;
 
 impl Reported for Latency {
     type Results<'a> = Results;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[
-            ReportItem::Table(|run| matrix(run).table(&AVERAGE_SUMMARY)),
-            ReportItem::Table(|run| tracking_table("steady-state", &run.results.verdict)),
-        ]),
-        ReportSection::Form(
-            "LAT SS Convergence - Average (100 % W)",
-            &[ReportItem::Plot(|run| convergence_plot(run, "Average", average_response))],
-        ),
-        ReportSection::Form(
-            "LAT SS Convergence - Maximum (100 % W)",
-            &[ReportItem::Plot(|run| convergence_plot(run, "Maximum", longest_response))],
-        ),
-        ReportSection::Form("LAT SS Measurement Window - RND 4K W", &[ReportItem::Several(window)]),
-        ReportSection::Of(
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| matrix(run).table(&AVERAGE_SUMMARY)),
+        ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
+        ReportEntry::Form("LAT SS Convergence - Average (100 % W)"),
+        ReportEntry::Plot(|run| convergence_plot(run, "Average", average_response)),
+        ReportEntry::Form("LAT SS Convergence - Maximum (100 % W)"),
+        ReportEntry::Plot(|run| convergence_plot(run, "Maximum", longest_response)),
+        ReportEntry::Form("LAT SS Measurement Window - RND 4K W"),
+        ReportEntry::Several(window),
+        ReportEntry::Of(
             &[Profile::Pts20, Profile::Quick],
-            &[ReportSection::Form(
-                "LAT - Ave, 5 9s, Max Response Times & IOPS - Tabular Data",
-                &[
-                    ReportItem::Table(|run| matrix(run).table(&AVERAGE)),
-                    ReportItem::Table(|run| matrix(run).table(&FIVE_NINES_TIME)),
-                    ReportItem::Table(|run| matrix(run).table(&MAXIMUM)),
-                    ReportItem::Table(|run| matrix(run).table(&IOPS)),
-                ],
-            )],
-        ),
-        ReportSection::Of(
-            &[Profile::Pts11, Profile::Tkperf],
-            &[ReportSection::Form(
-                "LAT - Ave & Max Response Times - Tabular Data",
-                &[
-                    ReportItem::Table(|run| matrix(run).table(&AVERAGE)),
-                    ReportItem::Table(|run| matrix(run).table(&MAXIMUM)),
-                ],
-            )],
-        ),
-        ReportSection::Form(
-            "LAT - Average Response Time - 3D Plot",
-            &[ReportItem::Plot(|run| matrix_plot(run, &AVERAGE))],
-        ),
-        ReportSection::Form(
-            "LAT - Maximum Response Time - 3D Plot",
-            &[ReportItem::Plot(|run| matrix_plot(run, &MAXIMUM))],
-        ),
-        ReportSection::Form(
-            "LAT - Response Time Histogram - Confidence Level Plot",
-            &[ReportItem::Several(histogram_exhibits)],
-        ),
-        ReportSection::Of(&[Profile::Tkperf], &[ReportSection::Chapters(tkperf_chapters)]),
-        ReportSection::Setup,
-        ReportSection::General,
-        ReportSection::Chapter(
-            "Latency",
             &[
-                ReportItem::Listing(listing),
-                ReportItem::Facts(|run| steady_facts(&run.test.mixed_loop, &run.results)),
-                ReportItem::Table(|run| tracking_table("steady-state", &run.results.verdict)),
-                ReportItem::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
-                ReportItem::OptionalTable(percentiles),
-                ReportItem::OptionalPlot(histogram_tail),
+                ReportEntry::Form("LAT - Ave, 5 9s, Max Response Times & IOPS - Tabular Data"),
+                ReportEntry::Table(|run| matrix(run).table(&AVERAGE)),
+                ReportEntry::Table(|run| matrix(run).table(&FIVE_NINES_TIME)),
+                ReportEntry::Table(|run| matrix(run).table(&MAXIMUM)),
+                ReportEntry::Table(|run| matrix(run).table(&IOPS)),
             ],
         ),
-        ReportSection::Secondary(&[ReportItem::Table(|run| {
+        ReportEntry::Of(
+            &[Profile::Pts11, Profile::Tkperf],
+            &[
+                ReportEntry::Form("LAT - Ave & Max Response Times - Tabular Data"),
+                ReportEntry::Table(|run| matrix(run).table(&AVERAGE)),
+                ReportEntry::Table(|run| matrix(run).table(&MAXIMUM)),
+            ],
+        ),
+        ReportEntry::Form("LAT - Average Response Time - 3D Plot"),
+        ReportEntry::Plot(|run| matrix_plot(run, &AVERAGE)),
+        ReportEntry::Form("LAT - Maximum Response Time - 3D Plot"),
+        ReportEntry::Plot(|run| matrix_plot(run, &MAXIMUM)),
+        ReportEntry::Form("LAT - Response Time Histogram - Confidence Level Plot"),
+        ReportEntry::Several(histogram_exhibits),
+        ReportEntry::Of(&[Profile::Tkperf], &[ReportEntry::Chapters(tkperf_chapters)]),
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("Latency"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Facts(|run| steady_facts(&run.test.mixed_loop, &run.results)),
+        ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
+        ReportEntry::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
+        ReportEntry::OptionalTable(percentiles),
+        ReportEntry::OptionalPlot(histogram_tail),
+        ReportEntry::Secondary,
+        ReportEntry::Table(|run| {
             let points: Vec<SecondaryPoint<'_>> =
                 run.results.cells.iter().map(SecondaryPoint::from).collect();
             secondary::points_table("secondary", "Secondary metrics", &points)
-        })]),
-        ReportSection::Chapter(
-            "Preconditioning",
-            &[ReportItem::Several(|run| {
-                let phase = preconditioning::PHASE;
-                preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
-            })],
-        ),
+        }),
+        ReportEntry::Chapter("Preconditioning"),
+        ReportEntry::Several(|run| {
+            let phase = preconditioning::PHASE;
+            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
+        }),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["confidence", "convergence-average"];
 
@@ -191,7 +172,9 @@ impl Reported for Latency {
     /// Mean response times of random 4 KiB, and the tail of the histogram run.
     fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
         let mean = |mix: u8| {
-            run.results.cell(&AccessPattern::random(TRACKED.size, mix)).and_then(|cell| cell.art)
+            run.results
+                .cell(&AccessPattern::random(TRACKED.size, mix))
+                .and_then(|cell| cell.art.mean)
         };
         let mut figures = vec![
             KeyFigure::new("rnd-4k-read-mean", "RND 4K read, mean", mean(100), "ms"),

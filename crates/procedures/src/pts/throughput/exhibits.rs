@@ -8,7 +8,7 @@ use crate::exhibits::loops::{
     steady_facts, tracking_table, window_exhibits,
 };
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::tkperf;
@@ -33,40 +33,33 @@ type Run<'a> = StudiedRun<'a, Throughput>;
 impl Reported for Throughput {
     type Results<'a> = Vec<Measured<'a>>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[
-            ReportItem::Table(|run| table("throughput-summary", &run.results)),
-            ReportItem::Table(|run| steady_table(&run.results)),
-        ]),
-        ReportSection::FormPages(|run| run.results.iter().flat_map(form_pages).collect()),
-        ReportSection::Of(&[Profile::Tkperf], &[ReportSection::Chapters(tkperf_chapters)]),
-        ReportSection::Setup,
-        ReportSection::General,
-        ReportSection::Chapter(
-            "Throughput",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(|run| table("throughput", &run.results)),
-                ReportItem::Table(|run| steady_table(&run.results)),
-                ReportItem::OptionalPlot(rates_plot),
-                ReportItem::Several(rounds),
-            ],
-        ),
-        ReportSection::Secondary(&[
-            ReportItem::Table(|run| {
-                let points: Vec<_> = cells(run).map(SecondaryPoint::from).collect();
-                secondary::points_table("secondary", "Secondary metrics", &points)
-            }),
-            ReportItem::Table(|run| {
-                let title = "Response times, ms: all values, including the average, are over all \
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| table("throughput-summary", &run.results)),
+        ReportEntry::Table(|run| steady_table(&run.results)),
+        ReportEntry::FormPages(|run| run.results.iter().flat_map(form_pages).collect()),
+        ReportEntry::Of(&[Profile::Tkperf], &[ReportEntry::Chapters(tkperf_chapters)]),
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("Throughput"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| table("throughput", &run.results)),
+        ReportEntry::Table(|run| steady_table(&run.results)),
+        ReportEntry::OptionalPlot(rates_plot),
+        ReportEntry::Several(rounds),
+        ReportEntry::Secondary,
+        ReportEntry::Table(|run| {
+            let points: Vec<_> = cells(run).map(SecondaryPoint::from).collect();
+            secondary::points_table("secondary", "Secondary metrics", &points)
+        }),
+        ReportEntry::Table(|run| {
+            let title = "Response times, ms: all values, including the average, are over all \
                              I/Os of the rounds";
-                percentile_table("percentiles", title, &tallies(run))
-            }),
-            ReportItem::Plot(|run| {
-                tail_plot("tails", "Response times of the rounds", &tallies(run))
-            }),
-        ]),
-        ReportSection::Chapter("Preconditioning", &[ReportItem::Several(preconditioning)]),
+            percentile_table("percentiles", title, &tallies(run))
+        }),
+        ReportEntry::Plot(|run| tail_plot("tails", "Response times of the rounds", &tallies(run))),
+        ReportEntry::Chapter("Preconditioning"),
+        ReportEntry::Several(preconditioning),
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
@@ -178,7 +171,7 @@ impl Reported for Throughput {
         let of_size = |(size, results): &Measured<'_>| {
             let name = size.size.transfer_size();
             let id = name.to_lowercase();
-            let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second);
+            let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second.mean);
             [
                 (format!("seq-{id}-read-rate"), format!("SEQ {name} read"), rate(size.reads())),
                 (format!("seq-{id}-write-rate"), format!("SEQ {name} write"), rate(size.writes())),
@@ -216,7 +209,7 @@ fn table(id: &str, sizes: &[Measured<'_>]) -> Table {
             [size.reads(), size.writes()]
                 .iter()
                 .map(|pattern| {
-                    let rate = results.cell(pattern).and_then(|cell| cell.mb_per_second);
+                    let rate = results.cell(pattern).and_then(|cell| cell.mb_per_second.mean);
                     TableCell::number(rate, 1)
                 })
                 .chain([TableCell::text(disclosure::window_text(&results.verdict))]),
@@ -259,7 +252,7 @@ fn convergence_plot(
 /// Reads and writes of one block size as columns side by side.
 fn size_plot(size: &SizeLoop, results: &Results) -> Plot {
     let name = size.size.transfer_size();
-    let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second);
+    let rate = |pattern| results.cell(&pattern).and_then(|cell| cell.mb_per_second.mean);
     let points = vec![(0.0, rate(size.reads())), (1.0, rate(size.writes()))];
     let directions = ["Read", "Write"].map(str::to_owned).to_vec();
     Plot::new(
@@ -321,7 +314,7 @@ fn rates_plot(run: &Run<'_>) -> Option<Plot> {
     let series = [("Read", 100), ("Write", 0)].map(|(direction, mix)| {
         let points = (0u32..).zip(&run.results).map(|(x, (size, results))| {
             let cell = results.cell(&AccessPattern::sequential(size.size, mix));
-            (f64::from(x), cell.and_then(|cell| cell.mb_per_second))
+            (f64::from(x), cell.and_then(|cell| cell.mb_per_second.mean))
         });
         Series::new(direction, Stroke::Measured, points.collect())
     });

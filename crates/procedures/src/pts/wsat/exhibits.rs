@@ -5,7 +5,7 @@
 use super::results::{End, Minute, Results, Stretch};
 use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
 use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
@@ -36,80 +36,64 @@ type Run<'a> = StudiedRun<'a, Wsat>;
 impl Reported for Wsat {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Table(summary_table)]),
-        ReportSection::FormPlot(|run| iops_plot(run, Against::Time, Scale::Linear)),
-        ReportSection::Of(
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(summary_table),
+        ReportEntry::FormPlot(|run| iops_plot(run, Against::Time, Scale::Linear)),
+        ReportEntry::Of(
             &[Profile::Pts11],
             &[
-                ReportSection::FormPlot(|run| iops_plot(run, Against::Time, Scale::Log10)),
-                ReportSection::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
-                ReportSection::FormPlot(|run| iops_plot(run, Against::Written, Scale::Log10)),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Time, Scale::Log10)),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Log10)),
             ],
         ),
-        ReportSection::Of(
+        ReportEntry::Of(
             &[Profile::Tkperf],
-            &[
-                ReportSection::FormPlot(average_latency_plot),
-                ReportSection::Chapters(tkperf_chapters),
-            ],
+            &[ReportEntry::FormPlot(average_latency_plot), ReportEntry::Chapters(tkperf_chapters)],
         ),
-        ReportSection::Of(
+        ReportEntry::Of(
             &[Profile::Pts20, Profile::Quick],
             &[
-                ReportSection::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
-                ReportSection::FormPlot(|run| iops_plot(run, Against::Fills, Scale::Linear)),
-                ReportSection::FormPlot(|run| response_plot(run, Against::Fills)),
-                ReportSection::Form(
-                    "WSAT Response Time Histogram - Confidence Level Plot",
-                    &[ReportItem::Several(confidence)],
-                ),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Fills, Scale::Linear)),
+                ReportEntry::FormPlot(|run| response_plot(run, Against::Fills)),
+                ReportEntry::Form("WSAT Response Time Histogram - Confidence Level Plot"),
+                ReportEntry::Several(confidence),
             ],
         ),
-        ReportSection::Setup,
-        ReportSection::General,
-        ReportSection::Chapter(
-            "Saturation Second by Second",
-            &[
-                ReportItem::Plot(seconds_plot),
-                ReportItem::Plot(seconds_response),
-                ReportItem::OptionalPlot(device_plot),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Write Saturation",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(summary_table),
-                // The scale that the form's first page does not have.
-                ReportItem::Plot(|run| Plot {
-                    id: "iops-time-log-chapter".into(),
-                    ..iops_plot(run, Against::Time, Scale::Log10)
-                }),
-                ReportItem::Plot(throughput_plot),
-                ReportItem::OptionalPlot(amplification_plot),
-            ],
-        ),
-        ReportSection::Chapter("WSAT SS Check", &[ReportItem::Several(steady_check)]),
-        ReportSection::Chapter(
-            "Steady State of the Rounds",
-            &[ReportItem::Several(steady_evidence)],
-        ),
-        ReportSection::Chapter(
-            "Response Times",
-            &[
-                ReportItem::Plot(|run| response_plot(run, Against::Time)),
-                ReportItem::Plot(|run| response_plot(run, Against::Written)),
-                ReportItem::OptionalTable(histogram_percentiles),
-                ReportItem::OptionalPlot(histogram_tail),
-            ],
-        ),
-        ReportSection::Secondary(&[ReportItem::Facts(|run| {
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("Saturation Second by Second"),
+        ReportEntry::Plot(seconds_plot),
+        ReportEntry::Plot(seconds_response),
+        ReportEntry::OptionalPlot(device_plot),
+        ReportEntry::Chapter("Write Saturation"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(summary_table),
+        // The scale that the form's first page does not have.
+        ReportEntry::Plot(|run| Plot {
+            id: "iops-time-log-chapter".into(),
+            ..iops_plot(run, Against::Time, Scale::Log10)
+        }),
+        ReportEntry::Plot(throughput_plot),
+        ReportEntry::OptionalPlot(amplification_plot),
+        ReportEntry::Chapter("WSAT SS Check"),
+        ReportEntry::Several(steady_check),
+        ReportEntry::Chapter("Steady State of the Rounds"),
+        ReportEntry::Several(steady_evidence),
+        ReportEntry::Chapter("Response Times"),
+        ReportEntry::Plot(|run| response_plot(run, Against::Time)),
+        ReportEntry::Plot(|run| response_plot(run, Against::Written)),
+        ReportEntry::OptionalTable(histogram_percentiles),
+        ReportEntry::OptionalPlot(histogram_tail),
+        ReportEntry::Secondary,
+        ReportEntry::Facts(|run| {
             let iops = run.results.last_steps(run.results.minutes.len()).and_then(|s| s.iops);
             let rows = secondary::rows(&run.results.secondary(), iops);
             Facts::new("Over the whole saturation").rows(rows)
-        })]),
-        ReportSection::Csv(minutes_table),
+        }),
+        ReportEntry::Csv(minutes_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["seconds", "seconds-response"];
 

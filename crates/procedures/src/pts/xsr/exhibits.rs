@@ -4,7 +4,7 @@
 use super::results::{Minute, NEARLY, Recovery, Results, SegmentResult};
 use super::setup::{FIRST_TIME, LAST_TIME, MIDDLE_TIME, Xsr};
 use crate::exhibits::disclosure::{self, Form, form_demand};
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{percentile_table, tail_plot};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::exhibits::seconds;
@@ -32,68 +32,58 @@ type Run<'a> = StudiedRun<'a, Xsr>;
 impl Reported for Xsr {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Table(|run| segments_table(run, "xsr-summary"))]),
-        ReportSection::FormPlot(all_segments_plot),
-        ReportSection::Of(
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| segments_table(run, "xsr-summary")),
+        ReportEntry::FormPlot(all_segments_plot),
+        ReportEntry::Of(
             &[Profile::Pts11],
             &[
-                ReportSection::FormPlot(|run| switch_plot(run, 1)),
-                ReportSection::FormPlot(|run| switch_plot(run, 2)),
-                ReportSection::FormPlot(mrt_plot),
-                ReportSection::FormPlot(art_plot),
+                ReportEntry::FormPlot(|run| switch_plot(run, 1)),
+                ReportEntry::FormPlot(|run| switch_plot(run, 2)),
+                ReportEntry::FormPlot(mrt_plot),
+                ReportEntry::FormPlot(art_plot),
             ],
         ),
-        ReportSection::Of(
+        ReportEntry::Of(
             NOT_11,
             &[
-                ReportSection::FormPlot(combined_plot),
-                ReportSection::Form(
-                    "XSR End of Segment TP, Peak ART, Peak MRT, Recovery",
-                    &[
-                        ReportItem::Table(|run| segments_table(run, "segments")),
-                        ReportItem::Text(recovery_text),
-                        ReportItem::Text(near_text),
-                    ],
-                ),
+                ReportEntry::FormPlot(combined_plot),
+                ReportEntry::Form("XSR End of Segment TP, Peak ART, Peak MRT, Recovery"),
+                ReportEntry::Table(|run| segments_table(run, "segments")),
+                ReportEntry::Text(recovery_text),
+                ReportEntry::Text(near_text),
             ],
         ),
-        ReportSection::Setup,
-        ReportSection::Chapter(
-            "Segments",
+        ReportEntry::Setup,
+        ReportEntry::Chapter("Segments"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| segments_table(run, "segments-chapter")),
+        ReportEntry::Text(recovery_text),
+        ReportEntry::Text(near_text),
+        ReportEntry::OptionalPlot(recovery_plot),
+        ReportEntry::Of(
+            NOT_11,
             &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(|run| segments_table(run, "segments-chapter")),
-                ReportItem::Text(recovery_text),
-                ReportItem::Text(near_text),
-                ReportItem::OptionalPlot(recovery_plot),
-                ReportItem::Of(
-                    NOT_11,
-                    &[
-                        ReportItem::Plot(|run| switch_plot(run, 1)),
-                        ReportItem::Plot(|run| switch_plot(run, 2)),
-                    ],
-                ),
+                ReportEntry::Plot(|run| switch_plot(run, 1)),
+                ReportEntry::Plot(|run| switch_plot(run, 2)),
             ],
         ),
-        ReportSection::Chapter(
-            "Response Times",
-            &[
-                ReportItem::Table(|run| {
-                    percentile_table(
-                        "segment-percentiles",
-                        "Response times of the segments, ms",
-                        &tallies(run),
-                    )
-                }),
-                ReportItem::Plot(|run| {
-                    tail_plot("segment-tails", "Response times of the segments", &tallies(run))
-                }),
-                ReportItem::Of(NOT_11, &[ReportItem::Plot(art_plot), ReportItem::Plot(mrt_plot)]),
-            ],
-        ),
-        ReportSection::Secondary(&[ReportItem::Table(secondary_table)]),
-        ReportSection::Csv(minutes_table),
+        ReportEntry::Chapter("Response Times"),
+        ReportEntry::Table(|run| {
+            percentile_table(
+                "segment-percentiles",
+                "Response times of the segments, ms",
+                &tallies(run),
+            )
+        }),
+        ReportEntry::Plot(|run| {
+            tail_plot("segment-tails", "Response times of the segments", &tallies(run))
+        }),
+        ReportEntry::Of(NOT_11, &[ReportEntry::Plot(art_plot), ReportEntry::Plot(mrt_plot)]),
+        ReportEntry::Secondary,
+        ReportEntry::Table(secondary_table),
+        ReportEntry::Csv(minutes_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["tp-all", "recovery"];
 

@@ -5,7 +5,7 @@
 use super::setup::{DEMAND, Dirth, HISTOGRAM, HISTOGRAM_TIME, best};
 use crate::exhibits::disclosure::{self, Form, form_demand};
 use crate::exhibits::held::{self, ChosenRate};
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title,
 };
@@ -90,62 +90,44 @@ type Run<'a> = StudiedRun<'a, Dirth>;
 impl Reported for Dirth {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Table(outstanding_table)]),
-        ReportSection::Form(
-            DISTRIBUTION,
-            &[
-                ReportItem::Plot(distribution_plot),
-                ReportItem::Table(|run| streams_table(&run.test.composite)),
-            ],
-        ),
-        ReportSection::Form(
-            "RWSW DIRTH Response Time Histogram for MaxIOPS",
-            &[ReportItem::Several(confidence)],
-        ),
-        ReportSection::Form(
-            "RWSW DIRTH Quality of Service: OIO 1, 8, 32",
-            &[ReportItem::Several(service)],
-        ),
-        ReportSection::FormPlot(outstanding_plot),
-        ReportSection::Setup,
-        ReportSection::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
-        ReportSection::General,
-        ReportSection::Chapter(
-            "What Was Done",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(|run| outstanding_table(run).named("segments-all")),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Steady State of the Composite",
-            &[
-                ReportItem::Plot(|run| {
-                    let title = format!("Every step - {}", run.test.steady.label);
-                    minutes_plot(&run.test.steady, &run.results.steady, ("steady-time", &title))
-                }),
-                ReportItem::Plot(|run| {
-                    let title = format!("Measured steps - {}", run.test.steady.label);
-                    let names = ("steady-measured", title.as_str());
-                    convergence_plot(&run.test.steady, &run.results.steady, names)
-                }),
-                ReportItem::Several(|run| check_exhibits(&run.results.verdict, "steady-window")),
-                ReportItem::Several(|run| {
-                    evidence(&run.test.steady, &run.results.steady, "steady")
-                }),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Response Times at MaxIOPS",
-            &[ReportItem::OptionalTable(histogram_percentiles)],
-        ),
-        ReportSection::Secondary(&[ReportItem::Table(|run| {
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(outstanding_table),
+        ReportEntry::Form(DISTRIBUTION),
+        ReportEntry::Plot(distribution_plot),
+        ReportEntry::Table(|run| streams_table(&run.test.composite)),
+        ReportEntry::Form("RWSW DIRTH Response Time Histogram for MaxIOPS"),
+        ReportEntry::Several(confidence),
+        ReportEntry::Form("RWSW DIRTH Quality of Service: OIO 1, 8, 32"),
+        ReportEntry::Several(service),
+        ReportEntry::FormPlot(outstanding_plot),
+        ReportEntry::Setup,
+        ReportEntry::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
+        ReportEntry::General,
+        ReportEntry::Chapter("What Was Done"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| outstanding_table(run).named("segments-all")),
+        ReportEntry::Chapter("Steady State of the Composite"),
+        ReportEntry::Plot(|run| {
+            let title = format!("Every step - {}", run.test.steady.label);
+            minutes_plot(&run.test.steady, &run.results.steady, ("steady-time", &title))
+        }),
+        ReportEntry::Plot(|run| {
+            let title = format!("Measured steps - {}", run.test.steady.label);
+            let names = ("steady-measured", title.as_str());
+            convergence_plot(&run.test.steady, &run.results.steady, names)
+        }),
+        ReportEntry::Several(|run| check_exhibits(&run.results.verdict, "steady-window")),
+        ReportEntry::Several(|run| evidence(&run.test.steady, &run.results.steady, "steady")),
+        ReportEntry::Chapter("Response Times at MaxIOPS"),
+        ReportEntry::OptionalTable(histogram_percentiles),
+        ReportEntry::Secondary,
+        ReportEntry::Table(|run| {
             let segments = run.results.segments();
             let points: Vec<SecondaryPoint<'_>> =
                 segments.iter().map(SecondaryPoint::from).collect();
             secondary::points_table("secondary", "Secondary metrics by OIO", &points)
-        })]),
+        }),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["outstanding"];
 

@@ -6,7 +6,7 @@ use super::setup::{CUT, Course, LONGEST, PAUSES, Replay};
 use super::{beside, single_ios};
 use crate::exhibits::disclosure::{self, Form, form_demands};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
@@ -27,45 +27,36 @@ type Run<'a> = StudiedRun<'a, Replay>;
 impl Reported for Replay {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[
-            ReportItem::Table(|run| comparison(run, "replay-summary")),
-            ReportItem::Several(punctuality),
-        ]),
-        ReportSection::Form(
-            DISTRIBUTION,
-            &[
-                ReportItem::OptionalPlot(distribution_plot),
-                ReportItem::Table(|run| streams_table(&run.test.composite)),
-            ],
-        ),
-        ReportSection::FormPlot(rates_plot),
-        ReportSection::FormPlot(response_plot),
-        ReportSection::FormPlot(outstanding_plot),
-        ReportSection::FormPages(lateness_pages),
-        ReportSection::Setup,
-        ReportSection::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
-        ReportSection::General,
-        ReportSection::Chapter(
-            "What Was Done",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(|run| comparison(run, "replay-comparison")),
-                ReportItem::Table(|run| beside::streams(run.test, &run.results)),
-                ReportItem::Several(single_io_facts),
-            ],
-        ),
-        ReportSection::Chapter(
-            "Preconditioning to Steady State",
-            &[ReportItem::Several(preconditioning)],
-        ),
-        ReportSection::Chapter("Response Times", &[ReportItem::Several(response_times)]),
-        ReportSection::Secondary(&[ReportItem::Facts(|run| {
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| comparison(run, "replay-summary")),
+        ReportEntry::Several(punctuality),
+        ReportEntry::Form(DISTRIBUTION),
+        ReportEntry::OptionalPlot(distribution_plot),
+        ReportEntry::Table(|run| streams_table(&run.test.composite)),
+        ReportEntry::FormPlot(rates_plot),
+        ReportEntry::FormPlot(response_plot),
+        ReportEntry::FormPlot(outstanding_plot),
+        ReportEntry::FormPages(lateness_pages),
+        ReportEntry::Setup,
+        ReportEntry::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
+        ReportEntry::General,
+        ReportEntry::Chapter("What Was Done"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| comparison(run, "replay-comparison")),
+        ReportEntry::Table(|run| beside::streams(run.test, &run.results)),
+        ReportEntry::Several(single_io_facts),
+        ReportEntry::Chapter("Preconditioning to Steady State"),
+        ReportEntry::Several(preconditioning),
+        ReportEntry::Chapter("Response Times"),
+        ReportEntry::Several(response_times),
+        ReportEntry::Secondary,
+        ReportEntry::Facts(|run| {
             let measurements: Vec<&Measurement> = run.results.measurements().collect();
             let rows = secondary::rows(&Secondary::of(&measurements), None);
             Facts::new("Over the whole replay").rows(rows)
-        })]),
-        ReportSection::Csv(moments_table),
+        }),
+        ReportEntry::Csv(moments_table),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["iops-throughput-time", "response-time"];
 

@@ -4,7 +4,7 @@
 use super::setup::{Kind, SteadyStreams};
 use crate::exhibits::disclosure::{self, Form, form_demands};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
 use crate::ground::applied::Applied;
 use crate::pts::between::{self, BetweenRounds, check_exhibits, evidence, steps_of};
@@ -56,10 +56,11 @@ type Run<'a> = StudiedRun<'a, SteadyStreams>;
 impl Reported for SteadyStreams {
     type Results<'a> = Results<'a>;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Table(table)]),
-        ReportSection::FormPages(|run| vec![distribution_page(run)]),
-        ReportSection::FormPlot(|run| {
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(table),
+        ReportEntry::FormPages(|run| vec![distribution_page(run)]),
+        ReportEntry::FormPlot(|run| {
             let mut runs = Vec::new();
             for judged in run.results.judged.iter().filter(|judged| !judged.steps.is_empty()) {
                 runs.push((judged.run.label.clone(), judged.steps.clone()));
@@ -67,33 +68,30 @@ impl Reported for SteadyStreams {
             let title = format!("{} Segment IOPS v Time", name(run.test));
             iops_over_time(&title, run.test.ground.minute, &runs)
         }),
-        ReportSection::FormPlot(|run| {
+        ReportEntry::FormPlot(|run| {
             let title = format!("{} IOPS & Response Time by Segment", name(run.test));
             iops_response(&title, corner(run.test), &run.results.segments)
         }),
-        ReportSection::FormPlot(|run| {
+        ReportEntry::FormPlot(|run| {
             let title = format!("{} Throughput & Power by Segment", name(run.test));
             throughput_power(&title, corner(run.test), &run.results.segments)
         }),
-        ReportSection::Setup,
-        ReportSection::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
-        ReportSection::General,
-        ReportSection::Chapter(
-            "What Was Done",
-            &[
-                ReportItem::Listing(listing),
-                ReportItem::Table(|run| table(run).named("segments-all")),
-            ],
-        ),
-        ReportSection::Chapters(|run| {
+        ReportEntry::Setup,
+        ReportEntry::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
+        ReportEntry::General,
+        ReportEntry::Chapter("What Was Done"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| table(run).named("segments-all")),
+        ReportEntry::Chapters(|run| {
             let judged = run.results.judged.iter().filter(|judged| !judged.steps.is_empty());
             judged.map(steady_chapter).collect()
         }),
-        ReportSection::Secondary(&[ReportItem::Table(|run| {
+        ReportEntry::Secondary,
+        ReportEntry::Table(|run| {
             let points: Vec<SecondaryPoint<'_>> =
                 run.results.segments.iter().map(SecondaryPoint::from).collect();
             secondary::points_table("secondary", "Secondary metrics by segment", &points)
-        })]),
+        }),
     ];
     const FRONT_PLOTS: &'static [&'static str] = &["iops-time", "segments-iops-response"];
 

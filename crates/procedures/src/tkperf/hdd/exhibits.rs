@@ -5,7 +5,7 @@ use super::results::{Point, Results, Spread};
 use super::setup::{Kind, Zones};
 use crate::exhibits::disclosure::{self, Form};
 use crate::exhibits::pages::page;
-use crate::exhibits::report::{ReportItem, ReportSection, Reported, StudiedRun};
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::tkperf::{ZoneCurve, zones};
 use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use steadfast_domain::Record;
@@ -19,12 +19,13 @@ type Run<'a> = StudiedRun<'a, Zones>;
 impl Reported for Zones {
     type Results<'a> = Results;
 
-    const SECTIONS: &'static [ReportSection<Self>] = &[
-        ReportSection::Summary(&[ReportItem::Table(spread_table)]),
-        ReportSection::FormPages(form_pages),
-        ReportSection::Chapters(loop_chapter),
-        ReportSection::Setup,
-        ReportSection::Csv(zones_table),
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(spread_table),
+        ReportEntry::FormPages(form_pages),
+        ReportEntry::Chapters(loop_chapter),
+        ReportEntry::Setup,
+        ReportEntry::Csv(zones_table),
     ];
 
     fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
