@@ -9,6 +9,7 @@ pub(crate) struct TypedColumn<T> {
 }
 
 enum CellSource<T> {
+    Count(fn(&T) -> Option<u64>),
     Number { decimals: u8, value: fn(&T) -> Option<f64> },
     Cell(fn(&T) -> Cell),
 }
@@ -19,6 +20,11 @@ impl<T> TypedColumn<T> {
         TypedColumn { heading, cell: CellSource::Number { decimals, value } }
     }
 
+    /// Creates a column of counts.
+    pub const fn count(heading: &'static str, count: fn(&T) -> Option<u64>) -> Self {
+        TypedColumn { heading, cell: CellSource::Count(count) }
+    }
+
     /// Creates a column of any cells.
     pub const fn cell(heading: &'static str, cell: fn(&T) -> Cell) -> Self {
         TypedColumn { heading, cell: CellSource::Cell(cell) }
@@ -27,6 +33,7 @@ impl<T> TypedColumn<T> {
     fn of(&self, row: &T) -> Cell {
         match self.cell {
             CellSource::Number { decimals, value } => Cell::number(value(row), decimals),
+            CellSource::Count(count) => Cell::number(count(row).map(|n| n as f64), 0),
             CellSource::Cell(cell) => cell(row),
         }
     }

@@ -14,7 +14,7 @@ use crate::ground::metrics::Measured;
 use crate::pts::between::time_axis;
 use crate::words::number;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, PlotKind, Row, Scale, Series,
+    Axis, Cell as TableCell, KeyFigure, Marker, Metric, Origin, Plot, PlotKind, Scale, Series,
     Setting, Stroke, Table,
 };
 use steadfast_domain::{Measurement, Profile, Record, Tally};
@@ -231,6 +231,16 @@ fn segment_origin(choices: &Choices<'_>, number: usize) -> Origin {
     }
 }
 
+fn segment_columns<'a>() -> [TypedColumn<SegmentResult<'a>>; 4] {
+    [
+        TypedColumn::number("Average MB/s", 1, SegmentResult::average),
+        TypedColumn::number("End of segment MB/s", 1, SegmentResult::end),
+        TypedColumn::number("Peak ART ms", 3, SegmentResult::peak_art),
+        TypedColumn::number("Peak MRT ms", 3, SegmentResult::peak_mrt),
+    ]
+}
+
+/// Only the last segment recovers.
 fn segments_table(run: &Run<'_>, id: &str) -> Table {
     let decimals = minute_decimals(run);
     let recovered = |index: usize, recovery: Recovery| match (index, recovery) {
@@ -239,31 +249,16 @@ fn segments_table(run: &Run<'_>, id: &str) -> Table {
         (2, Recovery::NotMeasured) => TableCell::Missing,
         _ => TableCell::text(""),
     };
-    let rows = run.results.segments.iter().enumerate().map(|(index, segment)| {
-        Row::new(
-            format!("{} {}", index + 1, name(segment)),
-            [
-                TableCell::number(segment.average(), 1),
-                TableCell::number(segment.end(), 1),
-                TableCell::number(segment.peak_art(), 3),
-                TableCell::number(segment.peak_mrt(), 3),
-                recovered(index, run.results.recovery),
-                recovered(index, run.results.nearly),
-                recovered(index, run.results.within_range),
-            ],
-        )
+    let results = &run.results;
+    let columns = segment_columns();
+    let rows = results.segments.iter().enumerate().map(|(index, segment)| {
+        let mut row = typed_row(format!("{} {}", index + 1, name(segment)), &columns, segment);
+        let recoveries = [results.recovery, results.nearly, results.within_range];
+        row.cells.extend(recoveries.map(|recovery| recovered(index, recovery)));
+        row
     });
-    let columns = [
-        "Average MB/s",
-        "End of segment MB/s",
-        "Peak ART ms",
-        "Peak MRT ms",
-        "Bandwidth recovery min",
-        "To 95 % min",
-        "To segment 1's range min",
-    ];
-    Table::new(id, "Segments: throughput, peaks and recovery", "Segment")
-        .columns(columns)
+    typed_table(id, "Segments: throughput, peaks and recovery", "Segment", &columns)
+        .columns(["Bandwidth recovery min", "To 95 % min", "To segment 1's range min"])
         .rows(rows)
 }
 
