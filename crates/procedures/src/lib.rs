@@ -28,6 +28,8 @@ pub mod pts;
 pub mod rwsw;
 pub mod sequence;
 pub mod suite;
+#[cfg(test)]
+mod testing;
 pub mod tkperf;
 mod unsuitable;
 mod verify_write;
@@ -99,17 +101,17 @@ pub fn procedure(
 mod tests {
     use super::*;
     use crate::catalogue::{OF_CLIENT_1, OF_NO_SPECIFICATION, OF_TKPERF};
-    use crate::ground::scripted::{GEOMETRY, record};
+    use crate::testing::scripted::{GEOMETRY, record};
     use steadfast_domain::findings::{Exhibit, Origin, Role, Setting};
     use steadfast_domain::{Class, Profile};
 
     fn refused(name: &str, change: impl FnOnce(&mut Settings)) -> Option<String> {
         let mut settings = Settings::new(name, 1);
         if rwsw::NAMES.contains(&name) {
-            settings.workload = Some(Box::new(rwsw::sample::workload()));
+            settings.workload = Some(Box::new(testing::workload::workload()));
         }
         if name == sequence::NAME {
-            settings.sequence = Some(Box::new(sequence::sample::sequence()));
+            settings.sequence = Some(Box::new(testing::sequence::sequence()));
         }
         change(&mut settings);
         procedure(&settings, GEOMETRY, &[]).err().map(|why| why.0)

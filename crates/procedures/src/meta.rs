@@ -80,7 +80,7 @@ pub fn check_meta(key: &str) -> Result<(), Unsuitable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::scripted::{GEOMETRY, record};
+    use crate::testing::scripted::{GEOMETRY, record};
 
     #[test]
     fn a_key_that_no_report_shows_is_refused_with_the_one_that_was_meant() {

@@ -182,8 +182,8 @@ impl Suite {
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend((0..studied.len()).map(each));
         let form = Form {
-            test: "Suite",
-            subtitle: "Several procedures on one device",
+            test: "Suite".into(),
+            subtitle: "Several procedures on one device".into(),
             set_up,
             test_parameters,
         };
@@ -236,8 +236,8 @@ fn caveats(record: &Record, studied: &[Studied<'_>], last: Option<&Part>) -> Vec
 mod tests {
     use super::*;
     use crate::catalogue::asked;
-    use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
     use crate::parts::begins;
+    use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
     use std::collections::HashSet;
     use steadfast_domain::settings::Amendment;
     use steadfast_domain::{Class, EndState, Entry, Profile, Step};

@@ -54,7 +54,7 @@ pub(crate) fn caveats(record: &Record) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::scripted::record;
+    use crate::testing::scripted::record;
     use steadfast_domain::record::Check;
     use steadfast_domain::{Entry, Settings};
 

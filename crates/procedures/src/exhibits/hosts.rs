@@ -1,6 +1,8 @@
 //! What each of several hosts did of a run that they loaded together.
 
-use steadfast_domain::findings::{Cell, Row, Table};
+use super::matrix::millis;
+use super::typed_table::{TypedColumn, typed_row, typed_table};
+use steadfast_domain::findings::{Cell, Table};
 use steadfast_domain::measurement::{HostPart, mean};
 use steadfast_domain::{Nanos, Record};
 
@@ -30,25 +32,23 @@ impl<'r> Sum<'r> {
         self.latest = self.latest.max(part.late);
     }
 
-    fn row(&self) -> Row {
+    fn per_second(&self, sum: f64) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();
-        let rate = |count: f64| (seconds > 0.0).then(|| count / seconds);
-        let mean = mean(self.response_sum, self.ios);
-        let milliseconds = |time: Option<Nanos>| time.map(|time| time.as_millis_f64());
-        Row::new(
-            self.host,
-            [
-                Cell::known(self.fio),
-                Cell::count(self.steps),
-                Cell::count(self.ios),
-                Cell::number(rate(self.ios as f64), 1),
-                Cell::number(rate(self.bytes as f64 / 1e6), 1),
-                Cell::number(milliseconds(mean), 3),
-                Cell::number(milliseconds(Some(self.response_max)), 3),
-                Cell::number(milliseconds(self.latest), 3),
-            ],
-        )
+        (seconds > 0.0).then(|| sum / seconds)
     }
+}
+
+fn columns<'r>() -> [TypedColumn<Sum<'r>>; 8] {
+    [
+        TypedColumn::cell("fio", |sum| Cell::known(sum.fio)),
+        TypedColumn::count("Steps", |sum| Some(sum.steps)),
+        TypedColumn::count("I/Os", |sum| Some(sum.ios)),
+        TypedColumn::number("IOPS", 1, |sum| sum.per_second(sum.ios as f64)),
+        TypedColumn::number("MB/s", 1, |sum| sum.per_second(sum.bytes as f64 / 1e6)),
+        TypedColumn::number("ART, ms", 3, |sum| millis(mean(sum.response_sum, sum.ios))),
+        TypedColumn::number("MRT, ms", 3, |sum| millis(Some(sum.response_max))),
+        TypedColumn::number("Latest after the first host, ms", 3, |sum| millis(sum.latest)),
+    ]
 }
 
 /// All steps of every host, added up; `None` where one host alone loaded the device.
@@ -61,19 +61,9 @@ pub(crate) fn table(record: &Record) -> Option<Table> {
         });
         sums[at].add(part);
     }
-    let columns = [
-        "fio",
-        "Steps",
-        "I/Os",
-        "IOPS",
-        "MB/s",
-        "ART, ms",
-        "MRT, ms",
-        "Latest after the first host, ms",
-    ];
+    let columns = columns();
     (!sums.is_empty()).then(|| {
-        Table::new("hosts", "Hosts that loaded the device, all steps", "Host")
-            .columns(columns)
-            .rows(sums.iter().map(Sum::row))
+        typed_table("hosts", "Hosts that loaded the device, all steps", "Host", &columns)
+            .rows(sums.iter().map(|sum| typed_row(sum.host, &columns, sum)))
     })
 }

@@ -9,6 +9,7 @@
 //! wider than, so that no count is ever split.
 
 use crate::words::number;
+use std::borrow::Borrow;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Axis, Cell as TableCell, Marker, Plot, PlotKind, Row, Scale, Series, Stroke, Table,
@@ -149,7 +150,14 @@ const SUPPORTED: u64 = 10;
 /// The share of the I/Os that took longer, down to one in a million and beyond: steps at the
 /// upper edges of the histogram's buckets. Where fewer than ten I/Os took longer the curve
 /// ends: no percentile is supported there.
-pub(crate) fn tail_plot(id: &str, title: &str, columns: &[(&str, &Tally)]) -> Plot {
+pub(crate) fn tail_plot<N: AsRef<str>, T: Borrow<Tally>>(
+    id: &str,
+    title: &str,
+    columns: &[(N, T)],
+) -> Plot {
+    let curves = columns
+        .iter()
+        .map(|(name, tally)| Series::new(name.as_ref(), Stroke::Measured, tail(tally.borrow())));
     Plot::new(
         PlotKind::Lines,
         id,
@@ -161,7 +169,7 @@ pub(crate) fn tail_plot(id: &str, title: &str, columns: &[(&str, &Tally)]) -> Pl
         "1 % is the 99 % percentile, 0.001 % that of five nines. A curve begins at the median and \
          ends where fewer than ten I/Os took longer.",
     )
-    .series(columns.iter().map(|(name, tally)| Series::new(*name, Stroke::Measured, tail(tally))))
+    .series(curves)
 }
 
 /// Steps from bucket to bucket: x is the upper edge, y what lies beyond it, in percent.
@@ -235,10 +243,14 @@ fn caption(tally: &Tally, cut: Nanos, width: u64) -> String {
 
 /// Percentiles of one or more tallies, one column each; a dash where fewer than
 /// ten I/Os lie beyond.
-pub(crate) fn percentile_table(id: &str, title: &str, columns: &[(&str, &Tally)]) -> Table {
+pub(crate) fn percentile_table<N: AsRef<str>, T: Borrow<Tally>>(
+    id: &str,
+    title: &str,
+    columns: &[(N, T)],
+) -> Table {
     let time = |time: Option<Nanos>| TableCell::number(time.map(Nanos::as_millis_f64), 4);
     let row = |head: String, value: &dyn Fn(&Tally) -> TableCell, strong: bool| {
-        Row::new(head, columns.iter().map(|(_, tally)| value(tally))).strong(strong)
+        Row::new(head, columns.iter().map(|(_, tally)| value(tally.borrow()))).strong(strong)
     };
     let mut rows = vec![
         row("I/Os".into(), &|t| TableCell::number((t.ios > 0).then_some(t.ios as f64), 0), false),
@@ -248,7 +260,7 @@ pub(crate) fn percentile_table(id: &str, title: &str, columns: &[(&str, &Tally)]
         row(format!("{percent} %"), &|t| time(percentile(t, *percent)), *percent == 99.999)
     }));
     rows.push(row("MRT (maximum)".into(), &|t| time(t.response_longest()), true));
-    let names = columns.iter().map(|(name, _)| (*name).to_owned());
+    let names = columns.iter().map(|(name, _)| name.as_ref().to_owned());
     Table::new(id, title, "Percentile").columns(names).rows(rows)
 }
 

@@ -8,6 +8,7 @@
 
 use super::pages::page;
 use super::response::FIVE_NINES;
+use super::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::exhibits::disclosure::Rows;
 use crate::ground::results::Cell;
 use crate::ground::secondary::Secondary;
@@ -50,8 +51,8 @@ impl<'a> From<&'a Cell> for SecondaryPoint<'a> {
     fn from(cell: &'a Cell) -> Self {
         SecondaryPoint {
             name: cell.pattern.to_string(),
-            iops: cell.iops,
-            art: cell.art,
+            iops: cell.iops.mean,
+            art: cell.art.mean,
             tally: &cell.tally,
             sensed: cell.secondary,
         }
@@ -209,26 +210,26 @@ impl LogSum {
             (a, b) => a.or(b),
         };
     }
-    fn cells(&self) -> Vec<TableCell> {
-        let count = |n: Option<u64>| TableCell::number(n.map(|n| n as f64), 0);
-        let LogDelta { host_written, nand_written, .. } = self.sum;
-        let amplification = match (host_written, nand_written) {
-            (Some(host), Some(nand)) if host.0 > 0 => Some(nand.0 as f64 / host.0 as f64),
-            _ => None,
-        };
-        let warning = self.sum.critical_warning.map(|bits| format!("{bits:#04x}"));
-        vec![
-            TableCell::number(host_written.map(Bytes::as_gb), 3),
-            TableCell::number(nand_written.map(Bytes::as_gb), 3),
-            TableCell::number(amplification, 2),
-            count(self.sum.throttle_events),
-            count(self.sum.throttle_seconds),
-            count(self.sum.media_errors),
-            warning.map_or(TableCell::Missing, TableCell::Text),
-            TableCell::text(format!("{} of {}", self.told, self.steps)),
-        ]
+    fn amplification(&self) -> Option<f64> {
+        let (host, nand) = (self.sum.host_written?, self.sum.nand_written?);
+        (host.0 > 0).then(|| nand.0 as f64 / host.0 as f64)
     }
 }
+
+const LOG: [TypedColumn<LogSum>; 8] = [
+    TypedColumn::number("Host GB", 3, |log| log.sum.host_written.map(Bytes::as_gb)),
+    TypedColumn::number("Flash GB", 3, |log| log.sum.nand_written.map(Bytes::as_gb)),
+    TypedColumn::number("Write amplification", 2, LogSum::amplification),
+    TypedColumn::count("Throttle events", |log| log.sum.throttle_events),
+    TypedColumn::count("Throttled s", |log| log.sum.throttle_seconds),
+    TypedColumn::count("Media errors", |log| log.sum.media_errors),
+    TypedColumn::cell("Critical warning", |log| {
+        TableCell::known(log.sum.critical_warning.map(|bits| format!("{bits:#04x}")))
+    }),
+    TypedColumn::cell("Steps with a log", |log| {
+        TableCell::text(format!("{} of {}", log.told, log.steps))
+    }),
+];
 
 fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     match (a, b) {
@@ -249,20 +250,9 @@ pub(crate) fn log_table(record: &Record) -> Option<Table> {
         phases[index].1.add(outcome.measurement.sensed.log.as_ref());
     }
     phases.iter().any(|(_, sum)| sum.told > 0).then(|| {
-        let columns = [
-            "Host GB",
-            "Flash GB",
-            "Write amplification",
-            "Throttle events",
-            "Throttled s",
-            "Media errors",
-            "Critical warning",
-            "Steps with a log",
-        ];
-        let row = |(phase, sum): &(&str, LogSum)| Row::new(*phase, sum.cells());
-        Table::new("device-logs", "What the device's own logs counted, phase by phase", "Phase")
-            .columns(columns)
-            .rows(phases.iter().map(row))
+        let title = "What the device's own logs counted, phase by phase";
+        typed_table("device-logs", title, "Phase", &LOG)
+            .rows(phases.iter().map(|(phase, sum)| typed_row(*phase, &LOG, sum)))
     })
 }
 
@@ -409,7 +399,8 @@ pub(crate) fn rows(sensed: &Secondary, iops: Option<f64>) -> Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::scripted::record;
+    use crate::ground::metrics::PointValue;
+    use crate::testing::scripted::record;
     use steadfast_domain::measurement::Stall;
     use steadfast_domain::measurement::{SensorReadings, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, Until};
@@ -467,10 +458,15 @@ mod tests {
             .iter()
             .flat_map(|size| FORM_MIXES.map(|mix| AccessPattern::random(*size, mix)))
             .map(|pattern| Cell {
-                art: None,
-                iops: Some(pattern.size.as_kib() + f64::from(pattern.read_percent)),
+                iops: PointValue {
+                    mean: Some(pattern.size.as_kib() + f64::from(pattern.read_percent)),
+                    range: None,
+                },
+                mb_per_second: PointValue::default(),
+                art: PointValue::default(),
+                art_of_reads: None,
+                art_of_writes: None,
                 pattern,
-                mb_per_second: None,
                 tally: Tally::default(),
                 metrics: Vec::new(),
                 secondary: Secondary { temperature_celsius: Some(39.0), ..Secondary::default() },

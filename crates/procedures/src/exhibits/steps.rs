@@ -1,104 +1,85 @@
 //! Every step of a run, for spreadsheets.
 
+use super::matrix::millis;
 use super::response::FIVE_NINES;
+use super::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::ground::choices::Choices;
-use steadfast_domain::findings::{Cell as TableCell, Row, Table};
-use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
+use steadfast_domain::findings::{Cell, Table};
+use steadfast_domain::measurement::LogDelta;
+use steadfast_domain::{Measurement, Nanos, Op, Outcome, Record, Step, Tally};
+
+/// A step with its I/Os.
+struct StepRow<'a> {
+    step: &'a Step,
+    measured: &'a Measurement,
+    total: Tally,
+    reads: Tally,
+    writes: Tally,
+}
+
+impl<'a> StepRow<'a> {
+    fn new((step, outcome): (&'a Step, &'a Outcome)) -> Self {
+        let measured = &outcome.measurement;
+        let (reads, writes) = (measured.direction(Op::Read), measured.direction(Op::Write));
+        StepRow { step, measured, total: measured.total(), reads, writes }
+    }
+
+    /// Nanoseconds of a time per I/O.
+    fn per_io(&self, time: Nanos) -> Option<f64> {
+        (self.total.ios > 0).then(|| time.0 as f64 / self.total.ios as f64)
+    }
+
+    fn log(&self) -> LogDelta {
+        self.measured.sensed.log.unwrap_or_default()
+    }
+}
+
+fn columns<'a>() -> [TypedColumn<StepRow<'a>>; 31] {
+    [
+        TypedColumn::count("Round", |row| Some(u64::from(row.step.place.round))),
+        TypedColumn::count("Step", |row| Some(u64::from(row.step.place.point))),
+        TypedColumn::cell("Label", |row| Cell::text(row.step.place.label.clone())),
+        TypedColumn::number("Elapsed s", 6, |row| Some(row.measured.elapsed.as_secs_f64())),
+        TypedColumn::count("Reads", |row| Some(row.reads.ios)),
+        TypedColumn::count("Writes", |row| Some(row.writes.ios)),
+        TypedColumn::count("Read bytes", |row| Some(row.reads.bytes.0)),
+        TypedColumn::count("Write bytes", |row| Some(row.writes.bytes.0)),
+        TypedColumn::number("IOPS", 3, |row| row.measured.iops()),
+        TypedColumn::number("MB/s", 3, |row| row.measured.mb_per_second()),
+        TypedColumn::number("ART ms", 6, |row| millis(row.total.response_mean())),
+        TypedColumn::number("99 % ms", 6, |row| millis(row.total.percentile(0.99))),
+        TypedColumn::number("99.9 % ms", 6, |row| millis(row.total.percentile(0.999))),
+        TypedColumn::number("99.999 % ms", 6, |row| millis(row.total.percentile(FIVE_NINES))),
+        TypedColumn::number("MRT ms", 6, |row| millis(row.total.response_longest())),
+        TypedColumn::number("CPU user ns/IO", 1, |row| row.per_io(row.measured.cpu?.user)),
+        TypedColumn::number("CPU system ns/IO", 1, |row| row.per_io(row.measured.cpu?.system)),
+        TypedColumn::count("Failed I/Os", |row| Some(row.measured.fault_count)),
+        TypedColumn::number("Write amplification", 3, |row| row.measured.write_amplification),
+        TypedColumn::number("Busiest thread", 3, |row| row.measured.sensed.busiest_thread),
+        TypedColumn::number("Host CPU system", 4, |row| Some(row.measured.sensed.host_cpu?.system)),
+        TypedColumn::number("Host I/O wait", 4, |row| Some(row.measured.sensed.host_cpu?.io_wait)),
+        TypedColumn::number("Power mW", 1, |row| row.measured.sensed.power_milliwatts),
+        TypedColumn::cell("Temperature C", |row| {
+            Cell::celsius(row.measured.sensed.temperature_celsius, 1)
+        }),
+        TypedColumn::count("Device host bytes", |row| Some(row.log().host_written?.0)),
+        TypedColumn::count("Device flash bytes", |row| Some(row.log().nand_written?.0)),
+        TypedColumn::count("Throttle events", |row| row.log().throttle_events),
+        TypedColumn::count("Throttled s", |row| row.log().throttle_seconds),
+        TypedColumn::count("Media errors", |row| row.log().media_errors),
+        TypedColumn::count("Critical warning", |row| row.log().critical_warning.map(u64::from)),
+        TypedColumn::cell("Seed", |row| {
+            Cell::known(row.step.load.stimulus().map(|stimulus| stimulus.seed.to_string()))
+        }),
+    ]
+}
 
 /// One line per step, for spreadsheets.
 pub(crate) fn every_step(choices: &Choices<'_>, record: &Record) -> Table {
-    let columns = [
-        "Round",
-        "Step",
-        "Label",
-        "Elapsed s",
-        "Reads",
-        "Writes",
-        "Read bytes",
-        "Write bytes",
-        "IOPS",
-        "MB/s",
-        "ART ms",
-        "99 % ms",
-        "99.9 % ms",
-        "99.999 % ms",
-        "MRT ms",
-        "CPU user ns/IO",
-        "CPU system ns/IO",
-        "Failed I/Os",
-        "Write amplification",
-        "Busiest thread",
-        "Host CPU system",
-        "Host I/O wait",
-        "Power mW",
-        "Temperature C",
-        "Device host bytes",
-        "Device flash bytes",
-        "Throttle events",
-        "Throttled s",
-        "Media errors",
-        "Critical warning",
-        "Seed",
-    ];
-    let rows = record.steps().map(|(step, outcome)| {
-        let seed = step.load.stimulus().map(|s| s.seed.to_string());
-        let mut cells = vec![
-            TableCell::number(Some(f64::from(step.place.round)), 0),
-            TableCell::number(Some(f64::from(step.place.point)), 0),
-            TableCell::text(step.place.label.clone()),
-        ];
-        cells.extend(step_cells(&outcome.measurement));
-        cells.extend(sensed_cells(&outcome.measurement));
-        cells.push(seed.map_or(TableCell::Missing, TableCell::Text));
-        Row::new(step.place.phase.clone(), cells).strong(choices.measures(step))
+    let columns = columns();
+    let rows = record.steps().map(StepRow::new).map(|row| {
+        let phase = row.step.place.phase.clone();
+        typed_row(phase, &columns, &row).strong(choices.measures(row.step))
     });
-    Table::new("steps", "Every step", "Phase").columns(columns).rows(rows)
-}
-
-fn step_cells(measurement: &Measurement) -> Vec<TableCell> {
-    let total: Tally = measurement.total();
-    let (reads, writes) = (measurement.direction(Op::Read), measurement.direction(Op::Write));
-    let count = |n: u64| TableCell::number(Some(n as f64), 0);
-    let time = |t: Option<Nanos>| TableCell::number(t.map(Nanos::as_millis_f64), 6);
-    let per_io = |t: Option<Nanos>| {
-        let each = t.filter(|_| total.ios > 0).map(|t| t.0 as f64 / total.ios as f64);
-        TableCell::number(each, 1)
-    };
-    vec![
-        TableCell::number(Some(measurement.elapsed.as_secs_f64()), 6),
-        count(reads.ios),
-        count(writes.ios),
-        count(reads.bytes.0),
-        count(writes.bytes.0),
-        TableCell::number(measurement.iops(), 3),
-        TableCell::number(measurement.mb_per_second(), 3),
-        time(total.response_mean()),
-        time(total.percentile(0.99)),
-        time(total.percentile(0.999)),
-        time(total.percentile(FIVE_NINES)),
-        time(total.response_longest()),
-        per_io(measurement.cpu.map(|c| c.user)),
-        per_io(measurement.cpu.map(|c| c.system)),
-        count(measurement.fault_count),
-        TableCell::number(measurement.write_amplification, 3),
-    ]
-}
-
-fn sensed_cells(measurement: &Measurement) -> Vec<TableCell> {
-    let sensed = &measurement.sensed;
-    let log = sensed.log.unwrap_or_default();
-    let count = |n: Option<u64>| TableCell::number(n.map(|n| n as f64), 0);
-    vec![
-        TableCell::number(sensed.busiest_thread, 3),
-        TableCell::number(sensed.host_cpu.map(|cpu| cpu.system), 4),
-        TableCell::number(sensed.host_cpu.map(|cpu| cpu.io_wait), 4),
-        TableCell::number(sensed.power_milliwatts, 1),
-        TableCell::celsius(sensed.temperature_celsius, 1),
-        count(log.host_written.map(|b| b.0)),
-        count(log.nand_written.map(|b| b.0)),
-        count(log.throttle_events),
-        count(log.throttle_seconds),
-        count(log.media_errors),
-        count(log.critical_warning.map(u64::from)),
-    ]
+    typed_table("steps", "Every step", "Phase", &columns).rows(rows)
 }

@@ -85,9 +85,9 @@ pub(crate) fn shown(mixed_loop: &MixedLoop, results: &Results) -> Vec<Shown> {
         let rounds = results.rounds.iter().map(|round| (round.round, value(round))).collect();
         let cell = results.cell(pattern);
         let mean = cell.and_then(|cell| match (pattern.order, mixed_loop.unit) {
-            (Order::Sequential(_), _) => cell.mb_per_second,
-            (Order::Random, "ms") => cell.art,
-            (Order::Random, _) => cell.iops,
+            (Order::Sequential(_), _) => cell.mb_per_second.mean,
+            (Order::Random, "ms") => cell.art.mean,
+            (Order::Random, _) => cell.iops.mean,
         });
         let longest = cell.and_then(|cell| cell.tally.response_longest()).map(Nanos::as_millis_f64);
         Shown { pattern: *pattern, rounds, mean, longest }

@@ -10,6 +10,15 @@ use steadfast_domain::{Measurement, Nanos, Op, Tally};
 const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.5), ("p99", 0.99), ("p99-9", 0.999), ("p99-99", 0.9999), ("p99-999", 0.99999)];
 
+/// A value of a point: the mean of its rounds, with the smallest and largest of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PointValue {
+    /// Mean of the rounds, or the value over all I/Os; `None` if a round has no value.
+    pub mean: Option<f64>,
+    /// Smallest and largest value of the rounds; `None` for fewer than two rounds.
+    pub range: Option<(f64, f64)>,
+}
+
 /// A point and the steps that measured it.
 pub(crate) struct Measured<'a> {
     /// Name of the point, such as `RND 4K RW65`.
@@ -27,15 +36,18 @@ pub(crate) struct Measured<'a> {
 impl Measured<'_> {
     /// Returns all metrics of the point that were measured.
     pub fn metrics(&self) -> Vec<Metric> {
-        let mut all: Vec<Metric> = self.rates().into_iter().flatten().collect();
-        let mut total = Tally::default();
-        self.steps.iter().for_each(|step| total.merge(&step.total()));
+        let rates = [
+            self.metric("iops", self.iops(), "IOPS"),
+            self.metric("throughput", self.mb_per_second(), "MB/s"),
+        ];
+        let mut all: Vec<Metric> = rates.into_iter().flatten().collect();
+        let total = self.total();
         all.extend(self.responses(None, &total, self.art()));
         let is_mixed = |op: &Op| (1..total.ios).contains(&self.direction(*op).ios);
         for op in [Op::Read, Op::Write].into_iter().filter(is_mixed) {
             let tally = self.direction(op);
-            let art = tally.response_mean_ms();
-            all.extend(self.responses(Some(op), &tally, (art, None)));
+            let art = PointValue { mean: tally.response_mean_ms(), range: None };
+            all.extend(self.responses(Some(op), &tally, art));
         }
         all.extend(self.sensed().into_iter().flatten());
         match &self.pattern {
@@ -44,80 +56,87 @@ impl Measured<'_> {
         }
     }
 
-    fn direction(&self, op: Op) -> Tally {
-        let mut tally = Tally::default();
-        self.steps.iter().for_each(|step| tally.merge(&step.direction(op)));
-        tally
+    /// Returns the tally of all I/Os, reads and writes together.
+    pub fn total(&self) -> Tally {
+        self.sum(Measurement::total)
     }
 
-    fn metric(&self, name: &str, value: Option<f64>, unit: &str) -> Option<Metric> {
-        Metric::new(name, self.point, value, unit)
+    /// Returns the tally of all I/Os of one direction.
+    pub fn direction(&self, op: Op) -> Tally {
+        self.sum(|step| step.direction(op))
     }
 
-    fn rates(&self) -> [Option<Metric>; 2] {
-        let time: f64 = self.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
-        let ios: u64 = self.steps.iter().map(|step| step.total().ios).sum();
-        let bytes: u64 = self.steps.iter().map(|step| step.bytes().0).sum();
-        let over_all = |sum: u64| (time > 0.0).then(|| sum as f64 / time);
-        let (iops, rate) = (self.every(&|m| m.iops()), self.every(&|m| m.mb_per_second()));
-        let (iops, rate) = if self.rounds {
-            (iops, rate)
-        } else {
-            ((over_all(ios), None), (over_all(bytes).map(|rate| rate / 1e6), None))
-        };
-        [
-            self.metric("iops", iops.0, "IOPS").map(|metric| metric.ranging(iops.1)),
-            self.metric("throughput", rate.0, "MB/s").map(|metric| metric.ranging(rate.1)),
-        ]
+    fn sum(&self, tally: impl Fn(&Measurement) -> Tally) -> Tally {
+        let mut sum = Tally::default();
+        self.steps.iter().for_each(|step| sum.merge(&tally(step)));
+        sum
     }
 
-    fn art(&self) -> (Option<f64>, Option<(f64, f64)>) {
-        let of_step = |m: &Measurement| m.total().response_mean_ms();
+    fn metric(&self, name: &str, value: PointValue, unit: &str) -> Option<Metric> {
+        Metric::new(name, self.point, value.mean, unit).map(|metric| metric.ranging(value.range))
+    }
+
+    /// Returns the IOPS; reads and writes are added, never weighted.
+    pub fn iops(&self) -> PointValue {
+        if self.rounds { self.every(Measurement::iops) } else { self.per_second(self.total().ios) }
+    }
+
+    /// Returns the throughput in MB/s.
+    pub fn mb_per_second(&self) -> PointValue {
         if self.rounds {
-            return self.every(&of_step);
+            return self.every(Measurement::mb_per_second);
         }
-        let mut total = Tally::default();
-        self.steps.iter().for_each(|step| total.merge(&step.total()));
-        (total.response_mean_ms(), None)
+        let bytes = self.steps.iter().map(|step| step.bytes().0).sum();
+        let rate = self.per_second(bytes).mean.map(|rate| rate / 1e6);
+        PointValue { mean: rate, range: None }
     }
 
-    /// Returns the mean of the steps' values, and their smallest and largest value.
-    fn every(
-        &self,
-        value: &dyn Fn(&Measurement) -> Option<f64>,
-    ) -> (Option<f64>, Option<(f64, f64)>) {
+    /// Returns the average response time in milliseconds. The standard averages rounds regardless
+    /// of the number of I/Os in each.
+    pub fn art(&self) -> PointValue {
+        if self.rounds {
+            return self.every(|step| step.total().response_mean_ms());
+        }
+        PointValue { mean: self.total().response_mean_ms(), range: None }
+    }
+
+    fn per_second(&self, sum: u64) -> PointValue {
+        let time: f64 = self.steps.iter().map(|step| step.elapsed.as_secs_f64()).sum();
+        PointValue { mean: (time > 0.0).then(|| sum as f64 / time), range: None }
+    }
+
+    fn every(&self, value: fn(&Measurement) -> Option<f64>) -> PointValue {
         let values: Option<Vec<f64>> = self.steps.iter().map(|step| value(step)).collect();
         let range = values.filter(|values| values.len() > 1).map(|values| {
             values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
                 (low.min(*v), high.max(*v))
             })
         });
-        (mean(self.steps.iter().map(|step| value(step))), range)
+        PointValue { mean: mean(self.steps.iter().map(|step| value(step))), range }
     }
 
-    fn responses(
-        &self,
-        direction: Option<Op>,
-        tally: &Tally,
-        art: (Option<f64>, Option<(f64, f64)>),
-    ) -> Vec<Metric> {
-        let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-        let mean = self.metric("art", art.0, "ms").map(|metric| metric.ranging(art.1));
-        let parts = PERCENTILES
-            .map(|(name, fraction)| self.metric(name, ms(tally.percentile(fraction)), "ms"));
-        let longest = self.metric("mrt", ms(tally.response_longest()), "ms");
-        let all = std::iter::once(mean).chain(parts).chain([longest]).flatten();
-        all.map(|metric| metric.only(direction)).collect()
+    fn responses(&self, direction: Option<Op>, tally: &Tally, art: PointValue) -> Vec<Metric> {
+        let metric = |name: &str, time: Option<Nanos>| {
+            Metric::new(name, self.point, time.map(Nanos::as_millis_f64), "ms")
+        };
+        let percentiles =
+            PERCENTILES.map(|(name, fraction)| metric(name, tally.percentile(fraction)));
+        let longest = metric("mrt", tally.response_longest());
+        let mut all = vec![self.metric("art", art, "ms")];
+        all.extend(percentiles);
+        all.push(longest);
+        all.into_iter().flatten().map(|metric| metric.only(direction)).collect()
     }
 
     fn sensed(&self) -> [Option<Metric>; 4] {
         let sensed = Secondary::of(self.steps);
+        let metric = |name: &str, value, unit: &str| Metric::new(name, self.point, value, unit);
         let percent = |share: Option<f64>| share.map(|share| share * 100.0);
         [
-            self.metric("power", sensed.power_milliwatts, "mW"),
-            self.metric("temperature", sensed.temperature_celsius, "C"),
-            self.metric("cpu-system", percent(sensed.cpu_system), "%"),
-            self.metric("cpu-io-wait", percent(sensed.io_wait), "%"),
+            metric("power", sensed.power_milliwatts, "mW"),
+            metric("temperature", sensed.temperature_celsius, "C"),
+            metric("cpu-system", percent(sensed.cpu_system), "%"),
+            metric("cpu-io-wait", percent(sensed.io_wait), "%"),
         ]
     }
 }

@@ -15,8 +15,6 @@ pub mod preconditioning;
 pub mod ranges;
 pub mod results;
 pub mod rounds;
-#[cfg(test)]
-pub(crate) mod scripted;
 pub mod secondary;
 pub mod stretch;
 

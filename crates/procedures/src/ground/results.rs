@@ -1,8 +1,8 @@
 //! Results of a mixed loop: the values of its measurement window, point by point.
 
-use super::metrics::Measured;
+use super::metrics::{Measured, PointValue};
 use super::rounds::{MixedLoop, RoundValues};
-use super::secondary::{Secondary, mean};
+use super::secondary::Secondary;
 use steadfast_domain::findings::Metric;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::{Measurement, Op, Record, Step, Tally, Verdict};
@@ -26,36 +26,22 @@ pub struct Results {
 pub struct Cell {
     /// Access pattern of the point.
     pub pattern: AccessPattern,
-    /// Mean of the rounds' IOPS; reads and writes are added, never weighted.
-    pub iops: Option<f64>,
-    /// Mean of the rounds' throughput in MB/s.
-    pub mb_per_second: Option<f64>,
-    /// Mean of the rounds' average response times, in milliseconds. The standard averages rounds
-    /// regardless of the number of I/Os in each.
-    pub art: Option<f64>,
+    /// IOPS; reads and writes are added, never weighted.
+    pub iops: PointValue,
+    /// Throughput in MB/s.
+    pub mb_per_second: PointValue,
+    /// Average response time in milliseconds: the mean of the rounds' averages.
+    pub art: PointValue,
+    /// Average response time of all reads, in milliseconds.
+    pub art_of_reads: Option<f64>,
+    /// Average response time of all writes, in milliseconds.
+    pub art_of_writes: Option<f64>,
     /// Tally of all I/Os of the reported rounds, reads and writes together.
     pub tally: Tally,
     /// Power, temperature and processor use during the steps.
     pub secondary: Secondary,
     /// All metrics of the point, in long form.
     pub metrics: Vec<Metric>,
-}
-
-impl Cell {
-    /// Returns the average response time of all I/Os of one direction, in milliseconds.
-    pub fn art_of(&self, op: Op) -> Option<f64> {
-        // If all I/Os have one direction, that direction has no metrics of its own, and the
-        // metric of the point is the mean of the rounds.
-        if self.pattern.read_percent == if op == Op::Read { 100 } else { 0 } {
-            return self.tally.response_mean_ms();
-        }
-        let of = |m: &&Metric| m.metric == "art" && m.direction == Some(op);
-        self.metrics.iter().find(of).map(|metric| metric.value)
-    }
-    /// Returns the smallest and largest value of a metric among the rounds.
-    pub fn range(&self, metric: &str) -> Option<(f64, f64)> {
-        self.metrics.iter().find(|m| m.metric == metric && m.direction.is_none())?.range
-    }
 }
 
 impl Results {
@@ -111,21 +97,19 @@ fn cells(mixed_loop: &MixedLoop, record: &Record, rounds: &[u32]) -> Vec<Cell> {
 }
 
 fn cell(pattern: AccessPattern, measurements: &[&Measurement]) -> Cell {
-    let mut tally = Tally::default();
-    measurements.iter().for_each(|measurement| tally.merge(&measurement.total()));
-    let mean_of =
-        |value: &dyn Fn(&Measurement) -> Option<f64>| mean(measurements.iter().map(|m| value(m)));
     let point = pattern.to_string();
     let measured =
         Measured { point: &point, pattern: Some(pattern), steps: measurements, rounds: true };
     Cell {
         pattern,
-        metrics: measured.metrics(),
-        iops: mean_of(&|m| m.iops()),
-        mb_per_second: mean_of(&|m| m.mb_per_second()),
-        art: mean_of(&|m| m.total().response_mean_ms()),
-        tally,
+        iops: measured.iops(),
+        mb_per_second: measured.mb_per_second(),
+        art: measured.art(),
+        art_of_reads: measured.direction(Op::Read).response_mean_ms(),
+        art_of_writes: measured.direction(Op::Write).response_mean_ms(),
+        tally: measured.total(),
         secondary: Secondary::of(measurements),
+        metrics: measured.metrics(),
     }
 }
 
@@ -164,9 +148,10 @@ mod tests {
                 [(100, 1), (300, 2)].map(|(ios, ms)| measurement(ios, ms, read_percent.into()));
             let pattern = AccessPattern::random(Bytes::kib(4), read_percent);
             let cell = cell(pattern, &rounds.iter().collect::<Vec<_>>());
-            assert_eq!(cell.art, Some(1.5));
+            assert_eq!(cell.art.mean, Some(1.5));
             for op in ops {
-                assert_eq!(cell.art_of(*op), Some(1.75), "{read_percent} % read, {op:?}");
+                let art = if *op == Op::Read { cell.art_of_reads } else { cell.art_of_writes };
+                assert_eq!(art, Some(1.75), "{read_percent} % read, {op:?}");
             }
         }
     }

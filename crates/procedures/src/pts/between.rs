@@ -9,7 +9,6 @@
 
 use crate::exhibits::disclosure::window_text;
 use crate::exhibits::loops::{tracking_table, window_exhibits};
-use crate::exhibits::pages::page;
 use crate::ground::Ground;
 use crate::ground::applied::Applied;
 use crate::ground::stretch::NO_END;
@@ -18,8 +17,8 @@ use crate::unsuitable::Unsuitable;
 use crate::words::{decimals, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, Origin, Page, Plot, PlotKind, Row, Scale, Series,
-    Setting, Stroke, Table, TimeUnit,
+    Axis, Cell as TableCell, Exhibit, Facts, Origin, Plot, PlotKind, Row, Scale, Series, Setting,
+    Stroke, Table, TimeUnit,
 };
 use steadfast_domain::settings::SteadyStateMethod;
 use steadfast_domain::steady_state::{Point, judge_every};
@@ -469,11 +468,6 @@ pub fn check_exhibits(verdict: &Verdict, id: &str) -> Vec<Exhibit> {
                 .into(),
         )],
     }
-}
-
-/// Returns the page of the steady-state check.
-pub fn check_page(title: &str, verdict: &Verdict, id: &str) -> Page {
-    page(title, check_exhibits(verdict, id))
 }
 
 /// Returns the exhibits on how the load was judged: facts, limits, measured minutes.

@@ -467,8 +467,8 @@ fn unknown(name: &str) -> Unsuitable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ground::scripted::GEOMETRY;
     use crate::pts::method;
+    use crate::testing::scripted::GEOMETRY;
 
     const OWN: Parameter = Parameter { name: "workload", default: "RND 4K W", ..MIX_WRITES };
 

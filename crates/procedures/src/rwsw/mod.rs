@@ -14,8 +14,6 @@ pub mod ladder;
 pub mod method;
 pub mod regime;
 pub mod replay;
-#[cfg(test)]
-pub(crate) mod sample;
 mod segments;
 pub mod steady;
 

@@ -5,6 +5,7 @@
 use super::composite::Composite;
 use crate::exhibits::response::FIVE_NINES;
 use crate::exhibits::secondary::SecondaryPoint;
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::ground::applied::Applied;
 use crate::ground::secondary::{Secondary, mean};
 use crate::pts::between;
@@ -258,23 +259,19 @@ pub fn throughput_power(title: &str, x: &str, segments: &[Segment]) -> Plot {
     }
 }
 
+const SEGMENT: [TypedColumn<Segment>; 6] = [
+    TypedColumn::number("IOPS", 1, |segment| segment.iops),
+    TypedColumn::number("MB/s", 1, |segment| segment.mb_per_second),
+    TypedColumn::number("ART ms", 4, |segment| segment.art),
+    TypedColumn::number("99.999 % ms", 4, Segment::five_nines),
+    TypedColumn::number("MRT ms", 4, Segment::longest),
+    TypedColumn::number("Power mW", 0, |segment| segment.sensed.power_milliwatts),
+];
+
 /// Returns the table of the values that the plots of segments show.
 pub fn segments_table(title: &str, corner: &str, segments: &[Segment]) -> Table {
-    let row = |segment: &Segment| {
-        Row::new(
-            segment.name.clone(),
-            [
-                TableCell::number(segment.iops, 1),
-                TableCell::number(segment.mb_per_second, 1),
-                TableCell::number(segment.art, 4),
-                TableCell::number(segment.five_nines(), 4),
-                TableCell::number(segment.longest(), 4),
-                TableCell::number(segment.sensed.power_milliwatts, 0),
-            ],
-        )
-    };
-    let columns = ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "Power mW"];
-    Table::new("segments", title, corner).columns(columns).rows(segments.iter().map(row))
+    let row = |segment: &Segment| typed_row(segment.name.clone(), &SEGMENT, segment);
+    typed_table("segments", title, corner, &SEGMENT).rows(segments.iter().map(row))
 }
 
 /// Name and steps of a run.

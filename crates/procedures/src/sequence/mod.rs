@@ -16,8 +16,6 @@ mod figures;
 mod iometer;
 mod rates;
 mod results;
-#[cfg(test)]
-pub(crate) mod sample;
 mod setup;
 pub(crate) mod tables;
 #[cfg(test)]
@@ -26,7 +24,9 @@ mod viking;
 
 pub use setup::{Sequenced, numbers_of, phase_of};
 
-use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
+use crate::exhibits::report;
+use steadfast_domain::caveats as ids;
+use steadfast_domain::{Bench, Findings, Halt, Procedure, Record, SequenceStep};
 
 /// Name of the procedure.
 pub const NAME: &str = "sequence";
@@ -49,6 +49,13 @@ impl Procedure for Sequenced {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record)
+        let mut findings = report::findings(self, record);
+        findings.id.clone_from(&self.sequence.tool);
+        // What the sequence writes is the sequence's choice, not an option of the user's.
+        let mut loads = self.sequence.steps.iter().flat_map(SequenceStep::loads);
+        if loads.any(|(_, load)| load.data_pattern.is_some()) {
+            findings.caveats.retain(|caveat| caveat.id != ids::DATA_PATTERN);
+        }
+        findings
     }
 }

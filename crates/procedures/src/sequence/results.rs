@@ -9,7 +9,7 @@ use steadfast_domain::{Measurement, Nanos, Op, Record, SequenceStep, Tally};
 pub(super) type Figures = (&'static str, Vec<Exhibit>);
 
 /// Results of a sequence, from which its tables and plots are made.
-pub(super) struct Results<'a> {
+pub struct Results<'a> {
     /// Steps that measure, in order.
     pub measured: Vec<Measured<'a>>,
     /// Steps that prepare, in order.
@@ -17,7 +17,7 @@ pub(super) struct Results<'a> {
 }
 
 /// A step and its attempts.
-pub(super) struct Measured<'a> {
+pub struct Measured<'a> {
     /// Step of the sequence.
     pub step: &'a SequenceStep,
     /// Attempts with measured time, in order; the last one may be unfinished.
@@ -26,7 +26,7 @@ pub(super) struct Measured<'a> {
 
 /// One attempt at a step: the sum of its parts.
 #[derive(Default)]
-pub(super) struct Attempt {
+pub struct Attempt {
     /// Tally of all I/Os.
     pub total: Tally,
     /// Tally of the reads.

@@ -1,9 +1,9 @@
 //! Tests of sequences: their steps, their results, and the settings that are refused.
 
-use super::sample::sequence;
 use super::{NAME, Sequenced};
 use crate::catalogue::asked;
-use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::sequence::sequence;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::stimulus::{Pace, Zone};
@@ -144,7 +144,7 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     assert_eq!(super::phase_of(9), "step-9");
     assert_eq!(super::numbers_of("rounds"), None);
     assert_eq!(steadfast_domain::record::version_for(&settings), 3);
-    settings.sequence = Some(Box::new(super::sample::sequence()));
+    settings.sequence = Some(Box::new(sequence()));
     assert_eq!(steadfast_domain::record::version_for(&settings), 2);
 }
 

@@ -1,8 +1,8 @@
 //! TKperf's defects, each by the number of the list in docs/coming-from.md: none of them is
 //! in a run of ours. What concerns files, devices and programs is tested with the binary.
 
-use crate::ground::scripted::{GEOMETRY, Scripted, record, scripted, steps};
 use crate::parts::begins;
+use crate::testing::scripted::{GEOMETRY, Scripted, record, scripted, steps};
 use crate::unsuitable::Unsuitable;
 use std::collections::HashSet;
 use steadfast_domain::caveats as ids;

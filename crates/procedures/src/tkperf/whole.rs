@@ -233,8 +233,8 @@ impl TkperfRun {
         let mut test_parameters = disclosure::common_test_rows(&choices);
         test_parameters.extend(studied.iter().enumerate().map(each));
         let form = Form {
-            test: "TKperf Test Report",
-            subtitle: "TKperf's tests with correct I/O",
+            test: "TKperf Test Report".into(),
+            subtitle: "TKperf's tests with correct I/O".into(),
             set_up,
             test_parameters,
         };

@@ -15,8 +15,8 @@ mod tests;
 
 pub use setup::VerifyWrite;
 
+use crate::exhibits::report;
 use crate::ground::attempts::until_unbroken;
-use results::Results;
 use setup::{FILL, READ_BACK, READS, WRITES};
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
@@ -39,6 +39,6 @@ impl Procedure for VerifyWrite {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(self, record))
+        report::findings(self, record)
     }
 }

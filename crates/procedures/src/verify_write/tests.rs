@@ -1,6 +1,6 @@
 use super::results::Results;
 use super::*;
-use crate::ground::scripted::{GEOMETRY, Scripted, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, Scripted, record, scripted, steps};
 use steadfast_domain::measurement::Verification;
 use steadfast_domain::{Bytes, EndState, Entry, Measurement, Op, Settings, Step};
 

@@ -557,7 +557,7 @@ fn of_unverified_rules(choices: &Choices<'_>) -> Vec<Caveat> {
 mod tests {
     use super::*;
     use crate::ground::asked::Asked;
-    use crate::ground::scripted::record;
+    use crate::testing::scripted::record;
     use steadfast_domain::measurement::{CpuThrottling, StreamTally};
     use steadfast_domain::stimulus::{ActiveRange, Until};
     use steadfast_domain::{
@@ -605,7 +605,7 @@ mod tests {
             };
             outcome.gap_before = Some(Gap { cause: "power".into(), lasted: None, written });
             let settings = Settings::new("iops", 1);
-            let geometry = crate::ground::scripted::GEOMETRY;
+            let geometry = crate::testing::scripted::GEOMETRY;
             let asked =
                 Asked { settings: &settings, geometry, amendments: &[], parameters: Vec::new() };
             let ground = crate::pts::method::ground(&asked).unwrap();

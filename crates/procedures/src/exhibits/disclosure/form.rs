@@ -67,11 +67,11 @@ fn amount(covered: &Covered) -> String {
 }
 
 /// What a procedure puts into the head of the report form.
-pub struct Form<'a> {
+pub struct Form {
     /// `IOPS Test (REQUIRED)`.
-    pub test: &'a str,
+    pub test: String,
     /// `IOPS - Block Size x RW Mix Matrix`.
-    pub subtitle: &'a str,
+    pub subtitle: String,
     /// The block of set-up parameters; see [`loop_set_up_rows`].
     pub set_up: Rows,
     /// The block of test parameters; see [`loop_test_rows`].
@@ -79,7 +79,7 @@ pub struct Form<'a> {
 }
 
 /// The head of the report form (the four blocks of the SNIA form).
-pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> FormHeader {
+pub fn form_header(form: Form, choices: &Choices<'_>, record: &Record) -> FormHeader {
     let settings = choices.settings;
     let device = record.opening().map(|(device, ..)| device);
     let blocks = vec![
@@ -99,14 +99,14 @@ pub fn form_header(form: Form<'_>, choices: &Choices<'_>, record: &Record) -> Fo
     // What the PTS requires, it requires by its own method.
     let test = match lesser {
         None => form.test,
-        Some(_) => form.test.trim_end_matches(" (REQUIRED)"),
+        Some(_) => form.test.trim_end_matches(" (REQUIRED)").to_owned(),
     };
     FormHeader {
         issuer,
         specification,
         lesser: lesser.map(str::to_owned),
-        test: test.to_owned(),
-        subtitle: form.subtitle.to_owned(),
+        test,
+        subtitle: form.subtitle,
         revision: choices.method.revision.to_owned(),
         vendor: Meta::Vendor.of(settings),
         model: Meta::Model.of(settings).or_else(|| device.and_then(|d| d.model.clone())),

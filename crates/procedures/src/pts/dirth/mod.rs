@@ -20,10 +20,10 @@ mod setup;
 pub(crate) use points::most;
 pub use setup::{COMPOSITE_PARAMETERS, Dirth, PARAMETERS};
 
+use crate::exhibits::report;
 use crate::ground::attempts::attempt_phase;
 use crate::ground::preconditioning::precondition;
 use points::Chosen;
-use results::Results;
 use setup::PRE_WRITE;
 use steadfast_domain::{Bench, Findings, Halt, Note, Procedure, Record};
 
@@ -103,7 +103,7 @@ impl Procedure for Dirth {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(self, record))
+        report::findings(self, record)
     }
 }
 

@@ -1,6 +1,7 @@
+use super::results::Results;
 use super::setup::PRECONDITIONING;
 use super::*;
-use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
 use steadfast_domain::Demand;
 use steadfast_domain::Nanos;
 use steadfast_domain::Settings;

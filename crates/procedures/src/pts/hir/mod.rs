@@ -16,8 +16,8 @@ mod setup;
 
 pub use setup::{Hir, PARAMETERS};
 
+use crate::exhibits::report;
 use crate::ground::attempts::until_unbroken;
-use results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
 
 impl Hir {
@@ -59,7 +59,7 @@ impl Procedure for Hir {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(self, record))
+        report::findings(self, record)
     }
 }
 

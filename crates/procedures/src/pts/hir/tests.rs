@@ -1,7 +1,8 @@
+use super::results::Results;
 use super::setup::PRECONDITIONING;
 use super::setup::wait_phase;
 use super::*;
-use crate::ground::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
 use steadfast_domain::Settings;
 use steadfast_domain::Step;
 use steadfast_domain::{Entry, Measurement, Profile};

@@ -1,149 +1,224 @@
-//! The exhibits of the IOPS test: the eight pages of the PTS 2.0 report form
+//! The report of the IOPS test: the eight pages of the PTS 2.0 report form
 //! (six in 1.1), and the chapters of a TKperf report.
 
-use super::setup::{Iops, TRACKED_4K};
+use super::setup::Iops;
 use crate::exhibits::disclosure::{self, Form};
-use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::{
-    Convergence, convergence, general_chapter, measurement_window, not_steady, rounds_ending,
-    rounds_table, steady_facts, tracking_table, window_exhibits,
+    Convergence, convergence, measurement_window, not_steady, rounds_ending, rounds_table,
+    steady_facts, tracking_table, window_exhibits,
 };
+use crate::exhibits::matrix::{Matrix, MatrixValue, millis};
 use crate::exhibits::pages::page;
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, tail_plot};
 use crate::exhibits::secondary;
-use crate::exhibits::steps::every_step;
 use crate::exhibits::tkperf;
+use crate::ground::metrics::PointValue;
 use crate::ground::preconditioning;
 use crate::ground::preconditioning::WIPC_PATTERN;
 use crate::ground::results::{Cell, Results};
 use crate::pts::scattered::Ranged;
 use crate::pts::wipc_exhibits::preconditioning_exhibits;
 use crate::words::mix_name;
-use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, FormHeader, KeyFigure, Page, Plot, PlotKind, Row, Scale,
-    Series, Stroke, Table,
-};
+use steadfast_domain::findings::{Axis, KeyFigure, Metric, Page, Plot, PlotKind, Scale};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::{Bytes, Caveat, Findings, Nanos, Op, Profile, Record, Tally};
+use steadfast_domain::{Bytes, Caveat, Profile, Record, Step, Tally, Verdict};
 
-/// Everything that is reported of a run.
-pub fn findings(iops: &Iops, record: &Record, results: &Results) -> Findings {
-    let choices = iops.choices();
-    Findings {
-        ending: rounds_ending(record, results, iops.mixed_loop.rounds_max),
-        caveats: caveats(iops, record, results),
-        summary: summary(iops, results),
-        form_pages: form_pages(iops, results),
-        chapters: chapters(iops, record, results),
-        long_tables: long_tables(iops, record, results),
-        metrics: results.metrics(),
-        ..frame("IOPS", &choices, record, header(iops, record, results))
-            .judged(Some(results.verdict.clone()))
-            .fronted(figures(results), ["matrix-2d", "tails"])
+const IOPS: MatrixValue = MatrixValue {
+    id: "iops",
+    title: "IOPS, mean of the rounds of the measurement window",
+    decimals: 1,
+    value: |cell| cell.iops.mean,
+};
+const IOPS_SUMMARY: MatrixValue =
+    MatrixValue { id: "iops-summary", title: "IOPS in the measurement window", ..IOPS };
+const IOPS_TKPERF: MatrixValue = MatrixValue {
+    id: "iops-tkperf",
+    title: "Measurement Window Summary Table: average IOPS",
+    ..IOPS
+};
+const THROUGHPUT: MatrixValue = MatrixValue {
+    id: "throughput",
+    title: "Average throughput in the measurement window, MB/s",
+    decimals: 1,
+    value: |cell| cell.mb_per_second.mean,
+};
+const ART: MatrixValue = MatrixValue {
+    id: "art",
+    title: "Average response time (ART), ms (mean of the rounds)",
+    decimals: 3,
+    value: |cell| cell.art.mean,
+};
+const ART_OF_READS: MatrixValue = MatrixValue {
+    id: "art-reads",
+    title: "ART of the reads, ms (all I/Os of the rounds)",
+    decimals: 3,
+    value: |cell| cell.art_of_reads,
+};
+const ART_OF_WRITES: MatrixValue = MatrixValue {
+    id: "art-writes",
+    title: "ART of the writes, ms (all I/Os of the rounds)",
+    decimals: 3,
+    value: |cell| cell.art_of_writes,
+};
+const FIVE_NINES_TIME: MatrixValue = MatrixValue {
+    id: "five-nines",
+    title: "99.999 % response time, ms (all I/Os of the rounds)",
+    decimals: 3,
+    value: |cell| millis(cell.tally.percentile(FIVE_NINES)),
+};
+const MRT: MatrixValue = MatrixValue {
+    id: "mrt",
+    title: "Maximum response time (MRT), ms",
+    decimals: 3,
+    value: |cell| millis(cell.tally.response_longest()),
+};
+
+type Run<'a> = StudiedRun<'a, Iops>;
+
+impl Reported for Iops {
+    type Results<'a> = Results;
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| matrix(run).table(&IOPS_SUMMARY)),
+        ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
+        ReportEntry::Form("IOPS SS Convergence Plot - All Block Sizes"),
+        ReportEntry::Plot(convergence_plot),
+        ReportEntry::Form("IOPS SS Measurement Window"),
+        ReportEntry::Several(|run| measurement_window(&run.results.verdict)),
+        ReportEntry::FormPages(window_pages),
+        ReportEntry::Form("IOPS - All RW Mix & BS - Tabular Data"),
+        ReportEntry::Table(|run| matrix(run).table(&IOPS)),
+        ReportEntry::FormPlot(lines_plot),
+        ReportEntry::Form("IOPS - All RW Mix & BS - 3D Columns"),
+        ReportEntry::Plot(columns_plot),
+        ReportEntry::Plot(heat_map),
+        ReportEntry::Of(&[Profile::Tkperf], &[ReportEntry::Chapters(tkperf_chapters)]),
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("IOPS"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Facts(|run| steady_facts(&run.test.mixed_loop, &run.results)),
+        ReportEntry::Table(|run| tracking_table("steady-state", &run.results.verdict)),
+        ReportEntry::Table(|run| matrix(run).table(&THROUGHPUT)),
+        ReportEntry::Table(|run| rounds_table("rounds", &run.test.mixed_loop, &run.results)),
+        ReportEntry::Chapter("Response Times (secondary metrics)"),
+        ReportEntry::Text(|_| RESPONSE_TIMES.into()),
+        ReportEntry::Table(|run| matrix(run).table(&ART)),
+        ReportEntry::Table(|run| matrix(run).table(&FIVE_NINES_TIME)),
+        ReportEntry::Table(|run| matrix(run).table(&MRT)),
+        ReportEntry::Plot(tails_plot),
+        ReportEntry::Secondary,
+        ReportEntry::Several(|run| secondary::matrix_tables(&run.results.cells, &run.test.sizes)),
+        ReportEntry::Chapter("Preconditioning"),
+        ReportEntry::Several(|run| {
+            let phase = preconditioning::PHASE;
+            preconditioning_exhibits(&run.choices, run.record, phase, WIPC_PATTERN)
+        }),
+        ReportEntry::Csv(|run| {
+            let mixes = run.test.mixes.clone();
+            Matrix { mixes, ..matrix(run) }.table(&IOPS_TKPERF)
+        }),
+        ReportEntry::Csv(|run| matrix(run).table(&ART_OF_READS)),
+        ReportEntry::Csv(|run| matrix(run).table(&ART_OF_WRITES)),
+    ];
+    const FRONT_PLOTS: &'static [&'static str] = &["matrix-2d", "tails"];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let (choices, results) = (self.choices(), Results::of(&self.mixed_loop, record));
+        StudiedRun { test: self, record, choices, results }
+    }
+
+    fn title(&self) -> String {
+        "IOPS".into()
+    }
+
+    fn form(run: &Run<'_>) -> Form {
+        let rounds = disclosure::window_text(&run.results.verdict);
+        Form {
+            test: "IOPS Test (REQUIRED)".into(),
+            subtitle: "IOPS - Block Size x RW Mix Matrix".into(),
+            set_up: disclosure::loop_set_up_rows("IOPS Loop", &run.choices, &rounds),
+            test_parameters: disclosure::loop_test_rows("IOPS Loop", &run.choices, &rounds),
+        }
+    }
+
+    fn ending(run: &Run<'_>) -> String {
+        rounds_ending(run.record, &run.results, run.test.mixed_loop.rounds_max)
+    }
+
+    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+        Some(run.results.verdict.clone())
+    }
+
+    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+        not_steady("", run.record, &run.results).into_iter().collect()
+    }
+
+    fn reports(run: &Run<'_>, step: &Step) -> bool {
+        run.results.reports(&run.test.mixed_loop, step)
+    }
+
+    /// The numbers that a data sheet has: random 4 KiB with its response times, and large blocks
+    /// of the matrix.
+    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+        let mut figures = vec![
+            figure(run, "rnd-4k-read-iops", "RND 4K read", 100, &IOPS_4K),
+            figure(run, "rnd-4k-write-iops", "RND 4K write", 0, &IOPS_4K),
+            figure(run, "rnd-4k-mixed-iops", "RND 4K 65/35", 65, &IOPS_4K),
+            figure(run, "rnd-128k-read-rate", "RND 128K read", 100, &RATE_128K),
+            figure(run, "rnd-128k-write-rate", "RND 128K write", 0, &RATE_128K),
+            figure(run, "rnd-4k-read-art", "RND 4K read, mean", 100, &ART_4K),
+            figure(run, "rnd-4k-write-art", "RND 4K write, mean", 0, &ART_4K),
+            figure(run, "rnd-4k-read-tail", "RND 4K read, 99.99 %", 100, &TAIL_4K).of_buckets(),
+            figure(run, "rnd-4k-write-tail", "RND 4K write, 99.99 %", 0, &TAIL_4K).of_buckets(),
+        ];
+        figures.retain(|figure| figure.value.is_some());
+        figures
+    }
+
+    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+        run.results.metrics()
     }
 }
 
-fn header(iops: &Iops, record: &Record, results: &Results) -> FormHeader {
-    let choices = iops.choices();
-    let rounds = disclosure::window_text(&results.verdict);
-    let form = Form {
-        test: "IOPS Test (REQUIRED)",
-        subtitle: "IOPS - Block Size x RW Mix Matrix",
-        set_up: disclosure::loop_set_up_rows("IOPS Loop", &choices, &rounds),
-        test_parameters: disclosure::loop_test_rows("IOPS Loop", &choices, &rounds),
-    };
-    disclosure::form_header(form, &choices, record)
+/// A value of page one and the block size that it is of.
+struct FigureSource {
+    kib: u64,
+    unit: &'static str,
+    value: fn(&Cell) -> PointValue,
 }
 
-fn caveats(iops: &Iops, record: &Record, results: &Results) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> =
-        unfinished(record).or_else(|| not_steady("", results)).into_iter().collect();
-    caveats.extend(disclosure::caveats(&iops.choices(), record));
-    caveats.extend(secondary::caveats(record, &|step| results.reports(&iops.mixed_loop, step)));
-    caveats
+const IOPS_4K: FigureSource = FigureSource { kib: 4, unit: "IOPS", value: |cell| cell.iops };
+const RATE_128K: FigureSource =
+    FigureSource { kib: 128, unit: "MB/s", value: |cell| cell.mb_per_second };
+const ART_4K: FigureSource = FigureSource { kib: 4, unit: "ms", value: |cell| cell.art };
+const TAIL_4K: FigureSource = FigureSource {
+    kib: 4,
+    unit: "ms",
+    value: |cell| PointValue { mean: millis(cell.tally.percentile(0.9999)), range: None },
+};
+
+fn figure(run: &Run<'_>, id: &str, label: &str, mix: u8, source: &FigureSource) -> KeyFigure {
+    let cell = run.results.cell(&AccessPattern::random(Bytes::kib(source.kib), mix));
+    let PointValue { mean, range } = cell.map(source.value).unwrap_or_default();
+    KeyFigure::new(id, label, mean, source.unit).ranging(range)
 }
 
-/// The numbers that a data sheet has: random 4 KiB with its response times, and large blocks
-/// of the matrix.
-fn figures(results: &Results) -> Vec<KeyFigure> {
-    let cell = |kib: u64, mix: u8| results.cell(&AccessPattern::random(Bytes::kib(kib), mix));
-    let iops = |id: &str, label: &str, mix: u8| {
-        let cell = cell(4, mix);
-        KeyFigure::new(id, label, cell.and_then(|c| c.iops), "IOPS")
-            .ranging(cell.and_then(|c| c.range("iops")))
-    };
-    let rate = |id: &str, label: &str, mix: u8| {
-        let cell = cell(128, mix);
-        KeyFigure::new(id, label, cell.and_then(|c| c.mb_per_second), "MB/s")
-            .ranging(cell.and_then(|c| c.range("throughput")))
-    };
-    let art = |id: &str, label: &str, mix: u8| {
-        let cell = cell(4, mix);
-        KeyFigure::new(id, label, cell.and_then(|c| c.art), "ms")
-            .ranging(cell.and_then(|c| c.range("art")))
-    };
-    let tail = |id: &str, label: &str, mix: u8| {
-        let time = cell(4, mix).and_then(|c| c.tally.percentile(0.9999));
-        KeyFigure::new(id, label, time.map(Nanos::as_millis_f64), "ms").of_buckets()
-    };
-    let mut figures = vec![
-        iops("rnd-4k-read-iops", "RND 4K read", 100),
-        iops("rnd-4k-write-iops", "RND 4K write", 0),
-        iops("rnd-4k-mixed-iops", "RND 4K 65/35", 65),
-        rate("rnd-128k-read-rate", "RND 128K read", 100),
-        rate("rnd-128k-write-rate", "RND 128K write", 0),
-        art("rnd-4k-read-art", "RND 4K read, mean", 100),
-        art("rnd-4k-write-art", "RND 4K write, mean", 0),
-        tail("rnd-4k-read-tail", "RND 4K read, 99.99 %", 100),
-        tail("rnd-4k-write-tail", "RND 4K write, 99.99 %", 0),
-    ];
-    figures.retain(|figure| figure.value.is_some());
-    figures
-}
-
-fn summary(iops: &Iops, results: &Results) -> Vec<Exhibit> {
-    vec![
-        Exhibit::Table(iops_table(iops, results, "iops-summary", "IOPS in the measurement window")),
-        Exhibit::Table(tracking_table("steady-state", &results.verdict)),
-    ]
-}
-
-/// The pages of the SNIA report form, in the standard's order.
-fn form_pages(iops: &Iops, results: &Results) -> Vec<Page> {
-    let mut pages = vec![
-        page(
-            "IOPS SS Convergence Plot - All Block Sizes",
-            vec![Exhibit::Plot(convergence_plot(iops, results))],
-        ),
-        page("IOPS SS Measurement Window", measurement_window(&results.verdict)),
-    ];
-    for track in &results.verdict.tracks {
-        pages.push(page(
-            &format!("IOPS SS Measurement Window - {}", track.name),
-            window_exhibits(&results.verdict, track),
-        ));
+/// The standard's table has 0/100 first.
+fn matrix<'r>(run: &'r Run<'_>) -> Matrix<'r> {
+    Matrix {
+        sizes: run.test.sizes.iter().rev().copied().collect(),
+        mixes: run.test.mixes.iter().rev().copied().collect(),
+        results: &run.results,
     }
-    let table =
-        iops_table(iops, results, "iops", "IOPS, mean of the rounds of the measurement window");
-    pages.push(page("IOPS - All RW Mix & BS - Tabular Data", vec![Exhibit::Table(table)]));
-    pages.push(page(
-        "IOPS - All RW Mix & BS - 2D Plot",
-        vec![Exhibit::Plot(matrix_plot(iops, results, PlotKind::Lines))],
-    ));
-    pages.push(page(
-        "IOPS - All RW Mix & BS - 3D Columns",
-        vec![
-            Exhibit::Plot(matrix_plot(iops, results, PlotKind::Columns3d)),
-            Exhibit::Plot(matrix_plot(iops, results, PlotKind::HeatMap)),
-        ],
-    ));
-    pages
 }
 
 /// 100 % writes of every block size against the rounds.
-fn convergence_plot(iops: &Iops, results: &Results) -> Plot {
+fn convergence_plot(run: &Run<'_>) -> Plot {
     let points: Vec<AccessPattern> =
-        iops.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
+        run.test.sizes.iter().map(|size| AccessPattern::random(*size, 0)).collect();
     let what = Convergence {
         id: "convergence",
         title: "IOPS SS Convergence - 100 % Writes, All Block Sizes",
@@ -152,221 +227,92 @@ fn convergence_plot(iops: &Iops, results: &Results) -> Plot {
         y: Axis::new("IOPS", Scale::Log10),
         points: &points,
     };
-    convergence(what, &iops.mixed_loop, &results.rounds)
+    convergence(what, &run.test.mixed_loop, &run.results.rounds)
 }
 
-/// A cell's IOPS.
-fn iops_of(results: &Results, read_percent: u8, size: Bytes) -> Option<f64> {
-    results.cell(&AccessPattern::random(size, read_percent))?.iops
-}
-
-/// The standard's table: block sizes down from the smallest, mixes from 0/100.
-fn iops_table(iops: &Iops, results: &Results, id: &str, title: &str) -> Table {
-    matrix_table(iops, id, title, Orientation::Standard, |mix, size| {
-        TableCell::number(iops_of(results, mix, size), 1)
-    })
-}
-
-/// Which way round the mixes run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Orientation {
-    /// 0/100 first.
-    Standard,
-    /// 100/0 first.
-    Tkperf,
-}
-
-fn matrix_table(
-    iops: &Iops,
-    id: &str,
-    title: &str,
-    orientation: Orientation,
-    cell: impl Fn(u8, Bytes) -> TableCell,
-) -> Table {
-    let mut mixes = iops.mixes.clone();
-    if orientation == Orientation::Standard {
-        mixes.reverse();
+/// A page for the window of each tracking variable.
+fn window_pages(run: &Run<'_>) -> Vec<Page> {
+    let verdict = &run.results.verdict;
+    let mut pages = Vec::new();
+    for track in &verdict.tracks {
+        let title = format!("IOPS SS Measurement Window - {}", track.name);
+        pages.push(page(&title, window_exhibits(verdict, track)));
     }
-    let rows = iops.sizes.iter().rev().map(|size| {
-        Row::new(size_name(*size), mixes.iter().map(|mix| cell(*mix, *size)))
-            .strong(*size == TRACKED_4K.size)
-    });
-    Table::new(id, title, "Block Size (KiB)")
-        .spanner("Read / Write Mix %")
-        .columns(mixes.iter().map(|mix| mix_name(*mix)))
-        .rows(rows)
-}
-
-fn size_name(size: Bytes) -> String {
-    size.transfer_size().trim_end_matches('K').to_owned()
+    pages
 }
 
 /// IOPS of every mix against the block size.
-fn matrix_plot(iops: &Iops, results: &Results, kind: PlotKind) -> Plot {
-    let sizes: Vec<Bytes> = iops.sizes.iter().rev().copied().collect();
-    let position = |(position, size): (u32, &Bytes)| match kind {
-        PlotKind::Columns3d | PlotKind::HeatMap => f64::from(position),
-        _ => size.as_kib(),
-    };
-    let series = iops.mixes.iter().map(|mix| {
-        let points =
-            (0u32..).zip(&sizes).map(|at| (position(at), iops_of(results, *mix, *at.1))).collect();
-        Series::new(mix_name(*mix), Stroke::Measured, points)
-    });
-    let names = Scale::Categories(sizes.iter().map(|size| size_name(*size)).collect());
-    let (id, title, x, y) = match kind {
-        PlotKind::Columns3d => ("matrix-3d", "3D Columns", names, Scale::Linear),
-        PlotKind::HeatMap => ("matrix-heat", "Heat Map", names, Scale::Log10),
-        _ => ("matrix-2d", "2D Plot", Scale::Log2, Scale::Log10),
-    };
-    let title = format!("IOPS - All RW Mix & BS - {title}");
-    let mut plot =
-        Plot::new(kind, id, &title, Axis::new("Block size (KiB)", x), Axis::new("IOPS", y))
-            .caption(match kind {
-                PlotKind::HeatMap => {
-                    "Mean IOPS in the measurement window, reads and writes added; one row per \
-                     read/write mix."
-                }
-                _ => {
-                    "Mean IOPS in the measurement window, reads and writes added; one series per \
-                     read/write mix."
-                }
-            });
-    plot.series = series.collect();
-    if kind == PlotKind::HeatMap {
-        plot.y_right = Some(Axis::new("Read/write mix (%)", Scale::Linear));
-    }
-    plot
+fn lines_plot(run: &Run<'_>) -> Plot {
+    matrix_plot(run, PlotKind::Lines, Scale::Log10, ("matrix-2d", "2D Plot"))
 }
 
-fn chapters(iops: &Iops, record: &Record, results: &Results) -> Vec<Page> {
-    let choices = iops.choices();
-    let wipc = preconditioning_exhibits(&choices, record, preconditioning::PHASE, WIPC_PATTERN);
-    let mut chapters = match iops.ground.settings.profile {
-        Profile::Tkperf => tkperf::iops(&tkperf_content(iops, results)),
-        _ => Vec::new(),
+fn columns_plot(run: &Run<'_>) -> Plot {
+    matrix_plot(run, PlotKind::Columns3d, Scale::Linear, ("matrix-3d", "3D Columns"))
+}
+
+fn heat_map(run: &Run<'_>) -> Plot {
+    matrix_plot(run, PlotKind::HeatMap, Scale::Log10, ("matrix-heat", "Heat Map"))
+        .right(Axis::new("Read/write mix (%)", Scale::Linear))
+}
+
+fn matrix_plot(run: &Run<'_>, kind: PlotKind, y: Scale, (id, title): (&str, &str)) -> Plot {
+    let matrix = matrix(run);
+    let x = match kind {
+        PlotKind::Lines => Axis::new("Block size (KiB)", Scale::Log2),
+        _ => matrix.names(),
     };
-    chapters.extend(common_chapters(&choices, record));
-    chapters.extend([
-        general_chapter(&choices),
-        iops_chapter(iops, results),
-        response_time_chapter(iops, results),
-        secondary::chapter(secondary::matrix_tables(&results.cells, &iops.sizes), record),
-        page("Preconditioning", wipc),
-    ]);
-    chapters
+    let one = if kind == PlotKind::HeatMap { "row" } else { "series" };
+    let series = matrix.series(&IOPS, &x);
+    let title = format!("IOPS - All RW Mix & BS - {title}");
+    Plot::new(kind, id, title, x, Axis::new("IOPS", y))
+        .caption(format!(
+            "Mean IOPS in the measurement window, reads and writes added; one {one} per \
+             read/write mix."
+        ))
+        .series(series)
 }
 
 /// The test as a TKperf report shows it.
-fn tkperf_content(iops: &Iops, results: &Results) -> tkperf::Content {
-    tkperf::Content {
+fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
+    tkperf::iops(&tkperf::Content {
         title: "IOPS",
         id: "iops",
         unit: "IOPS",
-        listing: listing(iops),
+        listing: listing(run),
         dependent: "4k block size, random write".into(),
-        points: tkperf::shown(&iops.mixed_loop, results),
-        verdicts: vec![results.verdict.clone()],
-    }
+        points: tkperf::shown(&run.test.mixed_loop, &run.results),
+        verdicts: vec![run.results.verdict.clone()],
+    })
 }
 
-fn iops_chapter(iops: &Iops, results: &Results) -> Page {
-    let throughput = matrix_table(
-        iops,
-        "throughput",
-        "Average throughput in the measurement window, MB/s",
-        Orientation::Standard,
-        |mix, size| {
-            let cell = results.cell(&AccessPattern::random(size, mix));
-            TableCell::number(cell.and_then(|c| c.mb_per_second), 1)
-        },
-    );
-    let exhibits = vec![
-        Exhibit::Listing(listing(iops)),
-        Exhibit::Facts(steady_facts(&iops.mixed_loop, results)),
-        Exhibit::Table(tracking_table("steady-state", &results.verdict)),
-        Exhibit::Table(throughput),
-        Exhibit::Table(rounds_table("rounds", &iops.mixed_loop, results)),
-    ];
-    page("IOPS", exhibits)
-}
-
-fn listing(iops: &Iops) -> String {
-    let mixes: Vec<String> = iops.mixes.iter().map(|mix| mix_name(*mix)).collect();
-    let sizes: Vec<String> = iops.sizes.iter().map(|size| size.transfer_size()).collect();
+fn listing(run: &Run<'_>) -> String {
+    let mixes: Vec<String> = run.test.mixes.iter().map(|mix| mix_name(*mix)).collect();
+    let sizes: Vec<String> = run.test.sizes.iter().map(|size| size.transfer_size()).collect();
     format!(
         "Purge\nWorkload independent preconditioning: SEQ 128K W, T1Q32, 2 x user capacity\n\
          While not steady state, at most {} rounds\n  For R/W mix {}\n    For block size {}\n      \
          Random I/O for {}, {}; record IOPS (reads + writes)",
-        iops.mixed_loop.rounds_max,
+        run.test.mixed_loop.rounds_max,
         mixes.join(", "),
         sizes.join(", "),
-        iops.ground.minute,
-        iops.mixed_loop.demand
+        run.test.ground.minute,
+        run.test.mixed_loop.demand
     )
 }
 
-/// The matrix the other way round, as a TKperf report has it, the response times of each
-/// direction of a mix, and every step.
-fn long_tables(iops: &Iops, record: &Record, results: &Results) -> Vec<Table> {
-    let turned = matrix_table(
-        iops,
-        "iops-tkperf",
-        "Measurement Window Summary Table: average IOPS",
-        Orientation::Tkperf,
-        |mix, size| TableCell::number(iops_of(results, mix, size), 1),
-    );
-    let art = |id: &str, title: &str, op: Op| {
-        matrix_table(iops, id, title, Orientation::Standard, |mix, size| {
-            let cell = results.cell(&AccessPattern::random(size, mix));
-            TableCell::number(cell.and_then(|cell| cell.art_of(op)), 3)
-        })
-    };
-    vec![
-        turned,
-        art("art-reads", "ART of the reads, ms (all I/Os of the rounds)", Op::Read),
-        art("art-writes", "ART of the writes, ms (all I/Os of the rounds)", Op::Write),
-        every_step(&iops.choices(), record),
-    ]
-}
-
-/// A response time read off a cell.
-type ResponseTime = fn(&Cell) -> Option<f64>;
+const RESPONSE_TIMES: &str = "Response times of reads and writes together in the measurement \
+    window. The average is the mean of the rounds' averages; percentile and maximum are over all \
+    I/Os of the rounds. A dash means that fewer than ten I/Os lie beyond the percentile. \
+    art-reads.csv and art-writes.csv have those of each direction.";
 
 /// The mixes of RND 4K whose response times are drawn.
 const TAILS: [u8; 3] = [100, 65, 0];
 
-/// Response times of every mix and block size.
-fn response_time_chapter(iops: &Iops, results: &Results) -> Page {
-    let tables: [(&str, &str, ResponseTime); 3] = [
-        ("art", "Average response time (ART), ms (mean of the rounds)", |cell| cell.art),
-        ("five-nines", "99.999 % response time, ms (all I/Os of the rounds)", |cell| {
-            cell.tally.percentile(FIVE_NINES).map(Nanos::as_millis_f64)
-        }),
-        ("mrt", "Maximum response time (MRT), ms", |cell| {
-            cell.tally.response_longest().map(Nanos::as_millis_f64)
-        }),
-    ];
-    let mut exhibits = vec![Exhibit::Text(
-        "Response times of reads and writes together in the measurement window. The average is \
-         the mean of the rounds' averages; percentile and maximum are over all I/Os of the \
-         rounds. A dash means that fewer than ten I/Os lie beyond the percentile. art-reads.csv \
-         and art-writes.csv have those of each direction."
-            .into(),
-    )];
-    exhibits.extend(tables.map(|(id, title, value)| {
-        Exhibit::Table(matrix_table(iops, id, title, Orientation::Standard, |mix, size| {
-            let time = results.cell(&AccessPattern::random(size, mix)).and_then(value);
-            TableCell::number(time, 3)
-        }))
-    }));
-    let patterns = TAILS.map(|mix| AccessPattern::random(Bytes::kib(4), mix));
-    let cells: Vec<(String, &Cell)> = patterns
-        .iter()
-        .filter_map(|pattern| Some((pattern.to_string(), results.cell(pattern)?)))
-        .collect();
-    let columns: Vec<(&str, &Tally)> =
-        cells.iter().map(|(name, cell)| (name.as_str(), &cell.tally)).collect();
-    exhibits.push(Exhibit::Plot(tail_plot("tails", "Response times of RND 4K", &columns)));
-    page("Response Times (secondary metrics)", exhibits)
+fn tails_plot(run: &Run<'_>) -> Plot {
+    let mut columns: Vec<(String, &Tally)> = Vec::new();
+    for mix in TAILS {
+        let cell = run.results.cell(&AccessPattern::random(Bytes::kib(4), mix));
+        columns.extend(cell.map(|cell| (cell.pattern.to_string(), &cell.tally)));
+    }
+    tail_plot("tails", "Response times of RND 4K", &columns)
 }

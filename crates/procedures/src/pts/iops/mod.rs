@@ -12,8 +12,8 @@ mod setup;
 
 pub use setup::{Iops, PARAMETERS};
 
+use crate::exhibits::report;
 use crate::ground::preconditioning::precondition;
-use crate::ground::results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Iops {
@@ -26,7 +26,7 @@ impl Procedure for Iops {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(&self.mixed_loop, record))
+        report::findings(self, record)
     }
 }
 

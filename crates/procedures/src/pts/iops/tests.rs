@@ -1,6 +1,7 @@
 use super::*;
-use crate::ground::scripted::{GEOMETRY, ground, record as record_of, scripted, steps};
+use crate::ground::results::Results;
 use crate::pts::scattered::Ranged;
+use crate::testing::scripted::{GEOMETRY, ground, record as record_of, scripted, steps};
 use steadfast_domain::Bytes;
 use steadfast_domain::Demand;
 use steadfast_domain::Nanos;
@@ -138,7 +139,7 @@ fn a_mixed_step_counts_reads_plus_writes() {
     let record = record(&iops, bench.entries);
     let results = Results::of(&iops.mixed_loop, &record);
     let cell = results.cell(&AccessPattern::random(Bytes::kib(4), 65)).unwrap();
-    assert_eq!(cell.iops, Some(3000.0));
+    assert_eq!(cell.iops.mean, Some(3000.0));
     assert_eq!(results.cells.len(), 56);
 }
 

@@ -11,8 +11,8 @@ mod setup;
 
 pub use setup::{Latency, PARAMETERS};
 
+use crate::exhibits::report;
 use crate::ground::preconditioning::precondition;
-use crate::ground::results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Latency {
@@ -30,7 +30,7 @@ impl Procedure for Latency {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(&self.mixed_loop, record))
+        report::findings(self, record)
     }
 }
 

@@ -1,8 +1,8 @@
 use super::setup::HISTOGRAM;
 use super::setup::average_response;
 use super::*;
-use crate::ground::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
 use crate::pts::scattered::Ranged;
+use crate::testing::scripted::{GEOMETRY, Scripted, ground, record, scripted, steps};
 use steadfast_domain::Demand;
 use steadfast_domain::Measurement;
 use steadfast_domain::Nanos;

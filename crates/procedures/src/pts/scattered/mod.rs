@@ -232,8 +232,8 @@ impl<T: Ranged + 'static> Scattered<T> {
             Setting::outcome("Steady State", rounds),
         ]);
         let test = format!("{} Test (REQUIRED)", self.title);
-        let subtitle = "Every active range and amount";
-        let form = Form { test: &test, subtitle, set_up, test_parameters };
+        let subtitle = "Every active range and amount".to_owned();
+        let form = Form { test, subtitle, set_up, test_parameters };
         disclosure::form_header(form, &choices, record)
     }
 

@@ -4,7 +4,7 @@ use steadfast_domain::Profile;
 use steadfast_domain::Segments;
 use steadfast_domain::stimulus::ActiveRange;
 
-use crate::ground::scripted::{record, scripted, steps};
+use crate::testing::scripted::{record, scripted, steps};
 use std::collections::{BTreeMap, HashSet};
 use steadfast_domain::settings::Geometry;
 use steadfast_domain::{Demand, Entry, Nanos, Step, WriteCache};

@@ -12,8 +12,9 @@ mod setup;
 
 pub use setup::{PARAMETERS_TKPERF, PRECONDITION, Throughput};
 
+use crate::exhibits::report;
 use crate::ground::preconditioning;
-use crate::ground::results::Results;
+
 use setup::SizeLoop;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
@@ -36,9 +37,7 @@ impl Procedure for Throughput {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        let results: Vec<Results> =
-            self.loops.iter().map(|size| Results::of(&size.mixed_loop, record)).collect();
-        exhibits::findings(self, record, &results)
+        report::findings(self, record)
     }
 }
 

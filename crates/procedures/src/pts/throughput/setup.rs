@@ -47,7 +47,7 @@ pub const PARAMETERS_TKPERF: &[Parameter] = &[PRECONDITION];
 
 /// A block size with its preconditioning and its loop.
 #[derive(Debug, Clone)]
-pub(super) struct SizeLoop {
+pub struct SizeLoop {
     pub size: Bytes,
     /// Phase of the preconditioning.
     pub wipc_phase: String,

@@ -1,6 +1,7 @@
 use super::*;
-use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
+use crate::ground::results::Results;
 use crate::pts::scattered::Ranged;
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
 use steadfast_domain::Bytes;
 use steadfast_domain::Class;
 use steadfast_domain::Demand;
@@ -66,7 +67,7 @@ fn megabytes_are_decimal_and_of_one_direction() {
     let results: Vec<Results> =
         test.loops.iter().map(|size| Results::of(&size.mixed_loop, &record)).collect();
     let rate = |n: usize, pattern: AccessPattern| {
-        results[n].cell(&pattern).unwrap().mb_per_second.unwrap()
+        results[n].cell(&pattern).unwrap().mb_per_second.mean.unwrap()
     };
     assert!((rate(0, test.loops[0].reads()) - 104.8576).abs() < 1e-9);
     assert!((rate(0, test.loops[0].writes()) - 52.4288).abs() < 1e-9);

@@ -5,166 +5,209 @@
 use super::results::{End, Minute, Results, Stretch};
 use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
 use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
-use crate::exhibits::frame::{common_chapters, frame, unfinished};
-use crate::exhibits::loops::general_chapter;
-use crate::exhibits::pages::page;
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{
     FIVE_NINES, Rates, bins_caveat, confidence_plot, percentile_table, rated_title, tail_plot,
 };
 use crate::exhibits::secondary;
-use crate::exhibits::seconds::{self, Second};
-use crate::exhibits::steps::every_step;
+use crate::exhibits::seconds;
 use crate::exhibits::tkperf;
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::ground::metrics::Measured;
 use crate::ground::preconditioning::WIPC_PATTERN;
-use crate::pts::between::{self, BetweenRounds, check_page, evidence};
+use crate::pts::between::{self, check_exhibits, evidence};
 use crate::pts::workload;
 use crate::words::{number, reservation_text};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, KeyFigure, Marker, Metric, Page, Plot,
-    PlotKind, Row, Scale, Series, Setting, Stroke, Table,
+    Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Marker, Metric, Page, Plot, PlotKind, Row,
+    Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::{
-    Caveat, CaveatKind, Findings, Measurement, Nanos, Outcome, Profile, Record, Step, Verdict,
+    Caveat, CaveatKind, Measurement, Nanos, Outcome, Profile, Record, Step, Verdict,
 };
 
 /// Minutes over which the end of a saturation is averaged for the summary: our
 /// choice.
 const LAST_MINUTES: usize = 5;
 
-/// Everything that is reported of a run.
-pub fn findings(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Findings {
-    let choices = wsat.choices(record);
-    Findings {
-        ending: ending(wsat, results),
-        caveats: caveats(wsat, record, results),
-        summary: vec![Exhibit::Table(summary_table(results))],
-        form_pages: form_pages(wsat, results),
-        chapters: chapters(wsat, record, results),
-        long_tables: vec![minutes_table(results), every_step(&choices, record)],
-        metrics: metrics(wsat, results),
-        ..frame(&title(wsat), &choices, record, header(wsat, record, results))
-            .judged(verdict(wsat, results).cloned())
-            .fronted(figures(wsat, results), ["seconds", "seconds-response"])
+type Run<'a> = StudiedRun<'a, Wsat>;
+
+impl Reported for Wsat {
+    type Results<'a> = Results<'a>;
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(summary_table),
+        ReportEntry::FormPlot(|run| iops_plot(run, Against::Time, Scale::Linear)),
+        ReportEntry::Of(
+            &[Profile::Pts11],
+            &[
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Time, Scale::Log10)),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Log10)),
+            ],
+        ),
+        ReportEntry::Of(
+            &[Profile::Tkperf],
+            &[ReportEntry::FormPlot(average_latency_plot), ReportEntry::Chapters(tkperf_chapters)],
+        ),
+        ReportEntry::Of(
+            &[Profile::Pts20, Profile::Quick],
+            &[
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Written, Scale::Linear)),
+                ReportEntry::FormPlot(|run| iops_plot(run, Against::Fills, Scale::Linear)),
+                ReportEntry::FormPlot(|run| response_plot(run, Against::Fills)),
+                ReportEntry::Form("WSAT Response Time Histogram - Confidence Level Plot"),
+                ReportEntry::Several(confidence),
+            ],
+        ),
+        ReportEntry::Setup,
+        ReportEntry::General,
+        ReportEntry::Chapter("Saturation Second by Second"),
+        ReportEntry::Plot(seconds_plot),
+        ReportEntry::Plot(seconds_response),
+        ReportEntry::OptionalPlot(device_plot),
+        ReportEntry::Chapter("Write Saturation"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(summary_table),
+        // The scale that the form's first page does not have.
+        ReportEntry::Plot(|run| Plot {
+            id: "iops-time-log-chapter".into(),
+            ..iops_plot(run, Against::Time, Scale::Log10)
+        }),
+        ReportEntry::Plot(throughput_plot),
+        ReportEntry::OptionalPlot(amplification_plot),
+        ReportEntry::Chapter("WSAT SS Check"),
+        ReportEntry::Several(steady_check),
+        ReportEntry::Chapter("Steady State of the Rounds"),
+        ReportEntry::Several(steady_evidence),
+        ReportEntry::Chapter("Response Times"),
+        ReportEntry::Plot(|run| response_plot(run, Against::Time)),
+        ReportEntry::Plot(|run| response_plot(run, Against::Written)),
+        ReportEntry::OptionalTable(histogram_percentiles),
+        ReportEntry::OptionalPlot(histogram_tail),
+        ReportEntry::Secondary,
+        ReportEntry::Facts(|run| {
+            let iops = run.results.last_steps(run.results.minutes.len()).and_then(|s| s.iops);
+            let rows = secondary::rows(&run.results.secondary(), iops);
+            Facts::new("Over the whole saturation").rows(rows)
+        }),
+        ReportEntry::Csv(minutes_table),
+    ];
+    const FRONT_PLOTS: &'static [&'static str] = &["seconds", "seconds-response"];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let (choices, results) = (self.choices(record), Results::of(self, record));
+        StudiedRun { test: self, record, choices, results }
     }
-}
 
-fn title(wsat: &Wsat) -> String {
-    format!("WSAT {}", wsat.workload)
-}
+    fn title(&self) -> String {
+        format!("WSAT {}", self.workload)
+    }
 
-/// The verdict that decides about the run: a saturation that bytes or time
-/// ended has none, unless it is steady.
-fn verdict<'a>(wsat: &Wsat, results: &'a Results<'_>) -> Option<&'a Verdict> {
-    results.verdict.as_ref().filter(|verdict| verdict.steady || wsat.only_steady())
-}
-
-fn ending(wsat: &Wsat, results: &Results<'_>) -> String {
-    let Some(last) = results.minutes.last() else {
-        return "The run is not finished: nothing has been written yet.".into();
-    };
-    let so_far = format!(
-        "{} minutes, {} GB written, {} drive fills",
-        number(last.time, 1),
-        number(last.written_gb, 1),
-        number(last.fills, 2)
-    );
-    match results.end {
-        End::NotYet => format!("The run is not finished: {so_far}."),
-        End::Written => format!("Ended after {}: {so_far}.", wsat.fills_text()),
-        End::Time => format!("Ended by its time limit: {so_far}."),
-        End::Count => match results.verdict.as_ref().filter(|verdict| !verdict.steady) {
-            Some(verdict) => format!(
-                "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
-                reservation_text(verdict)
+    fn form(run: &Run<'_>) -> Form {
+        let demand = form_demand(run.test.demand);
+        let rounds = match &run.results.verdict {
+            Some(verdict) if !verdict.steady && ended_as_allowed(run) => {
+                format!("not required: {}", end_text(run))
+            }
+            Some(verdict) => disclosure::window_text(verdict),
+            None => "not judged (pseudo steady state)".into(),
+        };
+        let settings = run.choices.settings;
+        let chosen = |id: &str, label: &str, value: Option<String>| {
+            Setting::new(id, label, value, workload::origin(settings))
+        };
+        let mut set_up = disclosure::common_set_up_rows(&run.choices);
+        set_up.extend(disclosure::preconditioning_rows(&run.choices));
+        set_up.extend([
+            chosen("wdpc", "Pre Condition 2", Some(format!("{} (WDPC)", run.test.workload))),
+            run.choices.demand_row("TOIO - TC/QD", demand.clone()),
+            Setting::outcome("SS Rounds", &rounds),
+            disclosure::note_row(&run.choices),
+        ]);
+        let mut test_parameters = disclosure::common_test_rows(&run.choices);
+        let read = run.test.workload.read_percent();
+        let histogram = run.test.histogram_time;
+        let second_demand = histogram.map(|_| demand.clone()).unwrap_or_default();
+        test_parameters.extend([
+            chosen("stimulus-1", "Test Stimulus 1", Some(run.test.workload.to_string())),
+            chosen("mixes", "RW Mix", Some(format!("{read}/{}", 100 - read))),
+            run.choices.demand_row("TOIO - TC/QD", demand.clone()),
+            run.choices.step_row("Step"),
+            Setting::outcome("Steady State", rounds),
+            chosen(
+                SECOND_STIMULUS,
+                "Test Stimulus 2",
+                histogram.map(|_| run.test.workload.to_string()),
             ),
-            None => format!("Ended after the maximum number of steps: {so_far}."),
-        },
-        End::Steady => {
-            let (first, last) = results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
-            let reservation = results.verdict.as_ref().map(reservation_text).unwrap_or_default();
-            format!("Steady state in rounds {first} to {last}{reservation}: {so_far}.")
+            run.choices.demand_row("TOIO - TC/QD", second_demand).named("demand-2"),
+            HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
+        ]);
+        Form {
+            test: "WSAT Test".into(),
+            subtitle: format!("WSAT - Write Saturation, {}", run.test.workload),
+            set_up,
+            test_parameters,
         }
     }
-}
 
-/// Whether a limit ended it that the method has beside steady state.
-fn ended_as_allowed(wsat: &Wsat, results: &Results<'_>) -> bool {
-    matches!(results.end, End::Written | End::Time) && !wsat.only_steady()
-}
-
-/// What ended it, for the form.
-fn end_text(wsat: &Wsat, results: &Results<'_>) -> String {
-    match results.end {
-        End::Written => wsat.fills_text(),
-        _ => "time limit".to_owned(),
-    }
-}
-
-fn header(wsat: &Wsat, record: &Record, results: &Results<'_>) -> FormHeader {
-    let choices = wsat.choices(record);
-    let demand = form_demand(wsat.demand);
-    let rounds = match &results.verdict {
-        Some(verdict) if !verdict.steady && ended_as_allowed(wsat, results) => {
-            format!("not required: {}", end_text(wsat, results))
+    fn ending(run: &Run<'_>) -> String {
+        let Some(last) = run.results.minutes.last() else {
+            return "The run is not finished: nothing has been written yet.".into();
+        };
+        let so_far = format!(
+            "{} minutes, {} GB written, {} drive fills",
+            number(last.time, 1),
+            number(last.written_gb, 1),
+            number(last.fills, 2)
+        );
+        match run.results.end {
+            End::NotYet => format!("The run is not finished: {so_far}."),
+            End::Written => format!("Ended after {}: {so_far}.", run.test.fills_text()),
+            End::Time => format!("Ended by its time limit: {so_far}."),
+            End::Count => match run.results.verdict.as_ref().filter(|verdict| !verdict.steady) {
+                Some(verdict) => format!(
+                    "Steady state NOT achieved in the maximum number of rounds{}: {so_far}.",
+                    reservation_text(verdict)
+                ),
+                None => format!("Ended after the maximum number of steps: {so_far}."),
+            },
+            End::Steady => {
+                let (first, last) =
+                    run.results.verdict.as_ref().and_then(|v| v.window).unwrap_or_default();
+                let reservation =
+                    run.results.verdict.as_ref().map(reservation_text).unwrap_or_default();
+                format!("Steady state in rounds {first} to {last}{reservation}: {so_far}.")
+            }
         }
-        Some(verdict) => disclosure::window_text(verdict),
-        None => "not judged (pseudo steady state)".into(),
-    };
-    let settings = choices.settings;
-    let chosen = |id: &str, label: &str, value: Option<String>| {
-        Setting::new(id, label, value, workload::origin(settings))
-    };
-    let mut set_up = disclosure::common_set_up_rows(&choices);
-    set_up.extend(disclosure::preconditioning_rows(&choices));
-    set_up.extend([
-        chosen("wdpc", "Pre Condition 2", Some(format!("{} (WDPC)", wsat.workload))),
-        choices.demand_row("TOIO - TC/QD", demand.clone()),
-        Setting::outcome("SS Rounds", &rounds),
-        disclosure::note_row(&choices),
-    ]);
-    let mut test_parameters = disclosure::common_test_rows(&choices);
-    let read = wsat.workload.read_percent();
-    let histogram = wsat.histogram_time;
-    let second_demand = histogram.map(|_| demand.clone()).unwrap_or_default();
-    test_parameters.extend([
-        chosen("stimulus-1", "Test Stimulus 1", Some(wsat.workload.to_string())),
-        chosen("mixes", "RW Mix", Some(format!("{read}/{}", 100 - read))),
-        choices.demand_row("TOIO - TC/QD", demand.clone()),
-        choices.step_row("Step"),
-        Setting::outcome("Steady State", rounds),
-        chosen(SECOND_STIMULUS, "Test Stimulus 2", histogram.map(|_| wsat.workload.to_string())),
-        choices.demand_row("TOIO - TC/QD", second_demand).named("demand-2"),
-        HISTOGRAM_TIME.row(settings, "Duration", histogram.map(|time| time.to_string())),
-    ]);
-    let form = Form {
-        test: "WSAT Test",
-        subtitle: &format!("WSAT - Write Saturation, {}", wsat.workload),
-        set_up,
-        test_parameters,
-    };
-    disclosure::form_header(form, &choices, record)
-}
+    }
 
-fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
-    let not_steady = results.verdict.as_ref().filter(|verdict| !verdict.steady);
-    if let Some(verdict) = not_steady.filter(|_| record.has_ended()) {
-        caveats.push(not_steady_caveat(wsat, verdict));
+    /// A saturation that bytes or time ended has no verdict, unless it is steady.
+    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+        let verdict = run.results.verdict.as_ref();
+        verdict.filter(|verdict| verdict.steady || run.test.only_steady()).cloned()
     }
-    if record.has_ended() && results.verdict.is_none() {
-        caveats.push(Caveat::new(
-            CaveatKind::Remark,
-            ids::PSEUDO_STEADY_STATE,
-            format!("Steady state was not judged: the run ended {}.", wsat.ending_rule()),
-            "",
-        ));
-    }
-    caveats.extend(results.verdict.as_ref().and_then(between::fresh_caveat));
-    caveats.extend(of_reads(wsat));
-    if wsat.preconditions {
-        caveats.push(Caveat::new(
+
+    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+        let mut caveats = Vec::new();
+        let not_steady = run.results.verdict.as_ref().filter(|verdict| !verdict.steady);
+        if let Some(verdict) = not_steady.filter(|_| run.record.has_ended()) {
+            caveats.push(not_steady_caveat(run, verdict));
+        }
+        if run.record.has_ended() && run.results.verdict.is_none() {
+            caveats.push(Caveat::new(
+                CaveatKind::Remark,
+                ids::PSEUDO_STEADY_STATE,
+                format!("Steady state was not judged: the run ended {}.", run.test.ending_rule()),
+                "",
+            ));
+        }
+        caveats.extend(run.results.verdict.as_ref().and_then(between::fresh_caveat));
+        caveats.extend(of_reads(run));
+        if run.test.preconditions {
+            caveats.push(Caveat::new(
             CaveatKind::Deviation,
             ids::PRECONDITION,
             format!(
@@ -174,30 +217,93 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
             ),
             "Omit --set precondition.",
         ));
+        }
+        if run.test.histogram_time.is_some() {
+            caveats.push(bins_caveat());
+        }
+        let document = &run.test.ground.method.document;
+        let is_own = run.test.workload.to_string() == "RND 4K W";
+        if !is_own && matches!(run.test.ground.settings.profile, Profile::Pts11 | Profile::Tkperf) {
+            caveats.push(Caveat::new(
+                CaveatKind::Deviation,
+                ids::WORKLOAD,
+                format!("WSAT of {document} writes RND 4K W; this run uses {}.", run.test.workload),
+                "Omit --workload, or choose --profile pts-2.0.",
+            ));
+        }
+        caveats
     }
-    if wsat.histogram_time.is_some() {
-        caveats.push(bins_caveat());
+
+    fn later_caveats(run: &Run<'_>) -> Vec<Caveat> {
+        run.test.workload.caveats()
     }
-    let document = &wsat.ground.method.document;
-    let is_own = wsat.workload.to_string() == "RND 4K W";
-    if !is_own && matches!(wsat.ground.settings.profile, Profile::Pts11 | Profile::Tkperf) {
-        caveats.push(Caveat::new(
-            CaveatKind::Deviation,
-            ids::WORKLOAD,
-            format!("WSAT of {document} writes RND 4K W; this run uses {}.", wsat.workload),
-            "Omit --workload, or choose --profile pts-2.0.",
-        ));
+
+    /// Fresh rate, late rate, and what the one is of the other; response times from the steps of
+    /// the late rate.
+    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+        let name = &run.test.workload;
+        let fresh = run.results.minutes.first().and_then(|minute| minute.iops);
+        let mut figures =
+            vec![KeyFigure::new("fresh-iops", format!("{name}, first step"), fresh, "IOPS")];
+        let Some(LateRate { id, label, share, stretch }) = late_rate(run) else {
+            return figures;
+        };
+        let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+        let part = stretch.iops.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(l, f)| l / f * 100.0);
+        let (mean, tail) = (stretch.tally.response_mean(), stretch.tally.percentile(FIVE_NINES));
+        figures.extend([
+            KeyFigure::new(&format!("{id}-iops"), format!("{name}, {label}"), stretch.iops, "IOPS"),
+            KeyFigure::new(&format!("{id}-share"), share, part, "%"),
+            KeyFigure::new(&format!("{id}-mean"), format!("Mean, {label}"), ms(mean), "ms"),
+            KeyFigure::new(
+                &format!("{id}-five-nines"),
+                format!("99.999 %, {label}"),
+                ms(tail),
+                "ms",
+            )
+            .of_buckets(),
+        ]);
+        figures
     }
-    caveats.extend(disclosure::caveats(&wsat.choices(record), record));
-    caveats.extend(wsat.workload.caveats());
-    caveats.extend(secondary::caveats(record, &|_| true));
-    caveats
+
+    /// First step, last step and histogram run in long form.
+    fn metrics(run: &Run<'_>) -> Vec<Metric> {
+        let step = |at: Option<&(&Step, &'_ Outcome)>| at.map(|(_, o)| o.measurement.clone());
+        let several = run.results.steps.len() > 1;
+        let last = run.results.steps.last().filter(|_| several);
+        let all = [
+            ("first step", step(run.results.steps.first())),
+            ("last step", step(last)),
+            ("histogram run", run.results.histogram.cloned()),
+        ];
+        let of = |(name, measurement): (&str, Option<Measurement>)| {
+            let point = format!("{}, {name}", run.test.workload);
+            let measurement = measurement?;
+            let steps = [&measurement];
+            let pattern = run.test.workload.pattern();
+            Some(Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics())
+        };
+        all.into_iter().filter_map(of).flatten().collect()
+    }
+}
+
+/// Whether a limit ended it that the method has beside steady state.
+fn ended_as_allowed(run: &Run<'_>) -> bool {
+    matches!(run.results.end, End::Written | End::Time) && !run.test.only_steady()
+}
+
+/// What ended it, for the form.
+fn end_text(run: &Run<'_>) -> String {
+    match run.results.end {
+        End::Written => run.test.fills_text(),
+        _ => "time limit".to_owned(),
+    }
 }
 
 /// Reads of a purged drive may find blocks that nothing was written to.
-fn of_reads(wsat: &Wsat) -> Option<Caveat> {
-    let settings = &wsat.ground.settings;
-    if reads_nothing_written(&wsat.workload, settings, wsat.preconditions) {
+fn of_reads(run: &Run<'_>) -> Option<Caveat> {
+    let settings = &run.test.ground.settings;
+    if reads_nothing_written(&run.test.workload, settings, run.test.preconditions) {
         return Some(Caveat::new(
             CaveatKind::Deviation,
             ids::READS_UNWRITTEN,
@@ -206,8 +312,8 @@ fn of_reads(wsat: &Wsat) -> Option<Caveat> {
             "Write first with --set precondition=wipc, or --purge none.",
         ));
     }
-    let is_mixed = (1..100).contains(&wsat.workload.read_percent());
-    (is_mixed && !wsat.preconditions).then(|| {
+    let is_mixed = (1..100).contains(&run.test.workload.read_percent());
+    (is_mixed && !run.test.preconditions).then(|| {
         Caveat::new(
             CaveatKind::Remark,
             ids::READS_UNWRITTEN,
@@ -218,8 +324,8 @@ fn of_reads(wsat: &Wsat) -> Option<Caveat> {
     })
 }
 
-fn not_steady_caveat(wsat: &Wsat, verdict: &Verdict) -> Caveat {
-    if wsat.only_steady() {
+fn not_steady_caveat(run: &Run<'_>, verdict: &Verdict) -> Caveat {
+    if run.test.only_steady() {
         Caveat::new(
             CaveatKind::Invalidates,
             ids::STEADY_STATE_NOT_ACHIEVED,
@@ -254,102 +360,56 @@ struct LateRate {
 /// Chooses the rate that is shown against that of the fresh drive. Only a steady window is
 /// "sustained": without one it is the histogram run, which follows the saturation at once;
 /// without that, the last steps, which were not steady.
-fn late_rate(wsat: &Wsat, results: &Results<'_>) -> Option<LateRate> {
-    let window = wsat.between().and_then(|between| results.steady_window(between));
+fn late_rate(run: &Run<'_>) -> Option<LateRate> {
+    let window = run.test.between().and_then(|between| run.results.steady_window(between));
     if let Some(stretch) = window {
         let (label, share) = ("sustained".to_owned(), "Sustained share of fresh".to_owned());
         return Some(LateRate { id: "sustained", label, share, stretch });
     }
-    if let (Some(histogram), Some(time)) = (results.histogram, wsat.histogram_time) {
+    if let (Some(histogram), Some(time)) = (run.results.histogram, run.test.histogram_time) {
         let label = format!("{time} after the saturation");
         let share = format!("Share of fresh, {time} after");
         let stretch = Stretch::of_measurement(histogram);
         return Some(LateRate { id: "after", label, share, stretch });
     }
     // Of so few steps the first is one, and a mean with it is of two states.
-    let (count, of) = match results.minutes.len() {
+    let (count, of) = match run.results.minutes.len() {
         0 | 1 => return None,
         few if few <= LAST_MINUTES => (1, "last step".to_owned()),
         _ => (LAST_MINUTES, format!("mean of the last {LAST_MINUTES} steps")),
     };
     let label = format!("{of}, not steady");
     let share = format!("Share of fresh, {label}");
-    Some(LateRate { id: "last", label, share, stretch: results.last_steps(count)? })
+    Some(LateRate { id: "last", label, share, stretch: run.results.last_steps(count)? })
 }
 
-/// Fresh rate, late rate, and what the one is of the other; response times from the steps of
-/// the late rate.
-fn figures(wsat: &Wsat, results: &Results<'_>) -> Vec<KeyFigure> {
-    let name = &wsat.workload;
-    let fresh = results.minutes.first().and_then(|minute| minute.iops);
-    let mut figures =
-        vec![KeyFigure::new("fresh-iops", format!("{name}, first step"), fresh, "IOPS")];
-    let Some(LateRate { id, label, share, stretch }) = late_rate(wsat, results) else {
-        return figures;
-    };
-    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-    let part = stretch.iops.zip(fresh.filter(|fresh| *fresh > 0.0)).map(|(l, f)| l / f * 100.0);
-    let (mean, tail) = (stretch.tally.response_mean(), stretch.tally.percentile(FIVE_NINES));
-    figures.extend([
-        KeyFigure::new(&format!("{id}-iops"), format!("{name}, {label}"), stretch.iops, "IOPS"),
-        KeyFigure::new(&format!("{id}-share"), share, part, "%"),
-        KeyFigure::new(&format!("{id}-mean"), format!("Mean, {label}"), ms(mean), "ms"),
-        KeyFigure::new(&format!("{id}-five-nines"), format!("99.999 %, {label}"), ms(tail), "ms")
-            .of_buckets(),
-    ]);
-    figures
-}
-
-/// First step, last step and histogram run in long form.
-fn metrics(wsat: &Wsat, results: &Results<'_>) -> Vec<Metric> {
-    let step = |at: Option<&(&Step, &'_ Outcome)>| at.map(|(_, o)| o.measurement.clone());
-    let several = results.steps.len() > 1;
-    let last = results.steps.last().filter(|_| several);
-    let all = [
-        ("first step", step(results.steps.first())),
-        ("last step", step(last)),
-        ("histogram run", results.histogram.cloned()),
-    ];
-    let of = |(name, measurement): (&str, Option<Measurement>)| {
-        let point = format!("{}, {name}", wsat.workload);
-        let measurement = measurement?;
-        let steps = [&measurement];
-        let pattern = wsat.workload.pattern();
-        Some(Measured { point: &point, pattern, steps: &steps, rounds: false }.metrics())
-    };
-    all.into_iter().filter_map(of).flatten().collect()
-}
+const STEP: [TypedColumn<Minute>; 8] = [
+    TypedColumn::number("IOPS", 1, |minute| minute.iops),
+    TypedColumn::number("MB/s", 1, |minute| minute.mb_per_second),
+    TypedColumn::number("ART ms", 3, |minute| minute.art),
+    TypedColumn::number("99.999 % ms", 3, |minute| minute.five_nines),
+    TypedColumn::number("MRT ms", 3, |minute| minute.mrt),
+    TypedColumn::number("At min", 2, |minute| Some(minute.time)),
+    TypedColumn::number("Written GB", 2, |minute| Some(minute.written_gb)),
+    TypedColumn::number("Drive fills", 3, |minute| Some(minute.fills)),
+];
 
 /// The numbers that a terminal shows.
-fn summary_table(results: &Results<'_>) -> Table {
-    let line = |head: &str, minute: Option<&Minute>| {
-        Row::new(
-            head,
-            match minute {
-                None => vec![TableCell::Missing; 8],
-                Some(m) => vec![
-                    TableCell::number(m.iops, 1),
-                    TableCell::number(m.mb_per_second, 1),
-                    TableCell::number(m.art, 3),
-                    TableCell::number(m.five_nines, 3),
-                    TableCell::number(m.mrt, 3),
-                    TableCell::number(Some(m.time), 2),
-                    TableCell::number(Some(m.written_gb), 2),
-                    TableCell::number(Some(m.fills), 3),
-                ],
-            },
-        )
-    };
-    let mut rows = vec![
-        line("First step", results.minutes.first()),
-        line("Last step", results.minutes.last()),
-    ];
+fn summary_table(run: &Run<'_>) -> Table {
+    let minutes = &run.results.minutes;
+    let mut rows = Vec::new();
+    for (head, minute) in [("First step", minutes.first()), ("Last step", minutes.last())] {
+        rows.push(match minute {
+            Some(minute) => typed_row(head, &STEP, minute),
+            None => Row::new(head, vec![TableCell::Missing; STEP.len()]),
+        });
+    }
     let mean = |head: &str, iops: Option<f64>| {
-        let mut cells = vec![TableCell::number(iops, 1)];
-        cells.extend(vec![TableCell::text(""); 7]);
+        let mut cells = vec![TableCell::text(""); STEP.len()];
+        cells[0] = TableCell::number(iops, 1);
         Row::new(head, cells).strong(true)
     };
-    let track = results.verdict.as_ref().and_then(|v| v.tracks.first().map(|t| (v, t)));
+    let track = run.results.verdict.as_ref().and_then(|v| v.tracks.first().map(|t| (v, t)));
     if let Some((verdict, track)) = track {
         let name = if verdict.steady {
             "Measurement window (steady)"
@@ -359,14 +419,12 @@ fn summary_table(results: &Results<'_>) -> Table {
         rows.push(mean(name, Some(track.average)));
     }
     // Of fewer steps the first is one, and a mean with it is of two states.
-    if results.minutes.len() > LAST_MINUTES {
-        let last = results.last_steps(LAST_MINUTES).and_then(|stretch| stretch.iops);
+    if minutes.len() > LAST_MINUTES {
+        let last = run.results.last_steps(LAST_MINUTES).and_then(|stretch| stretch.iops);
         rows.push(mean(&format!("Mean of the last {LAST_MINUTES} steps"), last));
     }
-    rows.extend(results.histogram.map(histogram_row));
-    let columns =
-        ["IOPS", "MB/s", "ART ms", "99.999 % ms", "MRT ms", "At min", "Written GB", "Drive fills"];
-    Table::new("wsat-summary", "Write saturation", "").columns(columns).rows(rows)
+    rows.extend(run.results.histogram.map(histogram_row));
+    typed_table("wsat-summary", "Write saturation", "", &STEP).rows(rows)
 }
 
 /// The run after the saturation, which is no minute of it.
@@ -405,16 +463,16 @@ impl Against {
             Against::Fills => ("fills", "Drive Fills"),
         }
     }
-    fn axis(self, wsat: &Wsat) -> Axis {
+    fn axis(self, run: &Run<'_>) -> Axis {
         match self {
-            Against::Time => between::time_axis("Time", wsat.ground.minute).0,
+            Against::Time => between::time_axis("Time", run.test.ground.minute).0,
             Against::Written => Axis::new("Total written (GB)", Scale::Linear),
             Against::Fills => Axis::new("Drive fills (written / user capacity)", Scale::Linear),
         }
     }
-    fn of(self, wsat: &Wsat, minute: &Minute) -> f64 {
+    fn of(self, run: &Run<'_>, minute: &Minute) -> f64 {
         match self {
-            Against::Time => minute.time * between::time_axis("Time", wsat.ground.minute).1,
+            Against::Time => minute.time * between::time_axis("Time", run.test.ground.minute).1,
             Against::Written => minute.written_gb,
             Against::Fills => minute.fills,
         }
@@ -424,15 +482,10 @@ impl Against {
 /// Something of a minute.
 type Value = fn(&Minute) -> Option<f64>;
 
-fn curve(
-    wsat: &Wsat,
-    results: &Results<'_>,
-    against: Against,
-    value: Value,
-) -> Vec<(f64, Option<f64>)> {
+fn curve(run: &Run<'_>, against: Against, value: Value) -> Vec<(f64, Option<f64>)> {
     let mut points = Vec::new();
-    for minute in &results.minutes {
-        let x = against.of(wsat, minute);
+    for minute in &run.results.minutes {
+        let x = against.of(run, minute);
         if minute.gap && !points.is_empty() {
             // A line that is drawn across a gap would tell of what was not seen.
             points.push((x, None));
@@ -442,7 +495,7 @@ fn curve(
     points
 }
 
-fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale) -> Plot {
+fn iops_plot(run: &Run<'_>, against: Against, scale: Scale) -> Plot {
     let (id, name) = against.names();
     let (suffix, of_scale) = match scale {
         Scale::Log10 => ("-log", " (Log)"),
@@ -451,77 +504,46 @@ fn iops_plot(wsat: &Wsat, results: &Results<'_>, against: Against, scale: Scale)
     Plot::new(
         PlotKind::Lines,
         &format!("iops-{id}{suffix}"),
-        format!("WSAT IOPS{of_scale} v {name} - {}", wsat.workload),
-        against.axis(wsat),
+        format!("WSAT IOPS{of_scale} v {name} - {}", run.test.workload),
+        against.axis(run),
         Axis::new("IOPS", scale),
     )
     .caption(format!(
         "IOPS of every step of {}, reads and writes added, since the purge. A gap breaks the line.",
-        wsat.ground.minute
+        run.test.ground.minute
     ))
     .with(Series::new(
-        wsat.workload.to_string(),
+        run.test.workload.to_string(),
         Stroke::Average,
-        curve(wsat, results, against, |m| m.iops),
+        curve(run, against, |m| m.iops),
     ))
 }
 
-fn response_plot(wsat: &Wsat, results: &Results<'_>, against: Against) -> Plot {
+fn response_plot(run: &Run<'_>, against: Against) -> Plot {
     let (id, name) = against.names();
     Plot::new(
         PlotKind::Lines,
         &format!("response-{id}"),
-        format!("WSAT Response Times v {name} - {}", wsat.workload),
-        against.axis(wsat),
+        format!("WSAT Response Times v {name} - {}", run.test.workload),
+        against.axis(run),
         Axis::new("Response time (ms)", Scale::Log10),
     )
     .caption(
         "Average, 99.999 % and maximum response time of every step; 99.999 % only where ten or \
          more I/Os lie beyond it.",
     )
-    .with(Series::new("MRT", Stroke::Context, curve(wsat, results, against, |m| m.mrt)))
-    .with(Series::new("99.999 %", Stroke::Fit, curve(wsat, results, against, |m| m.five_nines)))
-    .with(Series::new("ART", Stroke::Average, curve(wsat, results, against, |m| m.art)))
-}
-
-/// The saturation second by second, and under it what the device says of itself.
-fn seconds_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
-    let seconds = seconds::seconds(&results.steps);
-    let (time, unit) = between::time_axis("Time", wsat.ground.minute);
-    let title = format!("WSAT response times, second by second - {}", wsat.workload);
-    let response = seconds::response_plot(("seconds-response", &title), (time, unit), &seconds);
-    let mut exhibits =
-        vec![Exhibit::Plot(seconds_plot(wsat, results, &seconds)), Exhibit::Plot(response)];
-    exhibits.extend(device_plot(wsat, results).map(Exhibit::Plot));
-    page("Saturation Second by Second", exhibits)
-}
-
-/// Fresh to steady: IOPS of every second, the means of the steps, and where the drive was full.
-fn seconds_plot(wsat: &Wsat, results: &Results<'_>, seconds: &[Second]) -> Plot {
-    let (time, unit) = between::time_axis("Time", wsat.ground.minute);
-    let title = format!("WSAT IOPS, second by second - {}", wsat.workload);
-    Plot::new(PlotKind::Lines, "seconds", title, time, Axis::new("IOPS", Scale::Linear))
-        .caption(format!(
-            "IOPS of every second, and the mean of every step of {} at the step's middle; reads \
-             and writes added. Marked: once, twice, ... the user capacity written.",
-            wsat.ground.minute
-        ))
-        .with(Series::new(
-            "every second",
-            Stroke::Context,
-            seconds::curve(seconds, unit, |s| s.iops),
-        ))
-        .with(Series::new("step mean", Stroke::Measured, step_means(wsat, results)))
-        .markers(fills(results, unit))
+    .with(Series::new("MRT", Stroke::Context, curve(run, against, |m| m.mrt)))
+    .with(Series::new("99.999 %", Stroke::Fit, curve(run, against, |m| m.five_nines)))
+    .with(Series::new("ART", Stroke::Average, curve(run, against, |m| m.art)))
 }
 
 /// The mean of every step, at the middle of its step: at its end the line would lie beside the
 /// curve of the seconds.
-fn step_means(wsat: &Wsat, results: &Results<'_>) -> Vec<(f64, Option<f64>)> {
-    let (_, unit) = between::time_axis("Time", wsat.ground.minute);
+fn step_means(run: &Run<'_>) -> Vec<(f64, Option<f64>)> {
+    let (_, unit) = between::time_axis("Time", run.test.ground.minute);
     let mut points = Vec::new();
     let mut begin = 0.0;
-    for minute in &results.minutes {
+    for minute in &run.results.minutes {
         let middle = f64::midpoint(begin, minute.time) * unit;
         if minute.gap && !points.is_empty() {
             points.push((middle, None));
@@ -536,10 +558,10 @@ fn step_means(wsat: &Wsat, results: &Results<'_>) -> Vec<(f64, Option<f64>)> {
 const FILLS_MARKED: usize = 10;
 
 /// Where the user capacity was written once, twice, ...
-fn fills(results: &Results<'_>, unit: f64) -> Vec<Marker> {
+fn fills(run: &Run<'_>, unit: f64) -> Vec<Marker> {
     let mut marks: Vec<Marker> = Vec::new();
     let mut before = (0.0, 0.0);
-    for minute in &results.minutes {
+    for minute in &run.results.minutes {
         let (time, fills) = before;
         let next = marks.len() as f64 + 1.0;
         if minute.fills >= next && minute.fills > fills && marks.len() < FILLS_MARKED {
@@ -552,16 +574,82 @@ fn fills(results: &Results<'_>, unit: f64) -> Vec<Marker> {
     marks
 }
 
+fn throughput_plot(run: &Run<'_>) -> Plot {
+    Plot::new(
+        PlotKind::Lines,
+        "throughput-time",
+        format!("WSAT Throughput v Time - {}", run.test.workload),
+        Against::Time.axis(run),
+        Axis::new("MB/s", Scale::Linear),
+    )
+    .caption("MB/s of every step, reads and writes added.")
+    .with(Series::new(
+        run.test.workload.to_string(),
+        Stroke::Average,
+        curve(run, Against::Time, |m| m.mb_per_second),
+    ))
+}
+
+fn listing(run: &Run<'_>) -> String {
+    let histogram = run.test.histogram_time.map(|time| {
+        format!(
+            "\n{} at {} for {time}; record every response time",
+            run.test.workload, run.test.demand
+        )
+    });
+    format!(
+        "Purge{}\n{} at {} without a pause, accounted in \
+         steps of {}\n  ends {}{}",
+        if run.test.preconditions {
+            "; 2 x user capacity written sequentially"
+        } else {
+            " (no workload independent preconditioning)"
+        },
+        run.test.workload,
+        run.test.demand,
+        run.test.ground.minute,
+        run.test.ending_rule(),
+        histogram.unwrap_or_default()
+    )
+}
+
+/// Fresh to steady: IOPS of every second, the means of the steps, and where the drive was full.
+fn seconds_plot(run: &Run<'_>) -> Plot {
+    let seconds = seconds::seconds(&run.results.steps);
+    let (time, unit) = between::time_axis("Time", run.test.ground.minute);
+    let title = format!("WSAT IOPS, second by second - {}", run.test.workload);
+    Plot::new(PlotKind::Lines, "seconds", title, time, Axis::new("IOPS", Scale::Linear))
+        .caption(format!(
+            "IOPS of every second, and the mean of every step of {} at the step's middle; reads \
+             and writes added. Marked: once, twice, ... the user capacity written.",
+            run.test.ground.minute
+        ))
+        .with(Series::new(
+            "every second",
+            Stroke::Context,
+            seconds::curve(&seconds, unit, |s| s.iops),
+        ))
+        .with(Series::new("step mean", Stroke::Measured, step_means(run)))
+        .markers(fills(run, unit))
+}
+
+fn seconds_response(run: &Run<'_>) -> Plot {
+    let seconds = seconds::seconds(&run.results.steps);
+    let axis = between::time_axis("Time", run.test.ground.minute);
+    let title = format!("WSAT response times, second by second - {}", run.test.workload);
+    seconds::response_plot(("seconds-response", &title), axis, &seconds)
+}
+
 /// Write amplification and temperature under the curves, where the device reports them.
-fn device_plot(wsat: &Wsat, results: &Results<'_>) -> Option<Plot> {
-    let has = |value: Value| results.minutes.iter().any(|minute| value(minute).is_some());
+fn device_plot(run: &Run<'_>) -> Option<Plot> {
+    let has = |value: Value| run.results.minutes.iter().any(|minute| value(minute).is_some());
     let (amplification, temperature): (Value, Value) = (|m| m.amplification, |m| m.temperature);
-    let of = |value: Value| curve(wsat, results, Against::Time, value);
+    let of = |value: Value| curve(run, Against::Time, value);
     let amplified = Series::new("write amplification", Stroke::Measured, of(amplification));
     let warm = Series::new("temperature", Stroke::Measured, of(temperature));
     let plot = |title: &str, y: &str, scale: Scale| {
         let y = Axis::new(y, scale);
-        Plot::new(PlotKind::Lines, "seconds-device", title, Against::Time.axis(wsat), y)
+        Plot::new(PlotKind::Lines, "seconds-device", title, Against::Time.axis(run), y)
             .caption("As the device reports it, step by step.")
     };
     const AMPLIFICATION: &str = "Flash bytes per host byte";
@@ -581,142 +669,24 @@ fn device_plot(wsat: &Wsat, results: &Results<'_>) -> Option<Plot> {
     }
 }
 
-fn average_latency_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
+fn average_latency_plot(run: &Run<'_>) -> Plot {
     Plot::new(
         PlotKind::Lines,
         "art-time",
-        format!("WSAT Average Latency v Time - {}", wsat.workload),
-        Against::Time.axis(wsat),
+        format!("WSAT Average Latency v Time - {}", run.test.workload),
+        Against::Time.axis(run),
         Axis::new("ART (ms)", Scale::Linear),
     )
     .caption("Average response time of every step.")
-    .with(Series::new("ART", Stroke::Average, curve(wsat, results, Against::Time, |m| m.art)))
+    .with(Series::new("ART", Stroke::Average, curve(run, Against::Time, |m| m.art)))
 }
 
-/// The pages of the form: each profile has its own.
-fn form_pages(wsat: &Wsat, results: &Results<'_>) -> Vec<Page> {
-    let iops = |against: Against, scale: Scale| {
-        let plot = iops_plot(wsat, results, against, scale);
-        page(&plot.title.clone(), vec![Exhibit::Plot(plot)])
-    };
-    match wsat.ground.settings.profile {
-        Profile::Pts11 => vec![
-            iops(Against::Time, Scale::Linear),
-            iops(Against::Time, Scale::Log10),
-            iops(Against::Written, Scale::Linear),
-            iops(Against::Written, Scale::Log10),
-        ],
-        Profile::Tkperf => {
-            let plot = average_latency_plot(wsat, results);
-            vec![
-                iops(Against::Time, Scale::Linear),
-                page(&plot.title.clone(), vec![Exhibit::Plot(plot)]),
-            ]
-        }
-        Profile::Pts20 | Profile::Quick => {
-            let response = response_plot(wsat, results, Against::Fills);
-            vec![
-                iops(Against::Time, Scale::Linear),
-                iops(Against::Written, Scale::Linear),
-                iops(Against::Fills, Scale::Linear),
-                page(&response.title.clone(), vec![Exhibit::Plot(response)]),
-                histogram_page(wsat, results),
-            ]
-        }
+fn amplification_plot(run: &Run<'_>) -> Option<Plot> {
+    let is_known = run.results.minutes.iter().any(|minute| minute.amplification.is_some());
+    if !is_known {
+        return None;
     }
-}
-
-fn histogram_page(wsat: &Wsat, results: &Results<'_>) -> Page {
-    const TITLE: &str = "WSAT Response Time Histogram - Confidence Level Plot";
-    let Some(measurement) = results.histogram else {
-        let text = "The histogram run has not taken place yet, or a gap voided it.";
-        return page(TITLE, vec![Exhibit::Text(text.into())]);
-    };
-    let tally = measurement.total();
-    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
-    let name = format!("{} {}", wsat.workload, wsat.demand);
-    let title = rated_title(&name, rates, &tally);
-    page(TITLE, vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))])
-}
-
-fn chapters(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Page> {
-    let choices = wsat.choices(record);
-    let mut chapters = match wsat.ground.settings.profile {
-        Profile::Tkperf => tkperf::write_saturation(listing(wsat), &tkperf_minutes(results)),
-        _ => Vec::new(),
-    };
-    chapters.extend(common_chapters(&choices, record));
-    chapters.push(general_chapter(&choices));
-    chapters.push(seconds_chapter(wsat, results));
-    chapters.push(saturation_chapter(wsat, results));
-    if let (Some(between), Some(verdict)) = (wsat.between(), &results.verdict) {
-        chapters.push(check_page("WSAT SS Check", verdict, "wsat-window"));
-        if !between.track(&results.steps).points.is_empty() {
-            chapters.push(measured_chapter(between, results));
-        }
-    }
-    chapters.push(response_chapter(wsat, results));
-    let rows = secondary::rows(&results.secondary(), mean_iops(results));
-    let facts = Facts::new("Over the whole saturation").rows(rows);
-    chapters.push(secondary::chapter(vec![Exhibit::Facts(facts)], record));
-    chapters
-}
-
-/// The minutes as a TKperf report shows them.
-fn tkperf_minutes(results: &Results<'_>) -> Vec<tkperf::SaturatedMinute> {
-    let minute = |m: &Minute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
-    results.minutes.iter().map(minute).collect()
-}
-
-fn measured_chapter(between: &BetweenRounds, results: &Results<'_>) -> Page {
-    let mut exhibits = evidence(between, &results.steps, "wsat");
-    let names = ("measured-minutes", "Rounds of the saturation");
-    exhibits.push(Exhibit::Plot(between::convergence_plot(between, &results.steps, names)));
-    page("Steady State of the Rounds", exhibits)
-}
-
-fn mean_iops(results: &Results<'_>) -> Option<f64> {
-    results.last_steps(results.minutes.len())?.iops
-}
-
-fn saturation_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
-    let mut exhibits = vec![
-        Exhibit::Listing(listing(wsat)),
-        Exhibit::Table(summary_table(results)),
-        Exhibit::Plot(iops_plot_named(wsat, results)),
-        Exhibit::Plot(throughput_plot(wsat, results)),
-    ];
-    if results.minutes.iter().any(|minute| minute.amplification.is_some()) {
-        exhibits.push(Exhibit::Plot(amplification_plot(wsat, results)));
-    }
-    page("Write Saturation", exhibits)
-}
-
-/// The scale that the form's first page does not have.
-fn iops_plot_named(wsat: &Wsat, results: &Results<'_>) -> Plot {
-    let mut plot = iops_plot(wsat, results, Against::Time, Scale::Log10);
-    plot.id = "iops-time-log-chapter".into();
-    plot
-}
-
-fn throughput_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
-    Plot::new(
-        PlotKind::Lines,
-        "throughput-time",
-        format!("WSAT Throughput v Time - {}", wsat.workload),
-        Against::Time.axis(wsat),
-        Axis::new("MB/s", Scale::Linear),
-    )
-    .caption("MB/s of every step, reads and writes added.")
-    .with(Series::new(
-        wsat.workload.to_string(),
-        Stroke::Average,
-        curve(wsat, results, Against::Time, |m| m.mb_per_second),
-    ))
-}
-
-fn amplification_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
-    Plot::new(
+    let plot = Plot::new(
         PlotKind::Lines,
         "write-amplification",
         "Write amplification v Drive Fills",
@@ -727,83 +697,84 @@ fn amplification_plot(wsat: &Wsat, results: &Results<'_>) -> Plot {
     .with(Series::new(
         "write amplification",
         Stroke::Average,
-        curve(wsat, results, Against::Fills, |m| m.amplification),
-    ))
+        curve(run, Against::Fills, |m| m.amplification),
+    ));
+    Some(plot)
 }
 
-fn listing(wsat: &Wsat) -> String {
-    let histogram = wsat.histogram_time.map(|time| {
-        format!("\n{} at {} for {time}; record every response time", wsat.workload, wsat.demand)
-    });
-    format!(
-        "Purge{}\n{} at {} without a pause, accounted in \
-         steps of {}\n  ends {}{}",
-        if wsat.preconditions {
-            "; 2 x user capacity written sequentially"
-        } else {
-            " (no workload independent preconditioning)"
-        },
-        wsat.workload,
-        wsat.demand,
-        wsat.ground.minute,
-        wsat.ending_rule(),
-        histogram.unwrap_or_default()
-    )
+fn confidence(run: &Run<'_>) -> Vec<Exhibit> {
+    let Some(measurement) = run.results.histogram else {
+        let text = "The histogram run has not taken place yet, or a gap voided it.";
+        return vec![Exhibit::Text(text.into())];
+    };
+    let tally = measurement.total();
+    let rates = Rates { iops: measurement.iops(), mb_per_second: measurement.mb_per_second() };
+    let name = format!("{} {}", run.test.workload, run.test.demand);
+    let title = rated_title(&name, rates, &tally);
+    vec![Exhibit::Plot(confidence_plot("clp", &title, &tally))]
 }
 
-fn response_chapter(wsat: &Wsat, results: &Results<'_>) -> Page {
-    let mut exhibits = vec![
-        Exhibit::Plot(response_plot(wsat, results, Against::Time)),
-        Exhibit::Plot(response_plot(wsat, results, Against::Written)),
-    ];
-    if let Some(measurement) = results.histogram {
-        let time = HISTOGRAM_TIME.value(&wsat.ground.settings);
-        let total = measurement.total();
-        let name = wsat.workload.to_string();
-        exhibits.push(Exhibit::Table(percentile_table(
-            "histogram-percentiles",
-            &format!("Response times of the histogram run ({time}), ms"),
-            &[(name.as_str(), &total)],
-        )));
-        let title = format!("Response times of the histogram run - {name}");
-        let columns = [(name.as_str(), &total)];
-        exhibits.push(Exhibit::Plot(tail_plot("histogram-tail", &title, &columns)));
+/// The test as a TKperf report shows it.
+fn tkperf_chapters(run: &Run<'_>) -> Vec<Page> {
+    let minute = |m: &Minute| tkperf::SaturatedMinute { iops: m.iops, mean_ms: m.art, gap: m.gap };
+    let minutes: Vec<_> = run.results.minutes.iter().map(minute).collect();
+    tkperf::write_saturation(listing(run), &minutes)
+}
+
+/// Empty where nothing is judged.
+fn steady_check(run: &Run<'_>) -> Vec<Exhibit> {
+    match (run.test.between(), &run.results.verdict) {
+        (Some(_), Some(verdict)) => check_exhibits(verdict, "wsat-window"),
+        _ => Vec::new(),
     }
-    page("Response Times", exhibits)
 }
+
+/// Empty where nothing is judged, or nothing could be.
+fn steady_evidence(run: &Run<'_>) -> Vec<Exhibit> {
+    let Some(between) = run.test.between().filter(|_| run.results.verdict.is_some()) else {
+        return Vec::new();
+    };
+    let steps = &run.results.steps;
+    if between.track(steps).points.is_empty() {
+        return Vec::new();
+    }
+    let mut exhibits = evidence(between, steps, "wsat");
+    let names = ("measured-minutes", "Rounds of the saturation");
+    exhibits.push(Exhibit::Plot(between::convergence_plot(between, steps, names)));
+    exhibits
+}
+
+fn histogram_percentiles(run: &Run<'_>) -> Option<Table> {
+    let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
+    let time = HISTOGRAM_TIME.value(&run.test.ground.settings);
+    let title = format!("Response times of the histogram run ({time}), ms");
+    Some(percentile_table("histogram-percentiles", &title, &columns))
+}
+
+fn histogram_tail(run: &Run<'_>) -> Option<Plot> {
+    let columns = [(run.test.workload.to_string(), run.results.histogram?.total())];
+    let title = format!("Response times of the histogram run - {}", run.test.workload);
+    Some(tail_plot("histogram-tail", &title, &columns))
+}
+
+const EVERY_MINUTE: [TypedColumn<Minute>; 11] = [
+    TypedColumn::number("Round", 0, |minute| Some(f64::from(minute.round))),
+    TypedColumn::number("Time min", 4, |minute| Some(minute.time)),
+    TypedColumn::number("Written GB", 6, |minute| Some(minute.written_gb)),
+    TypedColumn::number("Drive fills", 6, |minute| Some(minute.fills)),
+    TypedColumn::number("IOPS", 3, |minute| minute.iops),
+    TypedColumn::number("MB/s", 3, |minute| minute.mb_per_second),
+    TypedColumn::number("ART ms", 6, |minute| minute.art),
+    TypedColumn::number("99.999 % ms", 6, |minute| minute.five_nines),
+    TypedColumn::number("MRT ms", 6, |minute| minute.mrt),
+    TypedColumn::number("Write amplification", 3, |minute| minute.amplification),
+    TypedColumn::cell("Gap before", |minute| TableCell::text(if minute.gap { "gap" } else { "" })),
+];
 
 /// One line per minute, for spreadsheets.
-fn minutes_table(results: &Results<'_>) -> Table {
-    let columns = [
-        "Round",
-        "Time min",
-        "Written GB",
-        "Drive fills",
-        "IOPS",
-        "MB/s",
-        "ART ms",
-        "99.999 % ms",
-        "MRT ms",
-        "Write amplification",
-        "Gap before",
-    ];
-    let rows = results.minutes.iter().enumerate().map(|(index, m)| {
-        Row::new(
-            (index + 1).to_string(),
-            [
-                TableCell::number(Some(f64::from(m.round)), 0),
-                TableCell::number(Some(m.time), 4),
-                TableCell::number(Some(m.written_gb), 6),
-                TableCell::number(Some(m.fills), 6),
-                TableCell::number(m.iops, 3),
-                TableCell::number(m.mb_per_second, 3),
-                TableCell::number(m.art, 6),
-                TableCell::number(m.five_nines, 6),
-                TableCell::number(m.mrt, 6),
-                TableCell::number(m.amplification, 3),
-                TableCell::text(if m.gap { "gap" } else { "" }),
-            ],
-        )
-    });
-    Table::new("minutes", "Every minute of the saturation", "Step").columns(columns).rows(rows)
+fn minutes_table(run: &Run<'_>) -> Table {
+    let minutes = (1..).zip(&run.results.minutes);
+    typed_table("minutes", "Every minute of the saturation", "Step", &EVERY_MINUTE).rows(
+        minutes.map(|(step, minute): (u32, _)| typed_row(step.to_string(), &EVERY_MINUTE, minute)),
+    )
 }

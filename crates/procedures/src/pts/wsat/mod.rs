@@ -16,8 +16,8 @@ mod setup;
 
 pub use setup::{COMPOSITE_PARAMETERS, PARAMETERS, Wsat};
 
+use crate::exhibits::report;
 use crate::ground::preconditioning::precondition;
-use results::Results;
 use setup::Saturation;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
@@ -42,7 +42,7 @@ impl Procedure for Wsat {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(self, record))
+        report::findings(self, record)
     }
 }
 

@@ -1,7 +1,8 @@
+use super::results::Results;
 use super::setup::HISTOGRAM;
 use super::setup::PHASE;
 use super::*;
-use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
 use steadfast_domain::Bytes;
 use steadfast_domain::Demand;
 use steadfast_domain::Nanos;

@@ -15,8 +15,8 @@ mod setup;
 
 pub use setup::{PARAMETERS, Xsr};
 
+use crate::exhibits::report;
 use crate::ground::attempts::until_unbroken;
-use results::Results;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Xsr {
@@ -41,7 +41,7 @@ impl Procedure for Xsr {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(self, record))
+        report::findings(self, record)
     }
 }
 

@@ -1,5 +1,6 @@
+use super::results::Results;
 use super::*;
-use crate::ground::scripted::{GEOMETRY, ground, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, ground, record, scripted, steps};
 use results::Recovery;
 use steadfast_domain::Demand;
 use steadfast_domain::Settings;

@@ -11,6 +11,7 @@ mod setup;
 
 pub use setup::{Dirth, PARAMETERS};
 
+use crate::exhibits::report;
 use crate::ground::attempts::attempt_phase;
 use setup::{DEMAND, HISTOGRAM, RUN_IN, best};
 use steadfast_domain::{Bench, Demand, Findings, Halt, Note, Outcome, Procedure, Record};
@@ -68,7 +69,7 @@ impl Procedure for Dirth {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record)
+        report::findings(self, record)
     }
 }
 

@@ -1,8 +1,8 @@
 use super::setup::best;
 use super::*;
-use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
 use crate::rwsw::ladder::{Ladder, OUTSTANDING};
-use crate::rwsw::sample::settings;
+use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::workload::settings;
 use steadfast_domain::{Entry, Nanos, Settings, Step};
 
 fn made(settings: &Settings) -> Box<dyn Procedure> {

@@ -1,73 +1,160 @@
 //! The exhibits of a replay: the distribution of the streams, and IOPS, MB/s, response
-//! times and outstanding I/Os over time, the capture beside the replay.
+//! times and outstanding I/Os over time, the capture beside the run.test.
 
 use super::results::{Moment, Results};
 use super::setup::{CUT, Course, LONGEST, PAUSES, Replay};
 use super::{beside, single_ios};
 use crate::exhibits::disclosure::{self, Form, form_demands};
-use crate::exhibits::frame::{common_chapters, frame, unfinished};
-use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{FIVE_NINES, percentile_table};
 use crate::exhibits::secondary;
-use crate::exhibits::steps::every_step;
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
 use crate::ground::secondary::Secondary;
 use crate::pts::between::{check_exhibits, evidence, steps_of};
 use crate::rwsw::disclosure as captured;
 use crate::rwsw::segments::{distribution, streams_table};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell as TableCell, Exhibit, Facts, FormHeader, KeyFigure, Origin, Page, Plot, PlotKind,
-    Row, Scale, Series, Setting, Stroke, Table, TimeUnit,
+    Axis, Cell as TableCell, Exhibit, Facts, KeyFigure, Origin, Page, Plot, PlotKind, Row, Scale,
+    Series, Setting, Stroke, Table, TimeUnit,
 };
 use steadfast_domain::script::{ScriptLoad, Timing};
-use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Nanos, Op, Record, Tally};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Nanos, Op, Record, Step, Tally};
 
-/// Everything that is reported of a run.
-pub fn findings(replay: &Replay, record: &Record) -> Findings {
-    let choices = replay.choices();
-    let results = Results::of(replay, record);
-    Findings {
-        ending: ending(replay, record, &results),
-        caveats: caveats(replay, record, &results),
-        summary: summary(replay, &results),
-        form_pages: form_pages(replay, &results),
-        chapters: chapters(replay, record, &results),
-        long_tables: vec![moments_table(&results), every_step(&choices, record)],
-        ..frame(&title(replay), &choices, record, header(replay, record))
-            .fronted(figures(&results), ["iops-throughput-time", "response-time"])
+type Run<'a> = StudiedRun<'a, Replay>;
+
+impl Reported for Replay {
+    type Results<'a> = Results<'a>;
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(|run| comparison(run, "replay-summary")),
+        ReportEntry::Several(punctuality),
+        ReportEntry::Form(DISTRIBUTION),
+        ReportEntry::OptionalPlot(distribution_plot),
+        ReportEntry::Table(|run| streams_table(&run.test.composite)),
+        ReportEntry::FormPlot(rates_plot),
+        ReportEntry::FormPlot(response_plot),
+        ReportEntry::FormPlot(outstanding_plot),
+        ReportEntry::FormPages(lateness_pages),
+        ReportEntry::Setup,
+        ReportEntry::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
+        ReportEntry::General,
+        ReportEntry::Chapter("What Was Done"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| comparison(run, "replay-comparison")),
+        ReportEntry::Table(|run| beside::streams(run.test, &run.results)),
+        ReportEntry::Several(single_io_facts),
+        ReportEntry::Chapter("Preconditioning to Steady State"),
+        ReportEntry::Several(preconditioning),
+        ReportEntry::Chapter("Response Times"),
+        ReportEntry::Several(response_times),
+        ReportEntry::Secondary,
+        ReportEntry::Facts(|run| {
+            let measurements: Vec<&Measurement> = run.results.measurements().collect();
+            let rows = secondary::rows(&Secondary::of(&measurements), None);
+            Facts::new("Over the whole replay").rows(rows)
+        }),
+        ReportEntry::Csv(moments_table),
+    ];
+    const FRONT_PLOTS: &'static [&'static str] = &["iops-throughput-time", "response-time"];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let (choices, results) = (self.choices(), Results::of(self, record));
+        StudiedRun { test: self, record, choices, results }
     }
-}
 
-fn summary(replay: &Replay, results: &Results<'_>) -> Vec<Exhibit> {
-    let mut summary = vec![Exhibit::Table(comparison(replay, results, "replay-summary"))];
-    if let Course::Script(script, _) = &replay.course {
-        summary.extend(single_ios::punctuality(script, results).map(Exhibit::Facts));
+    fn title(&self) -> String {
+        format!("Replay Native {}", self.composite)
     }
-    summary
-}
 
-fn title(replay: &Replay) -> String {
-    format!("Replay Native {}", replay.composite)
-}
-
-fn ending(replay: &Replay, record: &Record, results: &Results<'_>) -> String {
-    let done = results.steps.len();
-    let what = match &replay.course {
-        Course::Steps(steps) => format!("{done} of {} capture steps were played", steps.len()),
-        Course::Script(script, _) => {
-            format!("{} of {} I/Os were played", results.played(), script.counts.total())
+    fn form(run: &Run<'_>) -> Form {
+        let settings = run.choices.settings;
+        let mut test_parameters = disclosure::common_test_rows(&run.choices);
+        test_parameters.extend(captured::workload_rows(&run.test.composite));
+        let own =
+            |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
+        test_parameters.push(own("replayed", "ReplayResult", what_text(run)));
+        test_parameters
+            .push(run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)));
+        match &run.test.course {
+            Course::Steps(_) => test_parameters.extend([
+                LONGEST.row(settings, "Longest step", LONGEST.value(settings)),
+                PAUSES.row(settings, "Pauses", PAUSES.value(settings)),
+            ]),
+            Course::Script(script, _) => test_parameters.extend([
+                own("timing", "Timing", script.timing.to_string()),
+                own("mapping", "Addresses", mapping_text(script)),
+                own("overlaps", "Overlaps", script.overlaps.to_string()),
+                CUT.row(settings, "Cut", CUT.value(settings)),
+            ]),
         }
-    };
-    if !record.has_ended() {
-        return format!("The run is not finished: {what}.");
-    }
-    match share_done(replay, results) {
-        Some(share) if share < KEPT_UP => {
-            format!("Replay ended: {what}; {}.", share_text(replay, share))
+        Form {
+            test: "Replay Native Test".into(),
+            subtitle: "Replay Native - Sequence of I/O Streams".into(),
+            set_up: captured::set_up_rows(&run.choices, &run.test.regime),
+            test_parameters,
         }
-        Some(share) => format!("Replay complete: {what}; {}.", share_text(replay, share)),
-        None => format!("Replay complete: {what}."),
+    }
+
+    fn ending(run: &Run<'_>) -> String {
+        let done = run.results.steps.len();
+        let what = match &run.test.course {
+            Course::Steps(steps) => format!("{done} of {} capture steps were played", steps.len()),
+            Course::Script(script, _) => {
+                format!("{} of {} I/Os were played", run.results.played(), script.counts.total())
+            }
+        };
+        if !run.record.has_ended() {
+            return format!("The run is not finished: {what}.");
+        }
+        match share_done(run) {
+            Some(share) if share < KEPT_UP => {
+                format!("Replay ended: {what}; {}.", share_text(run, share))
+            }
+            Some(share) => format!("Replay complete: {what}; {}.", share_text(run, share)),
+            None => format!("Replay complete: {what}."),
+        }
+    }
+
+    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+        let mut caveats = Vec::new();
+        caveats.extend(not_kept_up(run));
+        caveats.extend(of_preconditioning(run));
+        match &run.test.course {
+            Course::Steps(_) => caveats.extend(of_the_steps(run)),
+            Course::Script(script, _) => {
+                caveats.extend(single_ios::caveats(script, run.record, &run.results))
+            }
+        }
+        if !run.results.is_compared() {
+            caveats.push(Caveat::new(
+            CaveatKind::Remark,
+            ids::NO_CAPTURED_VALUES,
+            "The workload does not tell how the captured storage did: the replay stands alone in \
+             the plots of response times and outstanding I/Os.",
+            "Read the workload from the trace or the step file of the capture.",
+        ));
+        }
+        caveats.extend(captured::caveats(&run.test.composite, &run.test.ground, &run.test.regime));
+        caveats
+    }
+
+    fn reports(run: &Run<'_>, step: &Step) -> bool {
+        run.choices.measures(step)
+    }
+
+    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+        let (tally, rate) = played_whole(run);
+        let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
+        let tail = ms(tally.percentile(FIVE_NINES));
+        vec![
+            KeyFigure::new("iops", "ReplayResult", rate(tally.ios as f64), "IOPS"),
+            KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
+            KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
+            KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
+        ]
     }
 }
 
@@ -76,20 +163,20 @@ const KEPT_UP: f64 = 0.95;
 
 /// I/Os that were done as a share of those that the played steps had in the capture, or of
 /// those of the script that were not left out by choice.
-fn share_done(replay: &Replay, results: &Results<'_>) -> Option<f64> {
-    let asked = match &replay.course {
-        Course::Steps(planned) => planned.iter().map(|step| step.captured_ios(replay)).sum(),
+fn share_done(run: &Run<'_>) -> Option<f64> {
+    let asked = match &run.test.course {
+        Course::Steps(planned) => planned.iter().map(|step| step.captured_ios(run.test)).sum(),
         Course::Script(script, _) => {
-            script.counts.total().saturating_sub(single_ios::left_out(results)) as f64
+            script.counts.total().saturating_sub(single_ios::left_out(&run.results)) as f64
         }
     };
-    (asked > 0.0).then(|| results.played() as f64 / asked)
+    (asked > 0.0).then(|| run.results.played() as f64 / asked)
 }
 
 /// The share in a sentence. One that is short of a bound is not rounded up to it.
-fn share_text(replay: &Replay, share: f64) -> String {
+fn share_text(run: &Run<'_>, share: f64) -> String {
     let percent = (share * 1000.0).floor() / 10.0;
-    match &replay.course {
+    match &run.test.course {
         Course::Steps(_) => {
             format!("{percent:.1} % of the captured I/Os of their streams, in the captured time")
         }
@@ -98,53 +185,24 @@ fn share_text(replay: &Replay, share: f64) -> String {
 }
 
 /// A target that did not do the capture's I/Os in the capture's time.
-fn not_kept_up(replay: &Replay, record: &Record, results: &Results<'_>) -> Option<Caveat> {
-    let share = share_done(replay, results).filter(|share| *share < KEPT_UP)?;
-    record.has_ended().then(|| {
+fn not_kept_up(run: &Run<'_>) -> Option<Caveat> {
+    let share = share_done(run).filter(|share| *share < KEPT_UP)?;
+    run.record.has_ended().then(|| {
         Caveat::new(
             CaveatKind::Invalidates,
             ids::REPLAY_SHARE,
             format!(
                 "NOT THE WHOLE LOAD: {} were done: the target did not keep up. Its rates and \
                  response times are those of another load than the capture's.",
-                share_text(replay, share)
+                share_text(run, share)
             ),
             "Replay on a faster target, or a workload of fewer streams (--threshold).",
         )
     })
 }
 
-fn header(replay: &Replay, record: &Record) -> FormHeader {
-    let choices = replay.choices();
-    let settings = choices.settings;
-    let mut test_parameters = disclosure::common_test_rows(&choices);
-    test_parameters.extend(captured::workload_rows(&replay.composite));
-    let own = |id: &str, label: &str, value: String| Setting::new(id, label, value, Origin::Chosen);
-    test_parameters.push(own("replayed", "ReplayResult", what_text(replay)));
-    test_parameters.push(choices.demand_row("TOIO - TC/QD", form_demands(&choices.demands)));
-    match &replay.course {
-        Course::Steps(_) => test_parameters.extend([
-            LONGEST.row(settings, "Longest step", LONGEST.value(settings)),
-            PAUSES.row(settings, "Pauses", PAUSES.value(settings)),
-        ]),
-        Course::Script(script, _) => test_parameters.extend([
-            own("timing", "Timing", script.timing.to_string()),
-            own("mapping", "Addresses", mapping_text(script)),
-            own("overlaps", "Overlaps", script.overlaps.to_string()),
-            CUT.row(settings, "Cut", CUT.value(settings)),
-        ]),
-    }
-    let form = Form {
-        test: "Replay Native Test",
-        subtitle: "Replay Native - Sequence of I/O Streams",
-        set_up: captured::set_up_rows(&choices, &replay.regime),
-        test_parameters,
-    };
-    disclosure::form_header(form, &choices, record)
-}
-
-fn what_text(replay: &Replay) -> String {
-    match &replay.course {
+fn what_text(run: &Run<'_>) -> String {
+    match &run.test.course {
         Course::Steps(steps) => format!("{} capture steps", steps.len()),
         Course::Script(script, _) => format!("{} single I/Os", script.counts.total()),
     }
@@ -157,37 +215,13 @@ fn mapping_text(script: &ScriptLoad) -> String {
     }
 }
 
-fn caveats(replay: &Replay, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
-    caveats.extend(not_kept_up(replay, record, results));
-    caveats.extend(of_preconditioning(replay, record));
-    match &replay.course {
-        Course::Steps(_) => caveats.extend(of_the_steps(replay)),
-        Course::Script(script, _) => caveats.extend(single_ios::caveats(script, record, results)),
-    }
-    if !results.is_compared() {
-        caveats.push(Caveat::new(
-            CaveatKind::Remark,
-            ids::NO_CAPTURED_VALUES,
-            "The workload does not tell how the captured storage did: the replay stands alone in \
-             the plots of response times and outstanding I/Os.",
-            "Read the workload from the trace or the step file of the capture.",
-        ));
-    }
-    caveats.extend(captured::caveats(&replay.composite, &replay.ground, &replay.regime));
-    let choices = replay.choices();
-    caveats.extend(disclosure::caveats(&choices, record));
-    caveats.extend(secondary::caveats(record, &|step| choices.measures(step)));
-    caveats
-}
-
-fn of_preconditioning(replay: &Replay, record: &Record) -> Vec<Caveat> {
-    let Some(steady) = &replay.regime.steady else { return Vec::new() };
+fn of_preconditioning(run: &Run<'_>) -> Vec<Caveat> {
+    let Some(steady) = &run.test.regime.steady else { return Vec::new() };
     let cycle = steady.cycle_time().to_string();
-    let mut caveats = vec![captured::cadence(&replay.ground.settings, &cycle)];
-    let steps = steps_of(record, &steady.phase);
+    let mut caveats = vec![captured::cadence(&run.test.ground.settings, &cycle)];
+    let steps = steps_of(run.record, &steady.phase);
     let verdict = steady.verdict(&steps);
-    if record.has_ended() && !verdict.steady {
+    if run.record.has_ended() && !verdict.steady {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
             ids::PRECONDITIONING_NOT_STEADY,
@@ -202,8 +236,8 @@ fn of_preconditioning(replay: &Replay, record: &Record) -> Vec<Caveat> {
     caveats
 }
 
-fn of_the_steps(replay: &Replay) -> Vec<Caveat> {
-    let (paced, all) = replay.paced();
+fn of_the_steps(run: &Run<'_>) -> Vec<Caveat> {
+    let (paced, all) = run.test.paced();
     let mut caveats = Vec::new();
     if paced > 0 {
         caveats.push(Caveat::new(
@@ -216,7 +250,7 @@ fn of_the_steps(replay: &Replay) -> Vec<Caveat> {
             "Replay the single I/Os with --exact.",
         ));
     }
-    let settings = &replay.ground.settings;
+    let settings = &run.test.ground.settings;
     let (longest, pauses) = (LONGEST.value(settings), PAUSES.value(settings));
     if (longest, pauses) != (LONGEST.default, PAUSES.default) {
         caveats.push(Caveat::new(
@@ -231,45 +265,6 @@ fn of_the_steps(replay: &Replay) -> Vec<Caveat> {
     caveats
 }
 
-/// The pages of the form.
-fn form_pages(replay: &Replay, results: &Results<'_>) -> Vec<Page> {
-    let plots = [rates_plot(results), response_plot(results), outstanding_plot(results)];
-    let mut pages = vec![distribution_page(replay)];
-    pages.extend(plots.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])));
-    if let Course::Script(script, _) = &replay.course {
-        let plot = single_ios::lateness_plot(script, results);
-        pages.extend(plot.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])));
-    }
-    pages
-}
-
-/// The streams of every capture step; the cumulative workload as a table, because a list
-/// of every step's streams would be too long to read.
-fn distribution_page(replay: &Replay) -> Page {
-    const TITLE: &str = "Replay Native IO Streams Distribution v Segments";
-    let workload = &replay.composite.workload;
-    let names: Vec<String> = workload.streams.iter().map(ToString::to_string).collect();
-    let counts: Vec<Vec<f64>> = workload
-        .steps
-        .iter()
-        .map(|step| {
-            let mut counts = vec![0.0; names.len()];
-            for (place, ios) in replay.composite.counts_of(step) {
-                counts[place] = ios as f64;
-            }
-            counts
-        })
-        .collect();
-    let caption = "Share of every applied I/O stream in each capture step, as it is applied.";
-    let plot = distribution(TITLE, "Segment (capture step)", &names, &counts, caption);
-    let mut exhibits = Vec::new();
-    if !counts.is_empty() {
-        exhibits.push(Exhibit::Plot(plot));
-    }
-    exhibits.push(Exhibit::Table(streams_table(&replay.composite)));
-    page(TITLE, exhibits)
-}
-
 /// Something of a moment.
 type Value = fn(&Moment) -> Option<f64>;
 
@@ -277,8 +272,8 @@ type Value = fn(&Moment) -> Option<f64>;
 const DRAWN_IN_SECONDS: f64 = 600.0;
 
 /// The axis of the capture's time, and how many of its units a second is.
-fn time_axis(results: &Results<'_>) -> (Axis, f64) {
-    let all = results.captured.iter().chain(&results.replayed);
+fn time_axis(run: &Run<'_>) -> (Axis, f64) {
+    let all = run.results.captured.iter().chain(&run.results.replayed);
     if all.map(|moment| moment.at).fold(0.0, f64::max) < DRAWN_IN_SECONDS {
         (Axis::time("Time of the capture", TimeUnit::Seconds), 1.0)
     } else {
@@ -287,27 +282,26 @@ fn time_axis(results: &Results<'_>) -> (Axis, f64) {
 }
 
 fn series(
-    results: &Results<'_>,
+    run: &Run<'_>,
     name: &str,
     stroke: Stroke,
     moments: &[Moment],
     value: Value,
 ) -> Option<Series> {
-    let scale = time_axis(results).1;
+    let scale = time_axis(run).1;
     let points: Vec<_> = moments.iter().map(|m| (m.at * scale, value(m))).collect();
     points.iter().any(|(_, y)| y.is_some()).then(|| Series::new(name, stroke, points))
 }
 
-fn rates_plot(results: &Results<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[Moment], value| {
-        series(results, name, stroke, moments, value)
-    };
+fn rates_plot(run: &Run<'_>) -> Plot {
+    let line =
+        |name: &str, stroke, moments: &[Moment], value| series(run, name, stroke, moments, value);
     let (iops, mb): (Value, Value) = (|m| m.iops, |m| m.mb_per_second);
     Plot::new(
         PlotKind::Lines,
         "iops-throughput-time",
         "Replay Native IOPS & TP v Time",
-        time_axis(results).0,
+        time_axis(run).0,
         Axis::new("IOPS", Scale::Linear),
     )
     .caption(
@@ -315,69 +309,67 @@ fn rates_plot(results: &Results<'_>) -> Plot {
          streams in the capture, and all I/Os of the capture.",
     )
     .right(Axis::new("MB/s", Scale::Linear))
-    .series(line("IOPS, replay", Stroke::Measured, &results.replayed, iops))
-    .series(line("IOPS, capture (applied)", Stroke::Measured, &results.applied, iops))
-    .series(line("IOPS, capture (all)", Stroke::Context, &results.captured, iops))
-    .series(line("MB/s, replay", Stroke::Measured, &results.replayed, mb).map(Series::on_right))
+    .series(line("IOPS, replay", Stroke::Measured, &run.results.replayed, iops))
+    .series(line("IOPS, capture (applied)", Stroke::Measured, &run.results.applied, iops))
+    .series(line("IOPS, capture (all)", Stroke::Context, &run.results.captured, iops))
+    .series(line("MB/s, replay", Stroke::Measured, &run.results.replayed, mb).map(Series::on_right))
     .series(
-        line("MB/s, capture (applied)", Stroke::Measured, &results.applied, mb)
+        line("MB/s, capture (applied)", Stroke::Measured, &run.results.applied, mb)
             .map(Series::on_right),
     )
 }
 
-fn response_plot(results: &Results<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[Moment], value| {
-        series(results, name, stroke, moments, value)
-    };
+fn response_plot(run: &Run<'_>) -> Plot {
+    let line =
+        |name: &str, stroke, moments: &[Moment], value| series(run, name, stroke, moments, value);
     Plot::new(
         PlotKind::Lines,
         "response-time",
         "Replay Native Response Time v Time",
-        time_axis(results).0,
+        time_axis(run).0,
         Axis::new("Response time (ms)", Scale::Log10),
     )
     .caption(
         "Average and longest response time of the replay and, where the workload tells, of all \
          I/Os of the capture.",
     )
-    .series(line("ART, replay", Stroke::Average, &results.replayed, |m| m.art))
-    .series(line("ART, capture", Stroke::Fit, &results.captured, |m| m.art))
-    .series(line("MRT, replay", Stroke::Limit, &results.replayed, |m| m.mrt))
-    .series(line("MRT, capture", Stroke::Context, &results.captured, |m| m.mrt))
+    .series(line("ART, replay", Stroke::Average, &run.results.replayed, |m| m.art))
+    .series(line("ART, capture", Stroke::Fit, &run.results.captured, |m| m.art))
+    .series(line("MRT, replay", Stroke::Limit, &run.results.replayed, |m| m.mrt))
+    .series(line("MRT, capture", Stroke::Context, &run.results.captured, |m| m.mrt))
 }
 
-fn outstanding_plot(results: &Results<'_>) -> Plot {
-    let line = |name: &str, stroke, moments: &[Moment], value| {
-        series(results, name, stroke, moments, value)
-    };
+fn outstanding_plot(run: &Run<'_>) -> Plot {
+    let line =
+        |name: &str, stroke, moments: &[Moment], value| series(run, name, stroke, moments, value);
     Plot::new(
         PlotKind::Lines,
         "outstanding-time",
         "Replay Native Outstanding I/Os v Time",
-        time_axis(results).0,
+        time_axis(run).0,
         Axis::new("Outstanding I/Os", Scale::Linear),
     )
     .caption(
         "I/Os outstanding on average: the response times of the replay added up over the time, and \
          what the capture counted.",
     )
-    .series(line("OIO, replay", Stroke::Average, &results.replayed, |m| m.outstanding))
-    .series(line("OIO, capture", Stroke::Fit, &results.captured, |m| m.outstanding))
+    .series(line("OIO, replay", Stroke::Average, &run.results.replayed, |m| m.outstanding))
+    .series(line("OIO, capture", Stroke::Fit, &run.results.captured, |m| m.outstanding))
 }
 
 /// Replay and capture over their whole time: rates are I/Os over the time of the steps,
 /// or of the script.
-fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
-    let steps = &replay.composite.workload.steps;
-    let seconds = match &replay.course {
+fn comparison(run: &Run<'_>, id: &str) -> Table {
+    let steps = &run.test.composite.workload.steps;
+    let seconds = match &run.test.course {
         Course::Steps(_) => steps.iter().map(|step| step.lasted.as_secs_f64()).sum(),
         // The time between steps is played too.
         Course::Script(script, _) => script.span.as_secs_f64(),
     };
     let rate = |sum: f64| (seconds > 0.0).then(|| sum / seconds);
     let counts: Vec<(usize, u64)> =
-        steps.iter().flat_map(|step| replay.composite.counts_of(step)).collect();
-    let streams = &replay.composite.workload.streams;
+        steps.iter().flat_map(|step| run.test.composite.counts_of(step)).collect();
+    let streams = &run.test.composite.workload.streams;
     let applied: f64 = counts.iter().map(|(_, ios)| *ios as f64).sum();
     let applied_bytes: f64 =
         counts.iter().map(|(place, ios)| *ios as f64 * streams[*place].size.0 as f64).sum();
@@ -396,13 +388,13 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
             ],
         )
     };
-    let mean = mean_response(replay);
-    let workload = &replay.composite.workload;
+    let mean = mean_response(run);
+    let workload = &run.test.composite.workload;
     let whole_ios = (workload.captured_ios > 0).then_some(workload.captured_ios as f64);
     let whole_bytes = workload.captured_bytes.filter(|_| whole_ios.is_some());
     let columns = ["I/Os", "Bytes", "IOPS", "MB/s", "ART ms"];
     let rows = vec![
-        replay_row(results),
+        replay_row(run),
         captured("Capture, applied streams", applied, applied_bytes, None),
         captured("Capture, all I/Os of these steps", all, all_bytes, mean),
         // The time of the steps that are not played is not known.
@@ -421,28 +413,16 @@ fn comparison(replay: &Replay, results: &Results<'_>, id: &str) -> Table {
 }
 
 /// All I/Os of the replay, and per second of its steps.
-fn played_whole(results: &Results<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
+fn played_whole(run: &Run<'_>) -> (Tally, impl Fn(f64) -> Option<f64>) {
     let mut tally = Tally::default();
     // Flushes too, as in the capture.
-    results.measurements().for_each(|m| tally.merge(&m.with_flushes()));
-    let seconds: f64 = results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
+    run.results.measurements().for_each(|m| tally.merge(&m.with_flushes()));
+    let seconds: f64 = run.results.measurements().map(|m| m.elapsed.as_secs_f64()).sum();
     (tally, move |sum: f64| (seconds > 0.0).then(|| sum / seconds))
 }
 
-fn figures(results: &Results<'_>) -> [KeyFigure; 4] {
-    let (tally, rate) = played_whole(results);
-    let ms = |time: Option<Nanos>| time.map(Nanos::as_millis_f64);
-    let tail = ms(tally.percentile(FIVE_NINES));
-    [
-        KeyFigure::new("iops", "ReplayResult", rate(tally.ios as f64), "IOPS"),
-        KeyFigure::new("rate", "Throughput", rate(tally.bytes.as_mb()), "MB/s"),
-        KeyFigure::new("mean", "Mean response time", tally.response_mean_ms(), "ms"),
-        KeyFigure::new("five-nines", "99.999 % response time", tail, "ms").of_buckets(),
-    ]
-}
-
-fn replay_row(results: &Results<'_>) -> Row {
-    let (tally, rate) = played_whole(results);
+fn replay_row(run: &Run<'_>) -> Row {
+    let (tally, rate) = played_whole(run);
     let cells = [
         TableCell::number(Some(tally.ios as f64), 0),
         TableCell::number(Some(tally.bytes.0 as f64), 0),
@@ -454,8 +434,8 @@ fn replay_row(results: &Results<'_>) -> Row {
 }
 
 /// The capture's mean response time, where every step has one.
-fn mean_response(replay: &Replay) -> Option<f64> {
-    let steps = &replay.composite.workload.steps;
+fn mean_response(run: &Run<'_>) -> Option<f64> {
+    let steps = &run.test.composite.workload.steps;
     let sums: Option<Vec<f64>> = steps
         .iter()
         .map(|step| Some(step.response_mean?.as_millis_f64() * step.captured_ios as f64))
@@ -464,83 +444,16 @@ fn mean_response(replay: &Replay) -> Option<f64> {
     sums.filter(|_| ios > 0).map(|sums| sums.iter().sum::<f64>() / ios as f64)
 }
 
-fn chapters(replay: &Replay, record: &Record, results: &Results<'_>) -> Vec<Page> {
-    let choices = replay.choices();
-    let mut chapters = common_chapters(&choices, record);
-    chapters.push(captured::workload_chapter(&replay.composite));
-    chapters.push(general_chapter(&choices));
-    let mut done = vec![
-        Exhibit::Listing(listing(replay)),
-        Exhibit::Table(comparison(replay, results, "replay-comparison")),
-        Exhibit::Table(beside::streams(replay, results)),
-    ];
-    if let Course::Script(script, _) = &replay.course {
-        done.push(Exhibit::Facts(single_ios::facts(script, results)));
-    }
-    chapters.push(page("What Was Done", done));
-    if let Some(steady) = &replay.regime.steady {
-        let steps = steps_of(record, &steady.phase);
-        let verdict = steady.verdict(&steps);
-        let mut exhibits = check_exhibits(&verdict, "preconditioning-window");
-        exhibits.extend(evidence(steady, &steps, "preconditioning"));
-        chapters.push(page("Preconditioning to Steady State", exhibits));
-    }
-    chapters.push(response_chapter(replay, results));
-    let measurements: Vec<&Measurement> = results.measurements().collect();
-    let rows = secondary::rows(&Secondary::of(&measurements), None);
-    let facts = Facts::new("Over the whole replay").rows(rows);
-    chapters.push(secondary::chapter(vec![Exhibit::Facts(facts)], record));
-    chapters
-}
-
-/// Single I/Os have two response times: what whoever wanted them would have felt, and what
-/// the target took.
-fn response_chapter(replay: &Replay, results: &Results<'_>) -> Page {
-    let of = |op: Option<Op>| {
-        let mut tally = Tally::default();
-        results.measurements().for_each(|m| {
-            tally.merge(&op.map_or_else(|| m.with_flushes(), |op| m.direction(op)));
-        });
-        tally
-    };
-    let (all, reads, writes) = (of(None), of(Some(Op::Read)), of(Some(Op::Write)));
-    let plain = &[("All I/Os", &all), ("Reads", &reads), ("Writes", &writes)];
-    let is_due = match &replay.course {
-        Course::Script(script, _) => script.timing != Timing::Closed,
-        Course::Steps(_) => false,
-    };
-    if !is_due {
-        let table =
-            percentile_table("replay-percentiles", "Response times of the replay, ms", plain);
-        return page("Response Times", vec![Exhibit::Table(table)]);
-    }
-    let title = "Response times of the replay from the due time, ms";
-    let due = percentile_table("replay-percentiles", title, plain);
-    let [reads, writes] = [Op::Read, Op::Write].map(|op| single_ios::served(results, op));
-    let mut all = reads.clone();
-    all.merge(&writes);
-    let submitted = percentile_table(
-        "replay-served",
-        "Response times of the replay from submission, ms",
-        &[("Reads and writes", &all), ("Reads", &reads), ("Writes", &writes)],
-    );
-    let text = "From the due time: how long a program would have waited that wanted the I/O then, a \
-                late submission included. From submission: what the target took. Every other \
-                response time of this report is from the due time.";
-    let exhibits = [Exhibit::Table(due), Exhibit::Table(submitted), Exhibit::Text(text.into())];
-    page("Response Times", exhibits.into())
-}
-
-fn listing(replay: &Replay) -> String {
-    let regime = replay.regime.text(&replay.ground.settings);
-    let (paced, all) = replay.paced();
-    match &replay.course {
+fn listing(run: &Run<'_>) -> String {
+    let regime = run.test.regime.text(&run.test.ground.settings);
+    let (paced, all) = run.test.paced();
+    match &run.test.course {
         Course::Steps(_) => format!(
             "{regime}\n{all} capture steps in their order, each with its own streams, counts, \
              demand and duration\n  {paced} of them paced by their rate; pauses: {}; longest step: \
              {}",
-            PAUSES.value(&replay.ground.settings),
-            LONGEST.value(&replay.ground.settings)
+            PAUSES.value(&run.test.ground.settings),
+            LONGEST.value(&run.test.ground.settings)
         ),
         Course::Script(script, _) => format!(
             "{regime}\n{} single I/Os in their order; timing {}; addresses {}; overlaps {}",
@@ -552,29 +465,107 @@ fn listing(replay: &Replay) -> String {
     }
 }
 
-/// Every moment, for spreadsheets.
-fn moments_table(results: &Results<'_>) -> Table {
-    let of = |kind: &'static str, moments: &[Moment]| {
-        let row = move |m: &Moment| {
-            Row::new(
-                kind,
-                [
-                    TableCell::number(Some(m.at), 3),
-                    TableCell::number(m.iops, 3),
-                    TableCell::number(m.mb_per_second, 3),
-                    TableCell::number(m.art, 6),
-                    TableCell::number(m.mrt, 6),
-                    TableCell::number(m.outstanding, 4),
-                ],
-            )
-        };
-        moments.iter().map(row).collect::<Vec<_>>()
+/// How punctual single I/Os were; empty for capture steps.
+fn punctuality(run: &Run<'_>) -> Vec<Exhibit> {
+    let Course::Script(script, _) = &run.test.course else { return Vec::new() };
+    single_ios::punctuality(script, &run.results).map(Exhibit::Facts).into_iter().collect()
+}
+
+fn lateness_pages(run: &Run<'_>) -> Vec<Page> {
+    let Course::Script(script, _) = &run.test.course else { return Vec::new() };
+    let plot = single_ios::lateness_plot(script, &run.results).into_iter();
+    plot.map(|plot| page(&plot.title.clone(), vec![Exhibit::Plot(plot)])).collect()
+}
+
+fn single_io_facts(run: &Run<'_>) -> Vec<Exhibit> {
+    let Course::Script(script, _) = &run.test.course else { return Vec::new() };
+    vec![Exhibit::Facts(single_ios::facts(script, &run.results))]
+}
+
+fn preconditioning(run: &Run<'_>) -> Vec<Exhibit> {
+    let Some(steady) = &run.test.regime.steady else { return Vec::new() };
+    let steps = steps_of(run.record, &steady.phase);
+    let mut exhibits = check_exhibits(&steady.verdict(&steps), "preconditioning-window");
+    exhibits.extend(evidence(steady, &steps, "preconditioning"));
+    exhibits
+}
+
+const DISTRIBUTION: &str = "Replay Native IO Streams Distribution v Segments";
+
+/// The streams of every capture step; `None` without steps. The cumulative workload is a table,
+/// because a list of every step's streams would be too long to read.
+fn distribution_plot(run: &Run<'_>) -> Option<Plot> {
+    let workload = &run.test.composite.workload;
+    let names: Vec<String> = workload.streams.iter().map(ToString::to_string).collect();
+    let mut counts = Vec::new();
+    for step in &workload.steps {
+        let mut of_step = vec![0.0; names.len()];
+        for (place, ios) in run.test.composite.counts_of(step) {
+            of_step[place] = ios as f64;
+        }
+        counts.push(of_step);
+    }
+    let caption = "Share of every applied I/O stream in each capture step, as it is applied.";
+    (!counts.is_empty())
+        .then(|| distribution(DISTRIBUTION, "Segment (capture step)", &names, &counts, caption))
+}
+
+/// Single I/Os have two response times: what whoever wanted them would have felt, and what
+/// the target took.
+fn response_times(run: &Run<'_>) -> Vec<Exhibit> {
+    let (mut all, mut reads, mut writes) = (Tally::default(), Tally::default(), Tally::default());
+    for measurement in run.results.measurements() {
+        all.merge(&measurement.with_flushes());
+        reads.merge(&measurement.direction(Op::Read));
+        writes.merge(&measurement.direction(Op::Write));
+    }
+    let is_due = match &run.test.course {
+        Course::Script(script, _) => script.timing != Timing::Closed,
+        Course::Steps(_) => false,
     };
-    let columns = ["Time s", "IOPS", "MB/s", "ART ms", "MRT ms", "OIO"];
-    let rows = [
-        of("replay", &results.replayed),
-        of("capture, applied streams", &results.applied),
-        of("capture, all I/Os", &results.captured),
+    let title = if is_due {
+        "Response times of the replay from the due time, ms"
+    } else {
+        "Response times of the replay, ms"
+    };
+    let columns = [("All I/Os", all), ("Reads", reads), ("Writes", writes)];
+    let mut exhibits =
+        vec![Exhibit::Table(percentile_table("replay-percentiles", title, &columns))];
+    if is_due {
+        let [reads, writes] = [Op::Read, Op::Write].map(|op| single_ios::served(&run.results, op));
+        let mut both = reads.clone();
+        both.merge(&writes);
+        let title = "Response times of the replay from submission, ms";
+        let columns = [("Reads and writes", both), ("Reads", reads), ("Writes", writes)];
+        exhibits.push(Exhibit::Table(percentile_table("replay-served", title, &columns)));
+        exhibits.push(Exhibit::Text(DUE_AND_SUBMITTED.into()));
+    }
+    exhibits
+}
+
+const DUE_AND_SUBMITTED: &str = "From the due time: how long a program would have waited that \
+    wanted the I/O then, a late submission included. From submission: what the target took. Every \
+    other response time of this report is from the due time.";
+
+const MOMENT: [TypedColumn<Moment>; 6] = [
+    TypedColumn::number("Time s", 3, |moment| Some(moment.at)),
+    TypedColumn::number("IOPS", 3, |moment| moment.iops),
+    TypedColumn::number("MB/s", 3, |moment| moment.mb_per_second),
+    TypedColumn::number("ART ms", 6, |moment| moment.art),
+    TypedColumn::number("MRT ms", 6, |moment| moment.mrt),
+    TypedColumn::number("OIO", 4, |moment| moment.outstanding),
+];
+
+/// Every moment, for spreadsheets.
+fn moments_table(run: &Run<'_>) -> Table {
+    let kinds = [
+        ("replay", &run.results.replayed),
+        ("capture, applied streams", &run.results.applied),
+        ("capture, all I/Os", &run.results.captured),
     ];
-    Table::new("moments", "Replay and capture over time", "Of").columns(columns).rows(rows.concat())
+    let mut table = typed_table("moments", "Replay and capture over time", "Of", &MOMENT);
+    for (kind, moments) in kinds {
+        table = table.rows(moments.iter().map(|moment| typed_row(kind, &MOMENT, moment)));
+    }
+    table
 }

@@ -15,6 +15,7 @@ mod single_ios;
 
 pub use setup::{PARAMETERS, Replay};
 
+use crate::exhibits::report;
 use setup::{Course, part};
 use steadfast_domain::script::ScriptLoad;
 use steadfast_domain::{Bench, Findings, Halt, Nanos, Procedure, Record};
@@ -47,7 +48,7 @@ impl Procedure for Replay {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record)
+        report::findings(self, record)
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
-use crate::rwsw::sample::{settings, workload};
+use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::workload::{settings, workload};
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::measurement::{Interval, StreamTally};
 use steadfast_domain::replayed::IntervalLateness;

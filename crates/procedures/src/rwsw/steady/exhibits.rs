@@ -3,11 +3,9 @@
 
 use super::setup::{Kind, SteadyStreams};
 use crate::exhibits::disclosure::{self, Form, form_demands};
-use crate::exhibits::frame::{common_chapters, frame, unfinished};
-use crate::exhibits::loops::general_chapter;
 use crate::exhibits::pages::page;
+use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::secondary::{self, SecondaryPoint};
-use crate::exhibits::steps::every_step;
 use crate::ground::applied::Applied;
 use crate::pts::between::{self, BetweenRounds, check_exhibits, evidence, steps_of};
 use crate::rwsw::composite::Composite;
@@ -18,15 +16,21 @@ use crate::rwsw::segments::{
 };
 use crate::words::reservation_text;
 use steadfast_domain::caveats as ids;
-use steadfast_domain::findings::{Exhibit, FormHeader, KeyFigure, Origin, Page, Setting};
+use steadfast_domain::findings::{Exhibit, KeyFigure, Origin, Page, Setting, Table};
 use steadfast_domain::steady_state::TrackVerdict;
-use steadfast_domain::{Caveat, CaveatKind, Findings, Measurement, Outcome, Record, Step, Verdict};
+use steadfast_domain::{Caveat, CaveatKind, Measurement, Outcome, Record, Step, Verdict};
 
 /// A run with its steps and its verdict.
-struct Judged<'a> {
+pub struct Judged<'a> {
     run: &'a BetweenRounds,
     steps: Vec<(&'a Step, &'a Outcome)>,
     verdict: Verdict,
+}
+
+/// The runs, and their streams or measured minutes.
+pub struct Results<'a> {
+    judged: Vec<Judged<'a>>,
+    segments: Vec<Segment>,
 }
 
 impl Judged<'_> {
@@ -47,22 +51,162 @@ impl Judged<'_> {
     }
 }
 
-/// Everything that is reported of a run.
-pub fn findings(test: &SteadyStreams, record: &Record) -> Findings {
-    let choices = test.choices();
-    let judged: Vec<Judged<'_>> = test.runs.iter().map(|run| judge(run, record)).collect();
-    let segments = segments(test, &judged);
-    Findings {
-        ending: ending(test, record, &judged),
-        caveats: caveats(test, record, &judged),
-        summary: vec![Exhibit::Table(segments_table("By segment", corner(test), &segments))],
-        form_pages: form_pages(test, &judged, &segments),
-        chapters: chapters(test, record, &judged, &segments),
-        long_tables: vec![every_step(&choices, record)],
-        ..frame(&title(test), &choices, record, header(test, record, &judged))
-            .judged(whole_verdict(&judged))
-            .fronted(figures(test, &judged, &segments), ["iops-time", "segments-iops-response"])
+type Run<'a> = StudiedRun<'a, SteadyStreams>;
+
+impl Reported for SteadyStreams {
+    type Results<'a> = Results<'a>;
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(table),
+        ReportEntry::FormPages(|run| vec![distribution_page(run)]),
+        ReportEntry::FormPlot(|run| {
+            let mut runs = Vec::new();
+            for judged in run.results.judged.iter().filter(|judged| !judged.steps.is_empty()) {
+                runs.push((judged.run.label.clone(), judged.steps.clone()));
+            }
+            let title = format!("{} Segment IOPS v Time", name(run.test));
+            iops_over_time(&title, run.test.ground.minute, &runs)
+        }),
+        ReportEntry::FormPlot(|run| {
+            let title = format!("{} IOPS & Response Time by Segment", name(run.test));
+            iops_response(&title, corner(run.test), &run.results.segments)
+        }),
+        ReportEntry::FormPlot(|run| {
+            let title = format!("{} Throughput & Power by Segment", name(run.test));
+            throughput_power(&title, corner(run.test), &run.results.segments)
+        }),
+        ReportEntry::Setup,
+        ReportEntry::Chapters(|run| vec![captured::workload_chapter(&run.test.composite)]),
+        ReportEntry::General,
+        ReportEntry::Chapter("What Was Done"),
+        ReportEntry::Listing(listing),
+        ReportEntry::Table(|run| table(run).named("segments-all")),
+        ReportEntry::Chapters(|run| {
+            let judged = run.results.judged.iter().filter(|judged| !judged.steps.is_empty());
+            judged.map(steady_chapter).collect()
+        }),
+        ReportEntry::Secondary,
+        ReportEntry::Table(|run| {
+            let points: Vec<SecondaryPoint<'_>> =
+                run.results.segments.iter().map(SecondaryPoint::from).collect();
+            secondary::points_table("secondary", "Secondary metrics by segment", &points)
+        }),
+    ];
+    const FRONT_PLOTS: &'static [&'static str] = &["iops-time", "segments-iops-response"];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self> {
+        let judged: Vec<Judged<'_>> = self.runs.iter().map(|run| judge(run, record)).collect();
+        let results = Results { segments: segments(self, &judged), judged };
+        StudiedRun { test: self, record, choices: self.choices(), results }
     }
+
+    fn title(&self) -> String {
+        format!("{} {}", name(self), self.composite)
+    }
+
+    fn form(run: &Run<'_>) -> Form {
+        let windows: Vec<String> = run
+            .results
+            .judged
+            .iter()
+            .map(|judged| disclosure::window_text(&judged.verdict))
+            .collect();
+        let rounds = match windows.as_slice() {
+            [only] => only.clone(),
+            many => {
+                let steady =
+                    run.results.judged.iter().filter(|judged| judged.verdict.steady).count();
+                format!("{steady} of {} streams", many.len())
+            }
+        };
+        let mut test_parameters = disclosure::common_test_rows(&run.choices);
+        test_parameters.extend(captured::workload_rows(&run.test.composite));
+        test_parameters.extend([
+            run.choices.demand_row("TOIO - TC/QD", form_demands(&run.choices.demands)),
+            run.choices.step_row("Step"),
+            Setting::method("cycle", "Cycle", run.test.cycle_text(), Origin::Profile),
+            Setting::outcome("Steady State", rounds),
+        ]);
+        Form {
+            test: format!("{} Test", name(run.test)),
+            subtitle: format!("{} - {}", name(run.test), subtitle(run.test)),
+            set_up: captured::set_up_rows(&run.choices, &run.test.regime),
+            test_parameters,
+        }
+    }
+
+    fn ending(run: &Run<'_>) -> String {
+        let begun = run.results.judged.iter().filter(|judged| !judged.steps.is_empty()).count();
+        if !run.record.has_ended() {
+            return format!(
+                "The run is not finished: {begun} of {} runs have begun.",
+                run.results.judged.len()
+            );
+        }
+        let steady = run.results.judged.iter().filter(|judged| judged.verdict.steady).count();
+        match (run.test.kind, run.results.judged.first().and_then(|judged| judged.verdict.window)) {
+            (Kind::Multi, Some((first, last))) if steady == 1 => {
+                let reservation = run.results.judged.first().map(|r| reservation_text(&r.verdict));
+                let reservation = reservation.unwrap_or_default();
+                format!("Steady state in rounds {first} to {last}{reservation}.")
+            }
+            (Kind::Multi, _) => {
+                "Steady state NOT achieved in the maximum number of rounds.".to_owned()
+            }
+            (Kind::Individual, _) if steady == run.results.judged.len() => {
+                format!("All {steady} I/O streams reached steady state.")
+            }
+            (Kind::Individual, _) => format!(
+                "Steady state NOT achieved in {} of {} I/O streams.",
+                run.results.judged.len() - steady,
+                run.results.judged.len()
+            ),
+        }
+    }
+
+    fn verdict(run: &Run<'_>) -> Option<Verdict> {
+        whole_verdict(&run.results.judged)
+    }
+
+    fn caveats(run: &Run<'_>) -> Vec<Caveat> {
+        let mut caveats = Vec::new();
+        if run.record.has_ended() {
+            caveats.extend(not_steady(&run.results.judged));
+        }
+        caveats.extend(
+            run.results.judged.iter().find_map(|judged| between::fresh_caveat(&judged.verdict)),
+        );
+        caveats.push(captured::cadence(&run.test.ground.settings, &run.test.cycle_text()));
+        caveats.extend(captured::caveats(&run.test.composite, &run.test.ground, &run.test.regime));
+        caveats
+    }
+
+    fn reports(run: &Run<'_>, step: &Step) -> bool {
+        run.choices.measures(step)
+    }
+
+    /// The rate of every stream; of all of them together what the window gave.
+    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+        match run.test.kind {
+            Kind::Individual => run
+                .results
+                .segments
+                .iter()
+                .map(|s| KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS"))
+                .collect(),
+            Kind::Multi => run
+                .results
+                .judged
+                .iter()
+                .flat_map(|judged| key_figures(&Segment::of("Window", &judged.reported())))
+                .collect(),
+        }
+    }
+}
+
+fn table(run: &Run<'_>) -> Table {
+    segments_table("By segment", corner(run.test), &run.results.segments)
 }
 
 fn judge<'a>(run: &'a BetweenRounds, record: &'a Record) -> Judged<'a> {
@@ -76,10 +220,6 @@ fn name(test: &SteadyStreams) -> &'static str {
         Kind::Individual => "Individual Streams WSAT",
         Kind::Multi => "Multi-WSAT",
     }
-}
-
-fn title(test: &SteadyStreams) -> String {
-    format!("{} {}", name(test), test.composite)
 }
 
 /// The verdict of the run: every segment must be steady, and every segment's evidence is in it.
@@ -119,20 +259,6 @@ fn stream_tracks(run: &Judged<'_>, same_window: bool) -> Vec<TrackVerdict> {
     verdict.tracks.iter().map(judge).collect()
 }
 
-/// The rate of every stream; of all of them together what the window gave.
-fn figures(test: &SteadyStreams, judged: &[Judged<'_>], segments: &[Segment]) -> Vec<KeyFigure> {
-    match test.kind {
-        Kind::Individual => segments
-            .iter()
-            .map(|s| KeyFigure::new(&crate::words::slug(&s.name), &s.name, s.iops, "IOPS"))
-            .collect(),
-        Kind::Multi => judged
-            .iter()
-            .flat_map(|run| key_figures(&Segment::of("Window", &run.reported())))
-            .collect(),
-    }
-}
-
 /// What a segment is called.
 fn corner(test: &SteadyStreams) -> &'static str {
     match test.kind {
@@ -157,77 +283,11 @@ fn segments(test: &SteadyStreams, judged: &[Judged<'_>]) -> Vec<Segment> {
     }
 }
 
-fn ending(test: &SteadyStreams, record: &Record, judged: &[Judged<'_>]) -> String {
-    let begun = judged.iter().filter(|run| !run.steps.is_empty()).count();
-    if !record.has_ended() {
-        return format!("The run is not finished: {begun} of {} runs have begun.", judged.len());
-    }
-    let steady = judged.iter().filter(|run| run.verdict.steady).count();
-    match (test.kind, judged.first().and_then(|run| run.verdict.window)) {
-        (Kind::Multi, Some((first, last))) if steady == 1 => {
-            let reservation = judged.first().map(|r| reservation_text(&r.verdict));
-            let reservation = reservation.unwrap_or_default();
-            format!("Steady state in rounds {first} to {last}{reservation}.")
-        }
-        (Kind::Multi, _) => "Steady state NOT achieved in the maximum number of rounds.".to_owned(),
-        (Kind::Individual, _) if steady == judged.len() => {
-            format!("All {steady} I/O streams reached steady state.")
-        }
-        (Kind::Individual, _) => format!(
-            "Steady state NOT achieved in {} of {} I/O streams.",
-            judged.len() - steady,
-            judged.len()
-        ),
-    }
-}
-
-fn header(test: &SteadyStreams, record: &Record, judged: &[Judged<'_>]) -> FormHeader {
-    let choices = test.choices();
-    let windows: Vec<String> =
-        judged.iter().map(|run| disclosure::window_text(&run.verdict)).collect();
-    let rounds = match windows.as_slice() {
-        [only] => only.clone(),
-        many => {
-            let steady = judged.iter().filter(|run| run.verdict.steady).count();
-            format!("{steady} of {} streams", many.len())
-        }
-    };
-    let mut test_parameters = disclosure::common_test_rows(&choices);
-    test_parameters.extend(captured::workload_rows(&test.composite));
-    test_parameters.extend([
-        choices.demand_row("TOIO - TC/QD", form_demands(&choices.demands)),
-        choices.step_row("Step"),
-        Setting::method("cycle", "Cycle", test.cycle_text(), Origin::Profile),
-        Setting::outcome("Steady State", rounds),
-    ]);
-    let form = Form {
-        test: &format!("{} Test", name(test)),
-        subtitle: &format!("{} - {}", name(test), subtitle(test)),
-        set_up: captured::set_up_rows(&choices, &test.regime),
-        test_parameters,
-    };
-    disclosure::form_header(form, &choices, record)
-}
-
 fn subtitle(test: &SteadyStreams) -> &'static str {
     match test.kind {
         Kind::Individual => "Each I/O Stream to Steady State",
         Kind::Multi => "Fixed Composite to Steady State",
     }
-}
-
-fn caveats(test: &SteadyStreams, record: &Record, judged: &[Judged<'_>]) -> Vec<Caveat> {
-    let mut caveats: Vec<Caveat> = unfinished(record).into_iter().collect();
-    if record.has_ended() {
-        caveats.extend(not_steady(judged));
-    }
-    caveats.extend(judged.iter().find_map(|run| between::fresh_caveat(&run.verdict)));
-    caveats.push(captured::cadence(&test.ground.settings, &test.cycle_text()));
-    caveats.extend(captured::caveats(&test.composite, &test.ground, &test.regime));
-    let choices = test.choices();
-    caveats.extend(disclosure::caveats(&choices, record));
-    caveats.extend(secondary::caveats(record, &|step| choices.measures(step)));
-    caveats
 }
 
 fn not_steady(judged: &[Judged<'_>]) -> Option<Caveat> {
@@ -244,44 +304,6 @@ fn not_steady(judged: &[Judged<'_>]) -> Option<Caveat> {
             "Run it again with more rounds (--max-rounds).",
         )
     })
-}
-
-fn form_pages(test: &SteadyStreams, judged: &[Judged<'_>], segments: &[Segment]) -> Vec<Page> {
-    let name = name(test);
-    let runs: Vec<_> = judged
-        .iter()
-        .filter(|run| !run.steps.is_empty())
-        .map(|run| (run.run.label.clone(), run.steps.clone()))
-        .collect();
-    let titled = |what: &str| format!("{name} {what}");
-    let over_time = iops_over_time(&titled("Segment IOPS v Time"), test.ground.minute, &runs);
-    let response = titled("IOPS & Response Time by Segment");
-    let throughput = titled("Throughput & Power by Segment");
-    vec![
-        distribution_page(test, judged),
-        page(&over_time.title.clone(), vec![Exhibit::Plot(over_time)]),
-        page(&response, vec![Exhibit::Plot(iops_response(&response, corner(test), segments))]),
-        page(
-            &throughput,
-            vec![Exhibit::Plot(throughput_power(&throughput, corner(test), segments))],
-        ),
-    ]
-}
-
-fn distribution_page(test: &SteadyStreams, judged: &[Judged<'_>]) -> Page {
-    let title = format!("{} IO Streams Distribution v Segments", name(test));
-    let (names, counts) = match test.kind {
-        Kind::Individual => alone(judged),
-        Kind::Multi => together(&test.composite, judged),
-    };
-    let plot = distribution(
-        &title,
-        "Segment",
-        &names,
-        &counts,
-        "Share of every I/O stream in the I/Os that were applied.",
-    );
-    page(&title, vec![Exhibit::Plot(plot), Exhibit::Table(streams_table(&test.composite))])
 }
 
 /// One stream in each segment.
@@ -301,32 +323,6 @@ fn together(composite: &Composite, judged: &[Judged<'_>]) -> (Vec<String>, Vec<V
     (names, measured.map(|(step, o)| stream_counts(step, &o.measurement)).collect())
 }
 
-fn chapters(
-    test: &SteadyStreams,
-    record: &Record,
-    judged: &[Judged<'_>],
-    segments: &[Segment],
-) -> Vec<Page> {
-    let choices = test.choices();
-    let mut chapters = common_chapters(&choices, record);
-    chapters.push(captured::workload_chapter(&test.composite));
-    chapters.push(general_chapter(&choices));
-    chapters.push(page(
-        "What Was Done",
-        vec![
-            Exhibit::Listing(listing(test)),
-            Exhibit::Table(
-                segments_table("By segment", corner(test), segments).named("segments-all"),
-            ),
-        ],
-    ));
-    chapters.extend(judged.iter().filter(|run| !run.steps.is_empty()).map(steady_chapter));
-    let points: Vec<SecondaryPoint<'_>> = segments.iter().map(SecondaryPoint::from).collect();
-    let table = secondary::points_table("secondary", "Secondary metrics by segment", &points);
-    chapters.push(secondary::chapter(vec![Exhibit::Table(table)], record));
-    chapters
-}
-
 fn steady_chapter(judged: &Judged<'_>) -> Page {
     let phase = &judged.run.phase;
     let mut exhibits = check_exhibits(&judged.verdict, &format!("{phase}-window"));
@@ -338,16 +334,32 @@ fn steady_chapter(judged: &Judged<'_>) -> Page {
     page(&format!("Steady State of {}", judged.run.label), exhibits)
 }
 
-fn listing(test: &SteadyStreams) -> String {
-    let what = match test.kind {
+fn distribution_page(run: &Run<'_>) -> Page {
+    let title = format!("{} IO Streams Distribution v Segments", name(run.test));
+    let (names, counts) = match run.test.kind {
+        Kind::Individual => alone(&run.results.judged),
+        Kind::Multi => together(&run.test.composite, &run.results.judged),
+    };
+    let plot = distribution(
+        &title,
+        "Segment",
+        &names,
+        &counts,
+        "Share of every I/O stream in the I/Os that were applied.",
+    );
+    page(&title, vec![Exhibit::Plot(plot), Exhibit::Table(streams_table(&run.test.composite))])
+}
+
+fn listing(run: &Run<'_>) -> String {
+    let what = match run.test.kind {
         Kind::Multi => "The composite of all applied I/O streams",
         Kind::Individual => "For each applied I/O stream, one after the other: it alone",
     };
     format!(
         "{}\n{what}, without a pause, accounted in steps of {}\n  one step in each cycle of {} is \
          measured; stop when five measured steps meet 20/10",
-        test.regime.text(&test.ground.settings),
-        test.ground.minute,
-        test.cycle_text()
+        run.test.regime.text(&run.test.ground.settings),
+        run.test.ground.minute,
+        run.test.cycle_text()
     )
 }

@@ -10,6 +10,7 @@ mod setup;
 
 pub use setup::{INDIVIDUAL_PARAMETERS, MULTI_PARAMETERS, SteadyStreams};
 
+use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for SteadyStreams {
@@ -22,7 +23,7 @@ impl Procedure for SteadyStreams {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record)
+        report::findings(self, record)
     }
 }
 

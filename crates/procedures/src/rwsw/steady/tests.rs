@@ -1,6 +1,6 @@
 use super::*;
-use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
-use crate::rwsw::sample::settings;
+use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::workload::settings;
 use steadfast_domain::findings::{Cell, Exhibit};
 use steadfast_domain::stimulus::{DataPattern, Op, Order};
 use steadfast_domain::{Bytes, CaveatKind, Demand, Nanos, Settings};

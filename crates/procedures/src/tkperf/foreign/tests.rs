@@ -1,7 +1,7 @@
 //! Logs of TKperf as findings: their numbers by a rule that is known.
 
 use super::findings;
-use crate::ground::scripted::{GEOMETRY, record, scripted};
+use crate::testing::scripted::{GEOMETRY, record, scripted};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::notation::AccessPattern;

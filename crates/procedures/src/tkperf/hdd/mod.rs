@@ -12,7 +12,7 @@ mod tests;
 
 pub use setup::{PARAMETERS, ZONES, Zones};
 
-use results::Results;
+use crate::exhibits::report;
 use steadfast_domain::{Bench, Findings, Halt, Procedure, Record};
 
 impl Procedure for Zones {
@@ -25,6 +25,6 @@ impl Procedure for Zones {
     }
 
     fn study(&self, record: &Record) -> Findings {
-        exhibits::findings(self, record, &Results::of(self, record))
+        report::findings(self, record)
     }
 }

@@ -1,6 +1,6 @@
 //! Zones on the scripted bench: a disk whose inner zones are slower.
 
-use crate::ground::scripted::{GEOMETRY, record, scripted, steps};
+use crate::testing::scripted::{GEOMETRY, record, scripted, steps};
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::{Bytes, EndState, Findings, Settings, Step};
 

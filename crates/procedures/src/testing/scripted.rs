@@ -1,7 +1,7 @@
 //! A bench for tests that returns scripted IOPS for each step and records all calls.
 
-use super::Ground;
 use crate::catalogue::asked;
+use crate::ground::Ground;
 use crate::pts::method;
 use crate::unsuitable::Unsuitable;
 use steadfast_domain::measurement::StreamTally;

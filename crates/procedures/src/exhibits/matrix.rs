@@ -1,0 +1,85 @@
+//! Values of a loop over block sizes and read/write mixes, as tables and plots.
+
+use crate::ground::results::{Cell, Results};
+use crate::words::mix_name;
+use steadfast_domain::findings::{Axis, Cell as TableCell, Row, Scale, Series, Stroke, Table};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{Bytes, Nanos};
+
+/// The block size whose row is set off.
+const TRACKED: Bytes = Bytes::kib(4);
+
+/// A value of every point of a matrix.
+pub(crate) struct MatrixValue {
+    /// ID of the table.
+    pub id: &'static str,
+    /// Title of the table.
+    pub title: &'static str,
+    /// Decimals in the table.
+    pub decimals: u8,
+    /// Returns the value of a point.
+    pub value: fn(&Cell) -> Option<f64>,
+}
+
+/// The points of a loop over random I/O.
+pub(crate) struct Matrix<'a> {
+    /// Block sizes, ascending.
+    pub sizes: Vec<Bytes>,
+    /// Percentages of reads, in the order of columns.
+    pub mixes: Vec<u8>,
+    /// Results of the points.
+    pub results: &'a Results,
+}
+
+impl Matrix<'_> {
+    fn value(&self, size: Bytes, mix: u8, value: &MatrixValue) -> Option<f64> {
+        self.results.cell(&AccessPattern::random(size, mix)).and_then(value.value)
+    }
+
+    /// Returns the standard's table: a row for each block size, a column for each mix.
+    pub fn table(&self, value: &MatrixValue) -> Table {
+        let rows = self.sizes.iter().map(|size| {
+            let cells = self
+                .mixes
+                .iter()
+                .map(|mix| TableCell::number(self.value(*size, *mix, value), value.decimals));
+            Row::new(size_name(*size), cells).strong(*size == TRACKED)
+        });
+        Table::new(value.id, value.title, "Block Size (KiB)")
+            .spanner("Read / Write Mix %")
+            .columns(self.mixes.iter().map(|mix| mix_name(*mix)))
+            .rows(rows)
+    }
+
+    /// Returns a series for each mix, the last column first, with the value of each block size at
+    /// its place on the axis.
+    pub fn series(&self, value: &MatrixValue, axis: &Axis) -> Vec<Series> {
+        let of_mix = |mix: &u8| {
+            let points = (0u32..).zip(&self.sizes).map(|(place, size)| {
+                let x = match axis.scale {
+                    Scale::Categories(_) => f64::from(place),
+                    _ => size.as_kib(),
+                };
+                (x, self.value(*size, *mix, value))
+            });
+            Series::new(mix_name(*mix), Stroke::Measured, points.collect())
+        };
+        self.mixes.iter().rev().map(of_mix).collect()
+    }
+
+    /// Returns the axis of block sizes by name.
+    pub fn names(&self) -> Axis {
+        let names = self.sizes.iter().map(|size| size_name(*size)).collect();
+        Axis::new("Block size (KiB)", Scale::Categories(names))
+    }
+}
+
+/// Returns the block size in KiB as tables print it.
+pub(crate) fn size_name(size: Bytes) -> String {
+    size.transfer_size().trim_end_matches('K').to_owned()
+}
+
+/// Returns a time in milliseconds.
+pub(crate) fn millis(time: Option<Nanos>) -> Option<f64> {
+    time.map(Nanos::as_millis_f64)
+}

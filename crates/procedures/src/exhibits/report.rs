@@ -1,0 +1,241 @@
+//! The report of a procedure as a table of contents, and the one builder that walks it.
+//!
+//! A procedure lists what its report shows ([`Reported::ENTRIES`]) and has a function for each
+//! table and plot; [`findings`] adds what every report has.
+
+use super::disclosure::{self, Form};
+use super::frame::{common_chapters, frame, unfinished};
+use super::loops::general_chapter;
+use super::pages::page;
+use super::secondary;
+use super::steps::every_step;
+use crate::ground::choices::Choices;
+use steadfast_domain::findings::{Exhibit, Facts, KeyFigure, Metric, Page, Plot, Table};
+use steadfast_domain::{Caveat, EndState, Findings, Profile, Record, Step, Verdict};
+
+/// A run with its results: what every exhibit is made from.
+pub(crate) struct StudiedRun<'a, P: Reported> {
+    /// The procedure.
+    pub test: &'a P,
+    /// Everything that happened in the run.
+    pub record: &'a Record,
+    /// Choices that the report discloses.
+    pub choices: Choices<'a>,
+    /// Values computed from the record.
+    pub results: P::Results<'a>,
+}
+
+/// A procedure whose report is described by a table of contents.
+pub(crate) trait Reported: Sized + 'static {
+    /// Values computed from a record, from which all exhibits are made.
+    type Results<'a>;
+    /// The table of contents of the report, in print order.
+    const ENTRIES: &'static [ReportEntry<Self>];
+    /// IDs of the plots on page one, unless they depend on the run.
+    const FRONT_PLOTS: &'static [&'static str] = &[];
+
+    /// Computes the results of a record, which may end anywhere.
+    fn studied<'a>(&'a self, record: &'a Record) -> StudiedRun<'a, Self>;
+    /// Returns the title of the report.
+    fn title(&self) -> String;
+    /// Returns the procedure's part of the form's head.
+    fn form(run: &StudiedRun<'_, Self>) -> Form;
+    /// Returns a sentence that says how the run ended.
+    fn ending(run: &StudiedRun<'_, Self>) -> String;
+    /// Returns the verdict on steady state; `None` if nothing is judged.
+    fn verdict(_: &StudiedRun<'_, Self>) -> Option<Verdict> {
+        None
+    }
+    /// Returns the state in which the run ended.
+    fn end(run: &StudiedRun<'_, Self>) -> EndState {
+        EndState::of(run.record.has_ended(), Self::verdict(run).as_ref())
+    }
+    /// Returns the procedure's own caveats that precede the common ones.
+    fn caveats(_: &StudiedRun<'_, Self>) -> Vec<Caveat> {
+        Vec::new()
+    }
+    /// Returns the procedure's own caveats that follow the common ones.
+    fn later_caveats(_: &StudiedRun<'_, Self>) -> Vec<Caveat> {
+        Vec::new()
+    }
+    /// Returns true if a reported number is made from this step, so that a disturbance in it
+    /// invalidates the number.
+    fn reports(_: &StudiedRun<'_, Self>, _: &Step) -> bool {
+        true
+    }
+    /// Returns the IDs of the plots on page one.
+    fn front_plots(_: &StudiedRun<'_, Self>) -> Vec<String> {
+        Self::FRONT_PLOTS.iter().map(|id| (*id).to_owned()).collect()
+    }
+    /// Returns the numbers on page one.
+    fn figures(run: &StudiedRun<'_, Self>) -> Vec<KeyFigure>;
+    /// Returns the measured numbers in long form.
+    fn metrics(_: &StudiedRun<'_, Self>) -> Vec<Metric> {
+        Vec::new()
+    }
+}
+
+/// An entry in the table of contents of a report: it opens a page, or is an exhibit on the page
+/// that is open. A page without exhibits is left out.
+pub(crate) enum ReportEntry<P: Reported> {
+    /// Opens the exhibits shown on a terminal.
+    Summary,
+    /// Opens a page of the report form with this title.
+    Form(&'static str),
+    /// Opens a chapter with this title.
+    Chapter(&'static str),
+    /// Opens the chapter of secondary metrics.
+    Secondary,
+    /// A table.
+    Table(fn(&StudiedRun<'_, P>) -> Table),
+    /// A table that not every run has.
+    OptionalTable(fn(&StudiedRun<'_, P>) -> Option<Table>),
+    /// A plot.
+    Plot(fn(&StudiedRun<'_, P>) -> Plot),
+    /// A plot that not every run has.
+    OptionalPlot(fn(&StudiedRun<'_, P>) -> Option<Plot>),
+    /// Labeled values.
+    Facts(fn(&StudiedRun<'_, P>) -> Facts),
+    /// Preformatted lines.
+    Listing(fn(&StudiedRun<'_, P>) -> String),
+    /// A paragraph.
+    Text(fn(&StudiedRun<'_, P>) -> String),
+    /// Exhibits whose number depends on the run.
+    Several(fn(&StudiedRun<'_, P>) -> Vec<Exhibit>),
+    /// A page of the report form with a plot and its title.
+    FormPlot(fn(&StudiedRun<'_, P>) -> Plot),
+    /// Pages of the report form whose number or titles depend on the run.
+    FormPages(fn(&StudiedRun<'_, P>) -> Vec<Page>),
+    /// Chapters whose number or titles depend on the run.
+    Chapters(fn(&StudiedRun<'_, P>) -> Vec<Page>),
+    /// The chapters of setup and checks, which every report has.
+    Setup,
+    /// The chapter of terms and of the rule of steady state.
+    General,
+    /// A table that is too long to print.
+    Csv(fn(&StudiedRun<'_, P>) -> Table),
+    /// Entries of runs with one of these profiles.
+    Of(&'static [Profile], &'static [ReportEntry<P>]),
+}
+
+/// The page that entries are added to.
+enum OpenPage {
+    Summary,
+    Form(&'static str),
+    Chapter(&'static str),
+    Secondary,
+}
+
+/// Findings while the entries of a report are walked.
+struct ReportBuilder<'r, 'a, P: Reported> {
+    run: &'r StudiedRun<'a, P>,
+    findings: Findings,
+    page: OpenPage,
+    exhibits: Vec<Exhibit>,
+}
+
+impl<P: Reported> ReportBuilder<'_, '_, P> {
+    fn add(&mut self, entries: &[ReportEntry<P>]) {
+        let run = self.run;
+        for entry in entries {
+            match entry {
+                ReportEntry::Summary => self.open(OpenPage::Summary),
+                ReportEntry::Form(title) => self.open(OpenPage::Form(title)),
+                ReportEntry::Chapter(title) => self.open(OpenPage::Chapter(title)),
+                ReportEntry::Secondary => self.open(OpenPage::Secondary),
+                ReportEntry::Table(table) => self.exhibits.push(Exhibit::Table(table(run))),
+                ReportEntry::OptionalTable(table) => {
+                    self.exhibits.extend(table(run).map(Exhibit::Table));
+                }
+                ReportEntry::Plot(plot) => self.exhibits.push(Exhibit::Plot(plot(run))),
+                ReportEntry::OptionalPlot(plot) => {
+                    self.exhibits.extend(plot(run).map(Exhibit::Plot));
+                }
+                ReportEntry::Facts(facts) => self.exhibits.push(Exhibit::Facts(facts(run))),
+                ReportEntry::Listing(lines) => self.exhibits.push(Exhibit::Listing(lines(run))),
+                ReportEntry::Text(text) => self.exhibits.push(Exhibit::Text(text(run))),
+                ReportEntry::Several(exhibits) => self.exhibits.extend(exhibits(run)),
+                ReportEntry::Of(profiles, entries) => {
+                    if profiles.contains(&run.choices.settings.profile) {
+                        self.add(entries);
+                    }
+                }
+                ReportEntry::FormPlot(plot) => {
+                    let plot = plot(run);
+                    let title = plot.title.clone();
+                    self.add_form_pages(vec![page(&title, vec![Exhibit::Plot(plot)])]);
+                }
+                ReportEntry::FormPages(pages) => self.add_form_pages(pages(run)),
+                ReportEntry::Chapters(pages) => self.add_chapters(pages(run)),
+                ReportEntry::Setup => {
+                    self.add_chapters(common_chapters(&run.choices, run.record));
+                }
+                ReportEntry::General => self.add_chapters(vec![general_chapter(&run.choices)]),
+                ReportEntry::Csv(table) => self.findings.long_tables.push(table(run)),
+            }
+        }
+    }
+
+    fn add_form_pages(&mut self, pages: Vec<Page>) {
+        self.close();
+        self.findings.form_pages.extend(pages);
+    }
+
+    fn add_chapters(&mut self, pages: Vec<Page>) {
+        self.close();
+        self.findings.chapters.extend(pages);
+    }
+
+    fn open(&mut self, page: OpenPage) {
+        self.close();
+        self.page = page;
+    }
+
+    fn close(&mut self) {
+        let exhibits = std::mem::take(&mut self.exhibits);
+        if exhibits.is_empty() {
+            return;
+        }
+        match self.page {
+            OpenPage::Summary => self.findings.summary.extend(exhibits),
+            OpenPage::Form(title) => self.findings.form_pages.push(page(title, exhibits)),
+            OpenPage::Chapter(title) => self.findings.chapters.push(page(title, exhibits)),
+            OpenPage::Secondary => {
+                self.findings.chapters.push(secondary::chapter(exhibits, self.run.record));
+            }
+        }
+    }
+}
+
+impl<P: Reported> StudiedRun<'_, P> {
+    fn caveats(&self) -> Vec<Caveat> {
+        let mut caveats: Vec<Caveat> = unfinished(self.record).into_iter().collect();
+        caveats.extend(P::caveats(self));
+        caveats.extend(disclosure::caveats(&self.choices, self.record));
+        caveats.extend(P::later_caveats(self));
+        caveats.extend(secondary::caveats(self.record, &|step| P::reports(self, step)));
+        caveats
+    }
+}
+
+/// Returns the findings of a record: the entries of the procedure, and what every report has.
+pub(crate) fn findings<P: Reported>(test: &P, record: &Record) -> Findings {
+    let run = test.studied(record);
+    let header = disclosure::form_header(P::form(&run), &run.choices, record);
+    let findings = Findings {
+        end: P::end(&run),
+        ending: P::ending(&run),
+        verdict: P::verdict(&run),
+        caveats: run.caveats(),
+        metrics: P::metrics(&run),
+        ..frame(&test.title(), &run.choices, record, header)
+    }
+    .fronted(P::figures(&run), P::front_plots(&run));
+    let (page, exhibits) = (OpenPage::Summary, Vec::new());
+    let mut report = ReportBuilder { run: &run, findings, page, exhibits };
+    report.add(P::ENTRIES);
+    report.close();
+    let mut findings = report.findings;
+    findings.long_tables.push(every_step(&run.choices, record));
+    findings
+}

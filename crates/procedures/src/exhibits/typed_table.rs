@@ -1,0 +1,55 @@
+//! Tables whose columns are typed: a heading and the function that reads the value stand together.
+
+use steadfast_domain::findings::{Cell, Row, Table};
+
+/// A column of a table whose rows are values of type `T`.
+pub(crate) struct TypedColumn<T> {
+    heading: &'static str,
+    cell: CellSource<T>,
+}
+
+enum CellSource<T> {
+    Count(fn(&T) -> Option<u64>),
+    Number { decimals: u8, value: fn(&T) -> Option<f64> },
+    Cell(fn(&T) -> Cell),
+}
+
+impl<T> TypedColumn<T> {
+    /// Creates a column of numbers, printed with this number of decimals.
+    pub const fn number(heading: &'static str, decimals: u8, value: fn(&T) -> Option<f64>) -> Self {
+        TypedColumn { heading, cell: CellSource::Number { decimals, value } }
+    }
+
+    /// Creates a column of counts.
+    pub const fn count(heading: &'static str, count: fn(&T) -> Option<u64>) -> Self {
+        TypedColumn { heading, cell: CellSource::Count(count) }
+    }
+
+    /// Creates a column of any cells.
+    pub const fn cell(heading: &'static str, cell: fn(&T) -> Cell) -> Self {
+        TypedColumn { heading, cell: CellSource::Cell(cell) }
+    }
+
+    fn of(&self, row: &T) -> Cell {
+        match self.cell {
+            CellSource::Number { decimals, value } => Cell::number(value(row), decimals),
+            CellSource::Count(count) => Cell::number(count(row).map(|n| n as f64), 0),
+            CellSource::Cell(cell) => cell(row),
+        }
+    }
+}
+
+/// Returns the row of one value.
+pub(crate) fn typed_row<T>(head: impl Into<String>, columns: &[TypedColumn<T>], row: &T) -> Row {
+    Row::new(head, columns.iter().map(|column| column.of(row)))
+}
+
+/// Returns a table with these columns and no row yet.
+pub(crate) fn typed_table<T>(
+    id: &str,
+    title: impl Into<String>,
+    corner: &str,
+    columns: &[TypedColumn<T>],
+) -> Table {
+    Table::new(id, title, corner).columns(columns.iter().map(|column| column.heading))
+}

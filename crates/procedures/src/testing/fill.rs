@@ -1,0 +1,141 @@
+//! Fill: writes every byte of the active range once and shows how fast.
+//!
+//! A gap does not matter: the load continues from its last checkpoint.
+
+use crate::exhibits::disclosure::{self, Form};
+use crate::exhibits::report::{self, ReportEntry, Reported, StudiedRun};
+use crate::exhibits::typed_table::{TypedColumn, typed_row, typed_table};
+use crate::ground::Ground;
+use crate::ground::asked::Asked;
+use crate::ground::choices::Choices;
+use crate::ground::method::Method;
+use crate::ground::rounds::check_no_rounds;
+use crate::pts::method;
+use crate::unsuitable::Unsuitable;
+use steadfast_domain::findings::{KeyFigure, Origin, Setting, Table};
+use steadfast_domain::notation::AccessPattern;
+use steadfast_domain::{
+    Bench, Bytes, Demand, Findings, Halt, Measurement, Procedure, Profile, Record,
+};
+
+const PHASE: &str = "fill";
+/// Our choice, large enough for the full rate of the drive.
+const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
+/// Our choice.
+const DEMAND: Demand = Demand::new(1, 32);
+
+/// Fill, ready to run.
+pub(super) struct Fill {
+    ground: Ground,
+    demand: Demand,
+}
+
+impl Fill {
+    pub(super) fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
+        check_no_rounds(asked.settings, "it ends when everything is written")?;
+        let method = Method {
+            document: "fill",
+            revision: "Fill",
+            lesser: Some("FILL: not a method of the PTS"),
+            ..method::of(Profile::Pts20, asked.settings.class)
+        };
+        let demand = asked.settings.demand_or(DEMAND);
+        Ok(Fill { ground: Ground::new(asked, method)?, demand })
+    }
+}
+
+impl Procedure for Fill {
+    fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
+        bench.settle(&self.ground.conditions())?;
+        bench.purge()?;
+        let everything = self.ground.active_range.length;
+        self.ground.amount(PHASE, &WRITES, self.demand, everything).conduct(bench)?;
+        Ok(())
+    }
+
+    fn study(&self, record: &Record) -> Findings {
+        report::findings(self, record)
+    }
+}
+
+type Run<'a> = StudiedRun<'a, Fill>;
+
+impl Reported for Fill {
+    type Results<'a> = Vec<&'a Measurement>;
+
+    const ENTRIES: &'static [ReportEntry<Self>] = &[
+        ReportEntry::Summary,
+        ReportEntry::Table(checkpoints),
+        ReportEntry::Form("Fill - Every Checkpoint"),
+        ReportEntry::Table(checkpoints),
+        ReportEntry::Setup,
+    ];
+
+    fn studied<'a>(&'a self, record: &'a Record) -> Run<'a> {
+        let choices = Choices {
+            demands: vec![self.demand],
+            ending: "when everything is written".into(),
+            measured_phases: vec![PHASE.into()],
+            gap_effect: |_| "The load continued from its last checkpoint.",
+            ..self.ground.choices()
+        };
+        let results = record.steps().map(|(_, outcome)| &outcome.measurement).collect();
+        StudiedRun { test: self, record, choices, results }
+    }
+
+    fn title(&self) -> String {
+        "Fill".into()
+    }
+
+    fn form(run: &Run<'_>) -> Form {
+        let stimulus = Setting::new("stimulus", "Stimulus", WRITES.to_string(), Origin::Profile);
+        Form {
+            test: "Fill".into(),
+            subtitle: "Every byte written once".into(),
+            set_up: disclosure::common_set_up_rows(&run.choices),
+            test_parameters: vec![stimulus],
+        }
+    }
+
+    fn ending(run: &Run<'_>) -> String {
+        let end = if run.record.has_ended() { "Everything is" } else { "Not everything is" };
+        format!("{end} written.")
+    }
+
+    fn figures(run: &Run<'_>) -> Vec<KeyFigure> {
+        let bytes = run.results.iter().map(|checkpoint| checkpoint.bytes().0).sum();
+        vec![KeyFigure::count("written", "Written", Some(bytes), "bytes")]
+    }
+}
+
+const CHECKPOINT: [TypedColumn<Measurement>; 2] = [
+    TypedColumn::number("Seconds", 1, |checkpoint| Some(checkpoint.elapsed.as_secs_f64())),
+    TypedColumn::number("MB/s", 1, Measurement::mb_per_second),
+];
+
+fn checkpoints(run: &Run<'_>) -> Table {
+    let rows = (1..).zip(&run.results);
+    typed_table("checkpoints", "Writes between checkpoints", "Number", &CHECKPOINT)
+        .rows(rows.map(|(n, row): (u32, _)| typed_row(n.to_string(), &CHECKPOINT, row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::scripted::{GEOMETRY, record, scripted};
+    use steadfast_domain::{EndState, Settings};
+
+    #[test]
+    fn the_example_of_the_documentation_writes_everything_and_reports_it() {
+        let settings = Settings::new("fill", 7);
+        let (geometry, amendments) = (GEOMETRY, &[]);
+        let test =
+            Fill::new(&Asked { settings: &settings, geometry, amendments, parameters: Vec::new() });
+        let (test, mut bench) = (test.unwrap(), scripted(|_| 1000.0));
+        test.conduct(&mut bench).unwrap();
+        let findings = test.study(&record(&settings, bench.entries));
+        assert_eq!(findings.end, EndState::Complete);
+        assert_eq!(findings.front.figures[0].value, Some(GEOMETRY.capacity.0 as f64));
+        assert_eq!((findings.summary.len(), findings.form_pages.len()), (1, 1));
+    }
+}
