@@ -2,7 +2,7 @@
 
 use super::saved::{Direction, Saved, Test};
 use crate::encoding::decode;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::Bytes;
 use steadfast_domain::text::excerpt;
 
@@ -15,7 +15,7 @@ const KDISKMARK: &str = "KDiskMark (";
 ///
 /// # Errors
 /// The file was not saved by CrystalDiskMark, or has no test.
-pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
+pub fn read(bytes: &[u8]) -> Result<Saved, ParseError> {
     let text = decode(bytes);
     let mut saved = Saved::default();
     let mut section = None;
@@ -42,9 +42,9 @@ pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
     }
     match (saved.heading.is_empty(), saved.tests.is_empty()) {
         (true, _) => {
-            Err(Misread::whole("the file is empty; give a text file saved by CrystalDiskMark"))
+            Err(ParseError::whole("the file is empty; give a text file saved by CrystalDiskMark"))
         }
-        (_, true) => Err(Misread::whole("no line has a test with a rate in MB/s")),
+        (_, true) => Err(ParseError::whole("no line has a test with a rate in MB/s")),
         _ => {
             if saved.is_kdiskmark {
                 correct_kdiskmark(&mut saved);
@@ -78,9 +78,9 @@ fn is_ornament(line: &str) -> bool {
         || line.contains("://") && !line.contains("MB/s")
 }
 
-fn heading(saved: &mut Saved, number: u64, line: &str) -> Result<(), Misread> {
+fn heading(saved: &mut Saved, number: u64, line: &str) -> Result<(), ParseError> {
     let Some(rest) = line.strip_prefix(PROGRAM) else {
-        return Err(Misread::at(number, "the file does not begin with 'CrystalDiskMark'"));
+        return Err(ParseError::at(number, "the file does not begin with 'CrystalDiskMark'"));
     };
     let word = rest.split_whitespace().next();
     let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());

@@ -1,7 +1,7 @@
 //! Results of several versions, from fixtures written for these tests.
 
 use super::*;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::testing::mutations::{MUTATIONS, mutated};
 use steadfast_domain::Bytes;
 
 const EIGHT: &str = "------\r\nCrystalDiskMark 8.0.4c x64 (C) 2007-2021 hiyohiyo\r\n\

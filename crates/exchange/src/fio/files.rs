@@ -5,7 +5,7 @@
 //! do in fio.
 
 use super::options::Options;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::Bytes;
 use steadfast_domain::sequence::{Amount, Extent};
 
@@ -137,7 +137,7 @@ pub(super) struct PlacedFiles {
 ///
 /// # Errors
 /// Files whose sizes are unknown, and files that several jobs use in different company.
-pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<Misread>> {
+pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<ParseError>> {
     let mut placed: Vec<PlacedFiles> = Vec::new();
     for set in sets {
         if !placed.iter().any(|own| own.names == set.names) {
@@ -149,7 +149,7 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<Misread>> 
     if placed.len() < 2 || sets.iter().any(is_target) && sets.iter().all(|set| !set.are_given) {
         return Ok(Vec::new());
     }
-    let mut misread = Vec::new();
+    let mut errors = Vec::new();
     for set in sets {
         let fault = if is_target(set) {
             Some("it names no file and no size, and other jobs do".to_owned())
@@ -165,12 +165,12 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<Misread>> 
         } else {
             None
         };
-        misread.extend(
-            fault.map(|why| super::options::misread_of(set.line, format!("[{}] {why}", set.job))),
+        errors.extend(
+            fault.map(|why| super::options::error_at(set.line, format!("[{}] {why}", set.job))),
         );
     }
-    if !misread.is_empty() {
-        return Err(misread);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let mut start = 0u64;
     for own in &mut placed {

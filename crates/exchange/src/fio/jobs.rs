@@ -2,9 +2,9 @@
 
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
 use super::load::{APART_MAX, Job, job};
-use super::options::{Options, misread_of, remark_of};
+use super::options::{Options, error_at, remark_of};
 use super::text::JobFile;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::Pace;
@@ -71,8 +71,8 @@ pub fn files(file: &JobFile) -> Vec<String> {
 ///
 /// # Errors
 /// Everything that cannot be applied, line by line.
-pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<Misread>> {
-    let (mut misread, mut remarks) = (Vec::new(), Vec::new());
+pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<ParseError>> {
+    let (mut errors, mut remarks) = (Vec::new(), Vec::new());
     let mut sections = Vec::new();
     for section in &file.sections {
         let mut options = Options::of(section);
@@ -80,32 +80,32 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<M
         let reports_together = options.flag("group_reporting");
         let parsed = job(&mut options, assumed.ioengine);
         let (label, line) = (options.name().to_owned(), options.line());
-        misread.append(&mut options.misread);
+        errors.append(&mut options.errors);
         for remark in options.remarks {
             keep(&mut remarks, remark);
         }
         let Some(job) = parsed else { continue };
         match loads_of(&label, line, job) {
             Ok(loads) => sections.push(Parsed { label, line, waits, reports_together, loads }),
-            Err(why) => misread.push(misread_of(line, format!("[{label}] {why}"))),
+            Err(why) => errors.push(error_at(line, format!("[{label}] {why}"))),
         }
     }
     if let Some(device) = assumed.device {
-        misread.extend(keep_jobs_of(&mut sections, device));
+        errors.extend(keep_jobs_of(&mut sections, device));
     }
     let sets: Vec<FileSet> =
         sections.iter().flat_map(|own| &own.loads).map(|(_, set)| set.clone()).collect();
     let placed = place(&sets).unwrap_or_else(|mut wrong| {
-        misread.append(&mut wrong);
+        errors.append(&mut wrong);
         Vec::new()
     });
     remarks.extend(file_remarks(&sections, &placed, assumed));
     let mut groups = grouped(sections, &placed, &mut remarks);
-    misread.extend(groups.iter().flat_map(|(_, group)| group.faults()));
-    if !misread.is_empty() {
-        misread.sort_by_key(|what| what.line);
-        misread.dedup();
-        return Err(misread);
+    errors.extend(groups.iter().flat_map(|(_, group)| group.faults()));
+    if !errors.is_empty() {
+        errors.sort_by_key(|what| what.line);
+        errors.dedup();
+        return Err(errors);
     }
     delay_jobs(&mut groups, &mut remarks);
     let numbered = assumed.device.is_some();
@@ -192,18 +192,18 @@ fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amoun
 }
 
 /// Leaves the jobs of one device.
-fn keep_jobs_of(sections: &mut [Parsed], device: &str) -> Vec<Misread> {
-    let mut misread = Vec::new();
+fn keep_jobs_of(sections: &mut [Parsed], device: &str) -> Vec<ParseError> {
+    let mut errors = Vec::new();
     for section in sections {
         let is_split =
             |set: &FileSet| set.names.len() > 1 && set.names.iter().any(|name| name == device);
         if section.loads.iter().any(|(_, set)| is_split(set)) {
             let why = "its files are on several targets: give each device a job of its own";
-            misread.push(misread_of(section.line, format!("[{}] {why}", section.label)));
+            errors.push(error_at(section.line, format!("[{}] {why}", section.label)));
         }
         section.loads.retain(|(_, set)| set.names == [device]);
     }
-    misread
+    errors
 }
 
 /// What is to be said of the files.
@@ -369,11 +369,11 @@ impl Group {
     }
 
     /// What keeps its jobs from beginning at one moment.
-    fn faults(&self) -> Vec<Misread> {
+    fn faults(&self) -> Vec<ParseError> {
         let Some((first, others)) = self.jobs.split_first() else { return Vec::new() };
         if others.len() >= AT_ONCE_MAX {
             let what = format!("more than {AT_ONCE_MAX} different loads run at the same time");
-            return vec![misread_of(first.line, what)];
+            return vec![error_at(first.line, what)];
         }
         let fault = |other: &Sharing| {
             let what = if other.job.load.ramp != first.job.load.ramp {
@@ -388,7 +388,7 @@ impl Group {
                  stonewall",
                 other.label, first.label
             );
-            Some(misread_of(other.line, what))
+            Some(error_at(other.line, what))
         };
         others.iter().filter_map(fault).collect()
     }

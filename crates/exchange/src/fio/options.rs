@@ -3,7 +3,7 @@
 use super::known::{Fate, canonical, fate, resembling};
 use super::sizes::{amount, bytes, flag, leading_bytes, time};
 use super::text::{JobOption, Section};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
 use steadfast_domain::Nanos;
 use steadfast_domain::sequence::{Amount, SequenceRemark};
@@ -14,7 +14,7 @@ pub(super) struct Options<'s> {
     section: &'s Section,
     of: BTreeMap<&'s str, &'s JobOption>,
     kb_base: u64,
-    pub misread: Vec<Misread>,
+    pub errors: Vec<ParseError>,
     pub remarks: Vec<SequenceRemark>,
 }
 
@@ -24,7 +24,7 @@ impl<'s> Options<'s> {
         let of: BTreeMap<&str, &JobOption> =
             section.options.iter().map(|option| (canonical(&option.name), option)).collect();
         let mut options =
-            Options { section, of, kb_base: 1024, misread: Vec::new(), remarks: Vec::new() };
+            Options { section, of, kb_base: 1024, errors: Vec::new(), remarks: Vec::new() };
         if let Some(base) = options.number("kb_base").filter(|base| [1000, 1024].contains(base)) {
             options.kb_base = base;
         }
@@ -83,7 +83,7 @@ impl<'s> Options<'s> {
             None => format!("{dashes}{}", excerpt(name)),
             Some(value) => format!("{dashes}{}={}", excerpt(name), excerpt(value)),
         };
-        self.misread.push(misread_of(line, format!("[{section}] {shown}: {why}")));
+        self.errors.push(error_at(line, format!("[{section}] {shown}: {why}")));
     }
 
     /// The section's name.
@@ -214,6 +214,6 @@ pub(super) fn remark_of(line: u64, text: String) -> SequenceRemark {
 }
 
 /// What cannot be applied on a line of a job file; line 0 is the command line.
-pub(super) fn misread_of(line: u64, text: String) -> Misread {
-    if line == 0 { Misread::whole(text) } else { Misread::at(line, text) }
+pub(super) fn error_at(line: u64, text: String) -> ParseError {
+    if line == 0 { ParseError::whole(text) } else { ParseError::at(line, text) }
 }

@@ -1,8 +1,8 @@
 //! Job files of our own: what is understood, what is refused, and that no damage panics.
 
 use super::*;
-use crate::misread::Misread;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::parse_error::ParseError;
+use crate::testing::mutations::{MUTATIONS, mutated};
 use proptest::prelude::*;
 use steadfast_domain::sequence::{Amount, SequenceLoad, SequenceStep, SteadyEnd, SteadyRate};
 use steadfast_domain::stimulus::{DataPattern, Op, Order, Pace};
@@ -23,7 +23,7 @@ impl Surroundings for Around {
     }
 }
 
-fn read(text: &str) -> Result<Sequence, Vec<Misread>> {
+fn read(text: &str) -> Result<Sequence, Vec<ParseError>> {
     sequence(&JobFile::read(text.as_bytes(), &mut Around)?, &Assumed::default())
 }
 

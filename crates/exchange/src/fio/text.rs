@@ -1,7 +1,7 @@
 //! The text of a job file: sections, globals, includes, variables.
 
 use crate::encoding::decode;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::fmt::Write as _;
 use steadfast_domain::text::excerpt;
 
@@ -65,7 +65,7 @@ struct Reading {
     globals: Vec<JobOption>,
     in_global: bool,
     file: JobFile,
-    misread: Vec<Misread>,
+    errors: Vec<ParseError>,
     lines: usize,
 }
 
@@ -113,7 +113,7 @@ impl JobFile {
     ///
     /// # Errors
     /// Everything that is not of its grammar, line by line.
-    pub fn read(bytes: &[u8], around: &mut dyn Surroundings) -> Result<JobFile, Vec<Misread>> {
+    pub fn read(bytes: &[u8], around: &mut dyn Surroundings) -> Result<JobFile, Vec<ParseError>> {
         JobFile::read_with(bytes, around, &CommandLine::default())
     }
 
@@ -126,14 +126,14 @@ impl JobFile {
         bytes: &[u8],
         around: &mut dyn Surroundings,
         line: &CommandLine,
-    ) -> Result<JobFile, Vec<Misread>> {
+    ) -> Result<JobFile, Vec<ParseError>> {
         let mut reading = Reading { globals: line.globals.clone(), ..Reading::default() };
         reading.take(&decode(bytes), None, 0, around);
-        if reading.file.sections.is_empty() && reading.misread.is_empty() {
-            reading.misread.push(Misread::whole("it has no job: no section but [global]"));
+        if reading.file.sections.is_empty() && reading.errors.is_empty() {
+            reading.errors.push(ParseError::whole("it has no job: no section but [global]"));
         }
-        if !reading.misread.is_empty() {
-            return Err(reading.misread);
+        if !reading.errors.is_empty() {
+            return Err(reading.errors);
         }
         reading.file.sections.splice(0..0, line.jobs.iter().cloned());
         Ok(reading.file)
@@ -166,7 +166,7 @@ impl Reading {
         for (own, line) in (1..).zip(text.lines()) {
             self.lines += 1;
             if self.lines > LINES_MAX {
-                self.misread.push(Misread::whole("it has more than 100,000 lines"));
+                self.errors.push(ParseError::whole("it has more than 100,000 lines"));
                 return;
             }
             let number = included.unwrap_or(own);
@@ -187,17 +187,17 @@ impl Reading {
     fn include(&mut self, name: &str, number: u64, depth: usize, around: &mut dyn Surroundings) {
         if depth >= DEPTH_MAX {
             let what = format!("include {name}: files include one another too deeply");
-            return self.misread.push(Misread::at(number, what));
+            return self.errors.push(ParseError::at(number, what));
         }
         match around.include(name) {
             Ok(bytes) => self.take(&decode(&bytes), Some(number), depth + 1, around),
-            Err(why) => self.misread.push(Misread::at(number, format!("include {name}: {why}"))),
+            Err(why) => self.errors.push(ParseError::at(number, format!("include {name}: {why}"))),
         }
     }
 
     fn section(&mut self, rest: &str, number: u64) {
         let Some((name, _)) = rest.rsplit_once(']') else {
-            return self.misread.push(Misread::at(number, "a section's name lacks its ']'"));
+            return self.errors.push(ParseError::at(number, "a section's name lacks its ']'"));
         };
         // fio looks at the first letters alone.
         self.in_global = name.starts_with("global");
@@ -210,7 +210,7 @@ impl Reading {
     fn option(&mut self, line: &str, number: u64, around: &dyn Surroundings) {
         let line = match substituted(line, around) {
             Ok(line) => line,
-            Err(what) => return self.misread.push(Misread::at(number, what)),
+            Err(what) => return self.errors.push(ParseError::at(number, what)),
         };
         let (name, value) = match line.split_once('=') {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
@@ -221,7 +221,7 @@ impl Reading {
         match (self.in_global, self.file.sections.last_mut()) {
             (true, _) => self.globals.push(option),
             (false, Some(section)) => section.options.push(option),
-            (false, None) => self.misread.push(Misread::at(
+            (false, None) => self.errors.push(ParseError::at(
                 number,
                 format!("'{}' stands before the first section", excerpt(&option.name)),
             )),

@@ -2,7 +2,7 @@
 
 use super::targets::{Target, targets};
 use crate::encoding::decode;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
@@ -49,12 +49,12 @@ impl Suite {
     ///
     /// # Errors
     /// Where it is no JSON, or everything that is not of a suite's shape.
-    pub fn read(bytes: &[u8]) -> Result<Suite, Vec<Misread>> {
+    pub fn read(bytes: &[u8]) -> Result<Suite, Vec<ParseError>> {
         let value: Value = serde_json::from_str(&decode(bytes)).map_err(|error| {
-            vec![Misread::at(error.line() as u64, format!("this is no JSON: {error}"))]
+            vec![ParseError::at(error.line() as u64, format!("this is no JSON: {error}"))]
         })?;
         let Value::Object(all) = value else {
-            return Err(vec![Misread::whole("it is no JSON object")]);
+            return Err(vec![ParseError::whole("it is no JSON object")]);
         };
         let mut wrong = Vec::new();
         let suite = Suite {
@@ -68,7 +68,7 @@ impl Suite {
             unknown: unknown(&all),
         };
         if suite.def.is_empty() && wrong.is_empty() {
-            wrong.push(Misread::whole("'def' names no workload"));
+            wrong.push(ParseError::whole("'def' names no workload"));
         }
         if wrong.is_empty() { Ok(suite) } else { Err(wrong) }
     }
@@ -88,13 +88,13 @@ fn unknown(all: &Map<String, Value>) -> Vec<String> {
     all.keys().filter(|name| !KNOWN.contains(&name.as_str())).cloned().collect()
 }
 
-fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> u64 {
+fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<ParseError>) -> u64 {
     let Some(value) = all.get(name) else { return 1 };
     let number = scalar(value).and_then(|text| text.parse().ok());
     match number.filter(|number| *number <= CYCLES_MAX) {
         Some(number) => number,
         None => {
-            wrong.push(Misread::whole(format!(
+            wrong.push(ParseError::whole(format!(
                 "'{name}' is not a number up to {CYCLES_MAX}",
                 name = excerpt(name)
             )));
@@ -103,13 +103,13 @@ fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> u64
     }
 }
 
-fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<Misread>) -> bool {
+fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<ParseError>) -> bool {
     let Some(value) = all.get(name) else { return preset };
     match scalar(value).as_deref() {
         Some("Y" | "y" | "true" | "True" | "1") => true,
         Some("N" | "n" | "false" | "False" | "0") => false,
         _ => {
-            wrong.push(Misread::whole(format!(
+            wrong.push(ParseError::whole(format!(
                 "'{name}' is neither \"Y\" nor \"N\"",
                 name = excerpt(name)
             )));
@@ -128,12 +128,12 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> Vec<Workload> {
+fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<ParseError>) -> Vec<Workload> {
     let list = match all.get(name) {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(list)) => list,
         Some(_) => {
-            wrong.push(Misread::whole(format!("'{name}' is no list", name = excerpt(name))));
+            wrong.push(ParseError::whole(format!("'{name}' is no list", name = excerpt(name))));
             return Vec::new();
         }
     };
@@ -141,7 +141,7 @@ fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> 
     for (number, item) in (1..).zip(list) {
         match workload(item) {
             Ok(workload) => workloads.push(workload),
-            Err(why) => wrong.push(Misread::whole(format!(
+            Err(why) => wrong.push(ParseError::whole(format!(
                 "workload {number} of '{name}': {why}",
                 name = excerpt(name)
             ))),

@@ -1,7 +1,7 @@
 //! Suites of our own, with the templates that they name.
 
 use super::*;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::testing::mutations::{MUTATIONS, mutated};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Nanos};

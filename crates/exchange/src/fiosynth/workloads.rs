@@ -2,7 +2,7 @@
 
 use super::suite::{Suite, Workload};
 use crate::fio::{Assumed, JobFile, Surroundings, sequence as job_sequence};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
 use steadfast_domain::sequence::{SequenceRemark, StepRole};
 use steadfast_domain::text::excerpt;
@@ -47,7 +47,7 @@ pub fn sequence(
     suite: &Suite,
     drive: Drive,
     templates: &mut dyn Templates,
-) -> Result<Sequence, Vec<Misread>> {
+) -> Result<Sequence, Vec<ParseError>> {
     let mut all = Gathered::default();
     for name in &suite.unknown {
         all.remark(format!("'{name}' is not known and is left out", name = excerpt(name)));
@@ -73,7 +73,7 @@ pub fn sequence(
             .for_each(|w| all.take(w, &name(&w.alias), role, (suite, drive), templates));
     }
     if all.sequence.steps.len() > STEPS_MAX {
-        all.wrong.push(Misread::whole("it has more than 10,000 steps"));
+        all.wrong.push(ParseError::whole("it has more than 10,000 steps"));
     }
     if !all.wrong.is_empty() {
         all.wrong.dedup();
@@ -86,7 +86,7 @@ pub fn sequence(
 #[derive(Default)]
 struct Gathered {
     sequence: Sequence,
-    wrong: Vec<Misread>,
+    wrong: Vec<ParseError>,
     /// Templates that were found wrong, so that each is said once.
     refused: Vec<String>,
 }
@@ -114,7 +114,8 @@ impl Gathered {
             Ok(jobs) => jobs,
             Err(wrong) => {
                 self.refused.push(workload.template.clone());
-                let named = |m: Misread| Misread::whole(format!("{}: {m}", workload.template));
+                let named =
+                    |m: ParseError| ParseError::whole(format!("{}: {m}", workload.template));
                 return self.wrong.extend(wrong.into_iter().map(named));
             }
         };
@@ -156,9 +157,9 @@ fn jobs(
     suite: &Suite,
     drive: Drive,
     templates: &mut dyn Templates,
-) -> Result<Sequence, Vec<Misread>> {
+) -> Result<Sequence, Vec<ParseError>> {
     let mut bytes =
-        templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
+        templates.template(&workload.template).map_err(|why| vec![ParseError::whole(why)])?;
     if !suite.device_in_global || !has_job(&bytes) {
         bytes.extend_from_slice(DEVICE_JOB);
     }

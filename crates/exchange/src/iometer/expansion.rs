@@ -8,7 +8,7 @@ use super::config::{
     Assignment, Config, Cycling, DepthCycling, IDLE, Spawn, StepKind, Target, TestType, Worker,
 };
 use super::remark::Remark;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
 use steadfast_domain::text::excerpt;
 
@@ -75,7 +75,7 @@ pub fn tests_of(
     processors: u32,
     disk: Option<&str>,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<Test>, Misread> {
+) -> Result<Vec<Test>, ParseError> {
     let seats = seats(config, Circumstances { processors, disk }, remarks)?;
     let accesses = seats.iter().map(|seat| seat.specs.len()).max().unwrap_or(0);
     let mut tests = Vec::new();
@@ -92,11 +92,11 @@ pub fn tests_of(
         }
         if tests.len() > TESTS_MAX {
             let what = format!("the cycling makes more than {TESTS_MAX} tests");
-            return Err(Misread::whole(what));
+            return Err(ParseError::whole(what));
         }
     }
     if tests.is_empty() {
-        return Err(Misread::whole(
+        return Err(ParseError::whole(
             "there is nothing to run: no disk worker has both an access specification and a \
              target; assign them in Iometer and save the file again",
         ));
@@ -139,7 +139,7 @@ fn at_access(choice: Choice, can: &[&Seat], access: usize) -> Vec<Active> {
     choice.into_iter().filter(|(_, targets, _)| *targets > 0).map(take).collect()
 }
 
-fn cycled(config: &Config, can: &[&Seat]) -> Result<Vec<Choice>, Misread> {
+fn cycled(config: &Config, can: &[&Seat]) -> Result<Vec<Choice>, ParseError> {
     let setup = config.setup.clone().unwrap_or_default();
     let one = Cycling { start: 1, step: 1, kind: StepKind::Linear };
     let workers = counts(setup.worker_cycling.unwrap_or(one));
@@ -182,9 +182,9 @@ fn counts(cycling: Cycling) -> Vec<u32> {
     std::iter::successors(Some(cycling.start), grow).take(TESTS_MAX + 1).collect()
 }
 
-fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, Misread> {
+fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, ParseError> {
     let cycling = cycling.ok_or_else(|| {
-        Misread::whole(
+        ParseError::whole(
             "the test type cycles outstanding I/Os, and the file has no queue depth cycling",
         )
     })?;
@@ -192,7 +192,7 @@ fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, Misread> {
     let depths: Vec<Option<u32>> = within.map(Some).collect();
     if depths.is_empty() {
         let (start, end) = (cycling.cycling.start, cycling.end);
-        return Err(Misread::whole(format!(
+        return Err(ParseError::whole(format!(
             "the queue depth cycling starts at {start} and ends at {end}: it has no test"
         )));
     }
@@ -263,7 +263,7 @@ fn seats(
     config: &Config,
     on: Circumstances<'_>,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<Seat>, Misread> {
+) -> Result<Vec<Seat>, ParseError> {
     let managers = config.managers.as_deref().unwrap_or_default();
     let mut seats = Vec::new();
     for (place, manager) in managers.iter().enumerate() {
@@ -325,7 +325,7 @@ fn specs_of(
     config: &Config,
     worker: &Worker,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<String>, Misread> {
+) -> Result<Vec<String>, ParseError> {
     let assigned = worker.specs.as_deref().unwrap_or_default();
     for spec in assigned {
         if spec.name != IDLE && config.spec(&spec.name).is_none() {
@@ -333,7 +333,7 @@ fn specs_of(
                 "worker '{}' has an access specification '{}' that the file does not define",
                 worker.name, spec.name
             );
-            return Err(Misread::at(spec.line.0, what));
+            return Err(ParseError::at(spec.line.0, what));
         }
     }
     if !assigned.is_empty() {
@@ -361,7 +361,7 @@ fn spawned(
     config: &Config,
     on: Circumstances<'_>,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<Seat>, Misread> {
+) -> Result<Vec<Seat>, ParseError> {
     let spawn = config.setup.as_ref().and_then(|setup| setup.disk_workers);
     let count = match spawn.unwrap_or(Spawn::Processors) {
         Spawn::Processors => on.processors,
@@ -374,7 +374,9 @@ fn spawned(
         which = "every access specification of the file";
     }
     if count as usize > TESTS_MAX {
-        return Err(Misread::whole(format!("{count} workers; at most {TESTS_MAX} are supported")));
+        return Err(ParseError::whole(format!(
+            "{count} workers; at most {TESTS_MAX} are supported"
+        )));
     }
     let text = if count == 1 {
         format!("the file has no manager: one disk worker with one outstanding I/O runs {which}")
@@ -403,7 +405,7 @@ fn with_targets(
     spawned: bool,
     disk: Option<&str>,
     remarks: &mut Vec<Remark>,
-) -> Result<(), Misread> {
+) -> Result<(), ParseError> {
     let names: BTreeSet<String> = seats.iter().flat_map(|seat| seat.targets.clone()).collect();
     if let Some(wanted) = disk {
         let is_wanted = |name: &String| drive(name) == drive(wanted);
@@ -418,7 +420,7 @@ fn with_targets(
                 "no worker has a disk '{wanted}'; the disks of the file are: {there}",
                 wanted = excerpt(wanted)
             );
-            return Err(Misread::whole(what));
+            return Err(ParseError::whole(what));
         }
         seats.iter_mut().for_each(|seat| seat.targets.retain(is_wanted));
         return Ok(());

@@ -4,7 +4,7 @@
 //! line that does not. Blanks around a line are ignored.
 
 use super::keys;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 
 /// A line that begins with an apostrophe.
@@ -43,8 +43,8 @@ impl Key {
             || self.name.starts_with(keys::BAR_CHART)
     }
     /// Returns the error for a key that is not valid in its section.
-    pub(super) fn unknown(&self, section: &str) -> Misread {
-        Misread::at(
+    pub(super) fn unknown(&self, section: &str) -> ParseError {
+        ParseError::at(
             self.line,
             format!(
                 "'{}' is not a key of {section}; remove it or save the file with Iometer again",
@@ -65,8 +65,8 @@ pub(super) struct Value {
 
 impl Value {
     /// Returns an error that quotes the value.
-    pub(super) fn wrong(&self, what: impl std::fmt::Display) -> Misread {
-        Misread::at(self.line, format!("'{}': {what}", excerpt(&self.text)))
+    pub(super) fn wrong(&self, what: impl std::fmt::Display) -> ParseError {
+        ParseError::at(self.line, format!("'{}': {what}", excerpt(&self.text)))
     }
     /// Splits the value at commas.
     pub(super) fn parts(&self) -> Vec<&str> {
@@ -79,12 +79,12 @@ impl Value {
         self.text.split(blank).filter(|word| !word.is_empty()).collect()
     }
     /// Parses one part of the value as a whole number.
-    pub(super) fn number<N: TryFrom<u64>>(&self, text: &str, what: &str) -> Result<N, Misread> {
+    pub(super) fn number<N: TryFrom<u64>>(&self, text: &str, what: &str) -> Result<N, ParseError> {
         let number = text.parse::<u64>().ok().and_then(|number| N::try_from(number).ok());
         number.ok_or_else(|| self.wrong(format!("{what} is not a whole number in its range")))
     }
     /// Parses a number and a name: `1,NAME`.
-    pub(super) fn numbered(&self, what: &str) -> Result<(u32, String), Misread> {
+    pub(super) fn numbered(&self, what: &str) -> Result<(u32, String), ParseError> {
         let (number, name) =
             self.text.split_once(',').ok_or_else(|| self.wrong(format!("{what} has no name")))?;
         Ok((self.number(number.trim(), what)?, name.trim().to_owned()))
@@ -117,14 +117,14 @@ impl<'a> Pairs<'a> {
         self.lines.get(self.at).copied()
     }
     /// Reads a key from the next line that is not blank.
-    pub(super) fn key(&mut self, section: &str) -> Result<Key, Misread> {
+    pub(super) fn key(&mut self, section: &str) -> Result<Key, ParseError> {
         let Some((line, text)) = self.next() else {
-            return Err(Misread::whole(format!(
+            return Err(ParseError::whole(format!(
                 "the file ends inside {section}; its last lines are missing"
             )));
         };
         Key::of(line, text).ok_or_else(|| {
-            Misread::at(
+            ParseError::at(
                 line,
                 format!("'{text}': expected a key of {section}", text = excerpt(text)),
             )

@@ -10,7 +10,7 @@ use super::read_specs::{old_specs, specs};
 use super::remark::Remark;
 use super::version::Version;
 use crate::encoding::decode;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 
 /// Result of parsing a configuration.
@@ -27,7 +27,7 @@ pub struct Reading {
 /// # Errors
 /// The file has an unknown key, a value out of its range, or an access specification whose shares
 /// do not add up to 100; the error names the line.
-pub fn read(bytes: &[u8]) -> Result<Reading, Misread> {
+pub fn read(bytes: &[u8]) -> Result<Reading, ParseError> {
     let text = decode(bytes);
     let mut pairs = Pairs::of(&text);
     let version = first_line(&mut pairs)?;
@@ -54,17 +54,17 @@ fn version_of(text: &str) -> Option<&str> {
     text[word.len()..].starts_with(char::is_whitespace).then(|| text[word.len()..].trim())
 }
 
-fn first_line(pairs: &mut Pairs<'_>) -> Result<Version, Misread> {
+fn first_line(pairs: &mut Pairs<'_>) -> Result<Version, ParseError> {
     let not_iometer = "this is not an Iometer configuration: the first line is not \
         'Version 2006.07.27' or the like";
-    let (line, text) = pairs.next().ok_or_else(|| Misread::whole("the file is empty"))?;
-    let text = version_of(text).ok_or_else(|| Misread::at(line, not_iometer))?;
+    let (line, text) = pairs.next().ok_or_else(|| ParseError::whole("the file is empty"))?;
+    let text = version_of(text).ok_or_else(|| ParseError::at(line, not_iometer))?;
     let version = Version::parse(text).ok_or_else(|| {
-        Misread::at(line, format!("'{text}' is not a version of Iometer", text = excerpt(text)))
+        ParseError::at(line, format!("'{text}' is not a version of Iometer", text = excerpt(text)))
     })?;
     if !version.is_known() {
         let what = format!("version {version} is older than the oldest supported, 1998.01.05");
-        return Err(Misread::at(line, what));
+        return Err(ParseError::at(line, what));
     }
     Ok(version)
 }
@@ -74,14 +74,14 @@ fn closing(
     first: &Version,
     (line, last): (u64, &str),
     remarks: &mut Vec<Remark>,
-) -> Result<(), Misread> {
+) -> Result<(), ParseError> {
     if Version::parse(last).as_ref() != Some(first) {
         let text = format!("the file ends with version '{last}' and begins with {first}");
         remarks.push(Remark { line: Some(line), text });
     }
     match pairs.next() {
         None => Ok(()),
-        Some((line, text)) => Err(Misread::at(
+        Some((line, text)) => Err(ParseError::at(
             line,
             format!("'{text}' comes after the version that ends the file", text = excerpt(text)),
         )),
@@ -94,10 +94,14 @@ fn section(
     pairs: &mut Pairs<'_>,
     config: &mut Config,
     remarks: &mut Vec<Remark>,
-) -> Result<(), Misread> {
+) -> Result<(), ParseError> {
     let heading = text.trim_start_matches('\'').trim_end_matches('=').trim().to_lowercase();
     let twice = |there: bool| {
-        if there { Err(Misread::at(line, format!("a second section '{heading}'"))) } else { Ok(()) }
+        if there {
+            Err(ParseError::at(line, format!("a second section '{heading}'")))
+        } else {
+            Ok(())
+        }
     };
     match heading.as_str() {
         "test setup" => {

@@ -3,12 +3,12 @@
 use super::config::{Bar, BarSubject, Display, UpdateType};
 use super::keys;
 use super::pairs::{Key, Pairs, Value};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 
 const SECTION: &str = "RESULTS DISPLAY";
 
-pub(super) fn display(pairs: &mut Pairs<'_>) -> Result<Display, Misread> {
+pub(super) fn display(pairs: &mut Pairs<'_>) -> Result<Display, ParseError> {
     let mut display = Display::default();
     loop {
         let key = pairs.key(SECTION)?;
@@ -32,7 +32,7 @@ pub(super) fn display(pairs: &mut Pairs<'_>) -> Result<Display, Misread> {
     }
 }
 
-fn update(value: &Value, parts: &[&str]) -> Result<(u32, UpdateType), Misread> {
+fn update(value: &Value, parts: &[&str]) -> Result<(u32, UpdateType), ParseError> {
     let [seconds, kind] = parts else {
         return Err(value.wrong("an update frequency and an update type are expected"));
     };
@@ -42,7 +42,7 @@ fn update(value: &Value, parts: &[&str]) -> Result<(u32, UpdateType), Misread> {
 }
 
 /// Parses ENABLED or DISABLED.
-pub(super) fn enabled(value: &Value, text: &str) -> Result<bool, Misread> {
+pub(super) fn enabled(value: &Value, text: &str) -> Result<bool, ParseError> {
     match text.to_ascii_uppercase().as_str() {
         "ENABLED" => Ok(true),
         "DISABLED" => Ok(false),
@@ -53,11 +53,11 @@ pub(super) fn enabled(value: &Value, text: &str) -> Result<bool, Misread> {
     }
 }
 
-fn bar(key: &Key, rest: &str, value: Value) -> Result<Bar, Misread> {
+fn bar(key: &Key, rest: &str, value: Value) -> Result<Bar, ParseError> {
     let (chart, what) = rest.split_once(' ').unwrap_or((rest, ""));
     let chart: u8 = chart.parse().map_err(|_| key.unknown(SECTION))?;
     if !(1..=6).contains(&chart) {
-        return Err(Misread::at(key.line, "bar charts are numbered from 1 to 6"));
+        return Err(ParseError::at(key.line, "bar charts are numbered from 1 to 6"));
     }
     let subject = match what {
         "statistic" => BarSubject::Statistic(value.text),

@@ -8,7 +8,7 @@ use super::keys;
 use super::pairs::{Key, Pairs, Value};
 use super::read_display::enabled;
 use super::remark::Remark;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 
 const SECTION: &str = "MANAGER LIST";
 const WORKER: &str = "a worker";
@@ -16,7 +16,7 @@ const WORKER: &str = "a worker";
 pub(super) fn managers(
     pairs: &mut Pairs<'_>,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<Manager>, Misread> {
+) -> Result<Vec<Manager>, ParseError> {
     let mut managers = Vec::new();
     loop {
         let key = pairs.key(SECTION)?;
@@ -34,7 +34,7 @@ fn manager(
     pairs: &mut Pairs<'_>,
     key: &Key,
     remarks: &mut Vec<Remark>,
-) -> Result<Manager, Misread> {
+) -> Result<Manager, ParseError> {
     let value = pairs.value(key);
     let (id, name) = value.numbered("the manager")?;
     let mut manager =
@@ -55,7 +55,11 @@ fn manager(
     }
 }
 
-fn worker(pairs: &mut Pairs<'_>, key: &Key, remarks: &mut Vec<Remark>) -> Result<Worker, Misread> {
+fn worker(
+    pairs: &mut Pairs<'_>,
+    key: &Key,
+    remarks: &mut Vec<Remark>,
+) -> Result<Worker, ParseError> {
     let name = pairs.value(key);
     let mut worker = Worker {
         name: name.text,
@@ -72,7 +76,7 @@ fn worker(pairs: &mut Pairs<'_>, key: &Key, remarks: &mut Vec<Remark>) -> Result
             return if typed {
                 Ok(worker)
             } else {
-                Err(Misread::at(
+                Err(ParseError::at(
                     worker.line.0,
                     format!("worker '{}' has no 'Worker type", worker.name),
                 ))
@@ -93,7 +97,7 @@ fn worker(pairs: &mut Pairs<'_>, key: &Key, remarks: &mut Vec<Remark>) -> Result
     }
 }
 
-fn kind(value: &Value) -> Result<WorkerKind, Misread> {
+fn kind(value: &Value) -> Result<WorkerKind, ParseError> {
     let parts = value.parts();
     match parts.as_slice() {
         [disk] if disk.eq_ignore_ascii_case("DISK") => Ok(WorkerKind::Disk),
@@ -107,7 +111,7 @@ fn kind(value: &Value) -> Result<WorkerKind, Misread> {
     }
 }
 
-fn defaults(pairs: &mut Pairs<'_>) -> Result<Defaults, Misread> {
+fn defaults(pairs: &mut Pairs<'_>) -> Result<Defaults, ParseError> {
     let section = "the default target settings of a worker";
     let mut defaults = Defaults::default();
     loop {
@@ -130,7 +134,7 @@ fn defaults(pairs: &mut Pairs<'_>) -> Result<Defaults, Misread> {
     }
 }
 
-fn outstanding(value: &Value, has_seed: bool) -> Result<Outstanding, Misread> {
+fn outstanding(value: &Value, has_seed: bool) -> Result<Outstanding, ParseError> {
     let parts = value.parts();
     let (ios, rate, transactions, seed) = match (parts.as_slice(), has_seed) {
         ([ios, rate, transactions], false) => (ios, rate, transactions, None),
@@ -155,7 +159,7 @@ fn outstanding(value: &Value, has_seed: bool) -> Result<Outstanding, Misread> {
     Ok(outstanding)
 }
 
-fn disk_area(value: &Value, has_pattern: bool) -> Result<DiskArea, Misread> {
+fn disk_area(value: &Value, has_pattern: bool) -> Result<DiskArea, ParseError> {
     let parts = value.parts();
     let (sectors, start, pattern) = match (parts.as_slice(), has_pattern) {
         ([sectors, start], false) => (sectors, start, None),
@@ -177,7 +181,7 @@ fn disk_area(value: &Value, has_pattern: bool) -> Result<DiskArea, Misread> {
     })
 }
 
-fn assigned(pairs: &mut Pairs<'_>) -> Result<Vec<Assigned>, Misread> {
+fn assigned(pairs: &mut Pairs<'_>) -> Result<Vec<Assigned>, ParseError> {
     let mut names = Vec::new();
     loop {
         if pairs.is_at_comment() {
@@ -189,13 +193,13 @@ fn assigned(pairs: &mut Pairs<'_>) -> Result<Vec<Assigned>, Misread> {
             };
         }
         let Some((line, text)) = pairs.next() else {
-            return Err(Misread::whole("the file ends inside the assigned access specs"));
+            return Err(ParseError::whole("the file ends inside the assigned access specs"));
         };
         names.push(Assigned { name: text.to_owned(), line: Line(line) });
     }
 }
 
-fn targets(pairs: &mut Pairs<'_>, remarks: &mut Vec<Remark>) -> Result<Vec<Target>, Misread> {
+fn targets(pairs: &mut Pairs<'_>, remarks: &mut Vec<Remark>) -> Result<Vec<Target>, ParseError> {
     let section = "the target assignments";
     let mut targets = Vec::new();
     loop {
@@ -217,7 +221,7 @@ fn targets(pairs: &mut Pairs<'_>, remarks: &mut Vec<Remark>) -> Result<Vec<Targe
     }
 }
 
-fn target(pairs: &mut Pairs<'_>, name: Value) -> Result<Target, Misread> {
+fn target(pairs: &mut Pairs<'_>, name: Value) -> Result<Target, ParseError> {
     let mut found = None;
     let mut manager = None;
     loop {

@@ -3,11 +3,11 @@
 use super::config::{Cycling, DepthCycling, Recorded, RunTime, Setup, Spawn, StepKind, TestType};
 use super::keys;
 use super::pairs::{Key, Pairs, Value};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 
 const SECTION: &str = "TEST SETUP";
 
-pub(super) fn setup(pairs: &mut Pairs<'_>) -> Result<Setup, Misread> {
+pub(super) fn setup(pairs: &mut Pairs<'_>) -> Result<Setup, ParseError> {
     let mut setup = Setup::default();
     loop {
         let key = pairs.key(SECTION)?;
@@ -21,7 +21,7 @@ pub(super) fn setup(pairs: &mut Pairs<'_>) -> Result<Setup, Misread> {
     }
 }
 
-fn times(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, Misread> {
+fn times(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, ParseError> {
     if key.is(keys::TEST_DESCRIPTION) {
         setup.description = Some(value.text.clone());
     } else if key.is(keys::RUN_TIME) {
@@ -46,7 +46,7 @@ fn times(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, Misread> {
     Ok(true)
 }
 
-fn cycles(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, Misread> {
+fn cycles(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, ParseError> {
     if key.is(keys::WORKER_CYCLING) {
         setup.worker_cycling = Some(cycling(value)?);
     } else if key.is(keys::DISK_CYCLING) {
@@ -62,11 +62,11 @@ fn cycles(setup: &mut Setup, key: &Key, value: &Value) -> Result<bool, Misread> 
     Ok(true)
 }
 
-fn choose(value: &Value, choices: &str) -> Misread {
+fn choose(value: &Value, choices: &str) -> ParseError {
     value.wrong(format!("unknown; use one of {choices}"))
 }
 
-fn run_time(value: &Value) -> Result<RunTime, Misread> {
+fn run_time(value: &Value) -> Result<RunTime, ParseError> {
     match value.words().as_slice() {
         [hours, minutes, seconds] => Ok(RunTime {
             hours: value.number(hours, "hours")?,
@@ -77,21 +77,21 @@ fn run_time(value: &Value) -> Result<RunTime, Misread> {
     }
 }
 
-fn spawn(value: &Value) -> Result<Spawn, Misread> {
+fn spawn(value: &Value) -> Result<Spawn, ParseError> {
     if value.text.eq_ignore_ascii_case("NUMBER_OF_CPUS") {
         return Ok(Spawn::Processors);
     }
     value.number(&value.text, "the number of workers").map(Spawn::Count)
 }
 
-fn cycling(value: &Value) -> Result<Cycling, Misread> {
+fn cycling(value: &Value) -> Result<Cycling, ParseError> {
     match value.words().as_slice() {
         [start, step, kind] => counted(value, [start, step, kind]),
         _ => Err(value.wrong("a cycling is three values: start, step, step type")),
     }
 }
 
-fn depth_cycling(value: &Value) -> Result<DepthCycling, Misread> {
+fn depth_cycling(value: &Value) -> Result<DepthCycling, ParseError> {
     match value.words().as_slice() {
         [start, end, step, kind] => Ok(DepthCycling {
             cycling: counted(value, [start, step, kind])?,
@@ -101,7 +101,7 @@ fn depth_cycling(value: &Value) -> Result<DepthCycling, Misread> {
     }
 }
 
-fn counted(value: &Value, [start, step, kind]: [&str; 3]) -> Result<Cycling, Misread> {
+fn counted(value: &Value, [start, step, kind]: [&str; 3]) -> Result<Cycling, ParseError> {
     let kind = StepKind::parse(kind).ok_or_else(|| choose(value, &StepKind::choices()))?;
     let cycling = Cycling {
         start: value.number(start, "the start")?,

@@ -4,7 +4,7 @@ use super::config::{AccessLine, AccessSpec, Assignment, Line};
 use super::keys;
 use super::pairs::{Pairs, Value};
 use super::remark::Remark;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 
 const SECTION: &str = "ACCESS SPECIFICATIONS";
 /// Maximum number of rows in a specification.
@@ -15,7 +15,7 @@ const SIZE_MAX: u64 = 1 << 30;
 pub(super) fn specs(
     pairs: &mut Pairs<'_>,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<AccessSpec>, Misread> {
+) -> Result<Vec<AccessSpec>, ParseError> {
     let mut specs: Vec<AccessSpec> = Vec::new();
     loop {
         let key = pairs.key(SECTION)?;
@@ -42,7 +42,7 @@ pub(super) fn specs(
 }
 
 /// Parses one specification: the name, the line of column names, and the rows.
-pub(super) fn spec(pairs: &mut Pairs<'_>, name: &Value) -> Result<AccessSpec, Misread> {
+pub(super) fn spec(pairs: &mut Pairs<'_>, name: &Value) -> Result<AccessSpec, ParseError> {
     let (name_text, assignment) = name
         .text
         .rsplit_once(',')
@@ -64,9 +64,9 @@ pub(super) fn spec(pairs: &mut Pairs<'_>, name: &Value) -> Result<AccessSpec, Mi
     Ok(spec)
 }
 
-fn check(spec: &AccessSpec) -> Result<(), Misread> {
+fn check(spec: &AccessSpec) -> Result<(), ParseError> {
     let wrong = |what: String| {
-        Misread::at(spec.line.0, format!("access specification '{}': {what}", spec.name))
+        ParseError::at(spec.line.0, format!("access specification '{}': {what}", spec.name))
     };
     if spec.name.is_empty() {
         return Err(wrong("it has no name".into()));
@@ -82,7 +82,7 @@ fn check(spec: &AccessSpec) -> Result<(), Misread> {
 }
 
 /// Parses one row. Columns at the end that older versions lack get their defaults.
-fn row(value: &Value) -> Result<AccessLine, Misread> {
+fn row(value: &Value) -> Result<AccessLine, ParseError> {
     let parts = value.parts();
     let [size, of_size, reads, random, delay, burst, rest @ ..] = parts.as_slice() else {
         return Err(value.wrong(
@@ -115,7 +115,7 @@ fn row(value: &Value) -> Result<AccessLine, Misread> {
     Ok(line)
 }
 
-fn percent(value: &Value, text: &str, what: &str) -> Result<u8, Misread> {
+fn percent(value: &Value, text: &str, what: &str) -> Result<u8, ParseError> {
     let percent: u8 = value.number(text, what)?;
     if percent > 100 {
         return Err(value.wrong(format!("{what} is more than 100")));
@@ -128,7 +128,7 @@ fn percent(value: &Value, text: &str, what: &str) -> Result<u8, Misread> {
 pub(super) fn old_specs(
     pairs: &mut Pairs<'_>,
     _: &mut Vec<Remark>,
-) -> Result<Vec<AccessSpec>, Misread> {
+) -> Result<Vec<AccessSpec>, ParseError> {
     let mut specs: Vec<AccessSpec> = Vec::new();
     let mut lines: Vec<AccessLine> = Vec::new();
     if pairs.is_at_comment() {
@@ -152,7 +152,7 @@ pub(super) fn old_specs(
     }
     if let Some(first) = lines.first() {
         let what = "the shares of the sizes from here on do not reach 100 %";
-        return Err(Misread::at(first.line.0, what));
+        return Err(ParseError::at(first.line.0, what));
     }
     while let Some((_, text)) = pairs.peek() {
         if !text.to_lowercase().starts_with("'end access") {

@@ -7,7 +7,7 @@ use super::config::{AccessLine, AccessSpec, Config, Setup};
 use super::expansion::{Active, Test, tests_of};
 use super::remark::Remark;
 use super::version::Dialect;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, DataPattern, Order, Pace};
@@ -68,7 +68,11 @@ pub struct Plan {
 ///
 /// # Errors
 /// The configuration cannot be applied to one target; the error names the line.
-pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Result<Plan, Misread> {
+pub fn plan(
+    config: &Config,
+    remarks: Vec<Remark>,
+    on: Circumstances<'_>,
+) -> Result<Plan, ParseError> {
     let mut remarks = remarks;
     let (tests, numbers) = tests_on(config, on, &mut remarks)?;
     let setup = config.setup.clone().unwrap_or_default();
@@ -104,7 +108,7 @@ fn tests_on(
     config: &Config,
     on: Circumstances<'_>,
     remarks: &mut Vec<Remark>,
-) -> Result<(Vec<Test>, Vec<Option<u32>>), Misread> {
+) -> Result<(Vec<Test>, Vec<Option<u32>>), ParseError> {
     let alone = match on.disk {
         Some(Disk::Alone(name)) => Some(name),
         _ => None,
@@ -118,7 +122,7 @@ fn tests_on(
     let own = own.filter_map(|(test, number)| Some((test.of_disk(name)?, Some(number))));
     let (tests, numbers): (Vec<Test>, Vec<Option<u32>>) = own.unzip();
     if tests.is_empty() {
-        Err(Misread::whole(format!("no test uses a disk '{name}'", name = excerpt(name))))
+        Err(ParseError::whole(format!("no test uses a disk '{name}'", name = excerpt(name))))
     } else {
         Ok((tests, numbers))
     }
@@ -145,10 +149,12 @@ fn each_once(remarks: Vec<Remark>) -> Vec<SequenceRemark> {
     new.map(|remark| SequenceRemark { line: remark.line, text: remark.text }).collect()
 }
 
-fn times(setup: &Setup, on: Circumstances<'_>) -> Result<(Nanos, Nanos), Misread> {
+fn times(setup: &Setup, on: Circumstances<'_>) -> Result<(Nanos, Nanos), ParseError> {
     let of_file = setup.run_time.map(|time| Nanos::from_secs(time.as_secs()));
     let time = on.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
-        Misread::whole("the file has no run time, so the test would run until stopped; give --time")
+        ParseError::whole(
+            "the file has no run time, so the test would run until stopped; give --time",
+        )
     })?;
     Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0))))
 }
@@ -158,7 +164,7 @@ fn step(
     test: &Test,
     (time, ramp): (Nanos, Nanos),
     on: Circumstances<'_>,
-) -> Result<SequenceStep, Misread> {
+) -> Result<SequenceStep, ParseError> {
     let kinds = kinds(config, test)?;
     let mut loads = Vec::with_capacity(kinds.len());
     for kind in &kinds {
@@ -171,7 +177,7 @@ fn step(
         .map(|(kind, own)| format!("{}, {}", kind.first().spec, own.load.demand))
         .collect();
     let Some(step) = SequenceStep::at_once(labels.join(" + "), loads) else {
-        return Err(Misread::whole("a test without an active worker"));
+        return Err(ParseError::whole("a test without an active worker"));
     };
     let values = [
         joined(&kinds, |active| active.spec.clone()),
@@ -196,7 +202,7 @@ fn load(
     kind: &Kind<'_>,
     (time, ramp): (Nanos, Nanos),
     on: Circumstances<'_>,
-) -> Result<SequenceLoad, Misread> {
+) -> Result<SequenceLoad, ParseError> {
     let (first, spec) = (kind.first(), kind.spec);
     let workers = u32::try_from(kind.workers.len()).unwrap_or(u32::MAX);
     let targets = u32::try_from(first.targets.len()).unwrap_or(u32::MAX);
@@ -245,11 +251,14 @@ impl Kind<'_> {
 }
 
 /// Groups the active workers of a test by equal settings.
-fn kinds<'a>(config: &'a Config, test: &'a Test) -> Result<Vec<Kind<'a>>, Misread> {
+fn kinds<'a>(config: &'a Config, test: &'a Test) -> Result<Vec<Kind<'a>>, ParseError> {
     let mut kinds: Vec<Kind<'a>> = Vec::new();
     for active in &test.active {
         let spec = config.spec(&active.spec).ok_or_else(|| {
-            Misread::at(active.line, format!("access specification '{}' is missing", active.spec))
+            ParseError::at(
+                active.line,
+                format!("access specification '{}' is missing", active.spec),
+            )
         })?;
         match kinds.iter_mut().find(|kind| kind.is_of(active, spec)) {
             Some(kind) => kind.workers.push(active),
@@ -314,7 +323,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 /// Returns the pace of all rows: bursts of every queue together.
-fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, Misread> {
+fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, ParseError> {
     let rows = || spec.lines.iter().filter(|row| row.of_size > 0);
     let Some(first) = rows().next() else { return Ok(Pace::Closed) };
     if rows().all(|row| row.delay_ms == 0) {
@@ -322,7 +331,7 @@ fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, Misread> {
     }
     let other = rows().find(|row| (row.delay_ms, row.burst) != (first.delay_ms, first.burst));
     if let Some(other) = other {
-        return Err(Misread::at(
+        return Err(ParseError::at(
             other.line.0,
             format!(
                 "access specification '{}' has rows with different delays or bursts: their I/Os \

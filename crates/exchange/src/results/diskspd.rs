@@ -4,7 +4,7 @@
 //! diskspd computes them. Latencies (`-L`) are milliseconds; percentiles are of all threads.
 
 use super::values::{of_directions, plausible};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use roxmltree::{Document, Node, ParsingOptions};
 use steadfast_domain::text::{excerpt, with_short_words};
 use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
@@ -19,13 +19,13 @@ fn empty() -> ForeignResults {
 
 const NO_LATENCY: &str = "Response times: diskspd ran without -L.";
 
-pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let what = format!("this is no XML: {}", with_short_words(&error.to_string()));
-        Misread::at(error.pos().row.into(), what)
+        ParseError::at(error.pos().row.into(), what)
     })?;
     let root = document.root_element();
     let mut results = empty();
@@ -194,7 +194,7 @@ const TEXT_PERCENTILES: [(&str, f64); 12] = [
     ("8-nines", 99.999999),
 ];
 
-pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let mut results = empty();
     let mut span: Option<TextSpan> = None;
@@ -221,7 +221,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             let seconds = time.trim_end_matches('s').parse().ok().and_then(plausible);
             let Some(span) = span.as_mut() else { continue };
             span.seconds = seconds
-                .ok_or_else(|| Misread::at(number, format!("'{}' is no time", excerpt(time))))?;
+                .ok_or_else(|| ParseError::at(number, format!("'{}' is no time", excerpt(time))))?;
         } else if ["Total IO", "Read IO", "Write IO"].contains(&trimmed) {
             section = match trimmed {
                 "Read IO" => "read",
@@ -231,7 +231,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
         } else if let (Some(row), Some(span)) = (trimmed.strip_prefix("total:"), span.as_mut()) {
             // The same word, alone, begins the table of percentiles of older versions.
             if row.contains('|') {
-                span.totals(section, row).map_err(|what| Misread::at(number, what))?;
+                span.totals(section, row).map_err(|what| ParseError::at(number, what))?;
             }
         } else if let Some(span) = span.as_mut() {
             span.percentile(trimmed);

@@ -6,7 +6,7 @@
 //! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
 
 use super::values::{of_directions, plausible};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
@@ -16,26 +16,26 @@ use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
 const JOBS_MAX: usize = 10_000;
 
 /// Reads the output; lines that fio printed before or after the JSON do not count.
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     // Warnings of fio and its terse lines stand before and after the object.
-    let start = text.find('{').ok_or_else(|| Misread::whole("it holds no JSON object"))?;
+    let start = text.find('{').ok_or_else(|| ParseError::whole("it holds no JSON object"))?;
     let mut objects = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
     let mut root = match objects.next() {
         Some(Ok(Value::Object(root))) => root,
         Some(Err(error)) if error.is_eof() => {
-            return Err(Misread::whole(
+            return Err(ParseError::whole(
                 "the JSON is incomplete: fio was stopped while it wrote it, or the file was cut",
             ));
         }
-        Some(Err(error)) => return Err(Misread::whole(format!("this is no JSON: {error}"))),
-        _ => return Err(Misread::whole("it holds no JSON object")),
+        Some(Err(error)) => return Err(ParseError::whole(format!("this is no JSON: {error}"))),
+        _ => return Err(ParseError::whole("it holds no JSON object")),
     };
     // With --status-interval, fio prints the result so far again and again.
     let mut interim = 0;
     while let Some(Ok(Value::Object(next))) = objects.next() {
         if job_names(&next) != job_names(&root) {
-            return Err(Misread::whole(
+            return Err(ParseError::whole(
                 "it holds the results of several runs of fio; give each a file of its own",
             ));
         }
@@ -54,10 +54,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
     let mut seen = Seen::default();
     let jobs = list(&root, "jobs").or_else(|| list(&root, "client_stats"));
     let jobs = jobs.ok_or_else(|| {
-        Misread::whole("it has neither \"jobs\" nor \"client_stats\": this is no result of fio")
+        ParseError::whole("it has neither \"jobs\" nor \"client_stats\": this is no result of fio")
     })?;
     if jobs.len() > JOBS_MAX {
-        return Err(Misread::whole(format!("more than {JOBS_MAX} jobs")));
+        return Err(ParseError::whole(format!("more than {JOBS_MAX} jobs")));
     }
     let mut read = Vec::new();
     for value in jobs {
@@ -68,13 +68,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             continue;
         }
         if let Some(errno) = number(job, "error").filter(|errno| *errno != 0.0) {
-            return Err(Misread::whole(format!(
+            return Err(ParseError::whole(format!(
                 "fio ended job '{}' with error {errno}: its numbers are not those of a whole run",
                 excerpt(&name)
             )));
         }
         if object(job, "mixed").is_some() && object(job, "read").is_none() {
-            return Err(Misread::whole(format!(
+            return Err(ParseError::whole(format!(
                 "job '{}' has one sum of reads and writes (unified_rw_reporting=mixed), from which \
                  neither follows; run it without that option",
                 excerpt(&name)

@@ -7,7 +7,7 @@
 
 use super::fio_json::{Job, steps};
 use super::values::plausible;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignResults};
 
@@ -23,7 +23,7 @@ const FIELDS_5: usize = 47;
 /// More jobs than a result has.
 const LINES_MAX: usize = 10_000;
 
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let mut results = ForeignResults {
         id: "fio".into(),
@@ -46,12 +46,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             continue;
         }
         if jobs.len() >= LINES_MAX {
-            return Err(Misread::at(number, format!("more than {LINES_MAX} jobs")));
+            return Err(ParseError::at(number, format!("more than {LINES_MAX} jobs")));
         }
         let fields: Vec<&str> = line.split(';').collect();
         results.version = Some(fields[1].trim_start_matches("fio-").to_owned());
         let group = fields.get(3).and_then(|group| group.parse().ok()).unwrap_or(0);
-        jobs.push((group, job(&fields).map_err(|what| Misread::at(number, what))?));
+        jobs.push((group, job(&fields).map_err(|what| ParseError::at(number, what))?));
     }
     results.tests = steps(jobs);
     Ok(results)

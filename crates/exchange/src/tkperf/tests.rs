@@ -243,7 +243,7 @@ fn a_hundred_thousand_mutations_are_read_or_refused_and_never_panic() {
         match read(&mutated(text.as_bytes(), &mut dice)) {
             Ok(_) => read_whole += 1,
             Err(why) => {
-                assert!(!why.what.is_empty());
+                assert!(!why.message.is_empty());
                 refused += 1;
             }
         }

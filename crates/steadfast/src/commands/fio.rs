@@ -17,7 +17,7 @@ const COMMAND_LINE: &str = "command line";
 pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     let line = CommandLine::parse(arguments.options.iter().map(String::as_str));
     let path = arguments.file.as_deref().unwrap_or(Path::new(COMMAND_LINE));
-    let refused = |misread: Vec<_>| front::refused(path, &misread);
+    let refused = |errors: Vec<_>| front::refused(path, &errors);
     let (mut file, mut source) = match &arguments.file {
         Some(path) => {
             let bytes = front::read(path)?;

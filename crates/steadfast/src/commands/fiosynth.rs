@@ -13,7 +13,7 @@ pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     let path = &arguments.file;
     let bytes = front::read(path)?;
     expect(path, &bytes, "a suite of FioSynth", &[FileKind::FioSynthSuite])?;
-    let refused = |misread: Vec<_>| front::refused(path, &misread);
+    let refused = |errors: Vec<_>| front::refused(path, &errors);
     let suite = Suite::read(&bytes).map_err(refused)?;
     let device = front::foresee(&arguments.front, front::target(&arguments.front)?)?;
     let drive = Drive { capacity: device.capacity, factor: arguments.capacity };

@@ -14,7 +14,7 @@ use crate::{hosts, output, terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
-use steadfast_exchange::Misread;
+use steadfast_exchange::ParseError;
 use steadfast_procedures::sequence::NAME;
 use steadfast_runner::StartSync;
 
@@ -22,14 +22,14 @@ use steadfast_runner::StartSync;
 const SAID_MAX: usize = 100;
 
 /// Says everything that cannot be understood of a file, one line each; nothing of it runs.
-pub fn refused(path: &Path, misread: &[Misread]) -> anyhow::Error {
+pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
     let shown = path.display();
-    misread.iter().take(SAID_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
-    if misread.len() > SAID_MAX {
-        terminal::complain(&format!("{shown}: and {} more", misread.len() - SAID_MAX));
+    errors.iter().take(SAID_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
+    if errors.len() > SAID_MAX {
+        terminal::complain(&format!("{shown}: and {} more", errors.len() - SAID_MAX));
     }
-    let many = if misread.len() == 1 { "thing" } else { "things" };
-    anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", misread.len())
+    let many = if errors.len() == 1 { "thing" } else { "things" };
+    anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", errors.len())
 }
 
 /// A sequence that was shown or run.

@@ -91,7 +91,7 @@ fn one_disk_of_the_file_can_be_chosen() {
     let config = read(OF_2006.as_bytes()).unwrap().config;
     assert_eq!(tests_of(&config, 1, Some("e:"), &mut Vec::new()).unwrap().len(), 2);
     let why = tests_of(&config, 1, Some("F:"), &mut Vec::new()).unwrap_err();
-    assert!(why.what.contains("'E:Scratch'"), "{why}");
+    assert!(why.message.contains("'E:Scratch'"), "{why}");
 }
 
 #[test]

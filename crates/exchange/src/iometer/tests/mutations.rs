@@ -6,7 +6,7 @@ use crate::iometer::expansion::tests_of;
 use crate::iometer::read::read;
 use crate::iometer::results;
 use crate::iometer::write::write;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::testing::mutations::{MUTATIONS, mutated};
 
 #[test]
 fn damaged_configurations_do_no_harm() {
