@@ -66,10 +66,6 @@ macro_rules! tokens {
                 let mut all = Self::ALL.iter().copied();
                 all.find(|value| value.token().eq_ignore_ascii_case(text)).or_else(by_number)
             }
-            /// Returns all words, for messages.
-            pub(super) fn choices() -> String {
-                Self::ALL.iter().map(|value| value.token()).collect::<Vec<_>>().join(", ")
-            }
         }
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,7 +88,7 @@ tokens!(TestType, "The quantity varied from test to test.",
     DepthAndTargets = "CYCLE_OUTSTANDING_IOS_AND_TARGETS":
         "More outstanding I/Os for the same targets, then more targets.");
 
-tokens!(Recorded, "Rows that a file of results has.",
+tokens!(RecordedRows, "Rows that a file of results has.",
     All = "ALL": "Every row.",
     NoTargets = "NO_TARGETS": "No rows of targets.",
     NoWorkers = "NO_WORKERS": "No rows of workers and targets.",
@@ -121,13 +117,13 @@ pub struct Setup {
     /// Measured time of each test.
     pub run_time: Option<RunTime>,
     /// Ramp-up time before each test in seconds, not measured.
-    pub ramp_s: Option<u64>,
+    pub ramp_s: Option<u32>,
     /// Disk workers of a new manager.
     pub disk_workers: Option<Spawn>,
     /// Network workers of a new manager.
     pub network_workers: Option<Spawn>,
     /// Rows to record.
-    pub record: Option<Recorded>,
+    pub record: Option<RecordedRows>,
     /// Growth of the number of workers.
     pub worker_cycling: Option<Cycling>,
     /// Growth of the number of targets.
@@ -188,12 +184,21 @@ pub struct DepthCycling {
 /// Section RESULTS DISPLAY. Has no effect on measurements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Display {
-    /// 1.1.0: true if results since the last update are recorded too.
-    pub record_last: Option<bool>,
-    /// Seconds between updates (0 for none before the end), and the time they cover.
-    pub update: Option<(u32, UpdateType)>,
+    /// Updates of the display.
+    pub update: Option<Update>,
     /// Lines about bar charts, in their order.
     pub bars: Vec<Bar>,
+}
+
+/// Updates of the results display.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update {
+    /// 1.1.0: true if results since the last update are recorded too.
+    pub record_last: Option<bool>,
+    /// Seconds between updates; 0 for none before the end of a test.
+    pub seconds: u32,
+    /// Time that the results cover.
+    pub kind: UpdateType,
 }
 
 /// A line about a bar chart.
@@ -310,7 +315,7 @@ pub struct Worker {
     /// Settings of each of its targets.
     pub defaults: Option<Defaults>,
     /// Access specifications, in order; `None` if the file has no list.
-    pub specs: Option<Vec<Assigned>>,
+    pub specs: Option<Vec<AssignedSpec>>,
     /// Targets; `None` if the file has no list.
     pub targets: Option<Vec<Target>>,
     /// Position in the file.
@@ -319,7 +324,7 @@ pub struct Worker {
 
 /// An access specification assigned to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assigned {
+pub struct AssignedSpec {
     /// Name of the specification.
     pub name: String,
     /// Position in the file.

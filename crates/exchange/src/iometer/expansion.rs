@@ -7,9 +7,9 @@
 use super::config::{
     Assignment, Config, Cycling, DepthCycling, IDLE, Spawn, StepKind, Target, TestType, Worker,
 };
-use super::remark::Remark;
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
+use steadfast_domain::sequence::SequenceRemark;
 use steadfast_domain::text::excerpt;
 
 /// Maximum number of tests of a configuration.
@@ -74,7 +74,7 @@ pub fn tests_of(
     config: &Config,
     processors: u32,
     disk: Option<&str>,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<Test>, ParseError> {
     let seats = seats(config, Circumstances { processors, disk }, remarks)?;
     let accesses = seats.iter().map(|seat| seat.specs.len()).max().unwrap_or(0);
@@ -262,7 +262,7 @@ fn workers_and_targets(can: &[&Seat], workers: Vec<u32>, disks: &[u32]) -> Vec<C
 fn seats(
     config: &Config,
     on: Circumstances<'_>,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<Seat>, ParseError> {
     let managers = config.managers.as_deref().unwrap_or_default();
     let mut seats = Vec::new();
@@ -277,7 +277,7 @@ fn seats(
                      drive; it is left out",
                     worker.name
                 );
-                remarks.push(Remark { line: Some(worker.line.0), text });
+                remarks.push(SequenceRemark { line: Some(worker.line.0), text });
             }
         }
     }
@@ -324,7 +324,7 @@ fn drive(name: &str) -> String {
 fn specs_of(
     config: &Config,
     worker: &Worker,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<String>, ParseError> {
     let assigned = worker.specs.as_deref().unwrap_or_default();
     for spec in assigned {
@@ -345,7 +345,7 @@ fn specs_of(
             "worker '{}' has no access specification; it gets those assigned to every disk worker",
             worker.name
         );
-        remarks.push(Remark { line: Some(worker.line.0), text });
+        remarks.push(SequenceRemark { line: Some(worker.line.0), text });
     }
     Ok(unasked)
 }
@@ -360,7 +360,7 @@ fn for_new_workers(config: &Config) -> Vec<String> {
 fn spawned(
     config: &Config,
     on: Circumstances<'_>,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<SequenceRemark>,
 ) -> Result<Vec<Seat>, ParseError> {
     let spawn = config.setup.as_ref().and_then(|setup| setup.disk_workers);
     let count = match spawn.unwrap_or(Spawn::Processors) {
@@ -386,7 +386,7 @@ fn spawned(
              {which}"
         )
     };
-    remarks.push(Remark { line: None, text });
+    remarks.push(SequenceRemark { line: None, text });
     let worker = |number: u32| Worker {
         name: format!("Worker {number}"),
         kind: super::config::WorkerKind::Disk,
@@ -404,7 +404,7 @@ fn with_targets(
     seats: &mut [Seat],
     spawned: bool,
     disk: Option<&str>,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<SequenceRemark>,
 ) -> Result<(), ParseError> {
     let names: BTreeSet<String> = seats.iter().flat_map(|seat| seat.targets.clone()).collect();
     if let Some(wanted) = disk {
@@ -428,14 +428,14 @@ fn with_targets(
     if names.is_empty() {
         if !spawned && !seats.is_empty() {
             let text = "no worker has a disk: each gets the target".to_owned();
-            remarks.push(Remark { line: None, text });
+            remarks.push(SequenceRemark { line: None, text });
         }
         seats.iter_mut().for_each(|seat| seat.targets = vec!["target".to_owned()]);
         return Ok(());
     }
     for seat in seats.iter().filter(|seat| seat.targets.is_empty()) {
         let text = format!("worker '{}' has no disk and stays idle", seat.taking_part.worker);
-        remarks.push(Remark { line: Some(seat.taking_part.line), text });
+        remarks.push(SequenceRemark { line: Some(seat.taking_part.line), text });
     }
     Ok(())
 }

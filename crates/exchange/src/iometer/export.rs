@@ -5,8 +5,9 @@
 //! so that one load runs at a time, in the given order.
 
 use super::config::{
-    AccessLine, AccessSpec, Assigned, Assignment, Config, Defaults, DiskArea, IDLE, Line, Manager,
-    Outstanding, Recorded, RunTime, Setup, Spawn, Target, TestType, Worker, WorkerKind,
+    AccessLine, AccessSpec, AssignedSpec, Assignment, Config, Defaults, DiskArea, IDLE, Line,
+    Manager, Outstanding, RecordedRows, RunTime, Setup, Spawn, Target, TestType, Worker,
+    WorkerKind,
 };
 use super::version::{Dialect, Version};
 use std::collections::BTreeMap;
@@ -141,10 +142,10 @@ fn setup(heading: &Heading<'_>, time: u64, ramp: u64) -> Setup {
             minutes: part(time / 60 % 60),
             seconds: part(time % 60),
         }),
-        ramp_s: Some(ramp),
+        ramp_s: Some(part(ramp)),
         disk_workers: Some(Spawn::Count(0)),
         network_workers: Some(Spawn::Count(0)),
-        record: Some(Recorded::All),
+        record: Some(RecordedRows::All),
         test_type: Some(TestType::Normal),
         ..Setup::default()
     }
@@ -162,7 +163,7 @@ fn worker(name: String, crew: Crew, specs: &[String], heading: &Heading<'_>) -> 
         kind: WorkerKind::Disk,
         defaults: Some(defaults),
         specs: Some(
-            specs.iter().map(|name| Assigned { name: name.clone(), line: Line(0) }).collect(),
+            specs.iter().map(|name| AssignedSpec { name: name.clone(), line: Line(0) }).collect(),
         ),
         targets: Some(vec![target]),
         line: Line(0),

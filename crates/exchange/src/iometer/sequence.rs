@@ -5,7 +5,6 @@
 
 use super::config::{AccessLine, AccessSpec, Config, Setup};
 use super::expansion::{Active, Test, tests_of};
-use super::remark::Remark;
 use super::version::Dialect;
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -70,7 +69,7 @@ pub struct Plan {
 /// The configuration cannot be applied to one target; the error names the line.
 pub fn plan(
     config: &Config,
-    remarks: Vec<Remark>,
+    remarks: Vec<SequenceRemark>,
     on: Circumstances<'_>,
 ) -> Result<Plan, ParseError> {
     let mut remarks = remarks;
@@ -107,7 +106,7 @@ const PREPARATION: u32 = 1;
 fn tests_on(
     config: &Config,
     on: Circumstances<'_>,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<SequenceRemark>,
 ) -> Result<(Vec<Test>, Vec<Option<u32>>), ParseError> {
     let alone = match on.disk {
         Some(Disk::Alone(name)) => Some(name),
@@ -143,10 +142,10 @@ fn preparation(steps: &[SequenceStep], on: Circumstances<'_>) -> SequenceStep {
     SequenceStep::new("Prepare the file", load).preparing()
 }
 
-fn each_once(remarks: Vec<Remark>) -> Vec<SequenceRemark> {
+fn each_once(remarks: Vec<SequenceRemark>) -> Vec<SequenceRemark> {
     let mut seen = BTreeSet::new();
-    let new = remarks.into_iter().filter(|remark| seen.insert((remark.line, remark.text.clone())));
-    new.map(|remark| SequenceRemark { line: remark.line, text: remark.text }).collect()
+    let is_new = |remark: &SequenceRemark| seen.insert((remark.line, remark.text.clone()));
+    remarks.into_iter().filter(is_new).collect()
 }
 
 fn times(setup: &Setup, on: Circumstances<'_>) -> Result<(Nanos, Nanos), ParseError> {
@@ -156,7 +155,7 @@ fn times(setup: &Setup, on: Circumstances<'_>) -> Result<(Nanos, Nanos), ParseEr
             "the file has no run time, so the test would run until stopped; give --time",
         )
     })?;
-    Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0))))
+    Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0).into())))
 }
 
 fn step(
@@ -354,10 +353,10 @@ fn data_pattern(config: &Config, chosen: Option<u8>) -> DataPattern {
 }
 
 /// Returns remarks on differences from Iometer.
-fn differences(config: &Config, tests: &[Test], on: Circumstances<'_>) -> Vec<Remark> {
+fn differences(config: &Config, tests: &[Test], on: Circumstances<'_>) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
     let mut say = |line: u64, text: String| {
-        remarks.push(Remark { line: (line > 0).then_some(line), text });
+        remarks.push(SequenceRemark { line: (line > 0).then_some(line), text });
     };
     of_access(config, tests, &mut say);
     of_workers(tests, &mut say);

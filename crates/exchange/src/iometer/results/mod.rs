@@ -6,12 +6,10 @@
 
 mod columns;
 mod figures;
+mod file;
 mod model;
-mod read;
-mod write;
 
 pub use columns::LATENCY_BINS;
 pub use figures::{Figures, Processors, Side};
+pub use file::{read, write};
 pub use model::{Ending, Part, Row, RowKind, Run, Table};
-pub use read::read;
-pub use write::write;

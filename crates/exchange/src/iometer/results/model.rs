@@ -25,7 +25,7 @@ pub struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// Not stated; files of 2006 and 2008 never state it.
-    Untold,
+    NotStated,
     /// The run ended normally (1.1.0).
     Complete,
     /// The user or an error stopped the run.

@@ -184,7 +184,7 @@ pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> Config {
         name: format!("Worker {}", number + 1),
         kind: WorkerKind::Disk,
         defaults: None,
-        specs: Some(vec![Assigned { name: "4K".into(), line: Line(0) }]),
+        specs: Some(vec![AssignedSpec { name: "4K".into(), line: Line(0) }]),
         targets: Some((0..*targets).map(disk).collect()),
         line: Line(0),
     };

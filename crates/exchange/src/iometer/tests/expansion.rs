@@ -3,7 +3,7 @@
 use super::corpus::{OF_1_1, OF_2006, cycling};
 use crate::iometer::config::{Spawn, TestType};
 use crate::iometer::expansion::{Test, tests_of};
-use crate::iometer::read::read;
+use crate::iometer::read;
 
 /// Returns for each test the number of targets of each active worker, by the indices of manager and
 /// worker.

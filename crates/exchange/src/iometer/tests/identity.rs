@@ -2,9 +2,9 @@
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::config::*;
-use crate::iometer::read::read;
+use crate::iometer::read;
 use crate::iometer::version::Version;
-use crate::iometer::write::write;
+use crate::iometer::write;
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -34,7 +34,7 @@ prop_compose! {
         run_time in of((0u32..99, 0u32..999, 0u32..9999)),
         ramp in of(0u32..9999),
         (disk_workers, network_workers) in (of(spawn()), of(spawn())),
-        record in of(any_of(Recorded::ALL)),
+        record in of(any_of(RecordedRows::ALL)),
         (worker_cycling, disk_cycling) in (of(cycling()), of(cycling())),
         depth in of((cycling(), 0u32..999)),
         test_type in of(any_of(TestType::ALL)),
@@ -42,7 +42,7 @@ prop_compose! {
         Setup {
             description,
             run_time: run_time.map(|(hours, minutes, seconds)| RunTime { hours, minutes, seconds }),
-            ramp_s: ramp.map(u64::from),
+            ramp_s: ramp,
             disk_workers,
             network_workers,
             record,
@@ -61,14 +61,10 @@ fn display() -> impl Strategy<Value = Display> {
         (0u32..9, name()).prop_map(|(id, name)| BarSubject::Worker(id, name)),
     ];
     let bar = (1u8..7, subject).prop_map(|(chart, subject)| Bar { chart, subject });
-    let update = of((0u32..999, any_of(UpdateType::ALL)));
-    (of(any::<bool>()), update, prop::collection::vec(bar, 0..9)).prop_map(
-        |(last, update, bars)| Display {
-            record_last: last.filter(|_| update.is_some()),
-            update,
-            bars,
-        },
-    )
+    let update = (of(any::<bool>()), 0u32..999, any_of(UpdateType::ALL))
+        .prop_map(|(record_last, seconds, kind)| Update { record_last, seconds, kind });
+    (of(update), prop::collection::vec(bar, 0..9))
+        .prop_map(|(update, bars)| Display { update, bars })
 }
 
 prop_compose! {
@@ -130,7 +126,7 @@ fn worker() -> impl Strategy<Value = Worker> {
         kind,
         manager,
     });
-    let assigned = name().prop_map(|name| Assigned { name, line: Line(0) });
+    let assigned = name().prop_map(|name| AssignedSpec { name, line: Line(0) });
     let specs = of(prop::collection::vec(assigned, 0..4));
     let targets = of(prop::collection::vec(target, 0..4));
     (name(), kind(), of(defaults()), specs, targets).prop_map(

@@ -33,7 +33,8 @@ fn figures() -> Figures {
 pub fn sample(version: &str) -> Run {
     let version = Version::parse(version).unwrap();
     let kinds = [RowKind::All, RowKind::Manager, RowKind::Worker, RowKind::Disk];
-    let row = |kind: RowKind| Row::of(kind, "one, two", "seq reads", version.dialect(), &figures());
+    let row =
+        |kind: RowKind| Row::new(kind, "one, two", "seq reads", version.dialect(), &figures());
     let spec = AccessSpec {
         name: "seq reads".into(),
         assignment: Assignment::All,
@@ -47,7 +48,7 @@ pub fn sample(version: &str) -> Run {
         description: "a test, of two words".into(),
         began: "2026-11-22 15:29:30:001".into(),
         parts: vec![Part { specs: vec![spec], tables: vec![table.clone(), table] }],
-        ending: Ending::Untold,
+        ending: Ending::NotStated,
     }
 }
 
@@ -62,7 +63,7 @@ fn a_row_of_workers_that_differ_has_minus_one() {
     let mut run = sample("2006.07.27");
     let figures = Figures { depth: None, ..figures() };
     let dialect = run.version.dialect();
-    run.parts[0].tables[0].rows = vec![Row::of(RowKind::All, "All", "", dialect, &figures)];
+    run.parts[0].tables[0].rows = vec![Row::new(RowKind::All, "All", "", dialect, &figures)];
     let text = write(&run);
     let header = text.lines().find(|line| line.starts_with("'Target Type")).unwrap();
     let at = header.split(',').position(|name| name == "Queue Depth").unwrap();

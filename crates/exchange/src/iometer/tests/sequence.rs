@@ -1,7 +1,7 @@
 //! The loads of configurations, against known values.
 
 use super::corpus::{OF_1_1, OF_2006};
-use crate::iometer::read::read;
+use crate::iometer::read;
 use crate::iometer::sequence::{Circumstances, Disk, Plan, plan};
 use steadfast_domain::sequence::{Amount, SequenceEnd};
 use steadfast_domain::stimulus::{DataPattern, Pace};

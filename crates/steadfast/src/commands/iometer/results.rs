@@ -14,7 +14,7 @@ use steadfast_exchange::iometer::results::{
     Ending, Figures, LATENCY_BINS, Part, Processors, Row, RowKind, Run, Side, Table, write,
 };
 use steadfast_exchange::iometer::{
-    AccessSpec, Active, Dialect, Recorded, Test, TestType, loads_of_workers,
+    AccessSpec, Active, Dialect, RecordedRows, Test, TestType, loads_of_workers,
 };
 use steadfast_procedures::sequence::phase_of;
 
@@ -31,9 +31,9 @@ pub struct Taken<'a> {
 pub fn of(taken: &[Taken<'_>]) -> String {
     let Some(Taken { ready: first, record }) = taken.first() else { return String::new() };
     let setup = first.config.setup.clone().unwrap_or_default();
-    let recorded = match setup.record.unwrap_or(Recorded::All) {
+    let recorded = match setup.record.unwrap_or(RecordedRows::All) {
         // Who names a file of results wants them.
-        Recorded::Nothing => Recorded::All,
+        RecordedRows::Nothing => RecordedRows::All,
         recorded => recorded,
     };
     let version = first.config.version.clone();
@@ -58,7 +58,7 @@ pub fn of(taken: &[Taken<'_>]) -> String {
         description: setup.description.unwrap_or_default(),
         began: stamp(began.unwrap_or(0)),
         parts: parts.into_iter().map(|(_, part)| part).collect(),
-        ending: if dialect == Dialect::V1_1 { Ending::Complete } else { Ending::Untold },
+        ending: if dialect == Dialect::V1_1 { Ending::Complete } else { Ending::NotStated },
         version,
     })
 }
@@ -102,12 +102,12 @@ fn active(shares: &[Share<'_>]) -> Vec<Active> {
     all.into_values().collect()
 }
 
-fn is_recorded(recorded: Recorded, kind: &RowKind) -> bool {
+fn is_recorded(recorded: RecordedRows, kind: &RowKind) -> bool {
     match recorded {
-        Recorded::All | Recorded::Nothing => true,
-        Recorded::NoTargets => *kind != RowKind::Disk,
-        Recorded::NoWorkers => !matches!(kind, RowKind::Disk | RowKind::Worker),
-        Recorded::NoManagers => *kind == RowKind::All,
+        RecordedRows::All | RecordedRows::Nothing => true,
+        RecordedRows::NoTargets => *kind != RowKind::Disk,
+        RecordedRows::NoWorkers => !matches!(kind, RowKind::Disk | RowKind::Worker),
+        RecordedRows::NoManagers => *kind == RowKind::All,
     }
 }
 
@@ -166,7 +166,7 @@ impl Made<'_> {
     }
 
     fn row(&self, kind: RowKind, name: &str, spec: &str, figures: &Figures) -> Row {
-        Row::of(kind, name, spec, self.dialect, figures)
+        Row::new(kind, name, spec, self.dialect, figures)
     }
 
     fn manager_rows(&self, rows: &mut Vec<Row>, (place, name): (usize, &str)) {
