@@ -2,26 +2,13 @@
 
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
 use super::load::{APART_MAX, Job, job};
-use super::options::{Options, error_at, remark_of};
+use super::options::{Assumed, Options, error_at, remark_of};
 use super::text::JobFile;
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Demand, Nanos, Op, Order, Sequence, SequenceLoad, SequenceStep};
-
-/// What a job file does not say itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Assumed<'a> {
-    /// The engine of jobs that name none.
-    pub ioengine: Option<&'a str>,
-    /// The file or device, as the jobs name it, that the target stands for: only its jobs are
-    /// applied, with the numbers that their steps have among all. `None` is all jobs on one
-    /// target.
-    pub device: Option<&'a str>,
-    /// The target is the file that the jobs name.
-    pub as_named: bool,
-}
 
 /// Jobs that run at the same time, those of one load together.
 struct Group {
@@ -78,7 +65,7 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<P
         let mut options = Options::of(section);
         let waits = options.flag("stonewall");
         let reports_together = options.flag("group_reporting");
-        let parsed = job(&mut options, assumed.ioengine);
+        let parsed = job(&mut options, assumed);
         let (label, line) = (options.name().to_owned(), options.line());
         errors.append(&mut options.errors);
         for remark in options.remarks {

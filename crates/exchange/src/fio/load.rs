@@ -1,7 +1,7 @@
 //! One section as a load: streams, place, demand, pace, end, content.
 
 use super::files::FileNames;
-use super::options::Options;
+use super::options::{Assumed, Options};
 use super::sizes::by_direction;
 use steadfast_domain::sequence::{
     Amount, Extent, SequenceEnd, SequenceLoad, SteadyEnd, SteadyRate,
@@ -57,11 +57,11 @@ struct Manner {
     shares: [u32; 3],
 }
 
-/// The load of a section; what is wrong with it stands in `options`.
-pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Option<Job> {
+/// Returns the load of a section. Errors are added to `options`.
+pub(super) fn job(options: &mut Options<'_>, assumed: &Assumed<'_>) -> Option<Job> {
     let manner = manner(options)?;
     let streams = streams(options, &manner)?;
-    let depth = depth(options, assumed_engine);
+    let depth = depth(options, assumed.ioengine);
     let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
     let files = FileNames::of(options);
     let increment = options.amount("offset_increment").filter(|amount| !is_zero(*amount));
@@ -70,7 +70,13 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
     // A job that ends at the end of its device does so after an increment, too.
     extent.clipped |= matches!(increment, Some(Amount::Ppm(_)));
     split_between_files(&mut extent, files.count(), options, least);
-    // On a device the last block may go past the size. A file of the job's own ends there.
+    let blocks = Blocks {
+        least,
+        are_equal: streams.iter().all(|stream| stream.size.0 == least),
+        has_map: manner.random && !options.flag("norandommap"),
+        may_pass_size: files.are_given() && !ends_target(&extent, assumed),
+    };
+    let size = extent.length;
     if let Some(Amount::Bytes(length)) = &mut extent.length
         && files.are_given()
     {
@@ -78,9 +84,7 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
             options.refuse("size", "it is smaller than a block; fio refuses it as well");
             return None;
         }
-        // A random job counts blocks in its map, which has whole ones only.
-        let has_map = manner.random && !options.flag("norandommap");
-        length.0 = if has_map {
+        length.0 = if blocks.ends_within_size(&manner) {
             length.0 / least * least
         } else {
             length.0.checked_next_multiple_of(least).unwrap_or(length.0)
@@ -90,7 +94,7 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
         options
             .remark("its files are passed one after the other, in fio in turn (file_service_type)");
     }
-    let end = end(options, &manner, extent.length, least);
+    let end = end(options, &manner, size, &blocks);
     let mut load = SequenceLoad {
         extent,
         ramp: options.time("ramp_time", SECOND).unwrap_or(Nanos::ZERO),
@@ -580,13 +584,44 @@ fn extent(options: &mut Options<'_>, block: u64) -> Extent {
 /// The whole of the target, in parts per million.
 const WHOLE_PPM: u32 = 1_000_000;
 
-/// When a job ends. fio completes the I/O in which it reaches an amount.
+/// Transfers of a job as they fit into its size.
+struct Blocks {
+    /// Smallest transfer size in bytes.
+    least: u64,
+    /// True if all transfers have this size.
+    are_equal: bool,
+    /// True if a random job visits every block once; the map has whole blocks only.
+    has_map: bool,
+    /// True if the target continues behind the size of the job. A file that fio creates ends there.
+    may_pass_size: bool,
+}
+
+impl Blocks {
+    /// Returns true if every loop ends with the last of the smallest blocks that fits: in the map,
+    /// at the end of the target, or because fio shortens the last I/O of a sequential job of
+    /// several sizes.
+    fn ends_within_size(&self, manner: &Manner) -> bool {
+        self.has_map || !manner.random && !(self.may_pass_size && self.are_equal)
+    }
+}
+
+/// Returns true if the range ends where the target does.
+fn ends_target(extent: &Extent, assumed: &Assumed<'_>) -> bool {
+    let (Amount::Bytes(from), Some(Amount::Bytes(length))) = (extent.from, extent.length) else {
+        return assumed.is_new;
+    };
+    let end = from.0.saturating_add(length.0);
+    assumed.is_new || assumed.capacity.is_some_and(|capacity| end >= capacity.0)
+}
+
+/// Returns when a job ends. fio completes the I/O in which it reaches an amount.
 fn end(
     options: &mut Options<'_>,
     manner: &Manner,
     length: Option<Amount>,
-    block: u64,
+    blocks: &Blocks,
 ) -> Option<SequenceEnd> {
+    let block = blocks.least;
     let time = options.time("runtime", SECOND).filter(|time| time.0 > 0);
     let loops = u64::from(options.count("loops", 1_000_000).unwrap_or(1));
     match (options.flag("time_based"), time) {
@@ -639,11 +674,17 @@ fn end(
             return None;
         }
         (Some(Amount::Bytes(bytes)), _) => ended_by(whole_ios(bytes.0)),
-        // Without a map of what was visited, the last I/O goes past the size.
-        (None, Some(Amount::Bytes(length)))
-            if manner.random && options.flag("norandommap") && !length.0.is_multiple_of(block) =>
-        {
-            ended_by(whole_ios(length.0))
+        (None, Some(Amount::Bytes(length))) => {
+            let is_within = blocks.ends_within_size(manner);
+            if blocks.are_equal && (is_within || length.0.is_multiple_of(block)) {
+                laps
+            } else if is_within {
+                let all = (length.0 / block * block).saturating_mul(loops);
+                ended_by(Some(Amount::Bytes(Bytes(all))))
+            } else {
+                // The last I/O of all loops passes their sizes.
+                ended_by(whole_ios(length.0))
+            }
         }
         (None, _) => laps,
     })

@@ -16,6 +16,7 @@ mod tests;
 mod text;
 
 pub(crate) use jobs::NAMED_MAX;
-pub use jobs::{Assumed, files, sequence};
+pub use jobs::{files, sequence};
 pub use known::{is_switch, names as option_names};
+pub use options::Assumed;
 pub use text::{CommandLine, JobFile, JobOption, Section, Surroundings};

@@ -5,9 +5,26 @@ use super::sizes::{amount, bytes, flag, leading_bytes, time};
 use super::text::{JobOption, Section};
 use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
-use steadfast_domain::Nanos;
 use steadfast_domain::sequence::{Amount, SequenceRemark};
 use steadfast_domain::text::excerpt;
+use steadfast_domain::{Bytes, Nanos};
+
+/// Facts that a job file does not state.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Assumed<'a> {
+    /// Engine of jobs that name none.
+    pub ioengine: Option<&'a str>,
+    /// The file or device, as the jobs name it, that the target stands for: only its jobs are
+    /// applied, with the numbers that their steps have among all. `None` for all jobs on one
+    /// target.
+    pub device: Option<&'a str>,
+    /// True if the target is the file that the jobs name.
+    pub as_named: bool,
+    /// True if the target is created with the size of the jobs.
+    pub is_new: bool,
+    /// Capacity of the target; `None` if unknown, and taken as larger than the size of the jobs.
+    pub capacity: Option<Bytes>,
+}
 
 /// The options of a section by their canonical names; of a repeated one the last.
 pub(super) struct Options<'s> {

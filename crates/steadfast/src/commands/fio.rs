@@ -42,7 +42,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     }
     choose_sections(&mut file, &arguments.section)?;
     let named = files(&file);
-    let front = aimed(arguments, &named)?;
+    let front = aimed(arguments, &named, !line.jobs.is_empty())?;
     let as_named = front.target.len() == 1 && arguments.front.target.is_empty();
     let complete = |sequence: Sequence| {
         let title = source.name.clone();
@@ -50,7 +50,11 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     };
     let targets = targets_by_name(&front.target, &named)?;
     if targets.is_empty() {
-        let assumed = Assumed { device: None, as_named, ..Assumed::default() };
+        let (is_new, capacity) = match front.target.as_slice() {
+            [only] => (as_named && is_new_file(only), capacity(&front, only)?),
+            _ => (false, None),
+        };
+        let assumed = Assumed { as_named, is_new, capacity, ..Assumed::default() };
         let sequence = complete(sequence(&file, &assumed).map_err(refused)?);
         let front = sized(front, &sequence, as_named);
         check_room(&front, &sequence)?;
@@ -58,7 +62,8 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     }
     let mut each = Vec::new();
     for (name, target) in &targets {
-        let assumed = Assumed { device: Some(name), as_named, ..Assumed::default() };
+        let capacity = capacity(&front, target)?;
+        let assumed = Assumed { device: Some(name), as_named, capacity, ..Assumed::default() };
         each.push((target.as_str(), complete(sequence(&file, &assumed).map_err(refused)?)));
     }
     front::conduct_several(&front, each).map(|conducted| conducted.state)
@@ -78,8 +83,16 @@ fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> 
 
 /// The arguments with a target. Jobs of the command line are aimed at the file or the devices
 /// that they name; those of a file never reach anything but `--target`.
-fn aimed(arguments: &FioArguments, named: &[String]) -> anyhow::Result<FrontArguments> {
+fn aimed(
+    arguments: &FioArguments,
+    named: &[String],
+    has_jobs: bool,
+) -> anyhow::Result<FrontArguments> {
     let mut front = arguments.front.clone();
+    if has_jobs {
+        // --size is fio's.
+        front.size_option = "--target-size";
+    }
     if !front.target.is_empty() || arguments.file.is_some() {
         return Ok(front);
     }
@@ -109,13 +122,22 @@ const SMALLEST: Bytes = Bytes::mib(64);
 
 /// A file that the jobs name and that does not exist is made as large as they need.
 fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> FrontArguments {
-    let is_new_file = |target: &String| {
-        !target.starts_with("sim:") && !target.starts_with("/dev/") && !Path::new(target).exists()
-    };
-    if as_named && front.size.is_none() && front.target.iter().all(is_new_file) {
+    if as_named && front.size.is_none() && front.target.iter().all(|target| is_new_file(target)) {
         front.size = sequence.reach().map(|reach| reach.max(SMALLEST));
     }
     front
+}
+
+fn is_new_file(target: &str) -> bool {
+    !target.starts_with("sim:") && !target.starts_with("/dev/") && !Path::new(target).exists()
+}
+
+/// Returns the capacity of a target; `None` if it is unknown before the run.
+fn capacity(front: &FrontArguments, target: &str) -> anyhow::Result<Option<Bytes>> {
+    if front.hosts.list()?.is_some() || front.size.is_none() && is_new_file(target) {
+        return Ok(None);
+    }
+    Ok(Some(front::foresee(front, target)?.capacity))
 }
 
 /// Refuses a target that cannot hold all files of the jobs.

@@ -3,13 +3,14 @@
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
-use super::begin::{Beginning, default_seed};
+use super::begin::{Beginning, default_seed, reading};
 use super::plan;
 use super::several::{self, Several};
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::regular::{foreign as read, source};
+use crate::target::{self, NoSuchFile};
 use crate::{hosts, output, terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,23 @@ pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
 
 /// What is seen of a target by those who load it. Nothing is touched.
 pub fn foresee(arguments: &FrontArguments, target: &str) -> anyhow::Result<Device> {
-    hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.size)
+    let foreseen = hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.size);
+    foreseen.map_err(|error| match error.downcast::<NoSuchFile>() {
+        Ok(missing) => NoSuchFile { size_option: arguments.size_option, ..missing }.into(),
+        Err(other) => other,
+    })
+}
+
+/// Refuses a target that a run could not read, as the run does.
+fn check_readable(
+    arguments: &FrontArguments,
+    settings: &Settings,
+    target: &str,
+) -> anyhow::Result<()> {
+    if let (Some(sequence), None) = (reading(settings), &settings.hosts) {
+        target::find_to_read(target, arguments.size, &sequence.title)?;
+    }
+    Ok(())
 }
 
 /// Shows a sequence, or runs it to its report.
@@ -77,6 +94,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen));
     let settings = settings(arguments, sequence, seed)?;
     if arguments.plan {
+        check_readable(arguments, &settings, target)?;
         let state =
             plan::show(&settings, foreseen, arguments.assume, plan::Wanted::of(arguments.json))?;
         return Ok(Conducted { state, directory: None });
@@ -100,6 +118,7 @@ pub fn conduct_several(
     for ((target, sequence), device) in each.into_iter().zip(&foreseen) {
         let settings = settings(arguments, sequence, seed)?;
         if arguments.plan {
+            check_readable(arguments, &settings, target)?;
             terminal::print(&format!("{target}:"))?;
             let wanted = plan::Wanted::of(false);
             plan::show(&settings, device.clone(), arguments.assume, wanted)?;
