@@ -4,7 +4,7 @@
 //! Here they lie one after the other on one target, so that the loads touch as much as they
 //! do in fio.
 
-use super::options::Options;
+use super::options::SectionOptions;
 use crate::parse_error::ParseError;
 use steadfast_domain::Bytes;
 use steadfast_domain::sequence::{Amount, Extent};
@@ -27,7 +27,7 @@ pub(super) struct FileNames {
 }
 
 impl FileNames {
-    pub fn of(options: &mut Options<'_>) -> FileNames {
+    pub fn of(options: &mut SectionOptions<'_>) -> FileNames {
         FileNames {
             job: options.name().to_owned(),
             given: names_in(options.text("filename").unwrap_or_default()),

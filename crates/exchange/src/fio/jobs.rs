@@ -1,8 +1,8 @@
 //! A job file as a sequence: jobs one after the other, and those that run at the same time.
 
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
-use super::load::{APART_MAX, Job, job};
-use super::options::{Assumed, Options, error_at, remark_of};
+use super::load::{APART_MAX, JobLoad, job};
+use super::options::{SectionOptions, TargetFacts, error_at, remark_of};
 use super::text::JobFile;
 use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
@@ -11,26 +11,26 @@ use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Demand, Nanos, Op, Order, Sequence, SequenceLoad, SequenceStep};
 
 /// Jobs that run at the same time, those of one load together.
-struct Group {
-    jobs: Vec<Sharing>,
+struct JobGroup {
+    jobs: Vec<PlacedJob>,
 }
 
 /// A job, a thread of it, or several alike.
-struct Sharing {
+struct PlacedJob {
     label: String,
     line: u64,
-    job: Job,
+    job: JobLoad,
 }
 
 /// A section with its load.
-struct Parsed {
+struct ParsedSection {
     label: String,
     line: u64,
     waits: bool,
     /// fio judges a steady state of all jobs together.
     reports_together: bool,
     /// Its loads: one, or one of each thread.
-    loads: Vec<(Sharing, FileSet)>,
+    loads: Vec<(PlacedJob, FileSet)>,
 }
 
 /// More jobs at once than this are counted in the name of their step, not named.
@@ -43,7 +43,7 @@ const AT_ONCE_MAX: usize = 256;
 pub fn files(file: &JobFile) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for section in &file.sections {
-        let names = FileNames::of(&mut Options::of(section));
+        let names = FileNames::of(&mut SectionOptions::of(section));
         if names.are_given() {
             all.extend(names.of_thread(0));
         }
@@ -58,11 +58,11 @@ pub fn files(file: &JobFile) -> Vec<String> {
 ///
 /// # Errors
 /// Everything that cannot be applied, line by line.
-pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<ParseError>> {
+pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, Vec<ParseError>> {
     let (mut errors, mut remarks) = (Vec::new(), Vec::new());
     let mut sections = Vec::new();
     for section in &file.sections {
-        let mut options = Options::of(section);
+        let mut options = SectionOptions::of(section);
         let waits = options.flag("stonewall");
         let reports_together = options.flag("group_reporting");
         let parsed = job(&mut options, assumed);
@@ -73,7 +73,9 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<P
         }
         let Some(job) = parsed else { continue };
         match loads_of(&label, line, job) {
-            Ok(loads) => sections.push(Parsed { label, line, waits, reports_together, loads }),
+            Ok(loads) => {
+                sections.push(ParsedSection { label, line, waits, reports_together, loads })
+            }
             Err(why) => errors.push(error_at(line, format!("[{label}] {why}"))),
         }
     }
@@ -96,7 +98,7 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<P
     }
     delay_jobs(&mut groups, &mut remarks);
     let numbered = assumed.device.is_some();
-    let step = |(number, group): (u32, Group)| {
+    let step = |(number, group): (u32, JobGroup)| {
         let step = group.step()?;
         Some(SequenceStep { number: numbered.then_some(number), ..step })
     };
@@ -109,7 +111,7 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<P
 
 /// The loads of a job: one of all its threads, or one of each where they have files, offsets
 /// or sequential positions of their own.
-fn loads_of(label: &str, line: u64, job: Job) -> Result<Vec<(Sharing, FileSet)>, String> {
+fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, FileSet)>, String> {
     let is_random = job.load.streams.iter().all(|stream| stream.order == Order::Random);
     let has_own_files = job.files.differ_by_thread() && has_size_in_bytes(&job);
     let set = |thread: u32, extent: Extent| FileSet {
@@ -123,7 +125,7 @@ fn loads_of(label: &str, line: u64, job: Job) -> Result<Vec<(Sharing, FileSet)>,
         line,
         extent,
     };
-    let whole = |label: String, job: Job, set: FileSet| (Sharing { label, line, job }, set);
+    let whole = |label: String, job: JobLoad, set: FileSet| (PlacedJob { label, line, job }, set);
     let differ = has_own_files || job.increment.is_some();
     if job.threads == 1 || !differ && (is_random || job.threads > APART_MAX) {
         let set = set(0, job.load.extent);
@@ -142,14 +144,14 @@ fn loads_of(label: &str, line: u64, job: Job) -> Result<Vec<(Sharing, FileSet)>,
             from: further(job.load.extent.from, job.increment, thread)?,
             ..job.load.extent
         };
-        let mut own = Job { threads: 1, ..job.clone() };
+        let mut own = JobLoad { threads: 1, ..job.clone() };
         own.load.extent = extent;
         loads.push(whole(format!("{label}.{thread}"), own, set(thread, extent)));
     }
     Ok(loads)
 }
 
-fn has_size_in_bytes(job: &Job) -> bool {
+fn has_size_in_bytes(job: &JobLoad) -> bool {
     matches!(job.load.extent.length, Some(Amount::Bytes(_)))
 }
 
@@ -179,7 +181,7 @@ fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amoun
 }
 
 /// Leaves the jobs of one device.
-fn keep_jobs_of(sections: &mut [Parsed], device: &str) -> Vec<ParseError> {
+fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError> {
     let mut errors = Vec::new();
     for section in sections {
         let is_split =
@@ -195,9 +197,9 @@ fn keep_jobs_of(sections: &mut [Parsed], device: &str) -> Vec<ParseError> {
 
 /// What is to be said of the files.
 fn file_remarks(
-    sections: &[Parsed],
+    sections: &[ParsedSection],
     placed: &[PlacedFiles],
-    assumed: &Assumed<'_>,
+    assumed: &TargetFacts<'_>,
 ) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
     let loads = || sections.iter().flat_map(|own| &own.loads);
@@ -214,7 +216,7 @@ fn file_remarks(
         |set: &FileSet| !set.names.is_empty() && !set.names.iter().any(|name| is_device(name));
     let writes =
         |names: &[String]| loads().any(|(own, set)| set.names == names && own.job.load.alters());
-    let reads = |own: &Sharing| own.job.load.streams.iter().any(|stream| stream.op == Op::Read);
+    let reads = |own: &PlacedJob| own.job.load.streams.iter().any(|stream| stream.op == Op::Read);
     let unwritten = loads().find(|(own, set)| is_file(set) && reads(own) && !writes(&set.names));
     if let Some((_, set)) = unwritten.filter(|_| !assumed.as_named) {
         let text = format!(
@@ -229,15 +231,15 @@ fn file_remarks(
 
 /// The jobs that begin together, with their numbers from 1, each load in its place.
 fn grouped(
-    sections: Vec<Parsed>,
+    sections: Vec<ParsedSection>,
     placed: &[PlacedFiles],
     remarks: &mut Vec<SequenceRemark>,
-) -> Vec<(u32, Group)> {
-    let mut groups: Vec<(u32, Group)> = Vec::new();
+) -> Vec<(u32, JobGroup)> {
+    let mut groups: Vec<(u32, JobGroup)> = Vec::new();
     for section in sections {
         if section.waits || groups.is_empty() {
             let number = u32::try_from(groups.len() + 1).unwrap_or(u32::MAX);
-            groups.push((number, Group { jobs: Vec::new() }));
+            groups.push((number, JobGroup { jobs: Vec::new() }));
         }
         let Some((_, group)) = groups.last_mut() else { continue };
         let is_steady = section.loads.iter().any(|(own, _)| own.job.steady.is_some());
@@ -266,7 +268,7 @@ fn grouped(
 
 /// Turns `startdelay`, which counts from the start of fio, into a pause before each group and
 /// the delays of its jobs after that.
-fn delay_jobs(groups: &mut [(u32, Group)], remarks: &mut Vec<SequenceRemark>) {
+fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>) {
     let mut passed = Some(Nanos::ZERO);
     for (_, group) in groups {
         for own in &mut group.jobs {
@@ -318,12 +320,12 @@ fn keep(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
 }
 
 /// A job whose directions have paces of their own is a load of each.
-fn by_pace(sharing: Sharing) -> Vec<Sharing> {
+fn by_pace(sharing: PlacedJob) -> Vec<PlacedJob> {
     if sharing.job.paces.is_empty() {
         return vec![sharing];
     }
     let direction = |(op, pace): &(Op, Pace)| {
-        let mut job = Job { paces: Vec::new(), ..sharing.job.clone() };
+        let mut job = JobLoad { paces: Vec::new(), ..sharing.job.clone() };
         job.load.streams.retain(|stream| stream.op == *op);
         job.load.pace = *pace;
         let name = match op {
@@ -331,16 +333,16 @@ fn by_pace(sharing: Sharing) -> Vec<Sharing> {
             Op::Write => "writes",
             Op::Discard | Op::Flush => "trims",
         };
-        Sharing { label: format!("{} {name}", sharing.label), line: sharing.line, job }
+        PlacedJob { label: format!("{} {name}", sharing.label), line: sharing.line, job }
     };
     sharing.job.paces.iter().map(direction).collect()
 }
 
-impl Group {
-    fn join(&mut self, new: Sharing) {
+impl JobGroup {
+    fn join(&mut self, new: PlacedJob) {
         // Sequential threads have a position each.
         let is_random = new.job.load.streams.iter().all(|stream| stream.order == Order::Random);
-        let alike = |old: &&mut Sharing| {
+        let alike = |old: &&mut PlacedJob| {
             is_random
                 && old.job.load == new.job.load
                 && old.job.pause == new.job.pause
@@ -362,7 +364,7 @@ impl Group {
             let what = format!("more than {AT_ONCE_MAX} different loads run at the same time");
             return vec![error_at(first.line, what)];
         }
-        let fault = |other: &Sharing| {
+        let fault = |other: &PlacedJob| {
             let what = if other.job.load.ramp != first.job.load.ramp {
                 "ramp_time: it differs from that"
             } else if other.job.steady != first.job.steady {
@@ -381,7 +383,7 @@ impl Group {
     }
 
     fn step(self) -> Option<SequenceStep> {
-        let Job { pause, steady, .. } = self.jobs.first()?.job;
+        let JobLoad { pause, steady, .. } = self.jobs.first()?.job;
         let names: Vec<&str> = self.jobs.iter().map(|own| own.label.as_str()).collect();
         let label = match names.len() {
             0..=NAMED_MAX => names.join(" + "),
@@ -399,7 +401,7 @@ impl Group {
     /// What distinguishes the step: of different jobs the values of all.
     fn dimensions(&self) -> Vec<(String, String)> {
         let Some(first) = self.jobs.first() else { return Vec::new() };
-        let value = |at: usize, own: &Sharing| own.job.dimensions.get(at).map(|(_, v)| v.clone());
+        let value = |at: usize, own: &PlacedJob| own.job.dimensions.get(at).map(|(_, v)| v.clone());
         let all = first.job.dimensions.iter().enumerate().map(|(at, (name, _))| {
             let mut values: Vec<String> =
                 self.jobs.iter().filter_map(|own| value(at, own)).collect();

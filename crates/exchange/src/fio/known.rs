@@ -2,7 +2,7 @@
 
 /// What becomes of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum OptionSupport {
     /// It is part of the load.
     Understood,
     /// Nothing depends on it here.
@@ -15,7 +15,7 @@ pub(super) enum Fate {
     Refused(&'static str),
 }
 
-use Fate::{Idle, OffOnly, Refused, Remarked, Understood};
+use OptionSupport::{Idle, OffOnly, Refused, Remarked, Understood};
 
 /// Other names of an option.
 pub(super) fn canonical(name: &str) -> &str {
@@ -187,7 +187,7 @@ const IDLE: &[&str] = &[
 ];
 
 /// Whole matters that are not done as fio does them.
-const OTHERS: &[(&str, Fate)] = &[
+const OTHERS: &[(&str, OptionSupport)] = &[
     ("exitall", Remarked("each of several jobs runs to its own end")),
     ("exit_what", Remarked("each of several jobs runs to its own end")),
     ("cgroup", Remarked("threads stay in the control group of this program")),
@@ -256,7 +256,7 @@ const OTHERS: &[(&str, Fate)] = &[
 
 /// What becomes of an option of this (canonical) name; `None` where fio, or this program,
 /// has none.
-pub(super) fn fate(name: &str) -> Option<Fate> {
+pub(super) fn fate(name: &str) -> Option<OptionSupport> {
     if UNDERSTOOD.contains(&name) {
         return Some(Understood);
     }

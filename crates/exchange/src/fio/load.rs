@@ -1,7 +1,7 @@
 //! One section as a load: streams, place, demand, pace, end, content.
 
 use super::files::FileNames;
-use super::options::{Assumed, Options};
+use super::options::{SectionOptions, TargetFacts};
 use super::sizes::by_direction;
 use steadfast_domain::sequence::{
     Amount, Extent, SequenceEnd, SequenceLoad, SteadyEnd, SteadyRate,
@@ -29,7 +29,7 @@ const DISCARD_MAX: u64 = 3 << 30;
 
 /// A job: what one of its threads does, and how many there are.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Job {
+pub(super) struct JobLoad {
     /// What a single thread does.
     pub load: SequenceLoad,
     /// Threads.
@@ -49,7 +49,7 @@ pub(super) struct Job {
 }
 
 /// What a job moves, and where to.
-struct Manner {
+struct JobAccess {
     /// Each direction with its share of the I/Os in percent.
     ops: Vec<(Op, u32)>,
     random: bool,
@@ -58,7 +58,7 @@ struct Manner {
 }
 
 /// Returns the load of a section. Errors are added to `options`.
-pub(super) fn job(options: &mut Options<'_>, assumed: &Assumed<'_>) -> Option<Job> {
+pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -> Option<JobLoad> {
     let manner = manner(options)?;
     let streams = streams(options, &manner)?;
     let depth = depth(options, assumed.ioengine);
@@ -70,7 +70,7 @@ pub(super) fn job(options: &mut Options<'_>, assumed: &Assumed<'_>) -> Option<Jo
     // A job that ends at the end of its device does so after an increment, too.
     extent.clipped |= matches!(increment, Some(Amount::Ppm(_)));
     split_between_files(&mut extent, files.count(), options, least);
-    let blocks = Blocks {
+    let blocks = TransferFit {
         least,
         are_equal: streams.iter().all(|stream| stream.size.0 == least),
         has_map: manner.random && !options.flag("norandommap"),
@@ -116,7 +116,7 @@ pub(super) fn job(options: &mut Options<'_>, assumed: &Assumed<'_>) -> Option<Jo
         options.refuse("readonly", "the job writes; fio refuses it as well");
     }
     let dimensions = dimensions(options, depth, threads);
-    Some(Job { load, threads, files, increment, pause, steady, dimensions, paces })
+    Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces })
 }
 
 fn is_zero(amount: Amount) -> bool {
@@ -124,7 +124,12 @@ fn is_zero(amount: Amount) -> bool {
 }
 
 /// fio divides a `size` between the files of a job, and takes `filesize` for each of them.
-fn split_between_files(extent: &mut Extent, files: u64, options: &mut Options<'_>, block: u64) {
+fn split_between_files(
+    extent: &mut Extent,
+    files: u64,
+    options: &mut SectionOptions<'_>,
+    block: u64,
+) {
     if files < 2 {
         return;
     }
@@ -144,7 +149,7 @@ fn split_between_files(extent: &mut Extent, files: u64, options: &mut Options<'_
 }
 
 /// `ss=bw_slope:0.1%` with `ss_dur` and `ss_ramp`.
-fn steady(options: &mut Options<'_>) -> Option<SteadyEnd> {
+fn steady(options: &mut SectionOptions<'_>) -> Option<SteadyEnd> {
     let text = options.text("ss")?;
     let window = options.time("ss_dur", SECOND).filter(|time| time.0 > 0);
     let ramp = options.time("ss_ramp", SECOND).unwrap_or(Nanos::ZERO);
@@ -182,7 +187,7 @@ fn steady(options: &mut Options<'_>) -> Option<SteadyEnd> {
     Some(SteadyEnd { rate, slope, limit: value, percent, window, ramp })
 }
 
-fn dimensions(options: &Options<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
+fn dimensions(options: &SectionOptions<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
     let said = ["bssplit", "bsrange", "bs"].into_iter().find_map(|name| options.text(name));
     let size = said.unwrap_or(BLOCK_SIZE);
     [
@@ -195,7 +200,7 @@ fn dimensions(options: &Options<'_>, depth: u32, threads: u32) -> Vec<(String, S
     .into()
 }
 
-fn manner(options: &mut Options<'_>) -> Option<Manner> {
+fn manner(options: &mut SectionOptions<'_>) -> Option<JobAccess> {
     let text = options.text("rw").unwrap_or("read").to_ascii_lowercase();
     let (random, ops): (bool, &[Op]) = match text.as_str() {
         "read" => (false, &[Op::Read]),
@@ -229,11 +234,11 @@ fn manner(options: &mut Options<'_>) -> Option<Manner> {
         _ => 100 - reads,
     };
     let ops = ops.iter().map(|op| (*op, share(op))).filter(|(_, share)| *share > 0).collect();
-    Some(Manner { ops, random, shares })
+    Some(JobAccess { ops, random, shares })
 }
 
 /// What `percentage_random` leaves of a random job's directions.
-fn random_shares(options: &mut Options<'_>) -> Option<[u32; 3]> {
+fn random_shares(options: &mut SectionOptions<'_>) -> Option<[u32; 3]> {
     let Some(text) = options.text("percentage_random") else { return Some([100; 3]) };
     // An empty place is fio's default.
     let share = |text: &str| match text.trim_end_matches('%') {
@@ -258,7 +263,7 @@ fn place(op: Op) -> usize {
 }
 
 /// Percent of a mix that reads: what was said last counts.
-fn read_share(options: &mut Options<'_>) -> u32 {
+fn read_share(options: &mut SectionOptions<'_>) -> u32 {
     let reads = options.percent("rwmixread");
     let writes = options.percent("rwmixwrite");
     let later = options.position_of("rwmixwrite") > options.position_of("rwmixread");
@@ -271,9 +276,9 @@ fn read_share(options: &mut Options<'_>) -> u32 {
 }
 
 /// Sizes of a direction with their shares, which add up to the second value.
-type Sizes = (Vec<(u64, u32)>, u32);
+type SizeShares = (Vec<(u64, u32)>, u32);
 
-fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
+fn sizes(options: &mut SectionOptions<'_>, op: Op) -> Option<SizeShares> {
     let split = options.text("bssplit").map(|text| by_direction(text)[place(op)]);
     if let Some(split) = split.filter(|split| !split.is_empty()) {
         let Some(parsed) = parts(options, split) else {
@@ -321,7 +326,10 @@ fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
 const RANGE_MAX: u64 = 256;
 
 /// `4k-16k`: fio draws each multiple of the smaller size up to the larger one equally often.
-fn drawn_sizes(text: &str, value: &dyn Fn(&str) -> Option<u64>) -> Result<Sizes, &'static str> {
+fn drawn_sizes(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<u64>,
+) -> Result<SizeShares, &'static str> {
     let ends = text.split_once('-').or(text.split_once(':'));
     let ends = ends.and_then(|(a, b)| Some((value(a.trim())?, value(b.trim())?)));
     let (a, b) = ends.ok_or("this is no range of two sizes")?;
@@ -339,7 +347,12 @@ fn drawn_sizes(text: &str, value: &dyn Fn(&str) -> Option<u64>) -> Result<Sizes,
     }
 }
 
-fn check_sizes(options: &mut Options<'_>, name: &str, op: Op, sizes: Sizes) -> Option<Sizes> {
+fn check_sizes(
+    options: &mut SectionOptions<'_>,
+    name: &str,
+    op: Op,
+    sizes: SizeShares,
+) -> Option<SizeShares> {
     let most = if op == Op::Discard { DISCARD_MAX } else { SIZE_MAX };
     let fits = sizes.0.iter().all(|(size, _)| (512..=most).contains(size));
     if !fits {
@@ -358,7 +371,7 @@ fn check_sizes(options: &mut Options<'_>, name: &str, op: Op, sizes: Sizes) -> O
 }
 
 /// `4k/30:8k/70`: sizes with their shares; those without a share divide what is left.
-fn parts(options: &mut Options<'_>, text: &str) -> Option<Sizes> {
+fn parts(options: &mut SectionOptions<'_>, text: &str) -> Option<SizeShares> {
     let mut parsed: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
@@ -401,8 +414,8 @@ fn parts(options: &mut Options<'_>, text: &str) -> Option<Sizes> {
     (!all.is_empty()).then_some((all, 100))
 }
 
-fn streams(options: &mut Options<'_>, manner: &Manner) -> Option<Vec<IoStream>> {
-    let each: Option<Vec<(Op, u32, Sizes)>> =
+fn streams(options: &mut SectionOptions<'_>, manner: &JobAccess) -> Option<Vec<IoStream>> {
+    let each: Option<Vec<(Op, u32, SizeShares)>> =
         manner.ops.iter().map(|(op, share)| Some((*op, *share, sizes(options, *op)?))).collect();
     let each = each?;
     let several = each.iter().any(|(.., (sizes, _))| sizes.len() > 1);
@@ -432,7 +445,7 @@ fn streams(options: &mut Options<'_>, manner: &Manner) -> Option<Vec<IoStream>> 
 }
 
 /// The orders of a direction's I/Os with their weights: `percentage_random` makes two of them.
-fn orders(manner: &Manner, op: Op, weight: u32, several: bool) -> Vec<(Order, u32)> {
+fn orders(manner: &JobAccess, op: Op, weight: u32, several: bool) -> Vec<(Order, u32)> {
     let cursor = if several { Cursor::Shared } else { Cursor::Own };
     let random = manner.shares[place(op)];
     let scale = if manner.is_mixed() { 1 } else { 100 };
@@ -443,7 +456,7 @@ fn orders(manner: &Manner, op: Op, weight: u32, several: bool) -> Vec<(Order, u3
         .collect()
 }
 
-impl Manner {
+impl JobAccess {
     /// Whether some I/Os of a direction are random and others are not.
     fn is_mixed(&self) -> bool {
         self.ops.iter().any(|(op, _)| !matches!(self.shares[place(*op)], 0 | 100))
@@ -452,7 +465,7 @@ impl Manner {
 
 /// What a direction's offsets are multiples of: in a random job what is said, or its
 /// smallest size.
-fn alignment(options: &mut Options<'_>, op: Op, least: u64, random: bool) -> Option<u64> {
+fn alignment(options: &mut SectionOptions<'_>, op: Op, least: u64, random: bool) -> Option<u64> {
     let Some(text) = options.text("ba").filter(|_| random) else { return Some(least) };
     match options.bytes_in(by_direction(text)[place(op)]) {
         Some(0) => Some(least),
@@ -465,7 +478,7 @@ fn alignment(options: &mut Options<'_>, op: Op, least: u64, random: bool) -> Opt
 }
 
 /// The zones of a direction: `random_distribution=zoned:ACCESS/SPACE:...`.
-fn zones(options: &mut Options<'_>, op: Op) -> Option<Vec<Zone>> {
+fn zones(options: &mut SectionOptions<'_>, op: Op) -> Option<Vec<Zone>> {
     let Some(text) = options.text("random_distribution") else { return Some(Vec::new()) };
     let own = by_direction(text)[place(op)];
     if own == "random" {
@@ -535,7 +548,7 @@ const SYNCHRONOUS: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "
 const ASYNCHRONOUS: [&str; 7] =
     ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "io_uring_cmd", "spdk"];
 
-fn depth(options: &mut Options<'_>, assumed: Option<&str>) -> u32 {
+fn depth(options: &mut SectionOptions<'_>, assumed: Option<&str>) -> u32 {
     let depth = options.count("iodepth", DEMAND_MAX).unwrap_or(1);
     let engine = options.text("ioengine").or(assumed).unwrap_or("psync");
     if engine.starts_with("external:") && engine.contains("spdk") || ASYNCHRONOUS.contains(&engine)
@@ -559,7 +572,7 @@ fn depth(options: &mut Options<'_>, assumed: Option<&str>) -> u32 {
 }
 
 /// The bytes that a job touches; `block` is its smallest transfer.
-fn extent(options: &mut Options<'_>, block: u64) -> Extent {
+fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     let align = options.number("offset_align").filter(|align| *align > 0);
     let from = options.amount("offset").unwrap_or_default();
     let filesize = options.amount("filesize");
@@ -585,7 +598,7 @@ fn extent(options: &mut Options<'_>, block: u64) -> Extent {
 const WHOLE_PPM: u32 = 1_000_000;
 
 /// Transfers of a job as they fit into its size.
-struct Blocks {
+struct TransferFit {
     /// Smallest transfer size in bytes.
     least: u64,
     /// True if all transfers have this size.
@@ -596,17 +609,17 @@ struct Blocks {
     may_pass_size: bool,
 }
 
-impl Blocks {
+impl TransferFit {
     /// Returns true if every loop ends with the last of the smallest blocks that fits: in the map,
     /// at the end of the target, or because fio shortens the last I/O of a sequential job of
     /// several sizes.
-    fn ends_within_size(&self, manner: &Manner) -> bool {
+    fn ends_within_size(&self, manner: &JobAccess) -> bool {
         self.has_map || !manner.random && !(self.may_pass_size && self.are_equal)
     }
 }
 
 /// Returns true if the range ends where the target does.
-fn ends_target(extent: &Extent, assumed: &Assumed<'_>) -> bool {
+fn ends_target(extent: &Extent, assumed: &TargetFacts<'_>) -> bool {
     let (Amount::Bytes(from), Some(Amount::Bytes(length))) = (extent.from, extent.length) else {
         return assumed.is_new;
     };
@@ -616,10 +629,10 @@ fn ends_target(extent: &Extent, assumed: &Assumed<'_>) -> bool {
 
 /// Returns when a job ends. fio completes the I/O in which it reaches an amount.
 fn end(
-    options: &mut Options<'_>,
-    manner: &Manner,
+    options: &mut SectionOptions<'_>,
+    manner: &JobAccess,
     length: Option<Amount>,
-    blocks: &Blocks,
+    blocks: &TransferFit,
 ) -> Option<SequenceEnd> {
     let block = blocks.least;
     let time = options.time("runtime", SECOND).filter(|time| time.0 > 0);
@@ -691,7 +704,7 @@ fn end(
 }
 
 /// Rates and pauses between I/Os: the load's own pace, or that of each direction.
-fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
+fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
     let rated = ["rate", "rate_iops"].into_iter().find(|name| {
         let text = options.text(name).unwrap_or_default();
         let is_rated = |op: Op| !matches!(by_direction(text)[place(op)], "" | "0");
@@ -723,7 +736,12 @@ fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
 
 /// A rate together with pauses. fio makes up for a pause by issuing faster after it, so that
 /// the slower one of both decides.
-fn rate_with_pauses(options: &mut Options<'_>, rate: Pace, burst: u64, delay: Nanos) -> Pace {
+fn rate_with_pauses(
+    options: &mut SectionOptions<'_>,
+    rate: Pace,
+    burst: u64,
+    delay: Nanos,
+) -> Pace {
     let (Pace::Fixed { ios, per } | Pace::Poisson { ios, per }) = rate else { return rate };
     // Time that the I/Os of a burst take at the rate.
     let at_rate = u128::from(burst) * u128::from(per.0) / u128::from(ios.max(1));
@@ -747,7 +765,7 @@ fn rate_with_pauses(options: &mut Options<'_>, rate: Pace, burst: u64, delay: Na
 }
 
 fn rates(
-    options: &mut Options<'_>,
+    options: &mut SectionOptions<'_>,
     name: &str,
     load: &mut SequenceLoad,
 ) -> Option<Vec<(Op, Pace)>> {
@@ -825,7 +843,7 @@ fn common(a: u128, b: u128) -> u128 {
     if b == 0 { a.max(1) } else { common(b, a % b) }
 }
 
-fn pattern(options: &mut Options<'_>) -> DataPattern {
+fn pattern(options: &mut SectionOptions<'_>) -> DataPattern {
     if options.flag("zero_buffers") {
         return DataPattern::Zero;
     }
@@ -882,7 +900,12 @@ fn repeated(text: &str) -> Option<Vec<u8>> {
 }
 
 /// What is applied otherwise than fio would.
-fn remarks(options: &mut Options<'_>, manner: &Manner, load: &SequenceLoad, threads: u32) {
+fn remarks(
+    options: &mut SectionOptions<'_>,
+    manner: &JobAccess,
+    load: &SequenceLoad,
+    threads: u32,
+) {
     let buffered = options.flag("buffered");
     if buffered || !options.flag("direct") {
         options.remark("direct=1 is not set: I/O is direct here, past the page cache");

@@ -1,8 +1,8 @@
 //! The options of one section, asked for by name; what is wrong with them is gathered.
 
-use super::known::{Fate, canonical, fate, resembling};
+use super::known::{OptionSupport, canonical, fate, resembling};
 use super::sizes::{amount, bytes, flag, leading_bytes, time};
-use super::text::{JobOption, Section};
+use super::text::{JobOption, JobSection};
 use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
 use steadfast_domain::sequence::{Amount, SequenceRemark};
@@ -11,7 +11,7 @@ use steadfast_domain::{Bytes, Nanos};
 
 /// Facts that a job file does not state.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Assumed<'a> {
+pub struct TargetFacts<'a> {
     /// Engine of jobs that name none.
     pub ioengine: Option<&'a str>,
     /// The file or device, as the jobs name it, that the target stands for: only its jobs are
@@ -27,21 +27,21 @@ pub struct Assumed<'a> {
 }
 
 /// The options of a section by their canonical names; of a repeated one the last.
-pub(super) struct Options<'s> {
-    section: &'s Section,
+pub(super) struct SectionOptions<'s> {
+    section: &'s JobSection,
     of: BTreeMap<&'s str, &'s JobOption>,
     kb_base: u64,
     pub errors: Vec<ParseError>,
     pub remarks: Vec<SequenceRemark>,
 }
 
-impl<'s> Options<'s> {
+impl<'s> SectionOptions<'s> {
     /// Those of a section, each of them understood, idle, remarked or refused.
-    pub fn of(section: &'s Section) -> Self {
+    pub fn of(section: &'s JobSection) -> Self {
         let of: BTreeMap<&str, &JobOption> =
             section.options.iter().map(|option| (canonical(&option.name), option)).collect();
         let mut options =
-            Options { section, of, kb_base: 1024, errors: Vec::new(), remarks: Vec::new() };
+            SectionOptions { section, of, kb_base: 1024, errors: Vec::new(), remarks: Vec::new() };
         if let Some(base) = options.number("kb_base").filter(|base| [1000, 1024].contains(base)) {
             options.kb_base = base;
         }
@@ -63,12 +63,14 @@ impl<'s> Options<'s> {
                 );
             }
             match fate(name) {
-                Some(Fate::Understood | Fate::Idle) => {}
-                Some(Fate::OffOnly(_)) if off => {}
+                Some(OptionSupport::Understood | OptionSupport::Idle) => {}
+                Some(OptionSupport::OffOnly(_)) if off => {}
                 // Processor 0 is one, and not off.
-                Some(Fate::Remarked(_)) if off && !PROCESSORS.contains(&name) => {}
-                Some(Fate::Remarked(why)) => self.remark_at(option.line, name, why),
-                Some(Fate::OffOnly(why) | Fate::Refused(why)) => self.refuse(name, why),
+                Some(OptionSupport::Remarked(_)) if off && !PROCESSORS.contains(&name) => {}
+                Some(OptionSupport::Remarked(why)) => self.remark_at(option.line, name, why),
+                Some(OptionSupport::OffOnly(why) | OptionSupport::Refused(why)) => {
+                    self.refuse(name, why)
+                }
                 None => {
                     let hint = resembling(name);
                     self.refuse(name, &format!("this option is not known{hint}"));

@@ -12,7 +12,7 @@ const DEPTH_MAX: usize = 8;
 const LINES_MAX: usize = 100_000;
 
 /// What a job file takes from around it.
-pub trait Surroundings {
+pub trait JobFileContext {
     /// The bytes of an included file, named as the including file names it.
     ///
     /// # Errors
@@ -26,12 +26,12 @@ pub trait Surroundings {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobFile {
     /// What each section asks for.
-    pub sections: Vec<Section>,
+    pub sections: Vec<JobSection>,
 }
 
 /// A section, the global options above it included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Section {
+pub struct JobSection {
     /// Its name, without brackets.
     pub name: String,
     /// Its first line, from 1; 0 on the command line.
@@ -52,7 +52,7 @@ pub struct JobOption {
     pub line: u64,
 }
 
-impl Section {
+impl JobSection {
     /// The last option of a name.
     pub fn option(&self, name: &str) -> Option<&JobOption> {
         self.options.iter().rev().find(|option| option.name == name)
@@ -61,7 +61,7 @@ impl Section {
 
 /// What has been read so far.
 #[derive(Default)]
-struct Reading {
+struct JobFileParser {
     globals: Vec<JobOption>,
     in_global: bool,
     file: JobFile,
@@ -71,17 +71,17 @@ struct Reading {
 
 /// The jobs of fio's command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CommandLine {
+pub struct FioCommandLine {
     /// Options before the first `name`, which every job has.
     pub globals: Vec<JobOption>,
     /// A section for every `name`.
-    pub jobs: Vec<Section>,
+    pub jobs: Vec<JobSection>,
 }
 
-impl CommandLine {
+impl FioCommandLine {
     /// Parses options in order, each `name=value` or a name alone. `name` begins a job.
-    pub fn parse<'w>(words: impl IntoIterator<Item = &'w str>) -> CommandLine {
-        let mut line = CommandLine::default();
+    pub fn parse<'w>(words: impl IntoIterator<Item = &'w str>) -> FioCommandLine {
+        let mut line = FioCommandLine::default();
         let mut is_global = true;
         for word in words {
             let (name, value) = match word.split_once('=') {
@@ -94,7 +94,7 @@ impl CommandLine {
                 is_global = job.starts_with("global");
                 if !is_global {
                     let options = line.globals.clone();
-                    line.jobs.push(Section { name: job, line: 0, options });
+                    line.jobs.push(JobSection { name: job, line: 0, options });
                 }
                 continue;
             }
@@ -113,8 +113,8 @@ impl JobFile {
     ///
     /// # Errors
     /// Everything that is not of its grammar, line by line.
-    pub fn read(bytes: &[u8], around: &mut dyn Surroundings) -> Result<JobFile, Vec<ParseError>> {
-        JobFile::read_with(bytes, around, &CommandLine::default())
+    pub fn read(bytes: &[u8], around: &mut dyn JobFileContext) -> Result<JobFile, Vec<ParseError>> {
+        JobFile::read_with(bytes, around, &FioCommandLine::default())
     }
 
     /// Reads a job file that stands on fio's command line with other options: its jobs have
@@ -124,10 +124,11 @@ impl JobFile {
     /// As [`JobFile::read`].
     pub fn read_with(
         bytes: &[u8],
-        around: &mut dyn Surroundings,
-        line: &CommandLine,
+        around: &mut dyn JobFileContext,
+        line: &FioCommandLine,
     ) -> Result<JobFile, Vec<ParseError>> {
-        let mut reading = Reading { globals: line.globals.clone(), ..Reading::default() };
+        let mut reading =
+            JobFileParser { globals: line.globals.clone(), ..JobFileParser::default() };
         reading.take(&decode(bytes), None, 0, around);
         if reading.file.sections.is_empty() && reading.errors.is_empty() {
             reading.errors.push(ParseError::whole("it has no job: no section but [global]"));
@@ -155,13 +156,13 @@ impl JobFile {
     }
 }
 
-impl Reading {
+impl JobFileParser {
     fn take(
         &mut self,
         text: &str,
         included: Option<u64>,
         depth: usize,
-        around: &mut dyn Surroundings,
+        around: &mut dyn JobFileContext,
     ) {
         for (own, line) in (1..).zip(text.lines()) {
             self.lines += 1;
@@ -184,7 +185,7 @@ impl Reading {
         }
     }
 
-    fn include(&mut self, name: &str, number: u64, depth: usize, around: &mut dyn Surroundings) {
+    fn include(&mut self, name: &str, number: u64, depth: usize, around: &mut dyn JobFileContext) {
         if depth >= DEPTH_MAX {
             let what = format!("include {name}: files include one another too deeply");
             return self.errors.push(ParseError::at(number, what));
@@ -203,11 +204,11 @@ impl Reading {
         self.in_global = name.starts_with("global");
         if !self.in_global {
             let options = self.globals.clone();
-            self.file.sections.push(Section { name: name.to_owned(), line: number, options });
+            self.file.sections.push(JobSection { name: name.to_owned(), line: number, options });
         }
     }
 
-    fn option(&mut self, line: &str, number: u64, around: &dyn Surroundings) {
+    fn option(&mut self, line: &str, number: u64, around: &dyn JobFileContext) {
         let line = match substituted(line, around) {
             Ok(line) => line,
             Err(what) => return self.errors.push(ParseError::at(number, what)),
@@ -240,7 +241,7 @@ fn include_name(line: &str) -> Option<&str> {
 }
 
 /// The line with the values of its variables.
-fn substituted(line: &str, around: &dyn Surroundings) -> Result<String, String> {
+fn substituted(line: &str, around: &dyn JobFileContext) -> Result<String, String> {
     let mut done = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("${") {

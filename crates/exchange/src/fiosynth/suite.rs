@@ -1,6 +1,6 @@
 //! A suite as its file has it.
 
-use super::targets::{Target, targets};
+use super::targets::{SuiteTarget, targets};
 use crate::encoding::decode;
 use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
@@ -12,11 +12,11 @@ const CYCLES_MAX: u64 = 10_000;
 
 /// A suite.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Suite {
+pub struct FioSynthSuite {
     /// What preconditions.
-    pub pre: Vec<Workload>,
+    pub pre: Vec<SuiteWorkload>,
     /// What is measured.
-    pub def: Vec<Workload>,
+    pub def: Vec<SuiteWorkload>,
     /// How often the whole is run.
     pub run_cycles: u64,
     /// How often preconditioning is done in a cycle.
@@ -33,7 +33,7 @@ pub struct Suite {
 
 /// One workload: a template and the values of its variables.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Workload {
+pub struct SuiteWorkload {
     /// What results call it.
     pub alias: String,
     /// The file of the template.
@@ -41,15 +41,15 @@ pub struct Workload {
     /// Variables and their values.
     pub values: BTreeMap<String, String>,
     /// What its results must be.
-    pub targets: Vec<Target>,
+    pub targets: Vec<SuiteTarget>,
 }
 
-impl Suite {
+impl FioSynthSuite {
     /// Reads a suite.
     ///
     /// # Errors
     /// Where it is no JSON, or everything that is not of a suite's shape.
-    pub fn read(bytes: &[u8]) -> Result<Suite, Vec<ParseError>> {
+    pub fn read(bytes: &[u8]) -> Result<FioSynthSuite, Vec<ParseError>> {
         let value: Value = serde_json::from_str(&decode(bytes)).map_err(|error| {
             vec![ParseError::at(error.line() as u64, format!("this is no JSON: {error}"))]
         })?;
@@ -57,7 +57,7 @@ impl Suite {
             return Err(vec![ParseError::whole("it is no JSON object")]);
         };
         let mut wrong = Vec::new();
-        let suite = Suite {
+        let suite = FioSynthSuite {
             pre: workloads(&all, "pre", &mut wrong),
             def: workloads(&all, "def", &mut wrong),
             run_cycles: cycles(&all, "run_cycles", &mut wrong),
@@ -128,7 +128,11 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<ParseError>) -> Vec<Workload> {
+fn workloads(
+    all: &Map<String, Value>,
+    name: &str,
+    wrong: &mut Vec<ParseError>,
+) -> Vec<SuiteWorkload> {
     let list = match all.get(name) {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(list)) => list,
@@ -150,7 +154,7 @@ fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<ParseError>) 
     workloads
 }
 
-fn workload(item: &Value) -> Result<Workload, String> {
+fn workload(item: &Value) -> Result<SuiteWorkload, String> {
     let text = |name: &str| item.get(name).and_then(scalar).filter(|text| !text.is_empty());
     let template = text("template").ok_or("it names no template")?;
     let alias = text("alias").unwrap_or_else(|| template.trim_end_matches(".fio").to_owned());
@@ -166,5 +170,5 @@ fn workload(item: &Value) -> Result<Workload, String> {
         Some(_) => return Err("'values' is no JSON object".into()),
     }
     let targets = item.get("targets").map(targets).transpose()?.unwrap_or_default();
-    Ok(Workload { alias, template, values, targets })
+    Ok(SuiteWorkload { alias, template, values, targets })
 }

@@ -5,12 +5,12 @@ use steadfast_domain::sequence::SequenceLimit;
 
 /// One demand.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Target {
+pub struct SuiteTarget {
     /// What the suite calls it: `latency read P99`.
     pub title: String,
     /// Reads or writes; `None` for what no table has (discards).
     direction: Option<&'static str>,
-    metric: Metric,
+    metric: TargetMetric,
     value: f64,
     /// It is per TB of capacity.
     per_tb: bool,
@@ -18,7 +18,7 @@ pub struct Target {
 
 /// What is demanded.
 #[derive(Debug, Clone, PartialEq)]
-enum Metric {
+enum TargetMetric {
     /// At least so many MiB/s.
     Throughput,
     /// At least so many I/Os per second.
@@ -28,7 +28,7 @@ enum Metric {
 }
 
 /// The demands of a workload.
-pub(super) fn targets(value: &Value) -> Result<Vec<Target>, String> {
+pub(super) fn targets(value: &Value) -> Result<Vec<SuiteTarget>, String> {
     let Value::Object(all) = value else { return Err("'targets' is no JSON object".into()) };
     let mut found = Vec::new();
     for (kind, of_kind) in all {
@@ -52,7 +52,7 @@ pub(super) fn targets(value: &Value) -> Result<Vec<Target>, String> {
                     "trim" => None,
                     _ => return Err(format!("the target {title} is not understood")),
                 };
-                found.push(Target { title, direction, metric, value, per_tb });
+                found.push(SuiteTarget { title, direction, metric, value, per_tb });
             }
         }
     }
@@ -74,17 +74,17 @@ fn is_on(value: &Value) -> bool {
     }
 }
 
-fn metric(kind: &str, name: &str) -> Option<Metric> {
+fn metric(kind: &str, name: &str) -> Option<TargetMetric> {
     let upper = name.to_ascii_uppercase();
     match (kind.to_ascii_lowercase().as_str(), upper.as_str()) {
-        ("throughput", "MIN") => Some(Metric::Throughput),
-        ("iops", "MIN") => Some(Metric::Iops),
-        ("latency", "MAX") => Some(Metric::Latency("max-ms".into())),
-        ("latency", "MEAN") => Some(Metric::Latency("mean-ms".into())),
+        ("throughput", "MIN") => Some(TargetMetric::Throughput),
+        ("iops", "MIN") => Some(TargetMetric::Iops),
+        ("latency", "MAX") => Some(TargetMetric::Latency("max-ms".into())),
+        ("latency", "MEAN") => Some(TargetMetric::Latency("mean-ms".into())),
         ("latency", percentile) => {
             let percent: f64 = percentile.strip_prefix('P')?.parse().ok()?;
             let is_one = percent > 0.0 && percent < 100.0;
-            is_one.then(|| Metric::Latency(format!("p{percent}-ms")))
+            is_one.then(|| TargetMetric::Latency(format!("p{percent}-ms")))
         }
         _ => None,
     }
@@ -104,7 +104,7 @@ const COLUMNS: [&str; 10] = [
     "p99.9999-ms",
 ];
 
-impl Target {
+impl SuiteTarget {
     /// The limit of a step on a drive of so many TB; what no table has, in words.
     pub(super) fn limit(&self, step: &str, tb: f64) -> Result<SequenceLimit, String> {
         let times = if self.per_tb { tb } else { 1.0 };
@@ -115,12 +115,12 @@ impl Target {
         };
         let (column, min, max) = match &self.metric {
             // Ours are MB of 10^6 bytes.
-            Metric::Throughput => ("mb", Some(self.value * times * 1.048_576), None),
-            Metric::Iops => ("iops", Some(self.value * times), None),
-            Metric::Latency(column) => (column.as_str(), None, Some(self.value / 1000.0)),
+            TargetMetric::Throughput => ("mb", Some(self.value * times * 1.048_576), None),
+            TargetMetric::Iops => ("iops", Some(self.value * times), None),
+            TargetMetric::Latency(column) => (column.as_str(), None, Some(self.value / 1000.0)),
         };
         if self.direction.is_some()
-            && matches!(self.metric, Metric::Latency(_))
+            && matches!(self.metric, TargetMetric::Latency(_))
             && !COLUMNS.contains(&column)
         {
             return cannot("this percentile is beyond what is reported");

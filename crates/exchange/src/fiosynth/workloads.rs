@@ -1,7 +1,7 @@
 //! A suite as a sequence: its templates with their variables set, cycle by cycle.
 
-use super::suite::{Suite, Workload};
-use crate::fio::{Assumed, JobFile, Surroundings, sequence as job_sequence};
+use super::suite::{FioSynthSuite, SuiteWorkload};
+use crate::fio::{JobFile, JobFileContext, TargetFacts, sequence as job_sequence};
 use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
 use steadfast_domain::sequence::{SequenceRemark, StepRole};
@@ -10,7 +10,7 @@ use steadfast_domain::{Bytes, Sequence};
 
 /// What scales a suite.
 #[derive(Debug, Clone, Copy)]
-pub struct Drive {
+pub struct DriveScale {
     /// Its capacity.
     pub capacity: Bytes,
     /// A capacity in TB that the user names instead (FioSynth's `-c`).
@@ -18,7 +18,7 @@ pub struct Drive {
 }
 
 /// Where templates are read.
-pub trait Templates {
+pub trait TemplateSource {
     /// The bytes of a template.
     ///
     /// # Errors
@@ -44,11 +44,11 @@ const STEPS_MAX: usize = 10_000;
 /// # Errors
 /// Everything of it, and of its templates, that cannot be applied.
 pub fn sequence(
-    suite: &Suite,
-    drive: Drive,
-    templates: &mut dyn Templates,
+    suite: &FioSynthSuite,
+    drive: DriveScale,
+    templates: &mut dyn TemplateSource,
 ) -> Result<Sequence, Vec<ParseError>> {
-    let mut all = Gathered::default();
+    let mut all = SuiteSteps::default();
     for name in &suite.unknown {
         all.remark(format!("'{name}' is not known and is left out", name = excerpt(name)));
     }
@@ -84,14 +84,14 @@ pub fn sequence(
 }
 
 #[derive(Default)]
-struct Gathered {
+struct SuiteSteps {
     sequence: Sequence,
     wrong: Vec<ParseError>,
     /// Templates that were found wrong, so that each is said once.
     refused: Vec<String>,
 }
 
-impl Gathered {
+impl SuiteSteps {
     fn remark(&mut self, text: String) {
         let remark = SequenceRemark::whole(text);
         if !self.sequence.remarks.contains(&remark) {
@@ -101,11 +101,11 @@ impl Gathered {
 
     fn take(
         &mut self,
-        workload: &Workload,
+        workload: &SuiteWorkload,
         name: &str,
         role: StepRole,
-        (suite, drive): (&Suite, Drive),
-        templates: &mut dyn Templates,
+        (suite, drive): (&FioSynthSuite, DriveScale),
+        templates: &mut dyn TemplateSource,
     ) {
         if self.refused.contains(&workload.template) || self.sequence.steps.len() > STEPS_MAX {
             return;
@@ -142,7 +142,7 @@ impl Gathered {
         }
     }
 
-    fn limits(&mut self, workload: &Workload, label: &str, tb: f64) {
+    fn limits(&mut self, workload: &SuiteWorkload, label: &str, tb: f64) {
         for target in &workload.targets {
             match target.limit(label, tb) {
                 Ok(limit) => self.sequence.limits.push(limit),
@@ -153,10 +153,10 @@ impl Gathered {
 }
 
 fn jobs(
-    workload: &Workload,
-    suite: &Suite,
-    drive: Drive,
-    templates: &mut dyn Templates,
+    workload: &SuiteWorkload,
+    suite: &FioSynthSuite,
+    drive: DriveScale,
+    templates: &mut dyn TemplateSource,
 ) -> Result<Sequence, Vec<ParseError>> {
     let mut bytes =
         templates.template(&workload.template).map_err(|why| vec![ParseError::whole(why)])?;
@@ -164,9 +164,9 @@ fn jobs(
         bytes.extend_from_slice(DEVICE_JOB);
     }
     let factor = if suite.scaled { tb(drive) } else { drive.factor.unwrap_or(1.0) };
-    let mut around = Variables { values: variables(workload, factor), templates };
+    let mut around = WorkloadVariables { values: variables(workload, factor), templates };
     let file = JobFile::read(&bytes, &mut around)?;
-    job_sequence(&file, &Assumed { ioengine: Some(ENGINE), ..Assumed::default() })
+    job_sequence(&file, &TargetFacts { ioengine: Some(ENGINE), ..TargetFacts::default() })
 }
 
 /// Whether a template has a section for a job. Some have options for all jobs only.
@@ -178,12 +178,12 @@ fn has_job(template: &[u8]) -> bool {
 }
 
 /// The capacity in TB, to one decimal and at least 0.1.
-fn tb(drive: Drive) -> f64 {
+fn tb(drive: DriveScale) -> f64 {
     let own = (drive.capacity.0 as f64 / 1e12 * 10.0).round() / 10.0;
     drive.factor.unwrap_or(own).max(0.1)
 }
 
-fn variables(workload: &Workload, factor: f64) -> BTreeMap<String, String> {
+fn variables(workload: &SuiteWorkload, factor: f64) -> BTreeMap<String, String> {
     let mut values = workload.values.clone();
     let mut scale = |name: &str, times: f64| {
         if let Some(number) = values.get(name).and_then(|text| text.parse::<f64>().ok()) {
@@ -200,12 +200,12 @@ fn variables(workload: &Workload, factor: f64) -> BTreeMap<String, String> {
 }
 
 /// The variables of one workload.
-struct Variables<'t> {
+struct WorkloadVariables<'t> {
     values: BTreeMap<String, String>,
-    templates: &'t mut dyn Templates,
+    templates: &'t mut dyn TemplateSource,
 }
 
-impl Surroundings for Variables<'_> {
+impl JobFileContext for WorkloadVariables<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         self.templates.template(name)
     }

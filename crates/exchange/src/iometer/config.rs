@@ -12,15 +12,15 @@ pub const IDLE: &str = "Idle";
 ///
 /// Not part of the content: any two values are equal.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Line(pub u64);
+pub struct LineNumber(pub u64);
 
-impl PartialEq for Line {
+impl PartialEq for LineNumber {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Line {}
+impl Eq for LineNumber {}
 
 /// An Iometer configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Config {
     /// Version that wrote the file.
     pub version: Version,
     /// Section TEST SETUP.
-    pub setup: Option<Setup>,
+    pub setup: Option<TestSetup>,
     /// Section RESULTS DISPLAY.
     pub display: Option<Display>,
     /// Section ACCESS SPECIFICATIONS.
@@ -111,7 +111,7 @@ tokens!(UpdateType, "Time covered by the results display.",
 
 /// Section TEST SETUP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Setup {
+pub struct TestSetup {
     /// Test description.
     pub description: Option<String>,
     /// Measured time of each test.
@@ -231,7 +231,7 @@ pub struct AccessSpec {
     /// Rows; their shares add up to 100 percent.
     pub lines: Vec<AccessLine>,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// A row of an access specification.
@@ -254,7 +254,7 @@ pub struct AccessLine {
     /// Size of the reply of a network transaction in bytes; 0 for none.
     pub reply: u64,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 impl AccessLine {
@@ -269,7 +269,7 @@ impl AccessLine {
             burst: 1,
             align: size,
             reply: 0,
-            line: Line(0),
+            line: LineNumber(0),
         }
     }
 }
@@ -286,7 +286,7 @@ pub struct Manager {
     /// Workers, in order.
     pub workers: Vec<Worker>,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// Kind of a worker or target.
@@ -319,7 +319,7 @@ pub struct Worker {
     /// Targets; `None` if the file has no list.
     pub targets: Option<Vec<Target>>,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// An access specification assigned to a worker.
@@ -328,14 +328,14 @@ pub struct AssignedSpec {
     /// Name of the specification.
     pub name: String,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// Settings of each target of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Defaults {
     /// Outstanding I/Os and connection settings.
-    pub outstanding: Option<Outstanding>,
+    pub outstanding: Option<OutstandingIos>,
     /// Part of the disk that is used.
     pub disk: Option<DiskArea>,
     /// Network workers: the local interface.
@@ -346,7 +346,7 @@ pub struct Defaults {
 
 /// Outstanding I/Os and connection settings of each target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outstanding {
+pub struct OutstandingIos {
     /// Number of outstanding I/Os.
     pub ios: u32,
     /// True if targets are closed and reopened during a test.

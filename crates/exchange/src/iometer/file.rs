@@ -1,8 +1,8 @@
 //! Reads and writes configurations.
 
 use super::config::Config;
-use super::grammar::Output;
-use super::lines::{Lines, Value};
+use super::grammar::LineWriter;
+use super::lines::{KeyedLines, ValueLine};
 use super::sections::{SECTIONS, has_value};
 use super::version::Version;
 use crate::encoding::decode;
@@ -26,7 +26,7 @@ pub struct ParsedConfig {
 /// do not add up to 100; the error names the line.
 pub fn read(bytes: &[u8]) -> Result<ParsedConfig, ParseError> {
     let text = decode(bytes);
-    let mut lines = Lines::new(&text, has_value);
+    let mut lines = KeyedLines::new(&text, has_value);
     let version = first_line(&mut lines)?;
     let mut config = Config { version, setup: None, display: None, specs: None, managers: None };
     while let Some(line) = lines.next() {
@@ -49,10 +49,10 @@ fn version_in(text: &str) -> Option<&str> {
         .then(|| rest.trim())
 }
 
-fn first_line(lines: &mut Lines<'_>) -> Result<Version, ParseError> {
+fn first_line(lines: &mut KeyedLines<'_>) -> Result<Version, ParseError> {
     let not_iometer = "this is not an Iometer configuration: the first line is not \
         'Version 2006.07.27' or the like";
-    let Value { line, text } =
+    let ValueLine { line, text } =
         lines.next().ok_or_else(|| ParseError::whole("the file is empty"))?;
     let text = version_in(&text).ok_or_else(|| ParseError::at(line, not_iometer))?;
     let version = Version::parse(text).ok_or_else(|| {
@@ -66,7 +66,7 @@ fn first_line(lines: &mut Lines<'_>) -> Result<Version, ParseError> {
 }
 
 fn closing(
-    lines: &mut Lines<'_>,
+    lines: &mut KeyedLines<'_>,
     first: &Version,
     line: u64,
     last: &str,
@@ -77,7 +77,7 @@ fn closing(
     }
     match lines.next() {
         None => Ok(()),
-        Some(Value { line, text }) => Err(ParseError::at(
+        Some(ValueLine { line, text }) => Err(ParseError::at(
             line,
             format!("'{}' comes after the version that ends the file", excerpt(&text)),
         )),
@@ -85,7 +85,11 @@ fn closing(
 }
 
 /// Reads one section, starting with its heading.
-fn section(line: &Value, lines: &mut Lines<'_>, config: &mut Config) -> Result<(), ParseError> {
+fn section(
+    line: &ValueLine,
+    lines: &mut KeyedLines<'_>,
+    config: &mut Config,
+) -> Result<(), ParseError> {
     let heading = line.text.trim_start_matches('\'').trim_end_matches('=').trim();
     let named = SECTIONS.iter().find(|section| section.name.eq_ignore_ascii_case(heading));
     let section = named.ok_or_else(|| {
@@ -98,7 +102,7 @@ fn section(line: &Value, lines: &mut Lines<'_>, config: &mut Config) -> Result<(
 /// Returns the text of a configuration, with CRLF line endings. ParsedConfig it gives an equal
 /// configuration.
 pub fn write(config: &Config) -> String {
-    let mut out = Output::default();
+    let mut out = LineWriter::default();
     let version = format!("Version {} ", config.version);
     out.line(&version);
     SECTIONS.iter().for_each(|section| (section.write)(config, &mut out));

@@ -1,7 +1,7 @@
 //! Grammar of configurations: blocks of keys, and the two walks that read and write them.
 
-use super::lines::{Key, Lines, Value};
-use super::values::{Part, between_blanks, between_commas};
+use super::lines::{KeyLine, KeyedLines, ValueLine};
+use super::values::{ValueText, between_blanks, between_commas};
 use crate::parse_error::ParseError;
 
 /// Length in characters of the line that opens a section.
@@ -10,17 +10,17 @@ const RULER: usize = 80;
 const COLUMN: usize = 11;
 
 /// A part of a file with keys of its own, which fill the fields of `T`.
-pub(super) struct Block<T: 'static> {
+pub(super) struct KeyBlock<T: 'static> {
     /// Name in the heading and in errors.
     pub(super) name: &'static str,
     /// Key that closes the block.
     pub(super) end: &'static str,
     /// Keys, in the order in which they are written. They are read in any order.
-    pub(super) entries: &'static [Entry<T>],
+    pub(super) entries: &'static [KeyEntry<T>],
 }
 
 /// A key of a block.
-pub(super) struct Entry<T: 'static> {
+pub(super) struct KeyEntry<T: 'static> {
     /// Forms of the key, as written. They name different numbers of values.
     forms: &'static [&'static str],
     /// Start that identifies the key, if builds differ in the rest.
@@ -28,42 +28,42 @@ pub(super) struct Entry<T: 'static> {
     /// Names of the columns of a value, written as a comment above it.
     columns: &'static [&'static str],
     is_required: bool,
-    content: Content<T>,
+    content: KeyContent<T>,
 }
 
 /// Lines that follow a key.
-enum Content<T: 'static> {
+enum KeyContent<T: 'static> {
     /// A value on the next line.
     Value {
-        parse: fn(&mut T, &Value) -> Result<(), ParseError>,
+        parse: fn(&mut T, &ValueLine) -> Result<(), ParseError>,
         /// Text of the value; `None` if the key is not written.
         text: fn(&T) -> Option<String>,
     },
     /// Lines of their own, with a value first if `has_value`.
-    Lines { has_value: bool, read: ReadLines<T>, write: fn(&T, &'static str, &mut Output) },
+    Lines { has_value: bool, read: ReadLines<T>, write: fn(&T, &'static str, &mut LineWriter) },
 }
 
-type ReadLines<T> = fn(&mut T, &Key, &mut Lines<'_>) -> Result<(), ParseError>;
+type ReadLines<T> = fn(&mut T, &KeyLine, &mut KeyedLines<'_>) -> Result<(), ParseError>;
 
-impl<T> Entry<T> {
+impl<T> KeyEntry<T> {
     /// Returns a key with a value.
     pub(super) const fn value(
         forms: &'static [&'static str],
-        parse: fn(&mut T, &Value) -> Result<(), ParseError>,
+        parse: fn(&mut T, &ValueLine) -> Result<(), ParseError>,
         text: fn(&T) -> Option<String>,
     ) -> Self {
-        let content = Content::Value { parse, text };
-        Entry { forms, start: None, columns: &[], is_required: false, content }
+        let content = KeyContent::Value { parse, text };
+        KeyEntry { forms, start: None, columns: &[], is_required: false, content }
     }
     /// Returns a key followed by lines that the given functions read and write.
     pub(super) const fn lines(
         forms: &'static [&'static str],
         has_value: bool,
         read: ReadLines<T>,
-        write: fn(&T, &'static str, &mut Output),
+        write: fn(&T, &'static str, &mut LineWriter),
     ) -> Self {
-        let content = Content::Lines { has_value, read, write };
-        Entry { forms, start: None, columns: &[], is_required: false, content }
+        let content = KeyContent::Lines { has_value, read, write };
+        KeyEntry { forms, start: None, columns: &[], is_required: false, content }
     }
     /// Sets the columns of the value, which are separated by blanks.
     pub(super) const fn columns(mut self, columns: &'static [&'static str]) -> Self {
@@ -81,15 +81,20 @@ impl<T> Entry<T> {
         self
     }
 
-    fn matches(&self, key: &Key) -> bool {
+    fn matches(&self, key: &KeyLine) -> bool {
         self.forms.iter().any(|form| key.is(form))
             || self.start.is_some_and(|start| key.rest(start).is_some())
     }
 
-    fn read(&self, record: &mut T, key: &Key, lines: &mut Lines<'_>) -> Result<(), ParseError> {
+    fn read(
+        &self,
+        record: &mut T,
+        key: &KeyLine,
+        lines: &mut KeyedLines<'_>,
+    ) -> Result<(), ParseError> {
         match &self.content {
-            Content::Lines { read, .. } => read(record, key, lines),
-            Content::Value { parse, .. } => {
+            KeyContent::Lines { read, .. } => read(record, key, lines),
+            KeyContent::Value { parse, .. } => {
                 let value = lines.value(key);
                 if let ([_, _, ..], Some(form)) =
                     (self.forms, self.forms.iter().find(|form| key.is(form)))
@@ -103,10 +108,10 @@ impl<T> Entry<T> {
         }
     }
 
-    fn write(&self, record: &T, out: &mut Output) {
+    fn write(&self, record: &T, out: &mut LineWriter) {
         match &self.content {
-            Content::Lines { write, .. } => write(record, self.forms[0], out),
-            Content::Value { text, .. } => {
+            KeyContent::Lines { write, .. } => write(record, self.forms[0], out),
+            KeyContent::Value { text, .. } => {
                 let Some(text) = text(record) else { return };
                 let values = between_commas(&text).len();
                 let mut longer = self.forms.iter().skip(1);
@@ -129,12 +134,12 @@ fn padded(columns: &[&str]) -> String {
     text.trim_end().to_owned()
 }
 
-impl<T> Block<T> {
+impl<T> KeyBlock<T> {
     /// Returns true if the block has this key and a value follows it.
-    pub(super) fn has_value(&self, key: &Key) -> bool {
-        let valued = |entry: &&Entry<T>| match entry.content {
-            Content::Value { .. } => true,
-            Content::Lines { has_value, .. } => has_value,
+    pub(super) fn has_value(&self, key: &KeyLine) -> bool {
+        let valued = |entry: &&KeyEntry<T>| match entry.content {
+            KeyContent::Value { .. } => true,
+            KeyContent::Lines { has_value, .. } => has_value,
         };
         self.entries.iter().filter(valued).any(|entry| entry.matches(key))
     }
@@ -143,10 +148,10 @@ impl<T> Block<T> {
     pub(super) fn read(
         &self,
         record: &mut T,
-        opening: &Value,
-        lines: &mut Lines<'_>,
+        opening: &ValueLine,
+        lines: &mut KeyedLines<'_>,
     ) -> Result<(), ParseError> {
-        let mut missing: Vec<&Entry<T>> =
+        let mut missing: Vec<&KeyEntry<T>> =
             self.entries.iter().filter(|entry| entry.is_required).collect();
         loop {
             let key = lines.key(self.name)?;
@@ -163,7 +168,7 @@ impl<T> Block<T> {
     }
 
     /// Writes all keys and the end of the block.
-    pub(super) fn write(&self, record: &T, out: &mut Output) {
+    pub(super) fn write(&self, record: &T, out: &mut LineWriter) {
         self.entries.iter().for_each(|entry| entry.write(record, out));
         out.key(self.end);
     }
@@ -172,9 +177,9 @@ impl<T> Block<T> {
     pub(super) fn read_item(
         &self,
         list: &mut Vec<T>,
-        key: &Key,
-        lines: &mut Lines<'_>,
-        new: fn(&Value) -> Result<T, ParseError>,
+        key: &KeyLine,
+        lines: &mut KeyedLines<'_>,
+        new: fn(&ValueLine) -> Result<T, ParseError>,
     ) -> Result<(), ParseError> {
         let value = lines.value(key);
         let mut record = new(&value)?;
@@ -186,11 +191,11 @@ impl<T> Block<T> {
 
 /// The text of a file, with CRLF line endings.
 #[derive(Default)]
-pub(super) struct Output {
+pub(super) struct LineWriter {
     pub(super) text: String,
 }
 
-impl Output {
+impl LineWriter {
     pub(super) fn line(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push_str("\r\n");
@@ -201,7 +206,7 @@ impl Output {
     pub(super) fn value(&mut self, text: &str) {
         self.line(&format!("\t{text}"));
     }
-    pub(super) fn pair(&mut self, key: &str, value: &impl Part) {
+    pub(super) fn pair(&mut self, key: &str, value: &impl ValueText) {
         self.key(key);
         self.value(&value.text());
     }

@@ -23,12 +23,13 @@ mod version;
 
 pub use config::{
     AccessLine, AccessSpec, AssignedSpec, Assignment, Bar, BarSubject, Config, Cycling, Defaults,
-    DepthCycling, DiskArea, Display, FixedSeed, IDLE, Line, Manager, Outstanding, RecordedRows,
-    RunTime, Setup, Spawn, StepKind, Target, TestType, Update, UpdateType, Worker, WorkerKind,
+    DepthCycling, DiskArea, Display, FixedSeed, IDLE, LineNumber, Manager, OutstandingIos,
+    RecordedRows, RunTime, Spawn, StepKind, Target, TestSetup, TestType, Update, UpdateType,
+    Worker, WorkerKind,
 };
-pub use expansion::{Active, Test, is_same_disk, tests_of};
+pub use expansion::{ActiveWorker, IometerTest, is_same_disk, tests_of};
 pub use export::{Export, Heading, export};
 pub use file::{ParsedConfig, read, write};
 pub use saved::findings;
-pub use sequence::{Circumstances, DIMENSIONS, Disk, Plan, loads_of_workers, plan};
+pub use sequence::{DIMENSIONS, Disk, PlanOptions, TestPlan, loads_of_workers, plan};
 pub use version::{Dialect, Version};

@@ -1,26 +1,26 @@
 //! The sections of a configuration and their keys: from 1998 to 1.1.0, in Iometer's order.
 
 use super::config::{
-    AccessSpec, AssignedSpec, Bar, BarSubject, Config, Defaults, Display, Line, Manager, Setup,
-    Spawn, Target, Worker, WorkerKind,
+    AccessSpec, AssignedSpec, Bar, BarSubject, Config, Defaults, Display, LineNumber, Manager,
+    Spawn, Target, TestSetup, Worker, WorkerKind,
 };
-use super::grammar::{Block, Entry, Output};
-use super::lines::{Key, Lines, Value};
+use super::grammar::{KeyBlock, KeyEntry, LineWriter};
+use super::lines::{KeyLine, KeyedLines, ValueLine};
 use super::specs::{read_named_spec, read_unnamed_specs, write_specs};
-use super::values::Part;
+use super::values::ValueText;
 use crate::parse_error::ParseError;
 use steadfast_domain::sequence::SequenceRemark;
 
 /// Returns the entry for a key, in one or several forms, whose value fills one field.
 macro_rules! field {
     ([$($form:literal),+], $record:ident.$field:ident, $name:literal) => {
-        Entry::value(
+        KeyEntry::value(
             &[$($form),+],
             |record: &mut $record, value| {
                 record.$field = Some(value.parse($name)?);
                 Ok(())
             },
-            |record| record.$field.as_ref().map(Part::text),
+            |record| record.$field.as_ref().map(ValueText::text),
         )
     };
     ($form:literal, $record:ident.$field:ident, $name:literal) => {
@@ -30,16 +30,16 @@ macro_rules! field {
 
 const CYCLING: &[&str] = &["start", "step", "step type"];
 
-static SETUP: Block<Setup> = Block {
+static SETUP: KeyBlock<TestSetup> = KeyBlock {
     name: "TEST SETUP",
     end: "END test setup",
     entries: &[
-        field!("Test Description", Setup.description, "the description"),
-        field!("Run Time", Setup.run_time, "the run time")
+        field!("Test Description", TestSetup.description, "the description"),
+        field!("Run Time", TestSetup.run_time, "the run time")
             .columns(&["hours", "minutes", "seconds"]),
-        field!("Ramp Up Time (s)", Setup.ramp_s, "ramp up time").starting("Ramp Up Time"),
+        field!("Ramp Up Time (s)", TestSetup.ramp_s, "ramp up time").starting("Ramp Up Time"),
         // Until 1998, with 0 for one worker per processor.
-        Entry::value(
+        KeyEntry::value(
             &["Default Workers to Spawn"],
             |setup, value| {
                 let spawn = value.parse("the number of workers")?;
@@ -49,22 +49,26 @@ static SETUP: Block<Setup> = Block {
             },
             |_| None,
         ),
-        field!("Default Disk Workers to Spawn", Setup.disk_workers, "the number of workers"),
-        field!("Default Network Workers to Spawn", Setup.network_workers, "the number of workers"),
-        field!("Record Results", Setup.record, "the rows"),
-        field!("Worker Cycling", Setup.worker_cycling, "the cycling").columns(CYCLING),
-        field!("Disk Cycling", Setup.disk_cycling, "the cycling").columns(CYCLING),
-        field!("Queue Depth Cycling", Setup.depth_cycling, "the cycling").columns(&[
+        field!("Default Disk Workers to Spawn", TestSetup.disk_workers, "the number of workers"),
+        field!(
+            "Default Network Workers to Spawn",
+            TestSetup.network_workers,
+            "the number of workers"
+        ),
+        field!("Record Results", TestSetup.record, "the rows"),
+        field!("Worker Cycling", TestSetup.worker_cycling, "the cycling").columns(CYCLING),
+        field!("Disk Cycling", TestSetup.disk_cycling, "the cycling").columns(CYCLING),
+        field!("Queue Depth Cycling", TestSetup.depth_cycling, "the cycling").columns(&[
             "start",
             "end",
             "step",
             "step type",
         ]),
-        field!("Test Type", Setup.test_type, "the test type"),
+        field!("Test Type", TestSetup.test_type, "the test type"),
     ],
 };
 
-static DISPLAY: Block<Display> = Block {
+static DISPLAY: KeyBlock<Display> = KeyBlock {
     name: "RESULTS DISPLAY",
     end: "END results display",
     entries: &[
@@ -77,14 +81,18 @@ static DISPLAY: Block<Display> = Block {
             Display.update,
             "the update"
         ),
-        Entry::lines(&[BAR_CHART], true, read_bar, write_bars).starting(BAR_CHART),
+        KeyEntry::lines(&[BAR_CHART], true, read_bar, write_bars).starting(BAR_CHART),
     ],
 };
 
 /// Start of the keys of bar charts. The number of the chart and the setting follow.
 const BAR_CHART: &str = "Bar chart ";
 
-fn read_bar(display: &mut Display, key: &Key, lines: &mut Lines<'_>) -> Result<(), ParseError> {
+fn read_bar(
+    display: &mut Display,
+    key: &KeyLine,
+    lines: &mut KeyedLines<'_>,
+) -> Result<(), ParseError> {
     let value = lines.value(key);
     let rest = key.rest(BAR_CHART).unwrap_or_default();
     let (chart, setting) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -108,7 +116,7 @@ fn read_bar(display: &mut Display, key: &Key, lines: &mut Lines<'_>) -> Result<(
     Ok(())
 }
 
-fn write_bars(display: &Display, key: &str, out: &mut Output) {
+fn write_bars(display: &Display, key: &str, out: &mut LineWriter) {
     for Bar { chart, subject } in &display.bars {
         let (setting, value) = match subject {
             BarSubject::Statistic(name) => ("statistic", name.clone()),
@@ -122,10 +130,10 @@ fn write_bars(display: &Display, key: &str, out: &mut Output) {
 /// Key of a named access specification.
 pub(super) const SPEC: &str = "Access specification name,default assignment";
 
-static SPECS: Block<Vec<AccessSpec>> = Block {
+static SPECS: KeyBlock<Vec<AccessSpec>> = KeyBlock {
     name: "ACCESS SPECIFICATIONS",
     end: "END access specifications",
-    entries: &[Entry::lines(
+    entries: &[KeyEntry::lines(
         &[SPEC],
         true,
         |specs, key, lines| read_named_spec(specs, key, lines, SPECS.name),
@@ -133,10 +141,10 @@ static SPECS: Block<Vec<AccessSpec>> = Block {
     )],
 };
 
-static MANAGERS: Block<Vec<Manager>> = Block {
+static MANAGERS: KeyBlock<Vec<Manager>> = KeyBlock {
     name: "MANAGER LIST",
     end: "END manager list",
-    entries: &[Entry::lines(
+    entries: &[KeyEntry::lines(
         &["Manager ID, manager name"],
         true,
         |managers, key, lines| MANAGER.read_item(managers, key, lines, new_manager),
@@ -149,17 +157,17 @@ static MANAGERS: Block<Vec<Manager>> = Block {
     )],
 };
 
-fn new_manager(value: &Value) -> Result<Manager, ParseError> {
+fn new_manager(value: &ValueLine) -> Result<Manager, ParseError> {
     let (id, name) = value.parse("the manager")?;
-    Ok(Manager { id, name, address: None, workers: Vec::new(), line: Line(value.line) })
+    Ok(Manager { id, name, address: None, workers: Vec::new(), line: LineNumber(value.line) })
 }
 
-static MANAGER: Block<Manager> = Block {
+static MANAGER: KeyBlock<Manager> = KeyBlock {
     name: "a manager",
     end: "End manager",
     entries: &[
         field!("Manager network address", Manager.address, "the address"),
-        Entry::lines(
+        KeyEntry::lines(
             &["Worker"],
             true,
             |manager, key, lines| WORKER.read_item(&mut manager.workers, key, lines, new_worker),
@@ -173,22 +181,22 @@ static MANAGER: Block<Manager> = Block {
     ],
 };
 
-fn new_worker(value: &Value) -> Result<Worker, ParseError> {
+fn new_worker(value: &ValueLine) -> Result<Worker, ParseError> {
     Ok(Worker {
         name: value.text.clone(),
         kind: WorkerKind::Disk,
         defaults: None,
         specs: None,
         targets: None,
-        line: Line(value.line),
+        line: LineNumber(value.line),
     })
 }
 
-static WORKER: Block<Worker> = Block {
+static WORKER: KeyBlock<Worker> = KeyBlock {
     name: "a worker",
     end: "End worker",
     entries: &[
-        Entry::value(
+        KeyEntry::value(
             &["Worker type"],
             |worker: &mut Worker, value| {
                 worker.kind = value.parse("the type")?;
@@ -197,14 +205,14 @@ static WORKER: Block<Worker> = Block {
             |worker| Some(worker.kind.text()),
         )
         .required(),
-        Entry::lines(
+        KeyEntry::lines(
             &["Default target settings for worker"],
             false,
             |worker, key, lines| read_part(&mut worker.defaults, &DEFAULTS, key.line, lines),
             |worker, key, out| write_part(&worker.defaults, &DEFAULTS, key, out),
         ),
-        Entry::lines(&["Assigned access specs"], false, read_assigned, write_assigned),
-        Entry::lines(
+        KeyEntry::lines(&["Assigned access specs"], false, read_assigned, write_assigned),
+        KeyEntry::lines(
             &["Target assignments"],
             false,
             |worker, key, lines| read_part(&mut worker.targets, &TARGETS, key.line, lines),
@@ -213,7 +221,7 @@ static WORKER: Block<Worker> = Block {
     ],
 };
 
-static DEFAULTS: Block<Defaults> = Block {
+static DEFAULTS: KeyBlock<Defaults> = KeyBlock {
     name: "the default target settings of a worker",
     end: "End default target settings for worker",
     entries: &[
@@ -243,10 +251,14 @@ static DEFAULTS: Block<Defaults> = Block {
 
 const END_ASSIGNED: &str = "End assigned access specs";
 
-fn read_assigned(worker: &mut Worker, _: &Key, lines: &mut Lines<'_>) -> Result<(), ParseError> {
+fn read_assigned(
+    worker: &mut Worker,
+    _: &KeyLine,
+    lines: &mut KeyedLines<'_>,
+) -> Result<(), ParseError> {
     let mut names = Vec::new();
     while let Some(name) = lines.next_value() {
-        names.push(AssignedSpec { name: name.text, line: Line(name.line) });
+        names.push(AssignedSpec { name: name.text, line: LineNumber(name.line) });
     }
     let block = "the assigned access specs";
     let key = lines.key(block)?;
@@ -257,7 +269,7 @@ fn read_assigned(worker: &mut Worker, _: &Key, lines: &mut Lines<'_>) -> Result<
     Ok(())
 }
 
-fn write_assigned(worker: &Worker, key: &str, out: &mut Output) {
+fn write_assigned(worker: &Worker, key: &str, out: &mut LineWriter) {
     let Some(names) = &worker.specs else { return };
     out.key(key);
     names.iter().for_each(|spec| out.value(&spec.name));
@@ -266,11 +278,11 @@ fn write_assigned(worker: &Worker, key: &str, out: &mut Output) {
 
 const END_TARGET: &str = "End target";
 
-static TARGETS: Block<Vec<Target>> = Block {
+static TARGETS: KeyBlock<Vec<Target>> = KeyBlock {
     name: "the target assignments",
     end: "End target assignments",
     entries: &[
-        Entry::lines(
+        KeyEntry::lines(
             &["Target"],
             true,
             |targets, key, lines| TARGET.read_item(targets, key, lines, new_target),
@@ -282,18 +294,18 @@ static TARGETS: Block<Vec<Target>> = Block {
             },
         ),
         // Scripts that write configurations double this line; it can mean nothing else.
-        Entry::lines(&[END_TARGET], false, read_second_end, |_, _, _| {}),
+        KeyEntry::lines(&[END_TARGET], false, read_second_end, |_, _, _| {}),
     ],
 };
 
-fn new_target(value: &Value) -> Result<Target, ParseError> {
+fn new_target(value: &ValueLine) -> Result<Target, ParseError> {
     Ok(Target { name: value.text.clone(), kind: WorkerKind::Disk, manager: None })
 }
 
 fn read_second_end(
     targets: &mut Vec<Target>,
-    key: &Key,
-    lines: &mut Lines<'_>,
+    key: &KeyLine,
+    lines: &mut KeyedLines<'_>,
 ) -> Result<(), ParseError> {
     if targets.is_empty() {
         return Err(key.unknown(TARGETS.name));
@@ -303,11 +315,11 @@ fn read_second_end(
     Ok(())
 }
 
-static TARGET: Block<Target> = Block {
+static TARGET: KeyBlock<Target> = KeyBlock {
     name: "a target",
     end: END_TARGET,
     entries: &[
-        Entry::value(
+        KeyEntry::value(
             &["Target type"],
             |target: &mut Target, value| {
                 target.kind = value.parse("the type")?;
@@ -323,17 +335,17 @@ static TARGET: Block<Target> = Block {
 /// Reads a block without a value of its own into a field.
 fn read_part<T: Default>(
     field: &mut Option<T>,
-    block: &Block<T>,
+    block: &KeyBlock<T>,
     line: u64,
-    lines: &mut Lines<'_>,
+    lines: &mut KeyedLines<'_>,
 ) -> Result<(), ParseError> {
     let mut record = T::default();
-    block.read(&mut record, &Value { line, text: String::new() }, lines)?;
+    block.read(&mut record, &ValueLine { line, text: String::new() }, lines)?;
     *field = Some(record);
     Ok(())
 }
 
-fn write_part<T>(field: &Option<T>, block: &Block<T>, key: &str, out: &mut Output) {
+fn write_part<T>(field: &Option<T>, block: &KeyBlock<T>, key: &str, out: &mut LineWriter) {
     if let Some(record) = field {
         out.key(key);
         block.write(record, out);
@@ -341,18 +353,18 @@ fn write_part<T>(field: &Option<T>, block: &Block<T>, key: &str, out: &mut Outpu
 }
 
 /// A section of a configuration.
-pub(super) struct Section {
+pub(super) struct ConfigSection {
     /// Name in the heading.
     pub(super) name: &'static str,
     /// Reads the section after its heading, which is on the given line.
-    pub(super) read: fn(&mut Config, u64, &mut Lines<'_>) -> Result<(), ParseError>,
+    pub(super) read: fn(&mut Config, u64, &mut KeyedLines<'_>) -> Result<(), ParseError>,
     /// Writes the section, if the configuration has it.
-    pub(super) write: fn(&Config, &mut Output),
+    pub(super) write: fn(&Config, &mut LineWriter),
 }
 
 macro_rules! section {
     ($block:ident, $field:ident, $read:expr) => {
-        Section {
+        ConfigSection {
             name: $block.name,
             read: |config, line, lines| {
                 if config.$field.is_some() {
@@ -377,7 +389,7 @@ macro_rules! section {
 }
 
 /// The sections, in the order in which they are written.
-pub(super) static SECTIONS: [Section; 4] = [
+pub(super) static SECTIONS: [ConfigSection; 4] = [
     section!(SETUP, setup),
     section!(DISPLAY, display),
     section!(SPECS, specs, read_specs),
@@ -386,7 +398,11 @@ pub(super) static SECTIONS: [Section; 4] = [
 
 /// Reads access specifications with names or, before 1998.05.21, without. The keys decide: files of
 /// one version exist in both forms.
-fn read_specs(config: &mut Config, line: u64, lines: &mut Lines<'_>) -> Result<(), ParseError> {
+fn read_specs(
+    config: &mut Config,
+    line: u64,
+    lines: &mut KeyedLines<'_>,
+) -> Result<(), ParseError> {
     if config.version.has_named_specs() || lines.peek_key().is_some_and(|key| key.is(SPEC)) {
         return read_part(&mut config.specs, &SPECS, line, lines);
     }
@@ -395,7 +411,7 @@ fn read_specs(config: &mut Config, line: u64, lines: &mut Lines<'_>) -> Result<(
 }
 
 /// Returns true if a value follows the key, in any block.
-pub(super) fn has_value(key: &Key) -> bool {
+pub(super) fn has_value(key: &KeyLine) -> bool {
     SETUP.has_value(key)
         || DISPLAY.has_value(key)
         || SPECS.has_value(key)

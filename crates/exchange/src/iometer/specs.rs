@@ -1,10 +1,10 @@
 //! Access specifications: named ones of configurations and results, and the unnamed ones of files
 //! before 1998.05.21.
 
-use super::config::{AccessLine, AccessSpec, Assignment, Line};
-use super::grammar::Output;
-use super::lines::{Key, Lines, Value};
-use super::values::{Part, between_blanks};
+use super::config::{AccessLine, AccessSpec, Assignment, LineNumber};
+use super::grammar::LineWriter;
+use super::lines::{KeyLine, KeyedLines, ValueLine};
+use super::values::{ValueText, between_blanks};
 use crate::parse_error::ParseError;
 use steadfast_domain::sequence::SequenceRemark;
 
@@ -18,8 +18,8 @@ const SIZE_MAX: u64 = 1 << 30;
 /// Reads a specification. A second one of the same name replaces the first.
 pub(super) fn read_named_spec(
     specs: &mut Vec<AccessSpec>,
-    key: &Key,
-    lines: &mut Lines<'_>,
+    key: &KeyLine,
+    lines: &mut KeyedLines<'_>,
     section: &str,
 ) -> Result<(), ParseError> {
     let spec = read_spec(&lines.value(key), lines, section)?;
@@ -39,15 +39,15 @@ pub(super) fn read_named_spec(
 /// Reads the line of column names and the rows of a specification whose name and assignment are
 /// `name`.
 pub(super) fn read_spec(
-    name: &Value,
-    lines: &mut Lines<'_>,
+    name: &ValueLine,
+    lines: &mut KeyedLines<'_>,
     section: &str,
 ) -> Result<AccessSpec, ParseError> {
     let (text, assignment) = name
         .text
         .rsplit_once(',')
         .ok_or_else(|| name.wrong("a name and a default assignment are expected"))?;
-    let assignment = <Assignment as Part>::parse(assignment.trim(), "the assignment")
+    let assignment = <Assignment as ValueText>::parse(assignment.trim(), "the assignment")
         .map_err(|message| name.wrong(message))?;
     let columns = lines.key(section)?;
     if columns.rest("size").is_none() {
@@ -55,9 +55,9 @@ pub(super) fn read_spec(
     }
     let mut rows = Vec::new();
     while let Some(row) = lines.next_value() {
-        rows.push(AccessLine { line: Line(row.line), ..row.parse("the row")? });
+        rows.push(AccessLine { line: LineNumber(row.line), ..row.parse("the row")? });
     }
-    let name = Line(name.line);
+    let name = LineNumber(name.line);
     Ok(AccessSpec { name: text.trim().to_owned(), assignment, lines: rows, line: name })
 }
 
@@ -92,7 +92,7 @@ fn check_row(row: &AccessLine) -> Result<(), ParseError> {
 }
 
 /// Writes specifications as configurations have them.
-pub(super) fn write_specs(specs: &[AccessSpec], key: &str, out: &mut Output) {
+pub(super) fn write_specs(specs: &[AccessSpec], key: &str, out: &mut LineWriter) {
     for spec in specs {
         out.pair(key, &format!("{},{}", spec.name, spec.assignment));
         out.key(COLUMNS);
@@ -102,15 +102,17 @@ pub(super) fn write_specs(specs: &[AccessSpec], key: &str, out: &mut Output) {
 
 /// Reads specifications without names: rows of six numbers separated by blanks. A specification is
 /// complete when its shares reach 100; a comment ends the list.
-pub(super) fn read_unnamed_specs(lines: &mut Lines<'_>) -> Result<Vec<AccessSpec>, ParseError> {
+pub(super) fn read_unnamed_specs(
+    lines: &mut KeyedLines<'_>,
+) -> Result<Vec<AccessSpec>, ParseError> {
     let mut specs: Vec<AccessSpec> = Vec::new();
     let mut rows: Vec<AccessLine> = Vec::new();
     if lines.peek_key().is_some() {
         lines.next();
     }
     while let Some(value) = lines.next_value() {
-        let columns = Value { line: value.line, text: between_blanks(&value.text).join(",") };
-        let row = AccessLine { line: Line(value.line), ..columns.parse("the row")? };
+        let columns = ValueLine { line: value.line, text: between_blanks(&value.text).join(",") };
+        let row = AccessLine { line: LineNumber(value.line), ..columns.parse("the row")? };
         check_row(&row)?;
         rows.push(row);
         let sum: u32 = rows.iter().map(|row| u32::from(row.of_size)).sum();

@@ -1,20 +1,20 @@
-//! Values of Iometer's files as text: one implementation of [`Part`] per type reads and writes it.
+//! Values of Iometer's files as text: one implementation of [`ValueText`] per type reads and writes it.
 
 use super::config::{
-    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, Line, Outstanding,
+    AccessLine, Assignment, Cycling, DepthCycling, DiskArea, FixedSeed, LineNumber, OutstandingIos,
     RecordedRows, RunTime, Spawn, StepKind, TestType, Update, UpdateType, WorkerKind,
 };
 use steadfast_domain::text::excerpt;
 
 /// A value, or a part of one between commas or blanks.
-pub(super) trait Part: Sized {
+pub(super) trait ValueText: Sized {
     /// Parses the text. `name` describes the part in errors.
     fn parse(text: &str, name: &str) -> Result<Self, String>;
     /// Returns the text that is parsed to this value.
     fn text(&self) -> String;
 }
 
-impl Part for String {
+impl ValueText for String {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         Ok(text.to_owned())
     }
@@ -23,7 +23,7 @@ impl Part for String {
     }
 }
 
-impl Part for bool {
+impl ValueText for bool {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         match text.to_ascii_uppercase().as_str() {
             "ENABLED" => Ok(true),
@@ -37,7 +37,7 @@ impl Part for bool {
 }
 
 macro_rules! numbers {
-    ($($number:ty),+) => { $(impl Part for $number {
+    ($($number:ty),+) => { $(impl ValueText for $number {
         fn parse(text: &str, name: &str) -> Result<Self, String> {
             let number = text.parse::<u64>().ok().and_then(|number| number.try_into().ok());
             number.ok_or_else(|| format!("{name} is not a whole number in its range"))
@@ -51,7 +51,7 @@ macro_rules! numbers {
 numbers!(u8, u32, u64);
 
 macro_rules! words {
-    ($($word:ty),+) => { $(impl Part for $word {
+    ($($word:ty),+) => { $(impl ValueText for $word {
         fn parse(text: &str, _: &str) -> Result<Self, String> {
             <$word>::parse(text).ok_or_else(|| {
                 let words: Vec<&str> = Self::ALL.iter().map(|word| word.token()).collect();
@@ -67,22 +67,22 @@ macro_rules! words {
 words!(Assignment, RecordedRows, StepKind, TestType, UpdateType);
 
 /// A number and a name: `1,NAME`. The name may contain commas.
-impl Part for (u32, String) {
+impl ValueText for (u32, String) {
     fn parse(text: &str, name: &str) -> Result<Self, String> {
         let (number, rest) = text.split_once(',').ok_or_else(|| format!("{name} has no name"))?;
-        Ok((Part::parse(number.trim(), name)?, rest.trim().to_owned()))
+        Ok((ValueText::parse(number.trim(), name)?, rest.trim().to_owned()))
     }
     fn text(&self) -> String {
         format!("{},{}", self.0, self.1)
     }
 }
 
-impl Part for Spawn {
+impl ValueText for Spawn {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         if text.eq_ignore_ascii_case("NUMBER_OF_CPUS") {
             return Ok(Spawn::Processors);
         }
-        Part::parse(text, "the number of workers").map(Spawn::Count)
+        ValueText::parse(text, "the number of workers").map(Spawn::Count)
     }
     fn text(&self) -> String {
         match self {
@@ -92,7 +92,7 @@ impl Part for Spawn {
     }
 }
 
-impl Part for WorkerKind {
+impl ValueText for WorkerKind {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         match between_commas(&text.to_ascii_uppercase()).as_slice() {
             ["DISK"] => Ok(WorkerKind::Disk),
@@ -121,15 +121,15 @@ pub(super) fn between_blanks(text: &str) -> Vec<&str> {
     text.split(is_blank).filter(|word| !word.is_empty()).collect()
 }
 
-impl Part for RunTime {
+impl ValueText for RunTime {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         let [hours, minutes, seconds] = between_blanks(text)[..] else {
             return Err("a run time is three numbers: hours, minutes, seconds".to_owned());
         };
         Ok(RunTime {
-            hours: Part::parse(hours, "hours")?,
-            minutes: Part::parse(minutes, "minutes")?,
-            seconds: Part::parse(seconds, "seconds")?,
+            hours: ValueText::parse(hours, "hours")?,
+            minutes: ValueText::parse(minutes, "minutes")?,
+            seconds: ValueText::parse(seconds, "seconds")?,
         })
     }
     fn text(&self) -> String {
@@ -139,8 +139,9 @@ impl Part for RunTime {
 
 impl Cycling {
     fn from_words(start: &str, step: &str, kind: &str) -> Result<Self, String> {
-        let kind = Part::parse(kind, "the step type")?;
-        let (start, step) = (Part::parse(start, "the start")?, Part::parse(step, "the step")?);
+        let kind = ValueText::parse(kind, "the step type")?;
+        let (start, step) =
+            (ValueText::parse(start, "the start")?, ValueText::parse(step, "the step")?);
         if start == 0 || step == 0 {
             return Err("start and step are at least 1".to_owned());
         }
@@ -148,7 +149,7 @@ impl Cycling {
     }
 }
 
-impl Part for Cycling {
+impl ValueText for Cycling {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         let [start, step, kind] = between_blanks(text)[..] else {
             return Err("a cycling is three values: start, step, step type".to_owned());
@@ -160,14 +161,14 @@ impl Part for Cycling {
     }
 }
 
-impl Part for DepthCycling {
+impl ValueText for DepthCycling {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
         let [start, end, step, kind] = between_blanks(text)[..] else {
             let message = "a queue depth cycling is four values: start, end, step, step type";
             return Err(message.to_owned());
         };
         let cycling = Cycling::from_words(start, step, kind)?;
-        Ok(DepthCycling { cycling, end: Part::parse(end, "the end")? })
+        Ok(DepthCycling { cycling, end: ValueText::parse(end, "the end")? })
     }
     fn text(&self) -> String {
         let Cycling { start, step, kind } = self.cycling;
@@ -176,13 +177,13 @@ impl Part for DepthCycling {
 }
 
 /// Values of a line that is split at commas, taken one by one.
-struct Columns<'a>(std::vec::IntoIter<&'a str>);
+struct CommaColumns<'a>(std::vec::IntoIter<&'a str>);
 
-impl<'a> Columns<'a> {
+impl<'a> CommaColumns<'a> {
     fn new(text: &'a str) -> Self {
-        Columns(between_commas(text).into_iter())
+        CommaColumns(between_commas(text).into_iter())
     }
-    fn next<P: Part>(&mut self, name: &str) -> Result<P, String> {
+    fn next<P: ValueText>(&mut self, name: &str) -> Result<P, String> {
         P::parse(self.0.next().unwrap_or_default(), name)
     }
     fn is_empty(&self) -> bool {
@@ -190,9 +191,9 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Part for Update {
+impl ValueText for Update {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
-        let mut columns = Columns::new(text);
+        let mut columns = CommaColumns::new(text);
         let has_record_last = columns.0.len() > 2;
         Ok(Update {
             record_last: if has_record_last { Some(columns.next("")?) } else { None },
@@ -206,10 +207,10 @@ impl Part for Update {
     }
 }
 
-impl Part for Outstanding {
+impl ValueText for OutstandingIos {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
-        let mut columns = Columns::new(text);
-        let mut outstanding = Outstanding {
+        let mut columns = CommaColumns::new(text);
+        let mut outstanding = OutstandingIos {
             ios: columns.next("the number of outstanding I/Os")?,
             connection_rate: columns.next("the test connection rate")?,
             transactions: columns.next("transactions per connection")?,
@@ -232,9 +233,9 @@ impl Part for Outstanding {
     }
 }
 
-impl Part for DiskArea {
+impl ValueText for DiskArea {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
-        let mut columns = Columns::new(text);
+        let mut columns = CommaColumns::new(text);
         let mut area = DiskArea {
             sectors: columns.next("the maximum size")?,
             start: columns.next("the starting sector")?,
@@ -258,9 +259,9 @@ impl Part for DiskArea {
 }
 
 /// A row of an access specification. Old versions lack the last two columns.
-impl Part for AccessLine {
+impl ValueText for AccessLine {
     fn parse(text: &str, _: &str) -> Result<Self, String> {
-        let mut columns = Columns::new(text);
+        let mut columns = CommaColumns::new(text);
         let message = match columns.0.len() {
             0..6 => {
                 "a row of an access specification has 8 numbers: size, % of size, % reads, \
@@ -281,7 +282,7 @@ impl Part for AccessLine {
             burst: columns.next("the burst")?,
             align: if columns.is_empty() { 0 } else { columns.next("align")? },
             reply: if columns.is_empty() { 0 } else { columns.next("reply")? },
-            line: Line(0),
+            line: LineNumber(0),
         };
         let shares =
             [("% of size", line.of_size), ("% reads", line.reads), ("% random", line.random)];

@@ -51,7 +51,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     };
     let global = object(&root, "global options");
     results.facts.extend(options_fact("Global options", global));
-    let mut seen = Seen::default();
+    let mut seen = PendingRemarks::default();
     let jobs = list(&root, "jobs").or_else(|| list(&root, "client_stats"));
     let jobs = jobs.ok_or_else(|| {
         ParseError::whole("it has neither \"jobs\" nor \"client_stats\": this is no result of fio")
@@ -81,7 +81,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
             )));
         }
         let group = job.get("groupid").and_then(Value::as_i64).unwrap_or(0);
-        read.push((group, Job::read(job, global, &mut seen)));
+        read.push((group, FioJobResult::read(job, global, &mut seen)));
     }
     results.tests = steps(read);
     if let Some(util) = list(&root, "disk_util") {
@@ -99,13 +99,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
 
 /// What was met in any job and must be said once.
 #[derive(Default)]
-struct Seen {
+struct PendingRemarks {
     completion: bool,
     no_total: bool,
     trims: bool,
 }
 
-impl Seen {
+impl PendingRemarks {
     fn say(&self, results: &mut ForeignResults) {
         let remark = |results: &mut ForeignResults, text: &str| results.remarks.push(text.into());
         if self.completion {
@@ -137,7 +137,7 @@ impl Seen {
 }
 
 /// A job, or one of its clones.
-pub(super) struct Job {
+pub(super) struct FioJobResult {
     pub name: String,
     pub load: String,
     pub demand: Option<String>,
@@ -146,8 +146,12 @@ pub(super) struct Job {
     pub writes: ForeignIos,
 }
 
-impl Job {
-    fn read(job: &Map<String, Value>, global: Option<&Map<String, Value>>, seen: &mut Seen) -> Job {
+impl FioJobResult {
+    fn read(
+        job: &Map<String, Value>,
+        global: Option<&Map<String, Value>>,
+        seen: &mut PendingRemarks,
+    ) -> FioJobResult {
         let own = object(job, "job options");
         let option = |name: &str| {
             let of = |map: Option<&Map<String, Value>>| text_of(map?, name);
@@ -163,7 +167,7 @@ impl Job {
         let engine = option("ioengine").map(|name| format!(", {name}")).unwrap_or_default();
         let trims = object(job, "trim").and_then(|trim| number(trim, "total_ios"));
         seen.trims |= trims.unwrap_or(0.0) > 0.0;
-        Job {
+        FioJobResult {
             name: text_of(job, "jobname").unwrap_or_else(|| "job".into()),
             load: words.collect::<Vec<_>>().join(", "),
             // Options are recorded by newer versions alone; without them nothing is known.
@@ -183,8 +187,8 @@ fn job_names(root: &Map<String, Value>) -> Vec<Option<String>> {
 }
 
 /// The jobs by their groups, which ran one after the other.
-pub(super) fn steps(jobs: Vec<(i64, Job)>) -> Vec<ForeignOutcome> {
-    let mut groups: Vec<(i64, Vec<Job>)> = Vec::new();
+pub(super) fn steps(jobs: Vec<(i64, FioJobResult)>) -> Vec<ForeignOutcome> {
+    let mut groups: Vec<(i64, Vec<FioJobResult>)> = Vec::new();
     for (group, job) in jobs {
         match groups.iter_mut().find(|(id, _)| *id == group) {
             Some((_, jobs)) => jobs.push(job),
@@ -195,8 +199,8 @@ pub(super) fn steps(jobs: Vec<(i64, Job)>) -> Vec<ForeignOutcome> {
 }
 
 /// The jobs of one group ran at the same time: clones of a job, and other jobs.
-fn step(jobs: Vec<Job>) -> ForeignOutcome {
-    let mut loads: Vec<Vec<Job>> = Vec::new();
+fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
+    let mut loads: Vec<Vec<FioJobResult>> = Vec::new();
     for job in jobs {
         match loads.iter_mut().find(|clones| clones[0].name == job.name) {
             Some(clones) => clones.push(job),
@@ -234,8 +238,8 @@ fn step_label(loads: &[ForeignOutcome]) -> String {
     }
 }
 
-fn of_clones(clones: &[Job]) -> ForeignOutcome {
-    let sum = |of: fn(&Job) -> &ForeignIos| -> ForeignIos {
+fn of_clones(clones: &[FioJobResult]) -> ForeignOutcome {
+    let sum = |of: fn(&FioJobResult) -> &ForeignIos| -> ForeignIos {
         ForeignIos::at_once(&clones.iter().map(of).collect::<Vec<_>>())
     };
     let first = &clones[0];
@@ -251,7 +255,7 @@ fn of_clones(clones: &[Job]) -> ForeignOutcome {
     }
 }
 
-fn ios(job: &Map<String, Value>, direction: &str, seen: &mut Seen) -> ForeignIos {
+fn ios(job: &Map<String, Value>, direction: &str, seen: &mut PendingRemarks) -> ForeignIos {
     let Some(of) = object(job, direction) else { return ForeignIos::default() };
     let count = number(of, "total_ios").map(|ios| ios as u64);
     if count == Some(0) {

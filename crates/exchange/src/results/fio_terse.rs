@@ -5,7 +5,7 @@
 //! IOPS, run time in ms, submission, completion, 20 percentiles of the completion, total, and
 //! bandwidth samples (version 5: also IOPS samples). Times are microseconds.
 
-use super::fio_json::{Job, steps};
+use super::fio_json::{FioJobResult, steps};
 use super::values::plausible;
 use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
@@ -64,7 +64,7 @@ pub(crate) fn is_terse(line: &str) -> bool {
     matches!(version, "3" | "4" | "5") && fields.next().is_some_and(|name| name.starts_with("fio-"))
 }
 
-fn job(fields: &[&str]) -> Result<Job, String> {
+fn job(fields: &[&str]) -> Result<FioJobResult, String> {
     let width = if fields[0] == "5" { FIELDS_5 } else { FIELDS };
     let (reads, writes) = (5, 5 + width);
     let least = writes + width;
@@ -83,7 +83,7 @@ fn job(fields: &[&str]) -> Result<Job, String> {
         ));
     }
     let direction = |begin: usize| ios(&fields[begin..begin + width]);
-    Ok(Job {
+    Ok(FioJobResult {
         name: excerpt(fields[2]).into_owned(),
         load: String::new(),
         demand: None,

@@ -1,6 +1,6 @@
 //! Parses a log into a run.
 
-use super::matrix::{self, Name};
+use super::matrix::{self, TestElement};
 use crate::ParseError;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
@@ -73,10 +73,10 @@ fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), ParseError> {
         "lsb" => return keep(&mut run.distribution, element, &mut run.remarks),
         "ioperfversion" => return keep(&mut run.version, element, &mut run.remarks),
         "cmdline" => return keep(&mut run.command, element, &mut run.remarks),
-        "iops" => Name::Iops,
-        "lat" => Name::Latency,
-        "tp" => Name::Throughput,
-        "writesat" => Name::WriteSaturation,
+        "iops" => TestElement::Iops,
+        "lat" => TestElement::Latency,
+        "tp" => TestElement::Throughput,
+        "writesat" => TestElement::WriteSaturation,
         _ => {
             run.remarks.push(not_understood(element));
             return Ok(());
@@ -135,11 +135,11 @@ fn text_of(element: Node<'_, '_>) -> String {
 
 /// Parses the element of a test.
 fn read_test(
-    test: Name,
+    test: TestElement,
     element: Node<'_, '_>,
     remarks: &mut Vec<String>,
 ) -> Result<ForeignTest, ParseError> {
-    let fields = Fields { element };
+    let fields = TestFields { element };
     let lists = fields.json("roundmat")?.ok_or_else(|| {
         let what = format!("<{}> has no <roundmat>: its values are missing", name(element));
         ParseError::at(line(element), what)
@@ -187,11 +187,11 @@ const FIELDS: [&str; 13] = [
 
 /// The elements of a test.
 #[derive(Clone, Copy)]
-struct Fields<'a, 'input> {
+struct TestFields<'a, 'input> {
     element: Node<'a, 'input>,
 }
 
-impl<'a, 'input> Fields<'a, 'input> {
+impl<'a, 'input> TestFields<'a, 'input> {
     /// Finds an element, ignoring case because versions differ in it.
     fn find(self, field: &str) -> Option<Node<'a, 'input>> {
         let mut children = self.element.children().filter(Node::is_element);

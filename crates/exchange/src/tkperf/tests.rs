@@ -188,16 +188,16 @@ fn a_null_in_a_matrix_is_a_value_that_is_missing() {
 }
 
 /// SplitMix64, so that the mutations are reproducible.
-struct Dice(u64);
+struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(1);
         (steadfast_domain::step::mix64(self.0) % bound as u64) as usize
     }
 }
 
-fn mutated(text: &[u8], dice: &mut Dice) -> Vec<u8> {
+fn mutated(text: &[u8], dice: &mut SplitMix64) -> Vec<u8> {
     const PIECES: [&str; 12] =
         ["[", "]", "<", ">", "</", "\"", ",", "null", "-1e999", "NaN", "&#0;", "\u{fffd}"];
     let mut bytes = text.to_vec();
@@ -237,7 +237,7 @@ fn a_hundred_thousand_mutations_are_read_or_refused_and_never_panic() {
         write!(text, "{}", test(name, &lists, STEADY)).unwrap();
     }
     text.push_str("</drive>");
-    let mut dice = Dice(14);
+    let mut dice = SplitMix64(14);
     let (mut read_whole, mut refused) = (0, 0);
     for _ in 0..100_003 {
         match read(&mutated(text.as_bytes(), &mut dice)) {

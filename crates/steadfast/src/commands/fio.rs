@@ -7,7 +7,9 @@ use crate::recognize::expect;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Bytes, Sequence};
-use steadfast_exchange::fio::{Assumed, CommandLine, JobFile, Surroundings, files, sequence};
+use steadfast_exchange::fio::{
+    FioCommandLine, JobFile, JobFileContext, TargetFacts, files, sequence,
+};
 use steadfast_exchange::identify::FileKind;
 
 /// How messages and reports call jobs without a file.
@@ -15,14 +17,15 @@ const COMMAND_LINE: &str = "command line";
 
 /// Runs, or shows, every job.
 pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
-    let line = CommandLine::parse(arguments.options.iter().map(String::as_str));
+    let line = FioCommandLine::parse(arguments.options.iter().map(String::as_str));
     let path = arguments.file.as_deref().unwrap_or(Path::new(COMMAND_LINE));
     let refused = |errors: Vec<_>| front::refused(path, &errors);
     let (mut file, mut source) = match &arguments.file {
         Some(path) => {
             let bytes = front::read(path)?;
             expect(path, &bytes, "a job file of fio", &[FileKind::FioJob])?;
-            let file = JobFile::read_with(&bytes, &mut Around { path }, &line).map_err(refused)?;
+            let file = JobFile::read_with(&bytes, &mut JobFileDirectory { path }, &line)
+                .map_err(refused)?;
             (file, front::source(path, &bytes))
         }
         None if line.jobs.is_empty() => {
@@ -54,7 +57,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
             [only] => (as_named && is_new_file(only), capacity(&front, only)?),
             _ => (false, None),
         };
-        let assumed = Assumed { as_named, is_new, capacity, ..Assumed::default() };
+        let assumed = TargetFacts { as_named, is_new, capacity, ..TargetFacts::default() };
         let sequence = complete(sequence(&file, &assumed).map_err(refused)?);
         let front = sized(front, &sequence, as_named);
         check_room(&front, &sequence)?;
@@ -63,7 +66,8 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     let mut each = Vec::new();
     for (name, target) in &targets {
         let capacity = capacity(&front, target)?;
-        let assumed = Assumed { device: Some(name), as_named, capacity, ..Assumed::default() };
+        let assumed =
+            TargetFacts { device: Some(name), as_named, capacity, ..TargetFacts::default() };
         each.push((target.as_str(), complete(sequence(&file, &assumed).map_err(refused)?)));
     }
     front::conduct_several(&front, each).map(|conducted| conducted.state)
@@ -203,11 +207,11 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Included files lie beside the job file; variables are those of the environment.
-struct Around<'a> {
+struct JobFileDirectory<'a> {
     path: &'a Path,
 }
 
-impl Surroundings for Around<'_> {
+impl JobFileContext for JobFileDirectory<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(name);
         front::read(&beside).map_err(|why| format!("{why:#}"))

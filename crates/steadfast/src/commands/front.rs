@@ -34,14 +34,14 @@ pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
 }
 
 /// A sequence that was shown or run.
-pub struct Conducted {
+pub struct SequenceOutcome {
     /// How it ended.
     pub state: ExitState,
     /// Its run directory; none where it was only shown.
     pub directory: Option<PathBuf>,
 }
 
-impl Conducted {
+impl SequenceOutcome {
     /// What a finished run found; nothing where it halted or was only shown.
     pub fn findings(&self) -> anyhow::Result<Option<Findings>> {
         match (&self.directory, self.state) {
@@ -88,7 +88,7 @@ fn check_readable(
 }
 
 /// Shows a sequence, or runs it to its report.
-pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result<Conducted> {
+pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result<SequenceOutcome> {
     let target = target(arguments)?;
     let foreseen = foresee(arguments, target)?;
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen));
@@ -97,18 +97,18 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
         check_readable(arguments, &settings, target)?;
         let state =
             plan::show(&settings, foreseen, arguments.assume, plan::Wanted::of(arguments.json))?;
-        return Ok(Conducted { state, directory: None });
+        return Ok(SequenceOutcome { state, directory: None });
     }
     say(&settings);
     let ended = beginning(arguments, target).conduct(settings, &foreseen)?;
-    Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
+    Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
 /// Shows what each target gets, or runs all at the same time.
 pub fn conduct_several(
     arguments: &FrontArguments,
     each: Vec<(&str, Sequence)>,
-) -> anyhow::Result<Conducted> {
+) -> anyhow::Result<SequenceOutcome> {
     let foreseen = each
         .iter()
         .map(|(target, _)| foresee(arguments, target))
@@ -128,12 +128,12 @@ pub fn conduct_several(
         all.push((beginning(arguments, target), settings));
     }
     if arguments.plan {
-        return Ok(Conducted { state: ExitState::Done, directory: None });
+        return Ok(SequenceOutcome { state: ExitState::Done, directory: None });
     }
     let keeping = StartSync::Steps;
     let all = Several { each: all, foreseen: &foreseen, keeping, prometheus: None };
     let ended = several::run(all)?;
-    Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
+    Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
 /// Says what was understood with a difference.

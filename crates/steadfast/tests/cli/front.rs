@@ -9,7 +9,7 @@ use steadfast_domain::sequence::SequenceLoad;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Op, Order, Pace, Until, Zone};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Stimulus};
 use steadfast_engine::fio::job;
-use steadfast_exchange::fio::{Assumed, CommandLine, JobFile, Surroundings, sequence};
+use steadfast_exchange::fio::{FioCommandLine, JobFile, JobFileContext, TargetFacts, sequence};
 
 const CAPACITY: Bytes = Bytes(10_007 * 4096);
 
@@ -164,7 +164,7 @@ fn targets_of_a_suite_are_checked() {
 
 struct Nothing;
 
-impl Surroundings for Nothing {
+impl JobFileContext for Nothing {
     fn include(&mut self, _: &str) -> Result<Vec<u8>, String> {
         Err("nothing is included".into())
     }
@@ -231,7 +231,7 @@ fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     for stimulus in stimuli() {
         let text = job(&stimulus, "step", true, "/dev/null", (CAPACITY, 512)).unwrap();
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let read = sequence(&file, &Assumed::default()).unwrap();
+        let read = sequence(&file, &TargetFacts::default()).unwrap();
         let load: &SequenceLoad = &read.steps[0].load;
         let again = load.on(CAPACITY, 512).unwrap();
         assert_eq!(shares(&again), shares(&stimulus), "{text}");
@@ -417,8 +417,8 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
     }
     for text in JOBS {
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let ours =
-            sequence(&file, &Assumed::default()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        let ours = sequence(&file, &TargetFacts::default())
+            .unwrap_or_else(|why| panic!("{text}: {why:?}"));
         let expected = touched_by_fio(text);
         let split = text.contains("nrfiles") || text.contains("p:q");
         if !split {
@@ -436,9 +436,9 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
             assert_eq!(all, [one], "{text}");
         }
         let words = words_of(text);
-        let line = CommandLine::parse(words.iter().map(String::as_str));
+        let line = FioCommandLine::parse(words.iter().map(String::as_str));
         let typed = JobFile { sections: line.jobs };
-        let typed = sequence(&typed, &Assumed::default()).unwrap();
+        let typed = sequence(&typed, &TargetFacts::default()).unwrap();
         assert_eq!(typed.steps, ours.steps, "the command line of {text}");
         let texts = |sequence: &steadfast_domain::Sequence| -> Vec<String> {
             sequence.remarks.iter().map(|remark| remark.text.clone()).collect()
@@ -455,7 +455,7 @@ fn sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio() {
     }
     for text in SPLITS {
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let ours = sequence(&file, &Assumed::default()).unwrap();
+        let ours = sequence(&file, &TargetFacts::default()).unwrap();
         let end = ours.steps[0].load.on(CAPACITY, 512).unwrap().until.bytes;
         let fio: u64 = touched_by_fio(text).iter().map(|touched| touched.bytes).sum();
         assert_eq!(end, Some(Bytes(fio)), "{text}");
@@ -467,14 +467,20 @@ fn sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio() {
 fn a_size_that_is_the_whole_target_is_not_passed() {
     let text = "[a]\nrw=write\nbs=12k\nfilename=x\nsize=100k\nloops=2\n";
     let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-    let bytes = |assumed: &Assumed<'_>| {
+    let bytes = |assumed: &TargetFacts<'_>| {
         let load = sequence(&file, assumed).unwrap().steps.remove(0).load;
         load.on(CAPACITY, 512).unwrap().until.bytes
     };
-    assert_eq!(bytes(&Assumed::default()), Some(Bytes(17 * 12_288)));
+    assert_eq!(bytes(&TargetFacts::default()), Some(Bytes(17 * 12_288)));
     let capacity = Some(Bytes(100 << 10));
-    assert_eq!(bytes(&Assumed { capacity, ..Assumed::default() }), Some(Bytes(16 * 12_288)));
-    assert_eq!(bytes(&Assumed { is_new: true, ..Assumed::default() }), Some(Bytes(16 * 12_288)));
+    assert_eq!(
+        bytes(&TargetFacts { capacity, ..TargetFacts::default() }),
+        Some(Bytes(16 * 12_288))
+    );
+    assert_eq!(
+        bytes(&TargetFacts { is_new: true, ..TargetFacts::default() }),
+        Some(Bytes(16 * 12_288))
+    );
 }
 
 /// A plan refuses what the run would, with the option that gives a size here.

@@ -1,7 +1,7 @@
 //! The columns of files of results: name, format, dialect, the rows that have a value, and the value.
 
-use super::figures::{Figures, Side};
-use super::model::{Row, RowKind};
+use super::figures::{DirectionTotals, TestFigures};
+use super::model::{ResultRow, RowKind};
 use crate::iometer::version::Dialect;
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) const WORDS: [&str; 3] = ["Target Type", "Target Name", "Access Specification Name"];
 
 /// A column of numbers.
-pub(super) struct Column {
+pub(super) struct ResultColumn {
     pub(super) name: &'static str,
     /// Number of decimal places.
     decimals: usize,
@@ -17,45 +17,53 @@ pub(super) struct Column {
     dialects: fn(Dialect) -> bool,
     /// Returns true for the kinds of rows that have a value.
     rows: fn(&RowKind) -> bool,
-    value: Number,
+    value: ColumnSource,
 }
 
 /// The source of a column's numbers.
 #[derive(Clone, Copy)]
-enum Number {
+enum ColumnSource {
     /// Any figure of the test.
-    Figure(fn(&Figures) -> Option<f64>),
+    Figure(fn(&TestFigures) -> Option<f64>),
     /// Reads and writes together.
-    Both(Measure),
+    Both(SideMeasure),
     /// Reads.
-    Read(Measure),
+    Read(SideMeasure),
     /// Writes.
-    Write(Measure),
+    Write(SideMeasure),
     /// Count of the latency bin with this index.
     Bin(usize),
 }
 
 /// Computes a number from I/Os and the measured time in nanoseconds.
-type Measure = fn(&Side, u64) -> f64;
+type SideMeasure = fn(&DirectionTotals, u64) -> f64;
 
 const fn column(
     decimals: usize,
     name: &'static str,
     rows: fn(&RowKind) -> bool,
-    value: Number,
-) -> Column {
-    Column { name, decimals, dialects: |_| true, rows, value }
+    value: ColumnSource,
+) -> ResultColumn {
+    ResultColumn { name, decimals, dialects: |_| true, rows, value }
 }
 /// Returns a column of whole numbers.
-const fn count(name: &'static str, rows: fn(&RowKind) -> bool, value: Number) -> Column {
+const fn count(
+    name: &'static str,
+    rows: fn(&RowKind) -> bool,
+    value: ColumnSource,
+) -> ResultColumn {
     column(0, name, rows, value)
 }
 /// Returns a column of numbers with six decimal places.
-const fn decimal(name: &'static str, rows: fn(&RowKind) -> bool, value: Number) -> Column {
+const fn decimal(
+    name: &'static str,
+    rows: fn(&RowKind) -> bool,
+    value: ColumnSource,
+) -> ResultColumn {
     column(6, name, rows, value)
 }
 
-impl Column {
+impl ResultColumn {
     const fn until_2008(mut self) -> Self {
         self.dialects = |dialect| dialect != Dialect::V1_1;
         self
@@ -70,28 +78,30 @@ impl Column {
         if self.name == LATENCY_BINS[LATENCY_BINS.len() - 1].0 { " >= 10 s" } else { self.name }
     }
     /// Returns the text of a row's number; empty if the row has none.
-    pub(super) fn cell(&self, row: &Row) -> String {
+    pub(super) fn cell(&self, row: &ResultRow) -> String {
         let number = row.get(self.name);
         number.map_or_else(String::new, |number| format!("{number:.0$}", self.decimals))
     }
     /// Returns the number for a row of a kind, or `None` if such rows have none.
-    pub(super) fn number(&self, kind: &RowKind, figures: &Figures) -> Option<f64> {
+    pub(super) fn number(&self, kind: &RowKind, figures: &TestFigures) -> Option<f64> {
         if !(self.rows)(kind) {
             return None;
         }
         let sides = figures.sides.as_ref();
         let elapsed = figures.elapsed_ns;
         match self.value {
-            Number::Figure(value) => value(figures),
-            Number::Both(value) => sides.map(|(read, write)| value(&read.with(write), elapsed)),
-            Number::Read(value) => sides.map(|(read, _)| value(read, elapsed)),
-            Number::Write(value) => sides.map(|(_, write)| value(write, elapsed)),
-            Number::Bin(bin) => Some(*figures.bins.as_ref()?.get(bin)? as f64),
+            ColumnSource::Figure(value) => value(figures),
+            ColumnSource::Both(value) => {
+                sides.map(|(read, write)| value(&read.with(write), elapsed))
+            }
+            ColumnSource::Read(value) => sides.map(|(read, _)| value(read, elapsed)),
+            ColumnSource::Write(value) => sides.map(|(_, write)| value(write, elapsed)),
+            ColumnSource::Bin(bin) => Some(*figures.bins.as_ref()?.get(bin)? as f64),
         }
     }
 }
 
-use Number::{Both, Figure, Read, Write};
+use ColumnSource::{Both, Figure, Read, Write};
 
 const EVERY: fn(&RowKind) -> bool = |_| true;
 const WHOLE: fn(&RowKind) -> bool = |kind| *kind == RowKind::All;
@@ -110,30 +120,30 @@ const DIFFERENT: f64 = -1.0;
 fn per_second(amount: u64, elapsed_ns: u64) -> f64 {
     if elapsed_ns == 0 { 0.0 } else { amount as f64 / (elapsed_ns as f64 / 1e9) }
 }
-const IOPS: Measure = |side, elapsed| per_second(side.ios, elapsed);
-const MIBPS: Measure = |side, elapsed| per_second(side.bytes, elapsed) / MIB;
-const MBPS: Measure = |side, elapsed| per_second(side.bytes, elapsed) / MB;
-const MEAN_MS: Measure = |side, _| match side.responses {
+const IOPS: SideMeasure = |side, elapsed| per_second(side.ios, elapsed);
+const MIBPS: SideMeasure = |side, elapsed| per_second(side.bytes, elapsed) / MIB;
+const MBPS: SideMeasure = |side, elapsed| per_second(side.bytes, elapsed) / MB;
+const MEAN_MS: SideMeasure = |side, _| match side.responses {
     0 => 0.0,
     responses => side.response_sum_ns as f64 / responses as f64 / 1e6,
 };
-const MAX_MS: Measure = |side, _| side.response_max_ns as f64 / 1e6;
-const ERRORS: Measure = |side, _| side.errors as f64;
-const BYTES: Measure = |side, _| side.bytes as f64;
-const IOS: Measure = |side, _| side.ios as f64;
-const SUM_NS: Measure = |side, _| side.response_sum_ns as f64;
-const MAX_NS: Measure = |side, _| side.response_max_ns as f64;
+const MAX_MS: SideMeasure = |side, _| side.response_max_ns as f64 / 1e6;
+const ERRORS: SideMeasure = |side, _| side.errors as f64;
+const BYTES: SideMeasure = |side, _| side.bytes as f64;
+const IOS: SideMeasure = |side, _| side.ios as f64;
+const SUM_NS: SideMeasure = |side, _| side.response_sum_ns as f64;
+const MAX_NS: SideMeasure = |side, _| side.response_max_ns as f64;
 /// Disks have no connections.
-const NO_CONNECTIONS: Measure = |_, _| 0.0;
-const NO_TRANSACTIONS: Measure = |_, _| -1.0;
-const ELAPSED_NS: Measure = |_, elapsed| elapsed as f64;
-const NOT_MEASURED: Number = Figure(|_| None);
+const NO_CONNECTIONS: SideMeasure = |_, _| 0.0;
+const NO_TRANSACTIONS: SideMeasure = |_, _| -1.0;
+const ELAPSED_NS: SideMeasure = |_, elapsed| elapsed as f64;
+const NOT_MEASURED: ColumnSource = Figure(|_| None);
 
-fn processor_use(figures: &Figures) -> Option<f64> {
+fn processor_use(figures: &TestFigures) -> Option<f64> {
     figures.processors.map(|processors| processors.user + processors.system)
 }
 
-fn ios_per_percent(figures: &Figures) -> Option<f64> {
+fn ios_per_percent(figures: &TestFigures) -> Option<f64> {
     let (read, write) = figures.sides.as_ref()?;
     let used = processor_use(figures).filter(|used| *used > 0.0)?;
     Some(IOPS(&read.with(write), figures.elapsed_ns) / used)
@@ -141,7 +151,7 @@ fn ios_per_percent(figures: &Figures) -> Option<f64> {
 
 /// All columns of numbers before the latency bins, in Iometer's order. A transaction of a disk is
 /// one I/O.
-static COLUMNS: [Column; 59] = [
+static COLUMNS: [ResultColumn; 59] = [
     count("# Managers", WHOLE, Figure(|figures| Some(figures.managers as f64))),
     count("# Workers", MANAGERS, Figure(|figures| Some(figures.workers as f64))),
     count("# Disks", NOT_DISKS, Figure(|figures| Some(figures.disks as f64))),
@@ -235,19 +245,19 @@ pub const LATENCY_BINS: [(&str, u64); 21] = [
 ];
 
 /// The column of each latency bin.
-static BINS: [Column; LATENCY_BINS.len()] = {
+static BINS: [ResultColumn; LATENCY_BINS.len()] = {
     let mut columns = [const { count("", EVERY, NOT_MEASURED).since_1_1() }; LATENCY_BINS.len()];
     let mut bin = 0;
     while bin < columns.len() {
         columns[bin].name = LATENCY_BINS[bin].0;
-        columns[bin].value = Number::Bin(bin);
+        columns[bin].value = ColumnSource::Bin(bin);
         bin += 1;
     }
     columns
 };
 
 /// Returns the columns of numbers of a dialect, in its order.
-pub(super) fn columns(dialect: Dialect) -> Vec<&'static Column> {
+pub(super) fn columns(dialect: Dialect) -> Vec<&'static ResultColumn> {
     COLUMNS.iter().chain(&BINS).filter(|column| (column.dialects)(dialect)).collect()
 }
 
@@ -263,19 +273,25 @@ pub(super) fn canonical(name: &str) -> String {
     names.find(|known| known.eq_ignore_ascii_case(&name)).map_or(name, str::to_owned)
 }
 
-impl Row {
+impl ResultRow {
     /// Returns a row of the given kind, with the columns that this kind has.
-    pub fn new(kind: RowKind, name: &str, spec: &str, dialect: Dialect, figures: &Figures) -> Self {
+    pub fn new(
+        kind: RowKind,
+        name: &str,
+        spec: &str,
+        dialect: Dialect,
+        figures: &TestFigures,
+    ) -> Self {
         let spec = if kind == RowKind::Disk { "" } else { spec };
         let numbers = columns(dialect)
             .into_iter()
             .filter_map(|column| Some((column.name.to_owned(), column.number(&kind, figures)?)));
         let values = numbers.collect();
-        Row { kind, name: name.to_owned(), spec: spec.to_owned(), values }
+        ResultRow { kind, name: name.to_owned(), spec: spec.to_owned(), values }
     }
     /// Returns the row of a processor whose utilization was not observed separately.
     pub fn processor(name: &str) -> Self {
-        Row {
+        ResultRow {
             kind: RowKind::Processor,
             name: name.to_owned(),
             spec: String::new(),

@@ -2,7 +2,7 @@
 
 /// I/Os of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Side {
+pub struct DirectionTotals {
     /// Completed I/Os.
     pub ios: u64,
     /// Bytes transferred.
@@ -17,10 +17,10 @@ pub struct Side {
     pub errors: u64,
 }
 
-impl Side {
+impl DirectionTotals {
     /// Returns the I/Os of both directions together.
-    pub(super) fn with(&self, other: &Side) -> Side {
-        Side {
+    pub(super) fn with(&self, other: &DirectionTotals) -> DirectionTotals {
+        DirectionTotals {
             ios: self.ios + other.ios,
             bytes: self.bytes + other.bytes,
             response_sum_ns: self.response_sum_ns + other.response_sum_ns,
@@ -33,7 +33,7 @@ impl Side {
 
 /// Processor utilization, in percent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Processors {
+pub struct ProcessorUse {
     /// Time in user space.
     pub user: f64,
     /// Time in the kernel.
@@ -42,7 +42,7 @@ pub struct Processors {
 
 /// Figures of a test, from which a row is made.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Figures {
+pub struct TestFigures {
     /// Number of managers.
     pub managers: u64,
     /// Number of workers.
@@ -50,7 +50,7 @@ pub struct Figures {
     /// Number of disks; a disk used by two workers counts twice.
     pub disks: u64,
     /// Reads and writes; `None` if they were not counted separately for this row.
-    pub sides: Option<(Side, Side)>,
+    pub sides: Option<(DirectionTotals, DirectionTotals)>,
     /// Measured time, in nanoseconds.
     pub elapsed_ns: u64,
     /// The first sector; `None` where workers differ.
@@ -60,7 +60,7 @@ pub struct Figures {
     /// Outstanding I/Os of each disk of each worker; `None` where workers differ.
     pub depth: Option<u64>,
     /// The processors, where they were observed.
-    pub processors: Option<Processors>,
+    pub processors: Option<ProcessorUse>,
     /// I/Os by response time, one count per bin of [`LATENCY_BINS`](super::LATENCY_BINS).
     pub bins: Option<Vec<u64>>,
 }

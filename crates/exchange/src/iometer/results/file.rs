@@ -1,13 +1,13 @@
 //! Reads and writes files of results.
 
 use super::columns::{WORDS, canonical, columns};
-use super::model::{Ending, Part, Row, RowKind, Run, Table};
+use super::model::{ResultRow, ResultRun, ResultTable, RowKind, RunEnding, SpecResults};
 use crate::encoding::decode;
 use crate::iometer::config::{AccessSpec, TestType};
-use crate::iometer::grammar::Output;
-use crate::iometer::lines::{Key, Lines, Value};
+use crate::iometer::grammar::LineWriter;
+use crate::iometer::lines::{KeyLine, KeyedLines, ValueLine};
 use crate::iometer::specs::{COLUMNS, read_spec};
-use crate::iometer::values::Part as _;
+use crate::iometer::values::ValueText as _;
 use crate::iometer::version::{Dialect, Version};
 use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
@@ -28,20 +28,20 @@ const ABORTED: &str = "Aborted test";
 ///
 /// # Errors
 /// A line cannot be parsed, or the file has no test; the error names the line.
-pub fn read(bytes: &[u8]) -> Result<Vec<Run>, ParseError> {
+pub fn read(bytes: &[u8]) -> Result<Vec<ResultRun>, ParseError> {
     let text = decode(bytes);
-    let mut lines = Lines::new(&text, |_| true);
+    let mut lines = KeyedLines::new(&text, |_| true);
     let mut runs = Vec::new();
     while let Some(key) = lines.peek_key() {
         lines.next();
         read_key(&key, &mut lines, &mut runs)?;
         while lines.peek().is_some_and(|(_, text)| text.eq_ignore_ascii_case(ABORTED)) {
             lines.next();
-            last_run(&mut runs, key.line)?.ending = Ending::Aborted;
+            last_run(&mut runs, key.line)?.ending = RunEnding::Aborted;
         }
     }
     match lines.next() {
-        Some(Value { line, text }) => Err(ParseError::at(
+        Some(ValueLine { line, text }) => Err(ParseError::at(
             line,
             format!("'{}' is not part of Iometer's results", excerpt(&text)),
         )),
@@ -53,7 +53,11 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Run>, ParseError> {
 }
 
 /// Reads a key and what follows it into the last run.
-fn read_key(key: &Key, lines: &mut Lines<'_>, runs: &mut Vec<Run>) -> Result<(), ParseError> {
+fn read_key(
+    key: &KeyLine,
+    lines: &mut KeyedLines<'_>,
+    runs: &mut Vec<ResultRun>,
+) -> Result<(), ParseError> {
     if key.is(TEST_TYPE) {
         runs.push(new_run(&value(key, lines)?)?);
     } else if key.is(VERSION) {
@@ -74,47 +78,47 @@ fn read_key(key: &Key, lines: &mut Lines<'_>, runs: &mut Vec<Run>) -> Result<(),
         }
     } else if key.is(SPECS) {
         let specs = read_specs(lines)?;
-        last_run(runs, key.line)?.parts.push(Part { specs, tables: Vec::new() });
+        last_run(runs, key.line)?.parts.push(SpecResults { specs, tables: Vec::new() });
     } else if key.is(RESULTS) {
         let table = read_table(lines)?;
         let run = last_run(runs, key.line)?;
         match run.parts.last_mut() {
             Some(part) => part.tables.push(table),
-            None => run.parts.push(Part { specs: Vec::new(), tables: vec![table] }),
+            None => run.parts.push(SpecResults { specs: Vec::new(), tables: vec![table] }),
         }
     } else if key.is(END_TEST) {
-        last_run(runs, key.line)?.ending = Ending::Complete;
+        last_run(runs, key.line)?.ending = RunEnding::Complete;
     } else {
         return Err(key.unknown("Iometer's results"));
     }
     Ok(())
 }
 
-fn value(key: &Key, lines: &mut Lines<'_>) -> Result<Value, ParseError> {
+fn value(key: &KeyLine, lines: &mut KeyedLines<'_>) -> Result<ValueLine, ParseError> {
     let missing = || ParseError::at(key.line, format!("'{key} has no value"));
     lines.next_value().ok_or_else(missing)
 }
 
-fn last_run(runs: &mut [Run], line: u64) -> Result<&mut Run, ParseError> {
+fn last_run(runs: &mut [ResultRun], line: u64) -> Result<&mut ResultRun, ParseError> {
     let missing = || ParseError::at(line, "results before a test type and a version");
     runs.last_mut().ok_or_else(missing)
 }
 
-fn new_run(value: &Value) -> Result<Run, ParseError> {
+fn new_run(value: &ValueLine) -> Result<ResultRun, ParseError> {
     let (number, description) = value.text.split_once(',').unwrap_or((&value.text, ""));
     let test_type = TestType::parse(number.trim())
         .ok_or_else(|| value.wrong("this is not a test type and a description"))?;
-    Ok(Run {
+    Ok(ResultRun {
         version: Version::of_2006(),
         test_type,
         description: description.trim().to_owned(),
         began: String::new(),
         parts: Vec::new(),
-        ending: Ending::NotStated,
+        ending: RunEnding::NotStated,
     })
 }
 
-fn read_specs(lines: &mut Lines<'_>) -> Result<Vec<AccessSpec>, ParseError> {
+fn read_specs(lines: &mut KeyedLines<'_>) -> Result<Vec<AccessSpec>, ParseError> {
     let block = "the access specifications";
     let mut specs = Vec::new();
     loop {
@@ -129,13 +133,13 @@ fn read_specs(lines: &mut Lines<'_>) -> Result<Vec<AccessSpec>, ParseError> {
     }
 }
 
-fn read_table(lines: &mut Lines<'_>) -> Result<Table, ParseError> {
+fn read_table(lines: &mut KeyedLines<'_>) -> Result<ResultTable, ParseError> {
     let header = lines.next().ok_or_else(|| ParseError::whole("the file ends inside results"))?;
     let columns: Vec<String> = header.text.split(',').map(canonical).collect();
     if !columns[0].eq_ignore_ascii_case(WORDS[0]) {
         return Err(ParseError::at(header.line, "the names of the columns are missing"));
     }
-    let mut table = Table::default();
+    let mut table = ResultTable::default();
     while lines.peek().is_some_and(|(_, text)| !text.eq_ignore_ascii_case(ABORTED)) {
         let Some(line) = lines.next_value() else { break };
         table.rows.push(read_row(&line, &columns)?);
@@ -143,13 +147,13 @@ fn read_table(lines: &mut Lines<'_>) -> Result<Table, ParseError> {
     Ok(table)
 }
 
-fn read_row(line: &Value, columns: &[String]) -> Result<Row, ParseError> {
+fn read_row(line: &ValueLine, columns: &[String]) -> Result<ResultRow, ParseError> {
     let cells: Vec<&str> = line.text.split(',').map(str::trim).collect();
     if cells.len() > columns.len() + 1 {
         let message = format!("{} values for {} columns", cells.len(), columns.len());
         return Err(ParseError::at(line.line, message));
     }
-    let mut row = Row {
+    let mut row = ResultRow {
         kind: RowKind::parse(cells[0]),
         name: String::new(),
         spec: String::new(),
@@ -174,9 +178,9 @@ fn read_row(line: &Value, columns: &[String]) -> Result<Row, ParseError> {
 }
 
 /// Returns the text of a run, with CRLF line endings.
-pub fn write(run: &Run) -> String {
+pub fn write(run: &ResultRun) -> String {
     let dialect = run.version.dialect();
-    let mut out = Output::default();
+    let mut out = LineWriter::default();
     let mut pair = |key: &str, value: &str| {
         out.key(key);
         out.line(value);
@@ -191,9 +195,9 @@ pub fn write(run: &Run) -> String {
         part.tables.iter().for_each(|results| write_table(&mut out, results, dialect));
     }
     match run.ending {
-        Ending::NotStated => {}
-        Ending::Complete => out.key(END_TEST),
-        Ending::Aborted => out.line(ABORTED),
+        RunEnding::NotStated => {}
+        RunEnding::Complete => out.key(END_TEST),
+        RunEnding::Aborted => out.line(ABORTED),
     }
     out.text
 }
@@ -203,7 +207,7 @@ fn word(text: &str) -> String {
     text.replace([',', '\n', '\r'], " ")
 }
 
-fn write_spec(out: &mut Output, spec: &AccessSpec, dialect: Dialect) {
+fn write_spec(out: &mut LineWriter, spec: &AccessSpec, dialect: Dialect) {
     // 1.1.0 ends the rows with a comma, but not the line of their names.
     let comma = if dialect == Dialect::V1_1 { "," } else { "" };
     out.key(SPEC);
@@ -212,7 +216,7 @@ fn write_spec(out: &mut Output, spec: &AccessSpec, dialect: Dialect) {
     spec.lines.iter().for_each(|row| out.line(&format!("{}{comma}", row.text())));
 }
 
-fn write_table(out: &mut Output, table: &Table, dialect: Dialect) {
+fn write_table(out: &mut LineWriter, table: &ResultTable, dialect: Dialect) {
     let columns = columns(dialect);
     out.key(RESULTS);
     let names = columns.iter().map(|column| column.written_name());

@@ -2,14 +2,14 @@
 
 use super::corpus::{OF_1_1, OF_2006, cycling};
 use crate::iometer::config::{Spawn, TestType};
-use crate::iometer::expansion::{Test, tests_of};
+use crate::iometer::expansion::{IometerTest, tests_of};
 use crate::iometer::read;
 
 /// Returns for each test the number of targets of each active worker, by the indices of manager and
 /// worker.
-fn shape(tests: &[Test]) -> Vec<String> {
-    let one = |test: &Test| {
-        let worker = |a: &crate::iometer::expansion::Active| {
+fn shape(tests: &[IometerTest]) -> Vec<String> {
+    let one = |test: &IometerTest| {
+        let worker = |a: &crate::iometer::expansion::ActiveWorker| {
             format!("{}{}:{}q{}", a.manager_name, &a.worker[6..], a.targets.len(), a.depth)
         };
         test.active.iter().map(worker).collect::<Vec<_>>().join(" ")

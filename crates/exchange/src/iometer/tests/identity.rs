@@ -38,8 +38,8 @@ prop_compose! {
         (worker_cycling, disk_cycling) in (of(cycling()), of(cycling())),
         depth in of((cycling(), 0u32..999)),
         test_type in of(any_of(TestType::ALL)),
-    ) -> Setup {
-        Setup {
+    ) -> TestSetup {
+        TestSetup {
             description,
             run_time: run_time.map(|(hours, minutes, seconds)| RunTime { hours, minutes, seconds }),
             ramp_s: ramp,
@@ -72,7 +72,7 @@ prop_compose! {
         size in 1u64..=1 << 30, reads in 0u8..=100, random in 0u8..=100,
         delay_ms in 0u64..9999, burst in 1u64..999, align in 0u64..1 << 20, reply in 0u64..1 << 20,
     ) -> AccessLine {
-        AccessLine { size, of_size: 0, reads, random, delay_ms, burst, align, reply, line: Line(0) }
+        AccessLine { size, of_size: 0, reads, random, delay_ms, burst, align, reply, line: LineNumber(0) }
     }
 }
 
@@ -84,7 +84,7 @@ fn specs() -> impl Strategy<Value = Vec<AccessSpec>> {
             lines.iter_mut().for_each(|line| line.of_size = 7);
             lines[0].of_size = rest;
             // Distinct names: a second specification of a name replaces the first.
-            AccessSpec { name: format!("{name} {number}"), assignment, lines, line: Line(0) }
+            AccessSpec { name: format!("{name} {number}"), assignment, lines, line: LineNumber(0) }
         });
         made.collect()
     })
@@ -101,7 +101,7 @@ fn defaults() -> impl Strategy<Value = Defaults> {
     let seed =
         of((any::<bool>(), any::<u64>()).prop_map(|(used, value)| FixedSeed { used, value }));
     let outstanding = (1u32..999, any::<bool>(), 0u32..999, seed).prop_map(
-        |(ios, connection_rate, transactions, fixed_seed)| Outstanding {
+        |(ios, connection_rate, transactions, fixed_seed)| OutstandingIos {
             ios,
             connection_rate,
             transactions,
@@ -126,7 +126,7 @@ fn worker() -> impl Strategy<Value = Worker> {
         kind,
         manager,
     });
-    let assigned = name().prop_map(|name| AssignedSpec { name, line: Line(0) });
+    let assigned = name().prop_map(|name| AssignedSpec { name, line: LineNumber(0) });
     let specs = of(prop::collection::vec(assigned, 0..4));
     let targets = of(prop::collection::vec(target, 0..4));
     (name(), kind(), of(defaults()), specs, targets).prop_map(
@@ -136,14 +136,14 @@ fn worker() -> impl Strategy<Value = Worker> {
             defaults,
             specs,
             targets,
-            line: Line(0),
+            line: LineNumber(0),
         },
     )
 }
 
 fn config() -> impl Strategy<Value = Config> {
     let manager = (0u32..9, name(), of(name()), prop::collection::vec(worker(), 0..4)).prop_map(
-        |(id, name, address, workers)| Manager { id, name, address, workers, line: Line(0) },
+        |(id, name, address, workers)| Manager { id, name, address, workers, line: LineNumber(0) },
     );
     let version = any_of(&["2006.07.27", "2008.06.18", "1.1.0", "2003.12.16-post"]);
     let managers = of(prop::collection::vec(manager, 0..4));

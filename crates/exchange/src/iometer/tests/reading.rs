@@ -90,7 +90,7 @@ fn missing_sections_are_missing_and_nothing_is_made_up() {
         }
     );
     let unfinished = reading("Version 1.1.0\n'TEST SETUP ===\n'END test setup\n");
-    assert_eq!(unfinished.config.setup, Some(Setup::default()));
+    assert_eq!(unfinished.config.setup, Some(TestSetup::default()));
     assert!(unfinished.remarks[0].text.contains("version at the end is missing"));
     let stripped = OF_1_1.replace("'Test Description\n\t\n", "'Test Description\n");
     assert_eq!(reading(&stripped).config.setup.unwrap().description.as_deref(), Some(""));
