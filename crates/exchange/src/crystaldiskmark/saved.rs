@@ -7,9 +7,9 @@ use steadfast_domain::Bytes;
 pub struct SavedResult {
     /// First line: program, version and edition.
     pub heading: String,
-    /// Whether KDiskMark saved it.
+    /// True if KDiskMark saved the file.
     pub is_kdiskmark: bool,
-    /// Whether rates of KDiskMark were corrected to 10^6 bytes.
+    /// True if rates of KDiskMark were corrected to 10^6 bytes.
     pub corrected: bool,
     /// The program's version, where the first line has one.
     pub version: Option<String>,

@@ -29,7 +29,7 @@ struct ParsedSection {
     waits: bool,
     /// fio judges a steady state of all jobs together.
     reports_together: bool,
-    /// Its loads: one, or one of each thread.
+    /// The load of the section, or one load per thread.
     loads: Vec<(PlacedJob, FileSet)>,
 }
 
@@ -53,8 +53,8 @@ pub fn files(file: &JobFile) -> Vec<String> {
     all
 }
 
-/// What of a job file is applied: one step for each job, or for several that run at the
-/// same time. File, title and version are left to be filled in.
+/// Converts a job file into a sequence: one step per job, or per group of jobs that run at the
+/// same time. The caller fills in file, title and version.
 ///
 /// # Errors
 /// Everything that cannot be applied, line by line.
@@ -155,7 +155,7 @@ fn has_size_in_bytes(job: &JobLoad) -> bool {
     matches!(job.load.extent.length, Some(Amount::Bytes(_)))
 }
 
-/// Where a thread begins: each so much further than the one before it.
+/// Returns the start of a thread: that of the previous one plus the increment.
 fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amount, String> {
     let sum = match (from, increment) {
         (from, None) => Some(from),
@@ -195,7 +195,7 @@ fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError>
     errors
 }
 
-/// What is to be said of the files.
+/// Returns the remarks on the files of all jobs.
 fn file_remarks(
     sections: &[ParsedSection],
     placed: &[PlacedFiles],
@@ -229,7 +229,7 @@ fn file_remarks(
     remarks
 }
 
-/// The jobs that begin together, with their numbers from 1, each load in its place.
+/// Returns the jobs that start together, with their numbers from 1 and their loads placed.
 fn grouped(
     sections: Vec<ParsedSection>,
     placed: &[PlacedFiles],
@@ -357,7 +357,7 @@ impl JobGroup {
         }
     }
 
-    /// What keeps its jobs from beginning at one moment.
+    /// Returns the errors that prevent the jobs from starting at the same time.
     fn faults(&self) -> Vec<ParseError> {
         let Some((first, others)) = self.jobs.split_first() else { return Vec::new() };
         if others.len() >= AT_ONCE_MAX {
@@ -398,7 +398,7 @@ impl JobGroup {
         Some(SequenceStep { pause, steady, dimensions, ..step })
     }
 
-    /// What distinguishes the step: of different jobs the values of all.
+    /// Returns the dimensions of the step, with the values of all jobs where they differ.
     fn dimensions(&self) -> Vec<(String, String)> {
         let Some(first) = self.jobs.first() else { return Vec::new() };
         let value = |at: usize, own: &PlacedJob| own.job.dimensions.get(at).map(|(_, v)| v.clone());
@@ -414,7 +414,7 @@ impl JobGroup {
     }
 }
 
-/// What all threads do together: fio gives every one of them limits and a pace of its own.
+/// Returns the load of all threads together: in fio each has its own limits and pace.
 fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
     let times = u64::from(threads);
     let amount = |amount: Amount| match amount {

@@ -1,4 +1,4 @@
-//! One section as a load: streams, place, demand, pace, end, content.
+//! Converts one section into a load: streams, range, demand, pace, end and data.
 
 use super::files::FileNames;
 use super::options::{SectionOptions, TargetFacts};
@@ -17,7 +17,7 @@ const DEMAND_MAX: u32 = 4096;
 
 /// The block size where a job names none.
 const BLOCK_SIZE: &str = "4k";
-/// The same in bytes, whatever kb_base is.
+/// Default block size in bytes, independent of kb_base.
 const BLOCK_BYTES: u64 = 4096;
 
 /// Threads of a job that may be loads of their own.
@@ -27,28 +27,28 @@ pub(super) const APART_MAX: u32 = 64;
 const SIZE_MAX: u64 = 1 << 30;
 const DISCARD_MAX: u64 = 3 << 30;
 
-/// A job: what one of its threads does, and how many there are.
+/// A job: the load of one thread and the number of threads.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JobLoad {
-    /// What a single thread does.
+    /// Load of a single thread.
     pub load: SequenceLoad,
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
     /// The files of its threads.
     pub files: FileNames,
-    /// How much further each thread begins than the one before it.
+    /// Distance between the starts of two threads.
     pub increment: Option<Amount>,
     /// Time from the start of fio to its first I/O.
     pub pause: Nanos,
     /// Ends it once its rate is steady.
     pub steady: Option<SteadyEnd>,
-    /// How tables distinguish it.
+    /// Names and values that distinguish the job in tables.
     pub dimensions: Vec<(String, String)>,
     /// The pace of each of two directions, where they have their own.
     pub paces: Vec<(Op, Pace)>,
 }
 
-/// What a job moves, and where to.
+/// Directions and order of a job's I/Os.
 struct JobAccess {
     /// Each direction with its share of the I/Os in percent.
     ops: Vec<(Op, u32)>,
@@ -237,7 +237,7 @@ fn manner(options: &mut SectionOptions<'_>) -> Option<JobAccess> {
     Some(JobAccess { ops, random, shares })
 }
 
-/// What `percentage_random` leaves of a random job's directions.
+/// Returns the random share of each direction, in percent, by `percentage_random`.
 fn random_shares(options: &mut SectionOptions<'_>) -> Option<[u32; 3]> {
     let Some(text) = options.text("percentage_random") else { return Some([100; 3]) };
     // An empty place is fio's default.
@@ -253,7 +253,7 @@ fn random_shares(options: &mut SectionOptions<'_>) -> Option<[u32; 3]> {
     shares.map(|((reads, writes), discards)| [reads, writes, discards])
 }
 
-/// Where a direction's value stands among several.
+/// Returns the index of a direction's value in a list such as `bs=4k,8k`.
 fn place(op: Op) -> usize {
     match op {
         Op::Read => 0,
@@ -370,7 +370,7 @@ fn check_sizes(
     fits.then_some(sizes)
 }
 
-/// `4k/30:8k/70`: sizes with their shares; those without a share divide what is left.
+/// Parses sizes with their shares, such as `4k/30:8k/70`. Sizes without a share divide the rest.
 fn parts(options: &mut SectionOptions<'_>, text: &str) -> Option<SizeShares> {
     let mut parsed: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
@@ -444,7 +444,7 @@ fn streams(options: &mut SectionOptions<'_>, manner: &JobAccess) -> Option<Vec<I
     Some(streams)
 }
 
-/// The orders of a direction's I/Os with their weights: `percentage_random` makes two of them.
+/// Returns the orders of a direction's I/Os with their weights; `percentage_random` makes two.
 fn orders(manner: &JobAccess, op: Op, weight: u32, several: bool) -> Vec<(Order, u32)> {
     let cursor = if several { Cursor::Shared } else { Cursor::Own };
     let random = manner.shares[place(op)];
@@ -457,14 +457,14 @@ fn orders(manner: &JobAccess, op: Op, weight: u32, several: bool) -> Vec<(Order,
 }
 
 impl JobAccess {
-    /// Whether some I/Os of a direction are random and others are not.
+    /// Returns true if some I/Os of a direction are random and others are not.
     fn is_mixed(&self) -> bool {
         self.ops.iter().any(|(op, _)| !matches!(self.shares[place(*op)], 0 | 100))
     }
 }
 
-/// What a direction's offsets are multiples of: in a random job what is said, or its
-/// smallest size.
+/// Returns the alignment of a direction's offsets: `blockalign` of a random job, or the smallest
+/// size.
 fn alignment(options: &mut SectionOptions<'_>, op: Op, least: u64, random: bool) -> Option<u64> {
     let Some(text) = options.text("ba").filter(|_| random) else { return Some(least) };
     match options.bytes_in(by_direction(text)[place(op)]) {
@@ -477,7 +477,7 @@ fn alignment(options: &mut SectionOptions<'_>, op: Op, least: u64, random: bool)
     }
 }
 
-/// The zones of a direction: `random_distribution=zoned:ACCESS/SPACE:...`.
+/// Returns the zones of a direction: `random_distribution=zoned:ACCESS/SPACE:...`.
 fn zones(options: &mut SectionOptions<'_>, op: Op) -> Option<Vec<Zone>> {
     let Some(text) = options.text("random_distribution") else { return Some(Vec::new()) };
     let own = by_direction(text)[place(op)];
@@ -498,8 +498,8 @@ fn zones(options: &mut SectionOptions<'_>, op: Op) -> Option<Vec<Zone>> {
     zones
 }
 
-/// `60/10:40/`: shares of the I/Os and of the space, in percent. Those that are left open
-/// divide what the others leave.
+/// Parses shares of the I/Os and of the space in percent, such as `60/10:40/`. Missing shares
+/// divide the rest.
 fn zones_of(list: &str) -> Option<Vec<Zone>> {
     let mut shares = Vec::new();
     for part in list.split(':') {
@@ -527,7 +527,7 @@ fn zones_of(list: &str) -> Option<Vec<Zone>> {
     Some(zones)
 }
 
-/// Percents that add up to 100, what is left divided between the open ones.
+/// Completes percentages to 100; missing ones divide the rest.
 fn filled(percents: Vec<Option<u32>>) -> Option<Vec<u32>> {
     let said: u32 = percents.iter().flatten().sum();
     let open = u32::try_from(percents.iter().filter(|percent| percent.is_none()).count()).ok()?;
@@ -571,7 +571,7 @@ fn depth(options: &mut SectionOptions<'_>, assumed: Option<&str>) -> u32 {
     1
 }
 
-/// The bytes that a job touches; `block` is its smallest transfer.
+/// Returns the range of a job; `block` is its smallest transfer.
 fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     let align = options.number("offset_align").filter(|align| *align > 0);
     let from = options.amount("offset").unwrap_or_default();
@@ -703,7 +703,7 @@ fn end(
     })
 }
 
-/// Rates and pauses between I/Os: the load's own pace, or that of each direction.
+/// Sets the pace of the load, or returns the pace of each direction.
 fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
     let rated = ["rate", "rate_iops"].into_iter().find(|name| {
         let text = options.text(name).unwrap_or_default();
@@ -827,7 +827,7 @@ fn rates(
     Some(paces)
 }
 
-/// So many I/Os in so many nanoseconds: in a second where they are whole then.
+/// Returns a rate as I/Os per time: per second if that is a whole number.
 fn in_words(ios: u128, per: u128) -> Option<(u64, Nanos)> {
     let second = u128::from(SECOND);
     let (ios, per) = if (ios * second).is_multiple_of(per) {
@@ -899,7 +899,7 @@ fn repeated(text: &str) -> Option<Vec<u8>> {
         .then(|| text.as_bytes().to_vec())
 }
 
-/// What is applied otherwise than fio would.
+/// Adds remarks on differences from fio.
 fn remarks(
     options: &mut SectionOptions<'_>,
     manner: &JobAccess,

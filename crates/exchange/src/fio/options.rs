@@ -1,6 +1,6 @@
-//! The options of one section, asked for by name; what is wrong with them is gathered.
+//! Options of one section by name, with the errors and remarks found on them.
 
-use super::known::{OptionSupport, canonical, fate, resembling};
+use super::known::{OptionSupport, canonical, resembling, support};
 use super::sizes::{amount, bytes, flag, leading_bytes, time};
 use super::text::{JobOption, JobSection};
 use crate::parse_error::ParseError;
@@ -36,7 +36,7 @@ pub(super) struct SectionOptions<'s> {
 }
 
 impl<'s> SectionOptions<'s> {
-    /// Those of a section, each of them understood, idle, remarked or refused.
+    /// Returns the options of a section after checking the support for each.
     pub fn of(section: &'s JobSection) -> Self {
         let of: BTreeMap<&str, &JobOption> =
             section.options.iter().map(|option| (canonical(&option.name), option)).collect();
@@ -62,7 +62,7 @@ impl<'s> SectionOptions<'s> {
                      them; k, m and g are powers of 1,024, and kb_base=1000 exchanges them",
                 );
             }
-            match fate(name) {
+            match support(name) {
                 Some(OptionSupport::Understood | OptionSupport::Idle) => {}
                 Some(OptionSupport::OffOnly(_)) if off => {}
                 // Processor 0 is one, and not off.
@@ -79,13 +79,13 @@ impl<'s> SectionOptions<'s> {
         }
     }
 
-    /// Says something of the load that differs, about an option's line.
+    /// Adds a remark about an option on its line.
     fn remark_at(&mut self, line: u64, name: &str, why: &str) {
         let section = excerpt(self.name());
         self.remarks.push(remark_of(line, format!("[{section}] {name}: {why}")));
     }
 
-    /// Says something of the load that differs, about the section.
+    /// Adds a remark about the section.
     pub fn remark(&mut self, text: &str) {
         let line = self.section.line;
         let section = excerpt(self.name());
@@ -110,7 +110,7 @@ impl<'s> SectionOptions<'s> {
         &self.section.name
     }
 
-    /// Where the section begins.
+    /// Returns the line number of the section.
     pub fn line(&self) -> u64 {
         self.section.line
     }
@@ -232,7 +232,7 @@ pub(super) fn remark_of(line: u64, text: String) -> SequenceRemark {
     if line == 0 { SequenceRemark::whole(text) } else { SequenceRemark::at(line, text) }
 }
 
-/// What cannot be applied on a line of a job file; line 0 is the command line.
+/// Returns an error on a line of a job file; line 0 is the command line.
 pub(super) fn error_at(line: u64, text: String) -> ParseError {
     if line == 0 { ParseError::whole(text) } else { ParseError::at(line, text) }
 }

@@ -11,9 +11,9 @@ const DEPTH_MAX: usize = 8;
 /// More lines than a job file has, all its includes together.
 const LINES_MAX: usize = 100_000;
 
-/// What a job file takes from around it.
+/// Source of included files and environment variables.
 pub trait JobFileContext {
-    /// The bytes of an included file, named as the including file names it.
+    /// Returns the bytes of an included file, named as the including file names it.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -25,30 +25,30 @@ pub trait JobFileContext {
 /// A job file: its sections, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobFile {
-    /// What each section asks for.
+    /// Sections, in order.
     pub sections: Vec<JobSection>,
 }
 
 /// A section, the global options above it included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobSection {
-    /// Its name, without brackets.
+    /// Name of the job, without brackets.
     pub name: String,
-    /// Its first line, from 1; 0 on the command line.
+    /// Line number of the heading, from 1; 0 on the command line.
     pub line: u64,
-    /// Its options in order; of an option that is repeated, the last counts.
+    /// Options, in order. The last of a repeated option counts.
     pub options: Vec<JobOption>,
 }
 
 /// `name=value`, or a name alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobOption {
-    /// Its name, in small letters.
+    /// Name of the option, in lower case.
     pub name: String,
-    /// Its value; a name alone has none.
+    /// Value; `None` for a name alone.
     pub value: Option<String>,
-    /// Its line in the job file, from 1; of an included file, the line that includes it. 0 on
-    /// the command line.
+    /// Line number in the job file, from 1; for an included file the line that includes it, and 0
+    /// on the command line.
     pub line: u64,
 }
 
@@ -59,7 +59,7 @@ impl JobSection {
     }
 }
 
-/// What has been read so far.
+/// State of the parser of a job file.
 #[derive(Default)]
 struct JobFileParser {
     globals: Vec<JobOption>,

@@ -10,18 +10,18 @@ use steadfast_domain::text::excerpt;
 /// More cycles than a suite has.
 const CYCLES_MAX: u64 = 10_000;
 
-/// A suite.
+/// A suite of FioSynth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioSynthSuite {
-    /// What preconditions.
+    /// Workloads of the preconditioning.
     pub pre: Vec<SuiteWorkload>,
-    /// What is measured.
+    /// Measured workloads.
     pub def: Vec<SuiteWorkload>,
-    /// How often the whole is run.
+    /// Number of runs of the whole suite.
     pub run_cycles: u64,
-    /// How often preconditioning is done in a cycle.
+    /// Number of preconditionings per cycle.
     pub precondition_cycles: u64,
-    /// Preconditioning is done in the first cycle only.
+    /// True if only the first cycle is preconditioned.
     pub first_cycle_only: bool,
     /// Rates are multiplied, and think times divided, by the capacity in TB.
     pub scaled: bool,
@@ -31,16 +31,16 @@ pub struct FioSynthSuite {
     pub unknown: Vec<String>,
 }
 
-/// One workload: a template and the values of its variables.
+/// A workload: a template and the values of its variables.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SuiteWorkload {
-    /// What results call it.
+    /// Name in results.
     pub alias: String,
-    /// The file of the template.
+    /// File name of the template.
     pub template: String,
     /// Variables and their values.
     pub values: BTreeMap<String, String>,
-    /// What its results must be.
+    /// Limits of its results.
     pub targets: Vec<SuiteTarget>,
 }
 

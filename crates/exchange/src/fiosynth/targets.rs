@@ -1,14 +1,14 @@
-//! What a suite demands of a workload's results.
+//! Limits that a suite sets for a workload's results.
 
 use serde_json::Value;
 use steadfast_domain::sequence::SequenceLimit;
 
-/// One demand.
+/// A limit of a result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuiteTarget {
-    /// What the suite calls it: `latency read P99`.
+    /// Name in the suite, such as `latency read P99`.
     pub title: String,
-    /// Reads or writes; `None` for what no table has (discards).
+    /// Reads or writes; `None` for discards, which no table has.
     direction: Option<&'static str>,
     metric: TargetMetric,
     value: f64,
@@ -16,14 +16,14 @@ pub struct SuiteTarget {
     per_tb: bool,
 }
 
-/// What is demanded.
+/// Quantity and bound of a limit.
 #[derive(Debug, Clone, PartialEq)]
 enum TargetMetric {
-    /// At least so many MiB/s.
+    /// Minimum rate in MiB/s.
     Throughput,
-    /// At least so many I/Os per second.
+    /// Minimum I/Os per second.
     Iops,
-    /// At most so many microseconds, in this column.
+    /// Maximum response time in microseconds, in this column.
     Latency(String),
 }
 
@@ -105,7 +105,10 @@ const COLUMNS: [&str; 10] = [
 ];
 
 impl SuiteTarget {
-    /// The limit of a step on a drive of so many TB; what no table has, in words.
+    /// Returns the limit of a step on a drive of this capacity in TB.
+    ///
+    /// # Errors
+    /// Returns the reason if no table has the quantity.
     pub(super) fn limit(&self, step: &str, tb: f64) -> Result<SequenceLimit, String> {
         let times = if self.per_tb { tb } else { 1.0 };
         let title = format!("{step}: {}", self.title);

@@ -8,18 +8,18 @@ use steadfast_domain::sequence::{SequenceRemark, StepRole};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Sequence};
 
-/// What scales a suite.
+/// Size of the drive, which scales a suite.
 #[derive(Debug, Clone, Copy)]
 pub struct DriveScale {
-    /// Its capacity.
+    /// Capacity in bytes.
     pub capacity: Bytes,
     /// A capacity in TB that the user names instead (FioSynth's `-c`).
     pub factor: Option<f64>,
 }
 
-/// Where templates are read.
+/// Source of templates.
 pub trait TemplateSource {
-    /// The bytes of a template.
+    /// Returns the bytes of a template.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -39,10 +39,10 @@ const DEVICE_JOB: &[u8] = b"\n[device]\n";
 /// More steps than a suite has.
 const STEPS_MAX: usize = 10_000;
 
-/// What is applied of a suite. File and title are left to be filled in.
+/// Converts a suite into a sequence. The caller fills in file and title.
 ///
 /// # Errors
-/// Everything of it, and of its templates, that cannot be applied.
+/// Returns every part of the suite and its templates that cannot be applied.
 pub fn sequence(
     suite: &FioSynthSuite,
     drive: DriveScale,
@@ -169,7 +169,7 @@ fn jobs(
     job_sequence(&file, &TargetFacts { ioengine: Some(ENGINE), ..TargetFacts::default() })
 }
 
-/// Whether a template has a section for a job. Some have options for all jobs only.
+/// Returns true if a template has a section for a job; some have options for all jobs only.
 fn has_job(template: &[u8]) -> bool {
     let text = String::from_utf8_lossy(template);
     let mut sections = text.lines().filter_map(|line| line.trim().strip_prefix('['));
@@ -199,7 +199,7 @@ fn variables(workload: &SuiteWorkload, factor: f64) -> BTreeMap<String, String> 
     values
 }
 
-/// The variables of one workload.
+/// Variables of one workload.
 struct WorkloadVariables<'t> {
     values: BTreeMap<String, String>,
     templates: &'t mut dyn TemplateSource,

@@ -180,7 +180,7 @@ fn value_in(node: Node<'_, '_>, name: &str) -> Option<f64> {
     plausible(found.text()?.trim().parse().ok()?)
 }
 
-/// What the rows of the text's table of percentiles are named.
+/// Names of the rows in the text's table of percentiles.
 const TEXT_PERCENTILES: [(&str, f64); 12] = [
     ("25th", 25.0),
     ("50th", 50.0),

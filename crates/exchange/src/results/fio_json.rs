@@ -97,7 +97,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     Ok(results)
 }
 
-/// What was met in any job and must be said once.
+/// Conditions of any job that need one remark.
 #[derive(Default)]
 struct PendingRemarks {
     completion: bool,

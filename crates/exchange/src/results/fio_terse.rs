@@ -57,7 +57,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     Ok(results)
 }
 
-/// Whether a line is a job of one of these versions.
+/// Returns true if a line is a job in one of these versions.
 pub(crate) fn is_terse(line: &str) -> bool {
     let mut fields = line.split(';');
     let version = fields.next().unwrap_or_default();

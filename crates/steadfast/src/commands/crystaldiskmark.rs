@@ -76,7 +76,7 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
     Ok(ExitState::Done)
 }
 
-/// What a run found, as the program saves it.
+/// Returns the results of a run as CrystalDiskMark saves them.
 fn saved(preset: &CrystalDiskMark, findings: &Findings) -> SavedResult {
     let mut tests = Vec::new();
     for (direction, column) in [

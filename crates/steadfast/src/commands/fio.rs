@@ -12,7 +12,7 @@ use steadfast_exchange::fio::{
 };
 use steadfast_exchange::identify::FileKind;
 
-/// How messages and reports call jobs without a file.
+/// Name of jobs without a file, in messages and reports.
 const COMMAND_LINE: &str = "command line";
 
 /// Runs, or shows, every job.
@@ -85,8 +85,8 @@ fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The arguments with a target. Jobs of the command line are aimed at the file or the devices
-/// that they name; those of a file never reach anything but `--target`.
+/// Returns the arguments with a target. Jobs of the command line use the file or devices that they
+/// name; jobs of a file use `--target` only.
 fn aimed(
     arguments: &FioArguments,
     named: &[String],
@@ -121,10 +121,10 @@ fn aimed(
     Ok(front)
 }
 
-/// The smallest target of any test.
+/// Size of the smallest target of any test.
 const SMALLEST: Bytes = Bytes::mib(64);
 
-/// A file that the jobs name and that does not exist is made as large as they need.
+/// Sets the size of a file that the jobs name and that does not exist to what they need.
 fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> FrontArguments {
     if as_named && front.size.is_none() && front.target.iter().all(|target| is_new_file(target)) {
         front.size = sequence.reach().map(|reach| reach.max(SMALLEST));
@@ -167,8 +167,8 @@ fn check_room(front: &FrontArguments, sequence: &Sequence) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The files or devices of the jobs with the targets that stand for them: those given as
-/// `NAME=TARGET`, or as many targets as the jobs name. Empty where one target stands for all.
+/// Returns the files or devices of the jobs with their targets: those given as `NAME=TARGET`, or as
+/// many targets as the jobs name. Empty if all jobs use one target.
 fn targets_by_name(targets: &[String], named: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     let mapped = |target: &String| {
         let name = named.iter().find(|name| {

@@ -25,8 +25,8 @@ pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     front::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
 }
 
-/// Where templates are looked for: where the user says, or beside the suite, and where
-/// FioSynth keeps them from there.
+/// Returns the directories of templates: that of the user, or those next to the suite where
+/// FioSynth keeps them.
 fn directories(arguments: &FioSynthArguments) -> Vec<PathBuf> {
     if let Some(directory) = &arguments.templates {
         return vec![directory.clone()];

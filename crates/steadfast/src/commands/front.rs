@@ -1,5 +1,5 @@
-//! What the commands of other tools' tests share: reading their files, showing what would
-//! run, and running it.
+//! Functions shared by the commands of other tools' tests: they read files, show plans and run
+//! sequences.
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
@@ -19,15 +19,15 @@ use steadfast_exchange::ParseError;
 use steadfast_procedures::sequence::NAME;
 use steadfast_runner::StartSync;
 
-/// Of more things than this, a file is another one than was meant.
-const SAID_MAX: usize = 100;
+/// Maximum number of errors that are printed for a file.
+const ERRORS_MAX: usize = 100;
 
-/// Says everything that cannot be understood of a file, one line each; nothing of it runs.
+/// Prints the errors of a file, one line each, and returns the error of the command.
 pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
     let shown = path.display();
-    errors.iter().take(SAID_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
-    if errors.len() > SAID_MAX {
-        terminal::complain(&format!("{shown}: and {} more", errors.len() - SAID_MAX));
+    errors.iter().take(ERRORS_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
+    if errors.len() > ERRORS_MAX {
+        terminal::complain(&format!("{shown}: and {} more", errors.len() - ERRORS_MAX));
     }
     let many = if errors.len() == 1 { "thing" } else { "things" };
     anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", errors.len())
@@ -35,14 +35,14 @@ pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
 
 /// A sequence that was shown or run.
 pub struct SequenceOutcome {
-    /// How it ended.
+    /// Exit state.
     pub state: ExitState,
-    /// Its run directory; none where it was only shown.
+    /// Run directory; `None` for a plan.
     pub directory: Option<PathBuf>,
 }
 
 impl SequenceOutcome {
-    /// What a finished run found; nothing where it halted or was only shown.
+    /// Returns the findings of a finished run; `None` after a halt or for a plan.
     pub fn findings(&self) -> anyhow::Result<Option<Findings>> {
         match (&self.directory, self.state) {
             (Some(directory), ExitState::Done | ExitState::NotGood) => {
@@ -53,7 +53,7 @@ impl SequenceOutcome {
     }
 }
 
-/// The target that the user named.
+/// Returns the only target of the command line.
 pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
     match arguments.target.as_slice() {
         [only] => Ok(only),
@@ -66,7 +66,7 @@ pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
     }
 }
 
-/// What is seen of a target by those who load it. Nothing is touched.
+/// Returns the description of a target without touching it.
 pub fn foresee(arguments: &FrontArguments, target: &str) -> anyhow::Result<Device> {
     let foreseen = hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.size);
     foreseen.map_err(|error| match error.downcast::<NoSuchFile>() {
@@ -99,7 +99,7 @@ pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result
             plan::show(&settings, foreseen, arguments.assume, plan::Wanted::of(arguments.json))?;
         return Ok(SequenceOutcome { state, directory: None });
     }
-    say(&settings);
+    print_remarks(&settings);
     let ended = beginning(arguments, target).conduct(settings, &foreseen)?;
     Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
@@ -123,7 +123,7 @@ pub fn conduct_several(
             let wanted = plan::Wanted::of(false);
             plan::show(&settings, device.clone(), arguments.assume, wanted)?;
         } else {
-            say(&settings);
+            print_remarks(&settings);
         }
         all.push((beginning(arguments, target), settings));
     }
@@ -136,8 +136,8 @@ pub fn conduct_several(
     Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
-/// Says what was understood with a difference.
-fn say(settings: &Settings) {
+/// Prints the remarks of the sequence.
+fn print_remarks(settings: &Settings) {
     for remark in settings.sequence.iter().flat_map(|sequence| &sequence.remarks) {
         terminal::complain(&format!("Note: {remark}"));
     }

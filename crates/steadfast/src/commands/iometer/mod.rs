@@ -104,7 +104,7 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
 /// The smallest sector: which disks a file has does not depend on it.
 const SECTOR: u64 = 512;
 
-/// Which disk of the file each target stands for.
+/// Returns the targets with the disks of the file that they stand for.
 fn assigned<'a>(
     targets: &'a [String],
     disks: &'a [String],

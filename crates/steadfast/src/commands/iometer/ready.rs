@@ -12,11 +12,11 @@ use steadfast_exchange::iometer::{
     PlanOptions, TestPlan, TestSetup, Version,
 };
 
-/// A configuration, made ready for a target.
+/// A configuration planned for a target.
 pub struct PlannedConfig {
-    /// What the file holds.
+    /// Content of the file.
     pub config: Config,
-    /// What is applied, and the tests behind it.
+    /// Planned steps and the tests behind them.
     pub plan: TestPlan,
 }
 
@@ -32,7 +32,7 @@ impl PlannedConfig {
         PlannedConfig::of_disk(arguments, file, (sector, prepare), disk)
     }
 
-    /// The same of the I/Os that go to one disk of the file.
+    /// Plans the I/Os to one disk of the file, or to all.
     pub fn of_disk(
         arguments: &IometerArguments,
         file: &Path,

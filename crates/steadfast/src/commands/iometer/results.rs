@@ -24,7 +24,7 @@ use steadfast_procedures::sequence::phase_of;
 pub struct MeasuredConfig<'a> {
     /// The configuration and the plan of this target.
     pub ready: &'a PlannedConfig,
-    /// What was measured.
+    /// Record of the run.
     pub record: &'a Record,
 }
 
@@ -67,10 +67,10 @@ pub fn of(taken: &[MeasuredConfig<'_>]) -> String {
     })
 }
 
-/// What one target did in a test, in one or several pieces.
+/// Measurements of one target in a test, in one or several pieces.
 struct TargetShare<'a> {
     test: &'a IometerTest,
-    /// Which of its loads each active worker is part of.
+    /// Index of the load of each active worker.
     loads: Vec<usize>,
     measured: Vec<&'a Measurement>,
 }
@@ -188,7 +188,7 @@ impl TestResults<'_> {
         }
     }
 
-    /// What some of the workers did, on all targets.
+    /// Returns the figures of some of the workers on all targets.
     fn of_workers(&self, are_meant: impl Fn(&ActiveWorker) -> bool) -> TestFigures {
         let meant: Vec<&ActiveWorker> =
             self.active.iter().filter(|active| are_meant(active)).collect();
@@ -214,8 +214,8 @@ impl TestResults<'_> {
         figures(place, counted)
     }
 
-    /// What a worker did on one of its disks: known where the disk is a target of its own, or
-    /// the worker's only one.
+    /// Returns the figures of a worker on one of its disks. They are known if the disk is a target of
+    /// its own, or the worker's only disk.
     fn of_disk(&self, seat: usize, disk: &String, worker: &TestFigures) -> TestFigures {
         let holds = |active: &&ActiveWorker| active.seat == seat && active.targets.contains(disk);
         let found = self.shares.iter().find_map(|share| {
@@ -236,7 +236,7 @@ impl TestResults<'_> {
     }
 }
 
-/// What some workers did on a target.
+/// I/Os of some workers on a target.
 #[derive(Default)]
 struct WorkerTotals {
     read: Tally,
@@ -268,8 +268,8 @@ fn figures(place: TestFigures, counted: Option<Vec<WorkerTotals>>) -> TestFigure
 }
 
 impl TargetShare<'_> {
-    /// What some workers did here: known where they are all, or all the workers of some of
-    /// its loads.
+    /// Returns the I/Os of some workers on this target; `None` unless they are all workers, or all
+    /// workers of some loads.
     fn counted(&self, are_meant: &impl Fn(&ActiveWorker) -> bool) -> Option<WorkerTotals> {
         let meant: Vec<bool> = self.test.active.iter().map(are_meant).collect();
         if !meant.contains(&true) {
