@@ -614,7 +614,8 @@ impl TransferFit {
     /// at the end of the target, or because fio shortens the last I/O of a sequential job of
     /// several sizes.
     fn ends_within_size(&self, manner: &JobAccess) -> bool {
-        self.has_map || !manner.random && !(self.may_pass_size && self.are_equal)
+        let passes_size = self.may_pass_size && self.are_equal;
+        self.has_map || !(manner.random || passes_size)
     }
 }
 

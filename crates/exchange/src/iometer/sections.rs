@@ -294,7 +294,12 @@ static TARGETS: KeyBlock<Vec<Target>> = KeyBlock {
             },
         ),
         // Scripts that write configurations double this line; it can mean nothing else.
-        KeyEntry::lines(&[END_TARGET], false, read_second_end, |_, _, _| {}),
+        KeyEntry::lines(
+            &[END_TARGET],
+            false,
+            |targets: &mut Vec<Target>, key, lines| read_second_end(targets, key, lines),
+            |_, _, _| {},
+        ),
     ],
 };
 
@@ -303,7 +308,7 @@ fn new_target(value: &ValueLine) -> Result<Target, ParseError> {
 }
 
 fn read_second_end(
-    targets: &mut Vec<Target>,
+    targets: &[Target],
     key: &KeyLine,
     lines: &mut KeyedLines<'_>,
 ) -> Result<(), ParseError> {
