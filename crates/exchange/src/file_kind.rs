@@ -70,7 +70,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// What it is, with its article.
+    /// Returns the name with its article.
     pub const fn name(self) -> &'static str {
         match self {
             FileKind::FioJob => "a job file of fio",
@@ -184,7 +184,7 @@ impl FileKind {
         })
     }
 
-    /// What to do where no command takes it.
+    /// Returns the advice for a kind that no command takes.
     pub const fn advice(self) -> &'static str {
         match self {
             FileKind::FioText => "run fio with --output-format=json+ to have it read",
@@ -214,7 +214,7 @@ impl FileKind {
         )
     }
 
-    /// Whether it holds results of another tool that [`crate::results::read`] reads.
+    /// Returns true for results of another tool that [`crate::results::read`] parses.
     pub const fn has_results(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Which tool wrote a file, from its name and its first bytes, and which command takes it.
+//! Identifies the tool that wrote a file, by its name and first bytes, and the command that takes it.
 //!
 //! Every command that reads another tool's file asks here before it parses, so that a file of
 //! another kind is refused by its name. The formats of traces are recognized by the crate that

@@ -13,11 +13,11 @@ pub mod fio;
 pub mod fiosynth;
 pub mod identify;
 pub mod iometer;
-mod misread;
-#[cfg(test)]
-mod mutations;
+mod parse_error;
 pub mod results;
+#[cfg(test)]
+mod testing;
 pub mod tkperf;
 
 pub use encoding::decode;
-pub use misread::Misread;
+pub use parse_error::ParseError;

@@ -8,8 +8,8 @@ use crate::sequence::tables::PERCENTILES;
 use crate::words::rounds_text;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Page, Plot,
-    PlotKind, Row, Scale, Series, Setting, Stroke, Table,
+    Axis, Cell, Column, Exhibit, Facts, FormBlock, FormHeader, KeyFigure, Metric, Origin, Page,
+    Plot, PlotKind, Row, Scale, Series, Setting, Stroke, Table,
 };
 use steadfast_domain::steady_state::{Point, Track, judge, judge_every};
 use steadfast_domain::{
@@ -496,9 +496,31 @@ fn header(files: &[&ForeignResults]) -> FormHeader {
         sponsor: None,
         blocks: vec![FormBlock::new(
             "Test Parameters",
-            [Setting::identity("Results", said), Setting::identity("Test SW", tool(first))],
+            [
+                Setting::identity("Results", said),
+                Setting::identity("Test SW", tool(first)),
+                applied("foreign-load", "Load", files, |test| test.load.as_deref()),
+                applied("foreign-demand", "Demand", files, |test| test.demand.as_deref()),
+            ],
         )],
     }
+}
+
+/// Returns what was applied as a setting on which the numbers depend: the values of all tests, each
+/// once.
+fn applied(
+    id: &str,
+    label: &str,
+    files: &[&ForeignResults],
+    value: fn(&ForeignOutcome) -> Option<&str>,
+) -> Setting {
+    let mut values: Vec<&str> = Vec::new();
+    for value in files.iter().flat_map(|file| &file.tests).filter_map(value) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    Setting::new(id, label, values.join("; "), Origin::Found)
 }
 
 #[cfg(test)]

@@ -31,6 +31,16 @@ pub(crate) fn date_time(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
+/// Returns the sentence about the begin and end of a run; 0 stands for an unknown time.
+pub(crate) fn run_sentence(begin_unix_ms: u64, end_unix_ms: u64) -> String {
+    match (begin_unix_ms, end_unix_ms) {
+        (0, 0) => "The time of the run is not stated.".to_owned(),
+        (0, end) => format!("Run until {}.", date_time(end)),
+        (begin, 0) => format!("Run from {}.", date_time(begin)),
+        (begin, end) => format!("Run {} to {}.", date_time(begin), date_time(end)),
+    }
+}
+
 /// `2026-11-21 03:58:00Z`, for lines of a log (UTC).
 pub fn date_second(unix_ms: u64) -> String {
     let (year, month, day, hour, minute, second) = civil(unix_ms);
@@ -46,6 +56,15 @@ pub fn date_stamp(unix_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unknown_times_of_a_run_are_left_out() {
+        assert_eq!(run_sentence(0, 0), "The time of the run is not stated.");
+        assert_eq!(run_sentence(0, 60_000), "Run until 1970-01-01 00:01 UTC.");
+        assert_eq!(run_sentence(60_000, 0), "Run from 1970-01-01 00:01 UTC.");
+        let both = "Run 1970-01-01 00:01 UTC to 1970-01-01 00:02 UTC.";
+        assert_eq!(run_sentence(60_000, 120_000), both);
+    }
 
     #[test]
     fn known_dates() {

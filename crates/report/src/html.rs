@@ -175,10 +175,9 @@ fn cover(out: &mut String, findings: &Findings, printed: &Printed) {
     small_plots(out, &summary::plots(findings));
     let _ = writeln!(
         out,
-        "<p class=\"dates\">Run {} to {}. Report made {}. {} disclosure{}: see the last \
+        "<p class=\"dates\">{} Report made {}. {} disclosure{}: see the last \
          section.</p>\n</section>",
-        date::date_time(findings.run_unix_ms.0),
-        date::date_time(findings.run_unix_ms.1),
+        date::run_sentence(findings.run_unix_ms.0, findings.run_unix_ms.1),
         date::date_time(printed.report_unix_ms),
         all.len(),
         if all.len() == 1 { "" } else { "s" }

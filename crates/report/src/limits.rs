@@ -15,8 +15,13 @@ use steadfast_domain::{Caveat, CaveatKind, EndState, Findings};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitsError {
     /// The file is not TOML of the expected form.
-    #[error("{0}")]
-    Syntax(String),
+    #[error("{message}")]
+    Syntax {
+        /// Position and description of the error.
+        message: String,
+        /// The line with the error and a caret below it; empty if there is none.
+        excerpt: Vec<String>,
+    },
     /// A limit is incomplete or contradictory.
     #[error("limit {number} ('{title}'): {why}")]
     Limit {
@@ -100,11 +105,10 @@ impl Limits {
     /// The file is not TOML of this form (the error names the line), or a limit is invalid (the
     /// error names its title).
     pub fn parse(text: &str) -> Result<Limits, LimitsError> {
-        let file: File =
-            toml::from_str(text).map_err(|error| LimitsError::Syntax(in_one_line(&error)))?;
+        let file: File = toml::from_str(text).map_err(|error| syntax(&error))?;
         if file.limit.is_empty() {
-            let why = "it has no [[limit]]; each limit starts with that line";
-            return Err(LimitsError::Syntax(why.into()));
+            let message = "it has no [[limit]]; each limit starts with that line".to_owned();
+            return Err(LimitsError::Syntax { message, excerpt: Vec::new() });
         }
         let limits = (1..).zip(&file.limit).map(|(number, written)| {
             written.read().map_err(|why| LimitsError::Limit { number, title: written.title(), why })
@@ -113,11 +117,21 @@ impl Limits {
     }
 }
 
-/// Where the error is and what is wrong, without the excerpt that it draws over several lines.
-fn in_one_line(error: &toml::de::Error) -> String {
+/// Maximum length in characters of a line that is shown with its error.
+const EXCERPT_MAX: usize = 200;
+
+/// Splits the text of an error into a message in one line and the excerpt with the caret.
+fn syntax(error: &toml::de::Error) -> LimitsError {
     let text = error.to_string();
-    let place = text.lines().next().unwrap_or_default();
-    format!("{place}: {}", with_short_words(error.message()))
+    let mut lines = text.lines();
+    let place = lines.next().unwrap_or_default();
+    let what: Vec<&str> = error.message().lines().collect();
+    let message = format!("{place}: {}", with_short_words(&what.join(", ")));
+    let is_margin = |c: char| c == ' ' || c.is_ascii_digit();
+    let is_drawn = |line: &&str| line.trim_start_matches(is_margin).starts_with('|');
+    let drawn: Vec<String> = lines.take_while(is_drawn).map(str::to_owned).collect();
+    let is_long = drawn.iter().any(|line| line.chars().count() > EXCERPT_MAX);
+    LimitsError::Syntax { message, excerpt: if is_long { Vec::new() } else { drawn } }
 }
 
 impl Written {

@@ -187,8 +187,7 @@ fn cover(findings: &Findings, desk: &mut TypstWorld) -> Value {
         "tests": summary::tests(findings).as_ref().map(table_content),
         "plots": small_plots(&summary::plots(findings), desk),
         "summary": summaries,
-        "run_from": date::date_time(findings.run_unix_ms.0),
-        "run_to": date::date_time(findings.run_unix_ms.1),
+        "run": date::run_sentence(findings.run_unix_ms.0, findings.run_unix_ms.1),
         "disclosed": all.len(),
     })
 }

@@ -4,6 +4,7 @@ use crate::terminal;
 use std::fmt;
 use std::process::ExitCode;
 use steadfast_procedures::Unsuitable;
+use steadfast_report::LimitsError;
 
 /// How a command ended, where it did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +83,19 @@ pub fn code(outcome: anyhow::Result<ExitState>) -> ExitCode {
         Ok(state) => ExitCode::from(code_of(state)),
         Err(error) => {
             terminal::complain(&format!("steadfast: {}", said(&error)));
+            for line in excerpt(&error) {
+                terminal::complain(&format!("  {line}"));
+            }
             if is_misuse(&error) { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
+    }
+}
+
+/// Returns the lines of a file that show where an error is.
+fn excerpt(error: &anyhow::Error) -> &[String] {
+    match error.downcast_ref::<LimitsError>() {
+        Some(LimitsError::Syntax { excerpt, .. }) => excerpt,
+        _ => &[],
     }
 }
 

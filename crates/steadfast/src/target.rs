@@ -57,10 +57,29 @@ pub fn existing(name: &str) -> anyhow::Result<Named> {
 /// Refuses a missing file; a missing device is reported elsewhere.
 fn refuse_missing(path: &Path) -> anyhow::Result<()> {
     if matches!(path.try_exists(), Ok(false)) && !path.starts_with("/dev") {
-        bail!("{}: no such file; give --size to create it", path.display());
+        let path = path.display().to_string();
+        return Err(NoSuchFile { path, size_option: "--size" }.into());
     }
     Ok(())
 }
+
+/// A target file that does not exist and was given no size to create it with.
+#[derive(Debug, Clone)]
+pub struct NoSuchFile {
+    /// Path of the file.
+    pub path: String,
+    /// Option that gives the size of the target file.
+    pub size_option: &'static str,
+}
+
+impl std::fmt::Display for NoSuchFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let NoSuchFile { path, size_option } = self;
+        write!(f, "{path}: no such file; give {size_option} to create it")
+    }
+}
+
+impl std::error::Error for NoSuchFile {}
 
 /// Finds what was named for a load that only reads: nothing is created, given
 /// another size or touched in any other way.

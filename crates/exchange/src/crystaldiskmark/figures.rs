@@ -1,7 +1,7 @@
 //! Findings of a saved result: the same tables as a run of the tests with Steadfast, so that old
 //! and new numbers can be compared.
 
-use super::saved::{Direction, Saved, Test};
+use super::saved::{DiskMarkDirection, DiskMarkTest, SavedResult};
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
     Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Row, Setting, Subject, Table,
@@ -10,7 +10,7 @@ use steadfast_domain::sequence::SequenceSource;
 use steadfast_domain::{Caveat, CaveatKind, Findings};
 
 /// Returns the findings of a saved result.
-pub fn findings(saved: &Saved, source: &SequenceSource, software: &str) -> Findings {
+pub fn findings(saved: &SavedResult, source: &SequenceSource, software: &str) -> Findings {
     let tables = tables(saved);
     let name = name(saved);
     let page = Page::new("CrystalDiskMark", tables.clone());
@@ -30,11 +30,11 @@ pub fn findings(saved: &Saved, source: &SequenceSource, software: &str) -> Findi
     }
 }
 
-fn name(saved: &Saved) -> &'static str {
+fn name(saved: &SavedResult) -> &'static str {
     if saved.is_kdiskmark { "KDiskMark" } else { "CrystalDiskMark" }
 }
 
-fn caveats(saved: &Saved) -> Vec<Caveat> {
+fn caveats(saved: &SavedResult) -> Vec<Caveat> {
     // KDiskMark's default profile shows the mean of the attempts, its peak profile the best one.
     let attempts = if saved.is_kdiskmark { "The mean or the best" } else { "The best" };
     let mut caveats = vec![Caveat::new(
@@ -65,7 +65,7 @@ fn caveats(saved: &Saved) -> Vec<Caveat> {
     caveats
 }
 
-fn header(saved: &Saved, source: &SequenceSource) -> FormHeader {
+fn header(saved: &SavedResult, source: &SequenceSource) -> FormHeader {
     let of = |name: &str| {
         let found = saved.facts.iter().find(|(label, _)| label.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.clone())
@@ -100,7 +100,7 @@ fn bracketed(target: &str) -> Option<String> {
     Some(rest.trim_end_matches(']').trim().to_owned()).filter(|model| !model.is_empty())
 }
 
-fn facts(saved: &Saved, source: &SequenceSource) -> Facts {
+fn facts(saved: &SavedResult, source: &SequenceSource) -> Facts {
     let fact = |(label, value): &(String, String)| Setting::identity(label, value.as_str());
     Facts::new("Saved result")
         .rows([
@@ -111,12 +111,13 @@ fn facts(saved: &Saved, source: &SequenceSource) -> Facts {
         .rows(saved.facts.iter().map(fact))
 }
 
-fn tables(saved: &Saved) -> Vec<Exhibit> {
-    let mb = |test: &Test| Cell::number(Some(test.mb), 3);
-    let iops = |test: &Test| Cell::number(test.iops, 1);
-    let micros = |test: &Test| Cell::number(test.micros, 2);
-    let of =
-        |id, title, value: &dyn Fn(&Test) -> Cell| Exhibit::Table(table(saved, (id, title), value));
+fn tables(saved: &SavedResult) -> Vec<Exhibit> {
+    let mb = |test: &DiskMarkTest| Cell::number(Some(test.mb), 3);
+    let iops = |test: &DiskMarkTest| Cell::number(test.iops, 1);
+    let micros = |test: &DiskMarkTest| Cell::number(test.micros, 2);
+    let of = |id, title, value: &dyn Fn(&DiskMarkTest) -> Cell| {
+        Exhibit::Table(table(saved, (id, title), value))
+    };
     if saved.is_kdiskmark {
         return vec![
             of("crystaldiskmark", "MB/s (10^6 bytes)", &mb),
@@ -131,10 +132,17 @@ fn tables(saved: &Saved) -> Vec<Exhibit> {
     ]
 }
 
-fn table(saved: &Saved, (id, title): (&str, &str), value: &dyn Fn(&Test) -> Cell) -> Table {
-    let has = |direction: &Direction| saved.tests.iter().any(|t| t.direction == *direction);
-    let directions: Vec<Direction> =
-        [Direction::Read, Direction::Write, Direction::Mix].into_iter().filter(has).collect();
+fn table(
+    saved: &SavedResult,
+    (id, title): (&str, &str),
+    value: &dyn Fn(&DiskMarkTest) -> Cell,
+) -> Table {
+    let has = |direction: &DiskMarkDirection| saved.tests.iter().any(|t| t.direction == *direction);
+    let directions: Vec<DiskMarkDirection> =
+        [DiskMarkDirection::Read, DiskMarkDirection::Write, DiskMarkDirection::Mix]
+            .into_iter()
+            .filter(has)
+            .collect();
     let mut names: Vec<String> = Vec::new();
     for test in &saved.tests {
         let name = test.name();
@@ -143,7 +151,7 @@ fn table(saved: &Saved, (id, title): (&str, &str), value: &dyn Fn(&Test) -> Cell
         }
     }
     let rows = names.into_iter().map(|name| {
-        let cell = |direction: &Direction| {
+        let cell = |direction: &DiskMarkDirection| {
             let found = saved.tests.iter().find(|t| t.direction == *direction && t.name() == name);
             found.map_or(Cell::Missing, value)
         };

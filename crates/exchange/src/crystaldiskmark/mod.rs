@@ -13,5 +13,5 @@ mod writing;
 
 pub use figures::findings;
 pub use reading::read;
-pub use saved::{Direction, Saved, Test};
+pub use saved::{DiskMarkDirection, DiskMarkTest, SavedResult};
 pub use writing::write;

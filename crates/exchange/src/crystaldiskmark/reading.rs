@@ -1,8 +1,8 @@
 //! Parses a saved result line by line.
 
-use super::saved::{Direction, Saved, Test};
+use super::saved::{DiskMarkDirection, DiskMarkTest, SavedResult};
 use crate::encoding::decode;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::Bytes;
 use steadfast_domain::text::excerpt;
 
@@ -15,9 +15,9 @@ const KDISKMARK: &str = "KDiskMark (";
 ///
 /// # Errors
 /// The file was not saved by CrystalDiskMark, or has no test.
-pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
+pub fn read(bytes: &[u8]) -> Result<SavedResult, ParseError> {
     let text = decode(bytes);
-    let mut saved = Saved::default();
+    let mut saved = SavedResult::default();
     let mut section = None;
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
@@ -42,9 +42,9 @@ pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
     }
     match (saved.heading.is_empty(), saved.tests.is_empty()) {
         (true, _) => {
-            Err(Misread::whole("the file is empty; give a text file saved by CrystalDiskMark"))
+            Err(ParseError::whole("the file is empty; give a text file saved by CrystalDiskMark"))
         }
-        (_, true) => Err(Misread::whole("no line has a test with a rate in MB/s")),
+        (_, true) => Err(ParseError::whole("no line has a test with a rate in MB/s")),
         _ => {
             if saved.is_kdiskmark {
                 correct_kdiskmark(&mut saved);
@@ -57,9 +57,9 @@ pub fn read(bytes: &[u8]) -> Result<Saved, Misread> {
 /// Corrects what KDiskMark computes wrong. It divides fio's KiB/s by 1000 and calls the result
 /// MB/s, which is 2.4 % too low; the IOPS of the same line show whether a version does. Its mixed
 /// tests are means of reads and writes weighted by the mix, not their sum, and are left out.
-fn correct_kdiskmark(saved: &mut Saved) {
+fn correct_kdiskmark(saved: &mut SavedResult) {
     const KIB: f64 = 1.024;
-    saved.tests.retain(|test| test.direction != Direction::Mix);
+    saved.tests.retain(|test| test.direction != DiskMarkDirection::Mix);
     for test in &mut saved.tests {
         let Some((iops, size)) = test.iops.zip(test.size) else { continue };
         let by_iops = iops * size.0 as f64 / 1e6;
@@ -78,9 +78,9 @@ fn is_ornament(line: &str) -> bool {
         || line.contains("://") && !line.contains("MB/s")
 }
 
-fn heading(saved: &mut Saved, number: u64, line: &str) -> Result<(), Misread> {
+fn heading(saved: &mut SavedResult, number: u64, line: &str) -> Result<(), ParseError> {
     let Some(rest) = line.strip_prefix(PROGRAM) else {
-        return Err(Misread::at(number, "the file does not begin with 'CrystalDiskMark'"));
+        return Err(ParseError::at(number, "the file does not begin with 'CrystalDiskMark'"));
     };
     let word = rest.split_whitespace().next();
     let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
@@ -91,21 +91,21 @@ fn heading(saved: &mut Saved, number: u64, line: &str) -> Result<(), Misread> {
 
 /// Parses a heading: `[Read]`, `[Write]`, or `[Mix] Read 70%/Write 30%`, of which the second value
 /// is the percentage of reads.
-fn head(line: &str) -> Option<(Option<Direction>, Option<u8>)> {
+fn head(line: &str) -> Option<(Option<DiskMarkDirection>, Option<u8>)> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
     let direction = match name.trim().to_ascii_lowercase().as_str() {
-        "read" => Direction::Read,
-        "write" => Direction::Write,
-        "mix" => Direction::Mix,
+        "read" => DiskMarkDirection::Read,
+        "write" => DiskMarkDirection::Write,
+        "mix" => DiskMarkDirection::Mix,
         _ => return None,
     };
     let share = rest.split('%').next().and_then(|part| part.split_whitespace().last());
     let share = share.and_then(|number| number.parse().ok()).filter(|percent| *percent <= 100);
-    Some((Some(direction), share.filter(|_| direction == Direction::Mix)))
+    Some((Some(direction), share.filter(|_| direction == DiskMarkDirection::Mix)))
 }
 
 /// Adds a line of a test or of a fact; returns false if it is neither.
-fn take(saved: &mut Saved, line: &str, section: Option<Direction>) -> bool {
+fn take(saved: &mut SavedResult, line: &str, section: Option<DiskMarkDirection>) -> bool {
     // Names have no colon in any version; dates and drive letters in values do.
     let Some((name, value)) = line.split_once(':') else { return false };
     let (name, value) = (name.trim(), value.trim());
@@ -125,17 +125,21 @@ fn take(saved: &mut Saved, line: &str, section: Option<Direction>) -> bool {
     }
 }
 
-fn test(name: &str, value: &str, section: Option<Direction>) -> Option<Test> {
+fn test(name: &str, value: &str, section: Option<DiskMarkDirection>) -> Option<DiskMarkTest> {
     let lower = name.to_ascii_lowercase();
     let random = match lower.as_str() {
         name if name.starts_with("seq") => false,
         name if name.starts_with("rnd") || name.starts_with("random") => true,
         _ => return None,
     };
-    let said = [("read", Direction::Read), ("write", Direction::Write), ("mix", Direction::Mix)];
+    let said = [
+        ("read", DiskMarkDirection::Read),
+        ("write", DiskMarkDirection::Write),
+        ("mix", DiskMarkDirection::Mix),
+    ];
     let own = said.into_iter().find(|(word, _)| lower.split_whitespace().any(|w| w == *word));
     let outer = lower.split('(').next().unwrap_or_default();
-    Some(Test {
+    Some(DiskMarkTest {
         direction: own.map(|(_, direction)| direction).or(section)?,
         random,
         size: size_in(outer),

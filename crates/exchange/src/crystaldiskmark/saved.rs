@@ -4,19 +4,19 @@ use steadfast_domain::Bytes;
 
 /// A result saved by CrystalDiskMark.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Saved {
+pub struct SavedResult {
     /// First line: program, version and edition.
     pub heading: String,
-    /// Whether KDiskMark saved it.
+    /// True if KDiskMark saved the file.
     pub is_kdiskmark: bool,
-    /// Whether rates of KDiskMark were corrected to 10^6 bytes.
+    /// True if rates of KDiskMark were corrected to 10^6 bytes.
     pub corrected: bool,
     /// The program's version, where the first line has one.
     pub version: Option<String>,
     /// Reads among the I/Os of mixed tests, in percent; `None` if there are no mixed tests.
     pub mix: Option<u8>,
     /// Tests, in the order of the file.
-    pub tests: Vec<Test>,
+    pub tests: Vec<DiskMarkTest>,
     /// Names and values of the lines below the tests: `Profile`, `Test`, `Date`, `OS` and others.
     pub facts: Vec<(String, String)>,
     /// Unknown lines with their numbers.
@@ -25,7 +25,7 @@ pub struct Saved {
 
 /// Direction of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Direction {
+pub enum DiskMarkDirection {
     /// Reads only.
     Read,
     /// Writes only.
@@ -34,22 +34,22 @@ pub enum Direction {
     Mix,
 }
 
-impl Direction {
+impl DiskMarkDirection {
     /// Returns the name used in table headings.
     pub const fn name(self) -> &'static str {
         match self {
-            Direction::Read => "Read",
-            Direction::Write => "Write",
-            Direction::Mix => "Mix",
+            DiskMarkDirection::Read => "Read",
+            DiskMarkDirection::Write => "Write",
+            DiskMarkDirection::Mix => "Mix",
         }
     }
 }
 
 /// A test and its results.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Test {
+pub struct DiskMarkTest {
     /// Direction of the I/Os.
-    pub direction: Direction,
+    pub direction: DiskMarkDirection,
     /// True for random I/Os, false for sequential ones.
     pub random: bool,
     /// Transfer size; `None` if not stated, as for sequential tests of old versions.
@@ -66,10 +66,10 @@ pub struct Test {
     pub micros: Option<f64>,
 }
 
-impl Test {
+impl DiskMarkTest {
     /// Returns a test from its label on a button, such as `SEQ1M Q8T1`; `None` if the label is
     /// invalid.
-    pub fn named(name: &str, direction: Direction, mb: f64) -> Option<Test> {
+    pub fn named(name: &str, direction: DiskMarkDirection, mb: f64) -> Option<DiskMarkTest> {
         let (kind, demand) = name.split_once(' ')?;
         let (random, size) = match kind.split_at_checked(3)? {
             ("SEQ", size) => (false, size),
@@ -77,7 +77,7 @@ impl Test {
             _ => return None,
         };
         let (queues, threads) = demand.strip_prefix('Q')?.split_once('T')?;
-        Some(Test {
+        Some(DiskMarkTest {
             direction,
             random,
             size: Some(size.parse().ok()?),

@@ -1,7 +1,7 @@
 //! Results of several versions, from fixtures written for these tests.
 
 use super::*;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::testing::mutations::{MUTATIONS, mutated};
 use steadfast_domain::Bytes;
 
 const EIGHT: &str = "------\r\nCrystalDiskMark 8.0.4c x64 (C) 2007-2021 hiyohiyo\r\n\
@@ -36,10 +36,10 @@ fn version_8_is_read() {
     assert_eq!(random.name(), "RND4K Q32T16");
     assert_eq!(
         (random.direction, random.iops, random.micros),
-        (Direction::Read, Some(24431.2), Some(1304.9))
+        (DiskMarkDirection::Read, Some(24431.2), Some(1304.9))
     );
-    assert_eq!(saved.tests[2].direction, Direction::Write);
-    assert_eq!(saved.tests[3].direction, Direction::Mix);
+    assert_eq!(saved.tests[2].direction, DiskMarkDirection::Write);
+    assert_eq!(saved.tests[3].direction, DiskMarkDirection::Mix);
     assert_eq!(saved.not_understood, [(21, "some remark".to_owned())]);
 }
 
@@ -66,13 +66,13 @@ fn rates_of_kdiskmark_are_corrected_where_they_are_wrong() {
 #[test]
 fn older_versions_say_the_direction_in_the_line() {
     let saved = read(FIVE.as_bytes()).unwrap();
-    let names: Vec<(String, Direction)> =
+    let names: Vec<(String, DiskMarkDirection)> =
         saved.tests.iter().map(|test| (test.name(), test.direction)).collect();
     let expected = [
-        ("SEQ Q32T1", Direction::Read),
-        ("SEQ Q32T1", Direction::Write),
-        ("RND4K Q32T1", Direction::Read),
-        ("SEQ Q1T1", Direction::Read),
+        ("SEQ Q32T1", DiskMarkDirection::Read),
+        ("SEQ Q32T1", DiskMarkDirection::Write),
+        ("RND4K Q32T1", DiskMarkDirection::Read),
+        ("SEQ Q1T1", DiskMarkDirection::Read),
     ];
     assert_eq!(names, expected.map(|(name, direction)| (name.to_owned(), direction)));
     let saved = read(THREE.as_bytes()).unwrap();

@@ -1,6 +1,6 @@
 //! Writes a result in the format of version 8.
 
-use super::saved::{Direction, Saved, Test};
+use super::saved::{DiskMarkDirection, DiskMarkTest, SavedResult};
 use std::fmt::Write;
 
 /// Ruler above and below the heading.
@@ -8,20 +8,21 @@ const RULER: &str =
     "------------------------------------------------------------------------------";
 
 /// Returns the text of a result, with CRLF line endings as the program writes them.
-pub fn write(saved: &Saved) -> String {
+pub fn write(saved: &SavedResult) -> String {
     let mut text = format!(
         "{RULER}\n{}\n{RULER}\n\
          * MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n\
          * KB = 1000 bytes, KiB = 1024 bytes\n",
         saved.heading
     );
-    for direction in [Direction::Read, Direction::Write, Direction::Mix] {
-        let tests: Vec<&Test> = saved.tests.iter().filter(|t| t.direction == direction).collect();
+    for direction in [DiskMarkDirection::Read, DiskMarkDirection::Write, DiskMarkDirection::Mix] {
+        let tests: Vec<&DiskMarkTest> =
+            saved.tests.iter().filter(|t| t.direction == direction).collect();
         if tests.is_empty() {
             continue;
         }
         let share = match (direction, saved.mix) {
-            (Direction::Mix, Some(reads)) => {
+            (DiskMarkDirection::Mix, Some(reads)) => {
                 format!(" Read {reads}%/Write {}%", 100u8.saturating_sub(reads))
             }
             _ => String::new(),
@@ -36,7 +37,7 @@ pub fn write(saved: &Saved) -> String {
     text.replace('\n', "\r\n")
 }
 
-fn line(test: &Test) -> String {
+fn line(test: &DiskMarkTest) -> String {
     let order = if test.random { "RND" } else { "SEQ" };
     let size = test.size.map(|size| size.binary().replace(' ', "")).unwrap_or_default();
     let demand = format!("(Q={:>3}, T={:>2})", test.queues.unwrap_or(1), test.threads.unwrap_or(1));

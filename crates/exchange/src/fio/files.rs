@@ -4,18 +4,18 @@
 //! Here they lie one after the other on one target, so that the loads touch as much as they
 //! do in fio.
 
-use super::options::Options;
-use crate::misread::Misread;
+use super::options::SectionOptions;
+use crate::parse_error::ParseError;
 use steadfast_domain::Bytes;
 use steadfast_domain::sequence::{Amount, Extent};
 
-/// Every file begins at a multiple of this.
+/// Alignment of the start of a file on the target, in bytes.
 const FILE_ALIGNMENT: u64 = 1 << 20;
 
 /// The most files of a job.
 const FILES_MAX: u32 = 65_536;
 
-/// How a job names its files.
+/// Names of the files of a job.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FileNames {
     job: String,
@@ -27,7 +27,7 @@ pub(super) struct FileNames {
 }
 
 impl FileNames {
-    pub fn of(options: &mut Options<'_>) -> FileNames {
+    pub fn of(options: &mut SectionOptions<'_>) -> FileNames {
         FileNames {
             job: options.name().to_owned(),
             given: names_in(options.text("filename").unwrap_or_default()),
@@ -37,12 +37,12 @@ impl FileNames {
         }
     }
 
-    /// Whether each thread has files of its own.
+    /// Returns true if each thread has its own files.
     pub fn differ_by_thread(&self) -> bool {
         self.of_thread(0) != self.of_thread(1)
     }
 
-    /// Whether the job names its files or devices.
+    /// Returns true if the job names its files or devices.
     pub fn are_given(&self) -> bool {
         !self.given.is_empty() || is_device(&self.job)
     }
@@ -98,7 +98,7 @@ fn names_in(text: &str) -> Vec<String> {
     names
 }
 
-/// Whether a name is that of a block device.
+/// Returns true for the name of a block device.
 pub(super) fn is_device(name: &str) -> bool {
     name.starts_with("/dev/") || name.starts_with(r"\\.\")
 }
@@ -137,7 +137,7 @@ pub(super) struct PlacedFiles {
 ///
 /// # Errors
 /// Files whose sizes are unknown, and files that several jobs use in different company.
-pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<Misread>> {
+pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<ParseError>> {
     let mut placed: Vec<PlacedFiles> = Vec::new();
     for set in sets {
         if !placed.iter().any(|own| own.names == set.names) {
@@ -149,7 +149,7 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<Misread>> 
     if placed.len() < 2 || sets.iter().any(is_target) && sets.iter().all(|set| !set.are_given) {
         return Ok(Vec::new());
     }
-    let mut misread = Vec::new();
+    let mut errors = Vec::new();
     for set in sets {
         let fault = if is_target(set) {
             Some("it names no file and no size, and other jobs do".to_owned())
@@ -165,12 +165,12 @@ pub(super) fn place(sets: &[FileSet]) -> Result<Vec<PlacedFiles>, Vec<Misread>> 
         } else {
             None
         };
-        misread.extend(
-            fault.map(|why| super::options::misread_of(set.line, format!("[{}] {why}", set.job))),
+        errors.extend(
+            fault.map(|why| super::options::error_at(set.line, format!("[{}] {why}", set.job))),
         );
     }
-    if !misread.is_empty() {
-        return Err(misread);
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let mut start = 0u64;
     for own in &mut placed {
@@ -189,7 +189,7 @@ fn shared_otherwise<'s>(set: &'s FileSet, placed: &[PlacedFiles]) -> Option<&'s 
     set.names.iter().find(shared).map(String::as_str)
 }
 
-/// Where the files of a set begin.
+/// Returns the start of a set of files on the target.
 pub(super) fn start_of(placed: &[PlacedFiles], names: &[String]) -> Bytes {
     placed.iter().find(|own| own.names == names).map_or(Bytes(0), |own| own.start)
 }
@@ -197,7 +197,7 @@ pub(super) fn start_of(placed: &[PlacedFiles], names: &[String]) -> Bytes {
 /// Files named one by one in a remark.
 const LISTED_MAX: usize = 8;
 
-/// Where the files lie, in one sentence.
+/// Returns a sentence about the layout of the files on the target.
 pub(super) fn layout_text(placed: &[PlacedFiles]) -> String {
     let one = |own: &PlacedFiles| {
         let name = match own.names.as_slice() {

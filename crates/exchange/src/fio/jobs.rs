@@ -1,49 +1,36 @@
 //! A job file as a sequence: jobs one after the other, and those that run at the same time.
 
 use super::files::{FileNames, FileSet, PlacedFiles, is_device, layout_text, place, start_of};
-use super::load::{APART_MAX, Job, job};
-use super::options::{Options, misread_of, remark_of};
+use super::load::{APART_MAX, JobLoad, job};
+use super::options::{SectionOptions, TargetFacts, error_at, remark_of};
 use super::text::JobFile;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Demand, Nanos, Op, Order, Sequence, SequenceLoad, SequenceStep};
 
-/// What a job file does not say itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Assumed<'a> {
-    /// The engine of jobs that name none.
-    pub ioengine: Option<&'a str>,
-    /// The file or device, as the jobs name it, that the target stands for: only its jobs are
-    /// applied, with the numbers that their steps have among all. `None` is all jobs on one
-    /// target.
-    pub device: Option<&'a str>,
-    /// The target is the file that the jobs name.
-    pub as_named: bool,
-}
-
 /// Jobs that run at the same time, those of one load together.
-struct Group {
-    jobs: Vec<Sharing>,
+struct JobGroup {
+    jobs: Vec<PlacedJob>,
 }
 
 /// A job, a thread of it, or several alike.
-struct Sharing {
+struct PlacedJob {
     label: String,
     line: u64,
-    job: Job,
+    job: JobLoad,
 }
 
 /// A section with its load.
-struct Parsed {
+struct ParsedSection {
     label: String,
     line: u64,
     waits: bool,
     /// fio judges a steady state of all jobs together.
     reports_together: bool,
-    /// Its loads: one, or one of each thread.
-    loads: Vec<(Sharing, FileSet)>,
+    /// The load of the section, or one load per thread.
+    loads: Vec<(PlacedJob, FileSet)>,
 }
 
 /// More jobs at once than this are counted in the name of their step, not named.
@@ -56,7 +43,7 @@ const AT_ONCE_MAX: usize = 256;
 pub fn files(file: &JobFile) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for section in &file.sections {
-        let names = FileNames::of(&mut Options::of(section));
+        let names = FileNames::of(&mut SectionOptions::of(section));
         if names.are_given() {
             all.extend(names.of_thread(0));
         }
@@ -66,50 +53,52 @@ pub fn files(file: &JobFile) -> Vec<String> {
     all
 }
 
-/// What of a job file is applied: one step for each job, or for several that run at the
-/// same time. File, title and version are left to be filled in.
+/// Converts a job file into a sequence: one step per job, or per group of jobs that run at the
+/// same time. The caller fills in file, title and version.
 ///
 /// # Errors
 /// Everything that cannot be applied, line by line.
-pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<Misread>> {
-    let (mut misread, mut remarks) = (Vec::new(), Vec::new());
+pub fn sequence(file: &JobFile, assumed: &TargetFacts<'_>) -> Result<Sequence, Vec<ParseError>> {
+    let (mut errors, mut remarks) = (Vec::new(), Vec::new());
     let mut sections = Vec::new();
     for section in &file.sections {
-        let mut options = Options::of(section);
+        let mut options = SectionOptions::of(section);
         let waits = options.flag("stonewall");
         let reports_together = options.flag("group_reporting");
-        let parsed = job(&mut options, assumed.ioengine);
+        let parsed = job(&mut options, assumed);
         let (label, line) = (options.name().to_owned(), options.line());
-        misread.append(&mut options.misread);
+        errors.append(&mut options.errors);
         for remark in options.remarks {
             keep(&mut remarks, remark);
         }
         let Some(job) = parsed else { continue };
         match loads_of(&label, line, job) {
-            Ok(loads) => sections.push(Parsed { label, line, waits, reports_together, loads }),
-            Err(why) => misread.push(misread_of(line, format!("[{label}] {why}"))),
+            Ok(loads) => {
+                sections.push(ParsedSection { label, line, waits, reports_together, loads })
+            }
+            Err(why) => errors.push(error_at(line, format!("[{label}] {why}"))),
         }
     }
     if let Some(device) = assumed.device {
-        misread.extend(keep_jobs_of(&mut sections, device));
+        errors.extend(keep_jobs_of(&mut sections, device));
     }
     let sets: Vec<FileSet> =
         sections.iter().flat_map(|own| &own.loads).map(|(_, set)| set.clone()).collect();
     let placed = place(&sets).unwrap_or_else(|mut wrong| {
-        misread.append(&mut wrong);
+        errors.append(&mut wrong);
         Vec::new()
     });
     remarks.extend(file_remarks(&sections, &placed, assumed));
     let mut groups = grouped(sections, &placed, &mut remarks);
-    misread.extend(groups.iter().flat_map(|(_, group)| group.faults()));
-    if !misread.is_empty() {
-        misread.sort_by_key(|what| what.line);
-        misread.dedup();
-        return Err(misread);
+    errors.extend(groups.iter().flat_map(|(_, group)| group.faults()));
+    if !errors.is_empty() {
+        errors.sort_by_key(|what| what.line);
+        errors.dedup();
+        return Err(errors);
     }
     delay_jobs(&mut groups, &mut remarks);
     let numbered = assumed.device.is_some();
-    let step = |(number, group): (u32, Group)| {
+    let step = |(number, group): (u32, JobGroup)| {
         let step = group.step()?;
         Some(SequenceStep { number: numbered.then_some(number), ..step })
     };
@@ -122,7 +111,7 @@ pub fn sequence(file: &JobFile, assumed: &Assumed<'_>) -> Result<Sequence, Vec<M
 
 /// The loads of a job: one of all its threads, or one of each where they have files, offsets
 /// or sequential positions of their own.
-fn loads_of(label: &str, line: u64, job: Job) -> Result<Vec<(Sharing, FileSet)>, String> {
+fn loads_of(label: &str, line: u64, job: JobLoad) -> Result<Vec<(PlacedJob, FileSet)>, String> {
     let is_random = job.load.streams.iter().all(|stream| stream.order == Order::Random);
     let has_own_files = job.files.differ_by_thread() && has_size_in_bytes(&job);
     let set = |thread: u32, extent: Extent| FileSet {
@@ -136,7 +125,7 @@ fn loads_of(label: &str, line: u64, job: Job) -> Result<Vec<(Sharing, FileSet)>,
         line,
         extent,
     };
-    let whole = |label: String, job: Job, set: FileSet| (Sharing { label, line, job }, set);
+    let whole = |label: String, job: JobLoad, set: FileSet| (PlacedJob { label, line, job }, set);
     let differ = has_own_files || job.increment.is_some();
     if job.threads == 1 || !differ && (is_random || job.threads > APART_MAX) {
         let set = set(0, job.load.extent);
@@ -155,18 +144,18 @@ fn loads_of(label: &str, line: u64, job: Job) -> Result<Vec<(Sharing, FileSet)>,
             from: further(job.load.extent.from, job.increment, thread)?,
             ..job.load.extent
         };
-        let mut own = Job { threads: 1, ..job.clone() };
+        let mut own = JobLoad { threads: 1, ..job.clone() };
         own.load.extent = extent;
         loads.push(whole(format!("{label}.{thread}"), own, set(thread, extent)));
     }
     Ok(loads)
 }
 
-fn has_size_in_bytes(job: &Job) -> bool {
+fn has_size_in_bytes(job: &JobLoad) -> bool {
     matches!(job.load.extent.length, Some(Amount::Bytes(_)))
 }
 
-/// Where a thread begins: each so much further than the one before it.
+/// Returns the start of a thread: that of the previous one plus the increment.
 fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amount, String> {
     let sum = match (from, increment) {
         (from, None) => Some(from),
@@ -192,25 +181,25 @@ fn further(from: Amount, increment: Option<Amount>, thread: u32) -> Result<Amoun
 }
 
 /// Leaves the jobs of one device.
-fn keep_jobs_of(sections: &mut [Parsed], device: &str) -> Vec<Misread> {
-    let mut misread = Vec::new();
+fn keep_jobs_of(sections: &mut [ParsedSection], device: &str) -> Vec<ParseError> {
+    let mut errors = Vec::new();
     for section in sections {
         let is_split =
             |set: &FileSet| set.names.len() > 1 && set.names.iter().any(|name| name == device);
         if section.loads.iter().any(|(_, set)| is_split(set)) {
             let why = "its files are on several targets: give each device a job of its own";
-            misread.push(misread_of(section.line, format!("[{}] {why}", section.label)));
+            errors.push(error_at(section.line, format!("[{}] {why}", section.label)));
         }
         section.loads.retain(|(_, set)| set.names == [device]);
     }
-    misread
+    errors
 }
 
-/// What is to be said of the files.
+/// Returns the remarks on the files of all jobs.
 fn file_remarks(
-    sections: &[Parsed],
+    sections: &[ParsedSection],
     placed: &[PlacedFiles],
-    assumed: &Assumed<'_>,
+    assumed: &TargetFacts<'_>,
 ) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
     let loads = || sections.iter().flat_map(|own| &own.loads);
@@ -227,7 +216,7 @@ fn file_remarks(
         |set: &FileSet| !set.names.is_empty() && !set.names.iter().any(|name| is_device(name));
     let writes =
         |names: &[String]| loads().any(|(own, set)| set.names == names && own.job.load.alters());
-    let reads = |own: &Sharing| own.job.load.streams.iter().any(|stream| stream.op == Op::Read);
+    let reads = |own: &PlacedJob| own.job.load.streams.iter().any(|stream| stream.op == Op::Read);
     let unwritten = loads().find(|(own, set)| is_file(set) && reads(own) && !writes(&set.names));
     if let Some((_, set)) = unwritten.filter(|_| !assumed.as_named) {
         let text = format!(
@@ -240,17 +229,17 @@ fn file_remarks(
     remarks
 }
 
-/// The jobs that begin together, with their numbers from 1, each load in its place.
+/// Returns the jobs that start together, with their numbers from 1 and their loads placed.
 fn grouped(
-    sections: Vec<Parsed>,
+    sections: Vec<ParsedSection>,
     placed: &[PlacedFiles],
     remarks: &mut Vec<SequenceRemark>,
-) -> Vec<(u32, Group)> {
-    let mut groups: Vec<(u32, Group)> = Vec::new();
+) -> Vec<(u32, JobGroup)> {
+    let mut groups: Vec<(u32, JobGroup)> = Vec::new();
     for section in sections {
         if section.waits || groups.is_empty() {
             let number = u32::try_from(groups.len() + 1).unwrap_or(u32::MAX);
-            groups.push((number, Group { jobs: Vec::new() }));
+            groups.push((number, JobGroup { jobs: Vec::new() }));
         }
         let Some((_, group)) = groups.last_mut() else { continue };
         let is_steady = section.loads.iter().any(|(own, _)| own.job.steady.is_some());
@@ -279,7 +268,7 @@ fn grouped(
 
 /// Turns `startdelay`, which counts from the start of fio, into a pause before each group and
 /// the delays of its jobs after that.
-fn delay_jobs(groups: &mut [(u32, Group)], remarks: &mut Vec<SequenceRemark>) {
+fn delay_jobs(groups: &mut [(u32, JobGroup)], remarks: &mut Vec<SequenceRemark>) {
     let mut passed = Some(Nanos::ZERO);
     for (_, group) in groups {
         for own in &mut group.jobs {
@@ -331,12 +320,12 @@ fn keep(remarks: &mut Vec<SequenceRemark>, remark: SequenceRemark) {
 }
 
 /// A job whose directions have paces of their own is a load of each.
-fn by_pace(sharing: Sharing) -> Vec<Sharing> {
+fn by_pace(sharing: PlacedJob) -> Vec<PlacedJob> {
     if sharing.job.paces.is_empty() {
         return vec![sharing];
     }
     let direction = |(op, pace): &(Op, Pace)| {
-        let mut job = Job { paces: Vec::new(), ..sharing.job.clone() };
+        let mut job = JobLoad { paces: Vec::new(), ..sharing.job.clone() };
         job.load.streams.retain(|stream| stream.op == *op);
         job.load.pace = *pace;
         let name = match op {
@@ -344,16 +333,16 @@ fn by_pace(sharing: Sharing) -> Vec<Sharing> {
             Op::Write => "writes",
             Op::Discard | Op::Flush => "trims",
         };
-        Sharing { label: format!("{} {name}", sharing.label), line: sharing.line, job }
+        PlacedJob { label: format!("{} {name}", sharing.label), line: sharing.line, job }
     };
     sharing.job.paces.iter().map(direction).collect()
 }
 
-impl Group {
-    fn join(&mut self, new: Sharing) {
+impl JobGroup {
+    fn join(&mut self, new: PlacedJob) {
         // Sequential threads have a position each.
         let is_random = new.job.load.streams.iter().all(|stream| stream.order == Order::Random);
-        let alike = |old: &&mut Sharing| {
+        let alike = |old: &&mut PlacedJob| {
             is_random
                 && old.job.load == new.job.load
                 && old.job.pause == new.job.pause
@@ -368,14 +357,14 @@ impl Group {
         }
     }
 
-    /// What keeps its jobs from beginning at one moment.
-    fn faults(&self) -> Vec<Misread> {
+    /// Returns the errors that prevent the jobs from starting at the same time.
+    fn faults(&self) -> Vec<ParseError> {
         let Some((first, others)) = self.jobs.split_first() else { return Vec::new() };
         if others.len() >= AT_ONCE_MAX {
             let what = format!("more than {AT_ONCE_MAX} different loads run at the same time");
-            return vec![misread_of(first.line, what)];
+            return vec![error_at(first.line, what)];
         }
-        let fault = |other: &Sharing| {
+        let fault = |other: &PlacedJob| {
             let what = if other.job.load.ramp != first.job.load.ramp {
                 "ramp_time: it differs from that"
             } else if other.job.steady != first.job.steady {
@@ -388,13 +377,13 @@ impl Group {
                  stonewall",
                 other.label, first.label
             );
-            Some(misread_of(other.line, what))
+            Some(error_at(other.line, what))
         };
         others.iter().filter_map(fault).collect()
     }
 
     fn step(self) -> Option<SequenceStep> {
-        let Job { pause, steady, .. } = self.jobs.first()?.job;
+        let JobLoad { pause, steady, .. } = self.jobs.first()?.job;
         let names: Vec<&str> = self.jobs.iter().map(|own| own.label.as_str()).collect();
         let label = match names.len() {
             0..=NAMED_MAX => names.join(" + "),
@@ -409,10 +398,10 @@ impl Group {
         Some(SequenceStep { pause, steady, dimensions, ..step })
     }
 
-    /// What distinguishes the step: of different jobs the values of all.
+    /// Returns the dimensions of the step, with the values of all jobs where they differ.
     fn dimensions(&self) -> Vec<(String, String)> {
         let Some(first) = self.jobs.first() else { return Vec::new() };
-        let value = |at: usize, own: &Sharing| own.job.dimensions.get(at).map(|(_, v)| v.clone());
+        let value = |at: usize, own: &PlacedJob| own.job.dimensions.get(at).map(|(_, v)| v.clone());
         let all = first.job.dimensions.iter().enumerate().map(|(at, (name, _))| {
             let mut values: Vec<String> =
                 self.jobs.iter().filter_map(|own| value(at, own)).collect();
@@ -425,7 +414,7 @@ impl Group {
     }
 }
 
-/// What all threads do together: fio gives every one of them limits and a pace of its own.
+/// Returns the load of all threads together: in fio each has its own limits and pace.
 fn of_all(load: SequenceLoad, threads: u32) -> SequenceLoad {
     let times = u64::from(threads);
     let amount = |amount: Amount| match amount {

@@ -1,21 +1,21 @@
-//! What becomes of every option of fio: understood, of no consequence, or refused.
+//! Support for each option of fio: applied, without effect, or refused.
 
-/// What becomes of an option.
+/// Support for an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It is part of the load.
+pub(super) enum OptionSupport {
+    /// Part of the load.
     Understood,
     /// Nothing depends on it here.
     Idle,
     /// It is not done, and a line says so.
     Remarked(&'static str),
-    /// Its value `0` (or `none`) is what is done here; all else is refused with the reason.
+    /// Only the value `0` (or `none`) is supported; any other is refused with this reason.
     OffOnly(&'static str),
-    /// It cannot be had.
+    /// Refused with this reason.
     Refused(&'static str),
 }
 
-use Fate::{Idle, OffOnly, Refused, Remarked, Understood};
+use OptionSupport::{Idle, OffOnly, Refused, Remarked, Understood};
 
 /// Other names of an option.
 pub(super) fn canonical(name: &str) -> &str {
@@ -36,7 +36,7 @@ pub(super) fn canonical(name: &str) -> &str {
     }
 }
 
-/// What is part of a load.
+/// Options that are part of a load.
 const UNDERSTOOD: &[&str] = &[
     "ba",
     "bs",
@@ -187,7 +187,7 @@ const IDLE: &[&str] = &[
 ];
 
 /// Whole matters that are not done as fio does them.
-const OTHERS: &[(&str, Fate)] = &[
+const OTHERS: &[(&str, OptionSupport)] = &[
     ("exitall", Remarked("each of several jobs runs to its own end")),
     ("exit_what", Remarked("each of several jobs runs to its own end")),
     ("cgroup", Remarked("threads stay in the control group of this program")),
@@ -254,9 +254,9 @@ const OTHERS: &[(&str, Fate)] = &[
     ("zone_reset_threshold", OffOnly("zoned devices are not supported")),
 ];
 
-/// What becomes of an option of this (canonical) name; `None` where fio, or this program,
-/// has none.
-pub(super) fn fate(name: &str) -> Option<Fate> {
+/// Returns the support for an option, by its canonical name, or `None` if neither fio nor this
+/// program has it.
+pub(super) fn support(name: &str) -> Option<OptionSupport> {
     if UNDERSTOOD.contains(&name) {
         return Some(Understood);
     }
@@ -273,13 +273,13 @@ pub(super) fn resembling(name: &str) -> String {
     steadfast_domain::suggestion(name, near)
 }
 
-/// Every option that fio and this program know.
+/// Returns the names of all options that fio and this program have.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let known = UNDERSTOOD.iter().chain(IDLE).copied();
     known.chain(OTHERS.iter().map(|(name, _)| *name)).chain(OTHER_NAMES)
 }
 
-/// Whether an option of fio's command line may stand alone, without a value.
+/// Returns true if an option of fio's command line needs no value.
 pub fn is_switch(name: &str) -> bool {
     SWITCHES.contains(&name)
 }

@@ -1,7 +1,7 @@
-//! One section as a load: streams, place, demand, pace, end, content.
+//! Converts one section into a load: streams, range, demand, pace, end and data.
 
 use super::files::FileNames;
-use super::options::Options;
+use super::options::{SectionOptions, TargetFacts};
 use super::sizes::by_direction;
 use steadfast_domain::sequence::{
     Amount, Extent, SequenceEnd, SequenceLoad, SteadyEnd, SteadyRate,
@@ -17,7 +17,7 @@ const DEMAND_MAX: u32 = 4096;
 
 /// The block size where a job names none.
 const BLOCK_SIZE: &str = "4k";
-/// The same in bytes, whatever kb_base is.
+/// Default block size in bytes, independent of kb_base.
 const BLOCK_BYTES: u64 = 4096;
 
 /// Threads of a job that may be loads of their own.
@@ -27,29 +27,29 @@ pub(super) const APART_MAX: u32 = 64;
 const SIZE_MAX: u64 = 1 << 30;
 const DISCARD_MAX: u64 = 3 << 30;
 
-/// A job: what one of its threads does, and how many there are.
+/// A job: the load of one thread and the number of threads.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Job {
-    /// What a single thread does.
+pub(super) struct JobLoad {
+    /// Load of a single thread.
     pub load: SequenceLoad,
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
     /// The files of its threads.
     pub files: FileNames,
-    /// How much further each thread begins than the one before it.
+    /// Distance between the starts of two threads.
     pub increment: Option<Amount>,
     /// Time from the start of fio to its first I/O.
     pub pause: Nanos,
     /// Ends it once its rate is steady.
     pub steady: Option<SteadyEnd>,
-    /// How tables distinguish it.
+    /// Names and values that distinguish the job in tables.
     pub dimensions: Vec<(String, String)>,
     /// The pace of each of two directions, where they have their own.
     pub paces: Vec<(Op, Pace)>,
 }
 
-/// What a job moves, and where to.
-struct Manner {
+/// Directions and order of a job's I/Os.
+struct JobAccess {
     /// Each direction with its share of the I/Os in percent.
     ops: Vec<(Op, u32)>,
     random: bool,
@@ -57,11 +57,11 @@ struct Manner {
     shares: [u32; 3],
 }
 
-/// The load of a section; what is wrong with it stands in `options`.
-pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Option<Job> {
+/// Returns the load of a section. Errors are added to `options`.
+pub(super) fn job(options: &mut SectionOptions<'_>, assumed: &TargetFacts<'_>) -> Option<JobLoad> {
     let manner = manner(options)?;
     let streams = streams(options, &manner)?;
-    let depth = depth(options, assumed_engine);
+    let depth = depth(options, assumed.ioengine);
     let threads = options.count("numjobs", DEMAND_MAX).unwrap_or(1);
     let files = FileNames::of(options);
     let increment = options.amount("offset_increment").filter(|amount| !is_zero(*amount));
@@ -70,7 +70,13 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
     // A job that ends at the end of its device does so after an increment, too.
     extent.clipped |= matches!(increment, Some(Amount::Ppm(_)));
     split_between_files(&mut extent, files.count(), options, least);
-    // On a device the last block may go past the size. A file of the job's own ends there.
+    let blocks = TransferFit {
+        least,
+        are_equal: streams.iter().all(|stream| stream.size.0 == least),
+        has_map: manner.random && !options.flag("norandommap"),
+        may_pass_size: files.are_given() && !ends_target(&extent, assumed),
+    };
+    let size = extent.length;
     if let Some(Amount::Bytes(length)) = &mut extent.length
         && files.are_given()
     {
@@ -78,9 +84,7 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
             options.refuse("size", "it is smaller than a block; fio refuses it as well");
             return None;
         }
-        // A random job counts blocks in its map, which has whole ones only.
-        let has_map = manner.random && !options.flag("norandommap");
-        length.0 = if has_map {
+        length.0 = if blocks.ends_within_size(&manner) {
             length.0 / least * least
         } else {
             length.0.checked_next_multiple_of(least).unwrap_or(length.0)
@@ -90,7 +94,7 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
         options
             .remark("its files are passed one after the other, in fio in turn (file_service_type)");
     }
-    let end = end(options, &manner, extent.length, least);
+    let end = end(options, &manner, size, &blocks);
     let mut load = SequenceLoad {
         extent,
         ramp: options.time("ramp_time", SECOND).unwrap_or(Nanos::ZERO),
@@ -112,7 +116,7 @@ pub(super) fn job(options: &mut Options<'_>, assumed_engine: Option<&str>) -> Op
         options.refuse("readonly", "the job writes; fio refuses it as well");
     }
     let dimensions = dimensions(options, depth, threads);
-    Some(Job { load, threads, files, increment, pause, steady, dimensions, paces })
+    Some(JobLoad { load, threads, files, increment, pause, steady, dimensions, paces })
 }
 
 fn is_zero(amount: Amount) -> bool {
@@ -120,7 +124,12 @@ fn is_zero(amount: Amount) -> bool {
 }
 
 /// fio divides a `size` between the files of a job, and takes `filesize` for each of them.
-fn split_between_files(extent: &mut Extent, files: u64, options: &mut Options<'_>, block: u64) {
+fn split_between_files(
+    extent: &mut Extent,
+    files: u64,
+    options: &mut SectionOptions<'_>,
+    block: u64,
+) {
     if files < 2 {
         return;
     }
@@ -140,7 +149,7 @@ fn split_between_files(extent: &mut Extent, files: u64, options: &mut Options<'_
 }
 
 /// `ss=bw_slope:0.1%` with `ss_dur` and `ss_ramp`.
-fn steady(options: &mut Options<'_>) -> Option<SteadyEnd> {
+fn steady(options: &mut SectionOptions<'_>) -> Option<SteadyEnd> {
     let text = options.text("ss")?;
     let window = options.time("ss_dur", SECOND).filter(|time| time.0 > 0);
     let ramp = options.time("ss_ramp", SECOND).unwrap_or(Nanos::ZERO);
@@ -178,7 +187,7 @@ fn steady(options: &mut Options<'_>) -> Option<SteadyEnd> {
     Some(SteadyEnd { rate, slope, limit: value, percent, window, ramp })
 }
 
-fn dimensions(options: &Options<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
+fn dimensions(options: &SectionOptions<'_>, depth: u32, threads: u32) -> Vec<(String, String)> {
     let said = ["bssplit", "bsrange", "bs"].into_iter().find_map(|name| options.text(name));
     let size = said.unwrap_or(BLOCK_SIZE);
     [
@@ -191,7 +200,7 @@ fn dimensions(options: &Options<'_>, depth: u32, threads: u32) -> Vec<(String, S
     .into()
 }
 
-fn manner(options: &mut Options<'_>) -> Option<Manner> {
+fn manner(options: &mut SectionOptions<'_>) -> Option<JobAccess> {
     let text = options.text("rw").unwrap_or("read").to_ascii_lowercase();
     let (random, ops): (bool, &[Op]) = match text.as_str() {
         "read" => (false, &[Op::Read]),
@@ -225,11 +234,11 @@ fn manner(options: &mut Options<'_>) -> Option<Manner> {
         _ => 100 - reads,
     };
     let ops = ops.iter().map(|op| (*op, share(op))).filter(|(_, share)| *share > 0).collect();
-    Some(Manner { ops, random, shares })
+    Some(JobAccess { ops, random, shares })
 }
 
-/// What `percentage_random` leaves of a random job's directions.
-fn random_shares(options: &mut Options<'_>) -> Option<[u32; 3]> {
+/// Returns the random share of each direction, in percent, by `percentage_random`.
+fn random_shares(options: &mut SectionOptions<'_>) -> Option<[u32; 3]> {
     let Some(text) = options.text("percentage_random") else { return Some([100; 3]) };
     // An empty place is fio's default.
     let share = |text: &str| match text.trim_end_matches('%') {
@@ -244,7 +253,7 @@ fn random_shares(options: &mut Options<'_>) -> Option<[u32; 3]> {
     shares.map(|((reads, writes), discards)| [reads, writes, discards])
 }
 
-/// Where a direction's value stands among several.
+/// Returns the index of a direction's value in a list such as `bs=4k,8k`.
 fn place(op: Op) -> usize {
     match op {
         Op::Read => 0,
@@ -254,7 +263,7 @@ fn place(op: Op) -> usize {
 }
 
 /// Percent of a mix that reads: what was said last counts.
-fn read_share(options: &mut Options<'_>) -> u32 {
+fn read_share(options: &mut SectionOptions<'_>) -> u32 {
     let reads = options.percent("rwmixread");
     let writes = options.percent("rwmixwrite");
     let later = options.position_of("rwmixwrite") > options.position_of("rwmixread");
@@ -267,9 +276,9 @@ fn read_share(options: &mut Options<'_>) -> u32 {
 }
 
 /// Sizes of a direction with their shares, which add up to the second value.
-type Sizes = (Vec<(u64, u32)>, u32);
+type SizeShares = (Vec<(u64, u32)>, u32);
 
-fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
+fn sizes(options: &mut SectionOptions<'_>, op: Op) -> Option<SizeShares> {
     let split = options.text("bssplit").map(|text| by_direction(text)[place(op)]);
     if let Some(split) = split.filter(|split| !split.is_empty()) {
         let Some(parsed) = parts(options, split) else {
@@ -317,7 +326,10 @@ fn sizes(options: &mut Options<'_>, op: Op) -> Option<Sizes> {
 const RANGE_MAX: u64 = 256;
 
 /// `4k-16k`: fio draws each multiple of the smaller size up to the larger one equally often.
-fn drawn_sizes(text: &str, value: &dyn Fn(&str) -> Option<u64>) -> Result<Sizes, &'static str> {
+fn drawn_sizes(
+    text: &str,
+    value: &dyn Fn(&str) -> Option<u64>,
+) -> Result<SizeShares, &'static str> {
     let ends = text.split_once('-').or(text.split_once(':'));
     let ends = ends.and_then(|(a, b)| Some((value(a.trim())?, value(b.trim())?)));
     let (a, b) = ends.ok_or("this is no range of two sizes")?;
@@ -335,7 +347,12 @@ fn drawn_sizes(text: &str, value: &dyn Fn(&str) -> Option<u64>) -> Result<Sizes,
     }
 }
 
-fn check_sizes(options: &mut Options<'_>, name: &str, op: Op, sizes: Sizes) -> Option<Sizes> {
+fn check_sizes(
+    options: &mut SectionOptions<'_>,
+    name: &str,
+    op: Op,
+    sizes: SizeShares,
+) -> Option<SizeShares> {
     let most = if op == Op::Discard { DISCARD_MAX } else { SIZE_MAX };
     let fits = sizes.0.iter().all(|(size, _)| (512..=most).contains(size));
     if !fits {
@@ -353,8 +370,8 @@ fn check_sizes(options: &mut Options<'_>, name: &str, op: Op, sizes: Sizes) -> O
     fits.then_some(sizes)
 }
 
-/// `4k/30:8k/70`: sizes with their shares; those without a share divide what is left.
-fn parts(options: &mut Options<'_>, text: &str) -> Option<Sizes> {
+/// Parses sizes with their shares, such as `4k/30:8k/70`. Sizes without a share divide the rest.
+fn parts(options: &mut SectionOptions<'_>, text: &str) -> Option<SizeShares> {
     let mut parsed: Vec<(u64, Option<u32>)> = Vec::new();
     for part in text.split(':').filter(|part| !part.trim().is_empty()) {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
@@ -397,8 +414,8 @@ fn parts(options: &mut Options<'_>, text: &str) -> Option<Sizes> {
     (!all.is_empty()).then_some((all, 100))
 }
 
-fn streams(options: &mut Options<'_>, manner: &Manner) -> Option<Vec<IoStream>> {
-    let each: Option<Vec<(Op, u32, Sizes)>> =
+fn streams(options: &mut SectionOptions<'_>, manner: &JobAccess) -> Option<Vec<IoStream>> {
+    let each: Option<Vec<(Op, u32, SizeShares)>> =
         manner.ops.iter().map(|(op, share)| Some((*op, *share, sizes(options, *op)?))).collect();
     let each = each?;
     let several = each.iter().any(|(.., (sizes, _))| sizes.len() > 1);
@@ -427,8 +444,8 @@ fn streams(options: &mut Options<'_>, manner: &Manner) -> Option<Vec<IoStream>> 
     Some(streams)
 }
 
-/// The orders of a direction's I/Os with their weights: `percentage_random` makes two of them.
-fn orders(manner: &Manner, op: Op, weight: u32, several: bool) -> Vec<(Order, u32)> {
+/// Returns the orders of a direction's I/Os with their weights; `percentage_random` makes two.
+fn orders(manner: &JobAccess, op: Op, weight: u32, several: bool) -> Vec<(Order, u32)> {
     let cursor = if several { Cursor::Shared } else { Cursor::Own };
     let random = manner.shares[place(op)];
     let scale = if manner.is_mixed() { 1 } else { 100 };
@@ -439,16 +456,16 @@ fn orders(manner: &Manner, op: Op, weight: u32, several: bool) -> Vec<(Order, u3
         .collect()
 }
 
-impl Manner {
-    /// Whether some I/Os of a direction are random and others are not.
+impl JobAccess {
+    /// Returns true if some I/Os of a direction are random and others are not.
     fn is_mixed(&self) -> bool {
         self.ops.iter().any(|(op, _)| !matches!(self.shares[place(*op)], 0 | 100))
     }
 }
 
-/// What a direction's offsets are multiples of: in a random job what is said, or its
-/// smallest size.
-fn alignment(options: &mut Options<'_>, op: Op, least: u64, random: bool) -> Option<u64> {
+/// Returns the alignment of a direction's offsets: `blockalign` of a random job, or the smallest
+/// size.
+fn alignment(options: &mut SectionOptions<'_>, op: Op, least: u64, random: bool) -> Option<u64> {
     let Some(text) = options.text("ba").filter(|_| random) else { return Some(least) };
     match options.bytes_in(by_direction(text)[place(op)]) {
         Some(0) => Some(least),
@@ -460,8 +477,8 @@ fn alignment(options: &mut Options<'_>, op: Op, least: u64, random: bool) -> Opt
     }
 }
 
-/// The zones of a direction: `random_distribution=zoned:ACCESS/SPACE:...`.
-fn zones(options: &mut Options<'_>, op: Op) -> Option<Vec<Zone>> {
+/// Returns the zones of a direction: `random_distribution=zoned:ACCESS/SPACE:...`.
+fn zones(options: &mut SectionOptions<'_>, op: Op) -> Option<Vec<Zone>> {
     let Some(text) = options.text("random_distribution") else { return Some(Vec::new()) };
     let own = by_direction(text)[place(op)];
     if own == "random" {
@@ -481,8 +498,8 @@ fn zones(options: &mut Options<'_>, op: Op) -> Option<Vec<Zone>> {
     zones
 }
 
-/// `60/10:40/`: shares of the I/Os and of the space, in percent. Those that are left open
-/// divide what the others leave.
+/// Parses shares of the I/Os and of the space in percent, such as `60/10:40/`. Missing shares
+/// divide the rest.
 fn zones_of(list: &str) -> Option<Vec<Zone>> {
     let mut shares = Vec::new();
     for part in list.split(':') {
@@ -510,7 +527,7 @@ fn zones_of(list: &str) -> Option<Vec<Zone>> {
     Some(zones)
 }
 
-/// Percents that add up to 100, what is left divided between the open ones.
+/// Completes percentages to 100; missing ones divide the rest.
 fn filled(percents: Vec<Option<u32>>) -> Option<Vec<u32>> {
     let said: u32 = percents.iter().flatten().sum();
     let open = u32::try_from(percents.iter().filter(|percent| percent.is_none()).count()).ok()?;
@@ -531,7 +548,7 @@ const SYNCHRONOUS: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "
 const ASYNCHRONOUS: [&str; 7] =
     ["libaio", "io_uring", "posixaio", "windowsaio", "solarisaio", "io_uring_cmd", "spdk"];
 
-fn depth(options: &mut Options<'_>, assumed: Option<&str>) -> u32 {
+fn depth(options: &mut SectionOptions<'_>, assumed: Option<&str>) -> u32 {
     let depth = options.count("iodepth", DEMAND_MAX).unwrap_or(1);
     let engine = options.text("ioengine").or(assumed).unwrap_or("psync");
     if engine.starts_with("external:") && engine.contains("spdk") || ASYNCHRONOUS.contains(&engine)
@@ -554,8 +571,8 @@ fn depth(options: &mut Options<'_>, assumed: Option<&str>) -> u32 {
     1
 }
 
-/// The bytes that a job touches; `block` is its smallest transfer.
-fn extent(options: &mut Options<'_>, block: u64) -> Extent {
+/// Returns the range of a job; `block` is its smallest transfer.
+fn extent(options: &mut SectionOptions<'_>, block: u64) -> Extent {
     let align = options.number("offset_align").filter(|align| *align > 0);
     let from = options.amount("offset").unwrap_or_default();
     let filesize = options.amount("filesize");
@@ -580,13 +597,45 @@ fn extent(options: &mut Options<'_>, block: u64) -> Extent {
 /// The whole of the target, in parts per million.
 const WHOLE_PPM: u32 = 1_000_000;
 
-/// When a job ends. fio completes the I/O in which it reaches an amount.
+/// Transfers of a job as they fit into its size.
+struct TransferFit {
+    /// Smallest transfer size in bytes.
+    least: u64,
+    /// True if all transfers have this size.
+    are_equal: bool,
+    /// True if a random job visits every block once; the map has whole blocks only.
+    has_map: bool,
+    /// True if the target continues behind the size of the job. A file that fio creates ends there.
+    may_pass_size: bool,
+}
+
+impl TransferFit {
+    /// Returns true if every loop ends with the last of the smallest blocks that fits: in the map,
+    /// at the end of the target, or because fio shortens the last I/O of a sequential job of
+    /// several sizes.
+    fn ends_within_size(&self, manner: &JobAccess) -> bool {
+        let passes_size = self.may_pass_size && self.are_equal;
+        self.has_map || !(manner.random || passes_size)
+    }
+}
+
+/// Returns true if the range ends where the target does.
+fn ends_target(extent: &Extent, assumed: &TargetFacts<'_>) -> bool {
+    let (Amount::Bytes(from), Some(Amount::Bytes(length))) = (extent.from, extent.length) else {
+        return assumed.is_new;
+    };
+    let end = from.0.saturating_add(length.0);
+    assumed.is_new || assumed.capacity.is_some_and(|capacity| end >= capacity.0)
+}
+
+/// Returns when a job ends. fio completes the I/O in which it reaches an amount.
 fn end(
-    options: &mut Options<'_>,
-    manner: &Manner,
+    options: &mut SectionOptions<'_>,
+    manner: &JobAccess,
     length: Option<Amount>,
-    block: u64,
+    blocks: &TransferFit,
 ) -> Option<SequenceEnd> {
+    let block = blocks.least;
     let time = options.time("runtime", SECOND).filter(|time| time.0 > 0);
     let loops = u64::from(options.count("loops", 1_000_000).unwrap_or(1));
     match (options.flag("time_based"), time) {
@@ -639,18 +688,24 @@ fn end(
             return None;
         }
         (Some(Amount::Bytes(bytes)), _) => ended_by(whole_ios(bytes.0)),
-        // Without a map of what was visited, the last I/O goes past the size.
-        (None, Some(Amount::Bytes(length)))
-            if manner.random && options.flag("norandommap") && !length.0.is_multiple_of(block) =>
-        {
-            ended_by(whole_ios(length.0))
+        (None, Some(Amount::Bytes(length))) => {
+            let is_within = blocks.ends_within_size(manner);
+            if blocks.are_equal && (is_within || length.0.is_multiple_of(block)) {
+                laps
+            } else if is_within {
+                let all = (length.0 / block * block).saturating_mul(loops);
+                ended_by(Some(Amount::Bytes(Bytes(all))))
+            } else {
+                // The last I/O of all loops passes their sizes.
+                ended_by(whole_ios(length.0))
+            }
         }
         (None, _) => laps,
     })
 }
 
-/// Rates and pauses between I/Os: the load's own pace, or that of each direction.
-fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
+/// Sets the pace of the load, or returns the pace of each direction.
+fn pace(options: &mut SectionOptions<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
     let rated = ["rate", "rate_iops"].into_iter().find(|name| {
         let text = options.text(name).unwrap_or_default();
         let is_rated = |op: Op| !matches!(by_direction(text)[place(op)], "" | "0");
@@ -682,7 +737,12 @@ fn pace(options: &mut Options<'_>, load: &mut SequenceLoad) -> Vec<(Op, Pace)> {
 
 /// A rate together with pauses. fio makes up for a pause by issuing faster after it, so that
 /// the slower one of both decides.
-fn rate_with_pauses(options: &mut Options<'_>, rate: Pace, burst: u64, delay: Nanos) -> Pace {
+fn rate_with_pauses(
+    options: &mut SectionOptions<'_>,
+    rate: Pace,
+    burst: u64,
+    delay: Nanos,
+) -> Pace {
     let (Pace::Fixed { ios, per } | Pace::Poisson { ios, per }) = rate else { return rate };
     // Time that the I/Os of a burst take at the rate.
     let at_rate = u128::from(burst) * u128::from(per.0) / u128::from(ios.max(1));
@@ -706,7 +766,7 @@ fn rate_with_pauses(options: &mut Options<'_>, rate: Pace, burst: u64, delay: Na
 }
 
 fn rates(
-    options: &mut Options<'_>,
+    options: &mut SectionOptions<'_>,
     name: &str,
     load: &mut SequenceLoad,
 ) -> Option<Vec<(Op, Pace)>> {
@@ -768,7 +828,7 @@ fn rates(
     Some(paces)
 }
 
-/// So many I/Os in so many nanoseconds: in a second where they are whole then.
+/// Returns a rate as I/Os per time: per second if that is a whole number.
 fn in_words(ios: u128, per: u128) -> Option<(u64, Nanos)> {
     let second = u128::from(SECOND);
     let (ios, per) = if (ios * second).is_multiple_of(per) {
@@ -784,7 +844,7 @@ fn common(a: u128, b: u128) -> u128 {
     if b == 0 { a.max(1) } else { common(b, a % b) }
 }
 
-fn pattern(options: &mut Options<'_>) -> DataPattern {
+fn pattern(options: &mut SectionOptions<'_>) -> DataPattern {
     if options.flag("zero_buffers") {
         return DataPattern::Zero;
     }
@@ -840,8 +900,13 @@ fn repeated(text: &str) -> Option<Vec<u8>> {
         .then(|| text.as_bytes().to_vec())
 }
 
-/// What is applied otherwise than fio would.
-fn remarks(options: &mut Options<'_>, manner: &Manner, load: &SequenceLoad, threads: u32) {
+/// Adds remarks on differences from fio.
+fn remarks(
+    options: &mut SectionOptions<'_>,
+    manner: &JobAccess,
+    load: &SequenceLoad,
+    threads: u32,
+) {
     let buffered = options.flag("buffered");
     if buffered || !options.flag("direct") {
         options.remark("direct=1 is not set: I/O is direct here, past the page cache");

@@ -1,30 +1,47 @@
-//! The options of one section, asked for by name; what is wrong with them is gathered.
+//! Options of one section by name, with the errors and remarks found on them.
 
-use super::known::{Fate, canonical, fate, resembling};
+use super::known::{OptionSupport, canonical, resembling, support};
 use super::sizes::{amount, bytes, flag, leading_bytes, time};
-use super::text::{JobOption, Section};
-use crate::misread::Misread;
+use super::text::{JobOption, JobSection};
+use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
-use steadfast_domain::Nanos;
 use steadfast_domain::sequence::{Amount, SequenceRemark};
 use steadfast_domain::text::excerpt;
+use steadfast_domain::{Bytes, Nanos};
+
+/// Facts that a job file does not state.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TargetFacts<'a> {
+    /// Engine of jobs that name none.
+    pub ioengine: Option<&'a str>,
+    /// The file or device, as the jobs name it, that the target stands for: only its jobs are
+    /// applied, with the numbers that their steps have among all. `None` for all jobs on one
+    /// target.
+    pub device: Option<&'a str>,
+    /// True if the target is the file that the jobs name.
+    pub as_named: bool,
+    /// True if the target is created with the size of the jobs.
+    pub is_new: bool,
+    /// Capacity of the target; `None` if unknown, and taken as larger than the size of the jobs.
+    pub capacity: Option<Bytes>,
+}
 
 /// The options of a section by their canonical names; of a repeated one the last.
-pub(super) struct Options<'s> {
-    section: &'s Section,
+pub(super) struct SectionOptions<'s> {
+    section: &'s JobSection,
     of: BTreeMap<&'s str, &'s JobOption>,
     kb_base: u64,
-    pub misread: Vec<Misread>,
+    pub errors: Vec<ParseError>,
     pub remarks: Vec<SequenceRemark>,
 }
 
-impl<'s> Options<'s> {
-    /// Those of a section, each of them understood, idle, remarked or refused.
-    pub fn of(section: &'s Section) -> Self {
+impl<'s> SectionOptions<'s> {
+    /// Returns the options of a section after checking the support for each.
+    pub fn of(section: &'s JobSection) -> Self {
         let of: BTreeMap<&str, &JobOption> =
             section.options.iter().map(|option| (canonical(&option.name), option)).collect();
         let mut options =
-            Options { section, of, kb_base: 1024, misread: Vec::new(), remarks: Vec::new() };
+            SectionOptions { section, of, kb_base: 1024, errors: Vec::new(), remarks: Vec::new() };
         if let Some(base) = options.number("kb_base").filter(|base| [1000, 1024].contains(base)) {
             options.kb_base = base;
         }
@@ -45,13 +62,15 @@ impl<'s> Options<'s> {
                      them; k, m and g are powers of 1,024, and kb_base=1000 exchanges them",
                 );
             }
-            match fate(name) {
-                Some(Fate::Understood | Fate::Idle) => {}
-                Some(Fate::OffOnly(_)) if off => {}
+            match support(name) {
+                Some(OptionSupport::Understood | OptionSupport::Idle) => {}
+                Some(OptionSupport::OffOnly(_)) if off => {}
                 // Processor 0 is one, and not off.
-                Some(Fate::Remarked(_)) if off && !PROCESSORS.contains(&name) => {}
-                Some(Fate::Remarked(why)) => self.remark_at(option.line, name, why),
-                Some(Fate::OffOnly(why) | Fate::Refused(why)) => self.refuse(name, why),
+                Some(OptionSupport::Remarked(_)) if off && !PROCESSORS.contains(&name) => {}
+                Some(OptionSupport::Remarked(why)) => self.remark_at(option.line, name, why),
+                Some(OptionSupport::OffOnly(why) | OptionSupport::Refused(why)) => {
+                    self.refuse(name, why)
+                }
                 None => {
                     let hint = resembling(name);
                     self.refuse(name, &format!("this option is not known{hint}"));
@@ -60,13 +79,13 @@ impl<'s> Options<'s> {
         }
     }
 
-    /// Says something of the load that differs, about an option's line.
+    /// Adds a remark about an option on its line.
     fn remark_at(&mut self, line: u64, name: &str, why: &str) {
         let section = excerpt(self.name());
         self.remarks.push(remark_of(line, format!("[{section}] {name}: {why}")));
     }
 
-    /// Says something of the load that differs, about the section.
+    /// Adds a remark about the section.
     pub fn remark(&mut self, text: &str) {
         let line = self.section.line;
         let section = excerpt(self.name());
@@ -83,7 +102,7 @@ impl<'s> Options<'s> {
             None => format!("{dashes}{}", excerpt(name)),
             Some(value) => format!("{dashes}{}={}", excerpt(name), excerpt(value)),
         };
-        self.misread.push(misread_of(line, format!("[{section}] {shown}: {why}")));
+        self.errors.push(error_at(line, format!("[{section}] {shown}: {why}")));
     }
 
     /// The section's name.
@@ -91,7 +110,7 @@ impl<'s> Options<'s> {
         &self.section.name
     }
 
-    /// Where the section begins.
+    /// Returns the line number of the section.
     pub fn line(&self) -> u64 {
         self.section.line
     }
@@ -213,7 +232,7 @@ pub(super) fn remark_of(line: u64, text: String) -> SequenceRemark {
     if line == 0 { SequenceRemark::whole(text) } else { SequenceRemark::at(line, text) }
 }
 
-/// What cannot be applied on a line of a job file; line 0 is the command line.
-pub(super) fn misread_of(line: u64, text: String) -> Misread {
-    if line == 0 { Misread::whole(text) } else { Misread::at(line, text) }
+/// Returns an error on a line of a job file; line 0 is the command line.
+pub(super) fn error_at(line: u64, text: String) -> ParseError {
+    if line == 0 { ParseError::whole(text) } else { ParseError::at(line, text) }
 }

@@ -1,7 +1,7 @@
 //! The text of a job file: sections, globals, includes, variables.
 
 use crate::encoding::decode;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::fmt::Write as _;
 use steadfast_domain::text::excerpt;
 
@@ -11,9 +11,9 @@ const DEPTH_MAX: usize = 8;
 /// More lines than a job file has, all its includes together.
 const LINES_MAX: usize = 100_000;
 
-/// What a job file takes from around it.
-pub trait Surroundings {
-    /// The bytes of an included file, named as the including file names it.
+/// Source of included files and environment variables.
+pub trait JobFileContext {
+    /// Returns the bytes of an included file, named as the including file names it.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -25,63 +25,63 @@ pub trait Surroundings {
 /// A job file: its sections, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobFile {
-    /// What each section asks for.
-    pub sections: Vec<Section>,
+    /// Sections, in order.
+    pub sections: Vec<JobSection>,
 }
 
 /// A section, the global options above it included.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Section {
-    /// Its name, without brackets.
+pub struct JobSection {
+    /// Name of the job, without brackets.
     pub name: String,
-    /// Its first line, from 1; 0 on the command line.
+    /// Line number of the heading, from 1; 0 on the command line.
     pub line: u64,
-    /// Its options in order; of an option that is repeated, the last counts.
+    /// Options, in order. The last of a repeated option counts.
     pub options: Vec<JobOption>,
 }
 
 /// `name=value`, or a name alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobOption {
-    /// Its name, in small letters.
+    /// Name of the option, in lower case.
     pub name: String,
-    /// Its value; a name alone has none.
+    /// Value; `None` for a name alone.
     pub value: Option<String>,
-    /// Its line in the job file, from 1; of an included file, the line that includes it. 0 on
-    /// the command line.
+    /// Line number in the job file, from 1; for an included file the line that includes it, and 0
+    /// on the command line.
     pub line: u64,
 }
 
-impl Section {
+impl JobSection {
     /// The last option of a name.
     pub fn option(&self, name: &str) -> Option<&JobOption> {
         self.options.iter().rev().find(|option| option.name == name)
     }
 }
 
-/// What has been read so far.
+/// State of the parser of a job file.
 #[derive(Default)]
-struct Reading {
+struct JobFileParser {
     globals: Vec<JobOption>,
     in_global: bool,
     file: JobFile,
-    misread: Vec<Misread>,
+    errors: Vec<ParseError>,
     lines: usize,
 }
 
 /// The jobs of fio's command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CommandLine {
+pub struct FioCommandLine {
     /// Options before the first `name`, which every job has.
     pub globals: Vec<JobOption>,
     /// A section for every `name`.
-    pub jobs: Vec<Section>,
+    pub jobs: Vec<JobSection>,
 }
 
-impl CommandLine {
+impl FioCommandLine {
     /// Parses options in order, each `name=value` or a name alone. `name` begins a job.
-    pub fn parse<'w>(words: impl IntoIterator<Item = &'w str>) -> CommandLine {
-        let mut line = CommandLine::default();
+    pub fn parse<'w>(words: impl IntoIterator<Item = &'w str>) -> FioCommandLine {
+        let mut line = FioCommandLine::default();
         let mut is_global = true;
         for word in words {
             let (name, value) = match word.split_once('=') {
@@ -94,7 +94,7 @@ impl CommandLine {
                 is_global = job.starts_with("global");
                 if !is_global {
                     let options = line.globals.clone();
-                    line.jobs.push(Section { name: job, line: 0, options });
+                    line.jobs.push(JobSection { name: job, line: 0, options });
                 }
                 continue;
             }
@@ -113,8 +113,8 @@ impl JobFile {
     ///
     /// # Errors
     /// Everything that is not of its grammar, line by line.
-    pub fn read(bytes: &[u8], around: &mut dyn Surroundings) -> Result<JobFile, Vec<Misread>> {
-        JobFile::read_with(bytes, around, &CommandLine::default())
+    pub fn read(bytes: &[u8], around: &mut dyn JobFileContext) -> Result<JobFile, Vec<ParseError>> {
+        JobFile::read_with(bytes, around, &FioCommandLine::default())
     }
 
     /// Reads a job file that stands on fio's command line with other options: its jobs have
@@ -124,16 +124,17 @@ impl JobFile {
     /// As [`JobFile::read`].
     pub fn read_with(
         bytes: &[u8],
-        around: &mut dyn Surroundings,
-        line: &CommandLine,
-    ) -> Result<JobFile, Vec<Misread>> {
-        let mut reading = Reading { globals: line.globals.clone(), ..Reading::default() };
+        around: &mut dyn JobFileContext,
+        line: &FioCommandLine,
+    ) -> Result<JobFile, Vec<ParseError>> {
+        let mut reading =
+            JobFileParser { globals: line.globals.clone(), ..JobFileParser::default() };
         reading.take(&decode(bytes), None, 0, around);
-        if reading.file.sections.is_empty() && reading.misread.is_empty() {
-            reading.misread.push(Misread::whole("it has no job: no section but [global]"));
+        if reading.file.sections.is_empty() && reading.errors.is_empty() {
+            reading.errors.push(ParseError::whole("it has no job: no section but [global]"));
         }
-        if !reading.misread.is_empty() {
-            return Err(reading.misread);
+        if !reading.errors.is_empty() {
+            return Err(reading.errors);
         }
         reading.file.sections.splice(0..0, line.jobs.iter().cloned());
         Ok(reading.file)
@@ -155,18 +156,18 @@ impl JobFile {
     }
 }
 
-impl Reading {
+impl JobFileParser {
     fn take(
         &mut self,
         text: &str,
         included: Option<u64>,
         depth: usize,
-        around: &mut dyn Surroundings,
+        around: &mut dyn JobFileContext,
     ) {
         for (own, line) in (1..).zip(text.lines()) {
             self.lines += 1;
             if self.lines > LINES_MAX {
-                self.misread.push(Misread::whole("it has more than 100,000 lines"));
+                self.errors.push(ParseError::whole("it has more than 100,000 lines"));
                 return;
             }
             let number = included.unwrap_or(own);
@@ -184,33 +185,33 @@ impl Reading {
         }
     }
 
-    fn include(&mut self, name: &str, number: u64, depth: usize, around: &mut dyn Surroundings) {
+    fn include(&mut self, name: &str, number: u64, depth: usize, around: &mut dyn JobFileContext) {
         if depth >= DEPTH_MAX {
             let what = format!("include {name}: files include one another too deeply");
-            return self.misread.push(Misread::at(number, what));
+            return self.errors.push(ParseError::at(number, what));
         }
         match around.include(name) {
             Ok(bytes) => self.take(&decode(&bytes), Some(number), depth + 1, around),
-            Err(why) => self.misread.push(Misread::at(number, format!("include {name}: {why}"))),
+            Err(why) => self.errors.push(ParseError::at(number, format!("include {name}: {why}"))),
         }
     }
 
     fn section(&mut self, rest: &str, number: u64) {
         let Some((name, _)) = rest.rsplit_once(']') else {
-            return self.misread.push(Misread::at(number, "a section's name lacks its ']'"));
+            return self.errors.push(ParseError::at(number, "a section's name lacks its ']'"));
         };
         // fio looks at the first letters alone.
         self.in_global = name.starts_with("global");
         if !self.in_global {
             let options = self.globals.clone();
-            self.file.sections.push(Section { name: name.to_owned(), line: number, options });
+            self.file.sections.push(JobSection { name: name.to_owned(), line: number, options });
         }
     }
 
-    fn option(&mut self, line: &str, number: u64, around: &dyn Surroundings) {
+    fn option(&mut self, line: &str, number: u64, around: &dyn JobFileContext) {
         let line = match substituted(line, around) {
             Ok(line) => line,
-            Err(what) => return self.misread.push(Misread::at(number, what)),
+            Err(what) => return self.errors.push(ParseError::at(number, what)),
         };
         let (name, value) = match line.split_once('=') {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
@@ -221,7 +222,7 @@ impl Reading {
         match (self.in_global, self.file.sections.last_mut()) {
             (true, _) => self.globals.push(option),
             (false, Some(section)) => section.options.push(option),
-            (false, None) => self.misread.push(Misread::at(
+            (false, None) => self.errors.push(ParseError::at(
                 number,
                 format!("'{}' stands before the first section", excerpt(&option.name)),
             )),
@@ -240,7 +241,7 @@ fn include_name(line: &str) -> Option<&str> {
 }
 
 /// The line with the values of its variables.
-fn substituted(line: &str, around: &dyn Surroundings) -> Result<String, String> {
+fn substituted(line: &str, around: &dyn JobFileContext) -> Result<String, String> {
     let mut done = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("${") {

@@ -10,5 +10,5 @@ mod targets;
 mod tests;
 mod workloads;
 
-pub use suite::{Suite, Workload};
-pub use workloads::{Drive, Templates, sequence};
+pub use suite::{FioSynthSuite, SuiteWorkload};
+pub use workloads::{DriveScale, TemplateSource, sequence};

@@ -1,8 +1,8 @@
 //! A suite as its file has it.
 
-use super::targets::{Target, targets};
+use super::targets::{SuiteTarget, targets};
 use crate::encoding::decode;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
@@ -10,18 +10,18 @@ use steadfast_domain::text::excerpt;
 /// More cycles than a suite has.
 const CYCLES_MAX: u64 = 10_000;
 
-/// A suite.
+/// A suite of FioSynth.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Suite {
-    /// What preconditions.
-    pub pre: Vec<Workload>,
-    /// What is measured.
-    pub def: Vec<Workload>,
-    /// How often the whole is run.
+pub struct FioSynthSuite {
+    /// Workloads of the preconditioning.
+    pub pre: Vec<SuiteWorkload>,
+    /// Measured workloads.
+    pub def: Vec<SuiteWorkload>,
+    /// Number of runs of the whole suite.
     pub run_cycles: u64,
-    /// How often preconditioning is done in a cycle.
+    /// Number of preconditionings per cycle.
     pub precondition_cycles: u64,
-    /// Preconditioning is done in the first cycle only.
+    /// True if only the first cycle is preconditioned.
     pub first_cycle_only: bool,
     /// Rates are multiplied, and think times divided, by the capacity in TB.
     pub scaled: bool,
@@ -31,33 +31,33 @@ pub struct Suite {
     pub unknown: Vec<String>,
 }
 
-/// One workload: a template and the values of its variables.
+/// A workload: a template and the values of its variables.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Workload {
-    /// What results call it.
+pub struct SuiteWorkload {
+    /// Name in results.
     pub alias: String,
-    /// The file of the template.
+    /// File name of the template.
     pub template: String,
     /// Variables and their values.
     pub values: BTreeMap<String, String>,
-    /// What its results must be.
-    pub targets: Vec<Target>,
+    /// Limits of its results.
+    pub targets: Vec<SuiteTarget>,
 }
 
-impl Suite {
+impl FioSynthSuite {
     /// Reads a suite.
     ///
     /// # Errors
     /// Where it is no JSON, or everything that is not of a suite's shape.
-    pub fn read(bytes: &[u8]) -> Result<Suite, Vec<Misread>> {
+    pub fn read(bytes: &[u8]) -> Result<FioSynthSuite, Vec<ParseError>> {
         let value: Value = serde_json::from_str(&decode(bytes)).map_err(|error| {
-            vec![Misread::at(error.line() as u64, format!("this is no JSON: {error}"))]
+            vec![ParseError::at(error.line() as u64, format!("this is no JSON: {error}"))]
         })?;
         let Value::Object(all) = value else {
-            return Err(vec![Misread::whole("it is no JSON object")]);
+            return Err(vec![ParseError::whole("it is no JSON object")]);
         };
         let mut wrong = Vec::new();
-        let suite = Suite {
+        let suite = FioSynthSuite {
             pre: workloads(&all, "pre", &mut wrong),
             def: workloads(&all, "def", &mut wrong),
             run_cycles: cycles(&all, "run_cycles", &mut wrong),
@@ -68,7 +68,7 @@ impl Suite {
             unknown: unknown(&all),
         };
         if suite.def.is_empty() && wrong.is_empty() {
-            wrong.push(Misread::whole("'def' names no workload"));
+            wrong.push(ParseError::whole("'def' names no workload"));
         }
         if wrong.is_empty() { Ok(suite) } else { Err(wrong) }
     }
@@ -88,13 +88,13 @@ fn unknown(all: &Map<String, Value>) -> Vec<String> {
     all.keys().filter(|name| !KNOWN.contains(&name.as_str())).cloned().collect()
 }
 
-fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> u64 {
+fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<ParseError>) -> u64 {
     let Some(value) = all.get(name) else { return 1 };
     let number = scalar(value).and_then(|text| text.parse().ok());
     match number.filter(|number| *number <= CYCLES_MAX) {
         Some(number) => number,
         None => {
-            wrong.push(Misread::whole(format!(
+            wrong.push(ParseError::whole(format!(
                 "'{name}' is not a number up to {CYCLES_MAX}",
                 name = excerpt(name)
             )));
@@ -103,13 +103,13 @@ fn cycles(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> u64
     }
 }
 
-fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<Misread>) -> bool {
+fn answer(all: &Map<String, Value>, name: &str, preset: bool, wrong: &mut Vec<ParseError>) -> bool {
     let Some(value) = all.get(name) else { return preset };
     match scalar(value).as_deref() {
         Some("Y" | "y" | "true" | "True" | "1") => true,
         Some("N" | "n" | "false" | "False" | "0") => false,
         _ => {
-            wrong.push(Misread::whole(format!(
+            wrong.push(ParseError::whole(format!(
                 "'{name}' is neither \"Y\" nor \"N\"",
                 name = excerpt(name)
             )));
@@ -128,12 +128,16 @@ pub(super) fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> Vec<Workload> {
+fn workloads(
+    all: &Map<String, Value>,
+    name: &str,
+    wrong: &mut Vec<ParseError>,
+) -> Vec<SuiteWorkload> {
     let list = match all.get(name) {
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(list)) => list,
         Some(_) => {
-            wrong.push(Misread::whole(format!("'{name}' is no list", name = excerpt(name))));
+            wrong.push(ParseError::whole(format!("'{name}' is no list", name = excerpt(name))));
             return Vec::new();
         }
     };
@@ -141,7 +145,7 @@ fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> 
     for (number, item) in (1..).zip(list) {
         match workload(item) {
             Ok(workload) => workloads.push(workload),
-            Err(why) => wrong.push(Misread::whole(format!(
+            Err(why) => wrong.push(ParseError::whole(format!(
                 "workload {number} of '{name}': {why}",
                 name = excerpt(name)
             ))),
@@ -150,7 +154,7 @@ fn workloads(all: &Map<String, Value>, name: &str, wrong: &mut Vec<Misread>) -> 
     workloads
 }
 
-fn workload(item: &Value) -> Result<Workload, String> {
+fn workload(item: &Value) -> Result<SuiteWorkload, String> {
     let text = |name: &str| item.get(name).and_then(scalar).filter(|text| !text.is_empty());
     let template = text("template").ok_or("it names no template")?;
     let alias = text("alias").unwrap_or_else(|| template.trim_end_matches(".fio").to_owned());
@@ -166,5 +170,5 @@ fn workload(item: &Value) -> Result<Workload, String> {
         Some(_) => return Err("'values' is no JSON object".into()),
     }
     let targets = item.get("targets").map(targets).transpose()?.unwrap_or_default();
-    Ok(Workload { alias, template, values, targets })
+    Ok(SuiteWorkload { alias, template, values, targets })
 }

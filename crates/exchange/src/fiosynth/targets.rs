@@ -1,34 +1,34 @@
-//! What a suite demands of a workload's results.
+//! Limits that a suite sets for a workload's results.
 
 use serde_json::Value;
 use steadfast_domain::sequence::SequenceLimit;
 
-/// One demand.
+/// A limit of a result.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Target {
-    /// What the suite calls it: `latency read P99`.
+pub struct SuiteTarget {
+    /// Name in the suite, such as `latency read P99`.
     pub title: String,
-    /// Reads or writes; `None` for what no table has (discards).
+    /// Reads or writes; `None` for discards, which no table has.
     direction: Option<&'static str>,
-    metric: Metric,
+    metric: TargetMetric,
     value: f64,
     /// It is per TB of capacity.
     per_tb: bool,
 }
 
-/// What is demanded.
+/// Quantity and bound of a limit.
 #[derive(Debug, Clone, PartialEq)]
-enum Metric {
-    /// At least so many MiB/s.
+enum TargetMetric {
+    /// Minimum rate in MiB/s.
     Throughput,
-    /// At least so many I/Os per second.
+    /// Minimum I/Os per second.
     Iops,
-    /// At most so many microseconds, in this column.
+    /// Maximum response time in microseconds, in this column.
     Latency(String),
 }
 
 /// The demands of a workload.
-pub(super) fn targets(value: &Value) -> Result<Vec<Target>, String> {
+pub(super) fn targets(value: &Value) -> Result<Vec<SuiteTarget>, String> {
     let Value::Object(all) = value else { return Err("'targets' is no JSON object".into()) };
     let mut found = Vec::new();
     for (kind, of_kind) in all {
@@ -52,7 +52,7 @@ pub(super) fn targets(value: &Value) -> Result<Vec<Target>, String> {
                     "trim" => None,
                     _ => return Err(format!("the target {title} is not understood")),
                 };
-                found.push(Target { title, direction, metric, value, per_tb });
+                found.push(SuiteTarget { title, direction, metric, value, per_tb });
             }
         }
     }
@@ -74,17 +74,17 @@ fn is_on(value: &Value) -> bool {
     }
 }
 
-fn metric(kind: &str, name: &str) -> Option<Metric> {
+fn metric(kind: &str, name: &str) -> Option<TargetMetric> {
     let upper = name.to_ascii_uppercase();
     match (kind.to_ascii_lowercase().as_str(), upper.as_str()) {
-        ("throughput", "MIN") => Some(Metric::Throughput),
-        ("iops", "MIN") => Some(Metric::Iops),
-        ("latency", "MAX") => Some(Metric::Latency("max-ms".into())),
-        ("latency", "MEAN") => Some(Metric::Latency("mean-ms".into())),
+        ("throughput", "MIN") => Some(TargetMetric::Throughput),
+        ("iops", "MIN") => Some(TargetMetric::Iops),
+        ("latency", "MAX") => Some(TargetMetric::Latency("max-ms".into())),
+        ("latency", "MEAN") => Some(TargetMetric::Latency("mean-ms".into())),
         ("latency", percentile) => {
             let percent: f64 = percentile.strip_prefix('P')?.parse().ok()?;
             let is_one = percent > 0.0 && percent < 100.0;
-            is_one.then(|| Metric::Latency(format!("p{percent}-ms")))
+            is_one.then(|| TargetMetric::Latency(format!("p{percent}-ms")))
         }
         _ => None,
     }
@@ -104,8 +104,11 @@ const COLUMNS: [&str; 10] = [
     "p99.9999-ms",
 ];
 
-impl Target {
-    /// The limit of a step on a drive of so many TB; what no table has, in words.
+impl SuiteTarget {
+    /// Returns the limit of a step on a drive of this capacity in TB.
+    ///
+    /// # Errors
+    /// Returns the reason if no table has the quantity.
     pub(super) fn limit(&self, step: &str, tb: f64) -> Result<SequenceLimit, String> {
         let times = if self.per_tb { tb } else { 1.0 };
         let title = format!("{step}: {}", self.title);
@@ -115,12 +118,12 @@ impl Target {
         };
         let (column, min, max) = match &self.metric {
             // Ours are MB of 10^6 bytes.
-            Metric::Throughput => ("mb", Some(self.value * times * 1.048_576), None),
-            Metric::Iops => ("iops", Some(self.value * times), None),
-            Metric::Latency(column) => (column.as_str(), None, Some(self.value / 1000.0)),
+            TargetMetric::Throughput => ("mb", Some(self.value * times * 1.048_576), None),
+            TargetMetric::Iops => ("iops", Some(self.value * times), None),
+            TargetMetric::Latency(column) => (column.as_str(), None, Some(self.value / 1000.0)),
         };
         if self.direction.is_some()
-            && matches!(self.metric, Metric::Latency(_))
+            && matches!(self.metric, TargetMetric::Latency(_))
             && !COLUMNS.contains(&column)
         {
             return cannot("this percentile is beyond what is reported");

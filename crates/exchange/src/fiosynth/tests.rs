@@ -1,7 +1,7 @@
 //! Suites of our own, with the templates that they name.
 
 use super::*;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::testing::mutations::{MUTATIONS, mutated};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::stimulus::Pace;
 use steadfast_domain::{Bytes, Nanos};
@@ -18,9 +18,9 @@ const SUITE: &str = r#"{
  "devices_in_global": "Y", "scale_by_capacity": "Y"
 }"#;
 
-struct Files;
+struct MemoryTemplates;
 
-impl Templates for Files {
+impl TemplateSource for MemoryTemplates {
     fn template(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let text = match name {
             "fill.fio" => {
@@ -38,14 +38,14 @@ impl Templates for Files {
     }
 }
 
-fn drive(tb: u64) -> Drive {
-    Drive { capacity: Bytes(tb * 1_000_000_000_000), factor: None }
+fn drive(tb: u64) -> DriveScale {
+    DriveScale { capacity: Bytes(tb * 1_000_000_000_000), factor: None }
 }
 
 #[test]
 fn a_suite_is_its_preconditioning_and_its_workloads_cycle_by_cycle() {
-    let suite = Suite::read(SUITE.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(2), &mut Files).unwrap();
+    let suite = FioSynthSuite::read(SUITE.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap();
     let steps: Vec<(&str, StepRole)> =
         sequence.steps.iter().map(|step| (step.label.as_str(), step.role)).collect();
     let expected = [
@@ -64,16 +64,16 @@ fn a_suite_is_its_preconditioning_and_its_workloads_cycle_by_cycle() {
 #[test]
 fn a_template_without_a_job_has_one_for_the_target_and_cycles_may_be_many() {
     let text = r#"{"def": [{"template": "trim.fio"}], "run_cycles": 700}"#;
-    let suite = Suite::read(text.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(2), &mut Files).unwrap();
+    let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap();
     assert_eq!(sequence.steps.len(), 700);
     assert_eq!(sequence.steps[0].load.streams[0].size, Bytes::gib(2));
 }
 
 #[test]
 fn targets_are_limits_of_the_measured_steps() {
-    let suite = Suite::read(SUITE.as_bytes()).unwrap();
-    let sequence = sequence(&suite, drive(2), &mut Files).unwrap();
+    let suite = FioSynthSuite::read(SUITE.as_bytes()).unwrap();
+    let sequence = sequence(&suite, drive(2), &mut MemoryTemplates).unwrap();
     let limit = |title: &str| sequence.limits.iter().find(|l| l.title.ends_with(title)).unwrap();
     let throughput = limit("throughput read MIN");
     assert_eq!((throughput.table.as_str(), throughput.column.as_str()), ("sequence-reads", "mb"));
@@ -88,15 +88,15 @@ fn targets_are_limits_of_the_measured_steps() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let wrong = |text: &str| Suite::read(text.as_bytes()).unwrap_err()[0].to_string();
+    let wrong = |text: &str| FioSynthSuite::read(text.as_bytes()).unwrap_err()[0].to_string();
     assert!(wrong("{").contains("no JSON"));
     assert!(wrong("[]").contains("object"));
     assert!(wrong(r#"{"def": []}"#).contains("names no workload"));
     assert!(wrong(r#"{"def": [{"alias": "x"}]}"#).contains("workload 1 of 'def'"));
     let one = |template: &str| {
         let text = format!(r#"{{"def": [{{"template": "{template}"}}]}}"#);
-        let suite = Suite::read(text.as_bytes()).unwrap();
-        sequence(&suite, drive(1), &mut Files).unwrap_err()[0].to_string()
+        let suite = FioSynthSuite::read(text.as_bytes()).unwrap();
+        sequence(&suite, drive(1), &mut MemoryTemplates).unwrap_err()[0].to_string()
     };
     assert!(one("other.fio").contains("other.fio: no such template"));
     assert!(one("mix.fio").contains("mix.fio: line"), "{}", one("mix.fio"));
@@ -105,8 +105,8 @@ fn what_is_wrong_is_named() {
 #[test]
 fn no_mutation_makes_it_panic() {
     for bytes in mutated(SUITE.as_bytes(), 0..MUTATIONS) {
-        if let Ok(suite) = Suite::read(&bytes) {
-            let _ = sequence(&suite, drive(1), &mut Files);
+        if let Ok(suite) = FioSynthSuite::read(&bytes) {
+            let _ = sequence(&suite, drive(1), &mut MemoryTemplates);
         }
     }
 }

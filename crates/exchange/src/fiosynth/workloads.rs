@@ -1,25 +1,25 @@
 //! A suite as a sequence: its templates with their variables set, cycle by cycle.
 
-use super::suite::{Suite, Workload};
-use crate::fio::{Assumed, JobFile, Surroundings, sequence as job_sequence};
-use crate::misread::Misread;
+use super::suite::{FioSynthSuite, SuiteWorkload};
+use crate::fio::{JobFile, JobFileContext, TargetFacts, sequence as job_sequence};
+use crate::parse_error::ParseError;
 use std::collections::BTreeMap;
 use steadfast_domain::sequence::{SequenceRemark, StepRole};
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{Bytes, Sequence};
 
-/// What scales a suite.
+/// Size of the drive, which scales a suite.
 #[derive(Debug, Clone, Copy)]
-pub struct Drive {
-    /// Its capacity.
+pub struct DriveScale {
+    /// Capacity in bytes.
     pub capacity: Bytes,
     /// A capacity in TB that the user names instead (FioSynth's `-c`).
     pub factor: Option<f64>,
 }
 
-/// Where templates are read.
-pub trait Templates {
-    /// The bytes of a template.
+/// Source of templates.
+pub trait TemplateSource {
+    /// Returns the bytes of a template.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -39,16 +39,16 @@ const DEVICE_JOB: &[u8] = b"\n[device]\n";
 /// More steps than a suite has.
 const STEPS_MAX: usize = 10_000;
 
-/// What is applied of a suite. File and title are left to be filled in.
+/// Converts a suite into a sequence. The caller fills in file and title.
 ///
 /// # Errors
-/// Everything of it, and of its templates, that cannot be applied.
+/// Returns every part of the suite and its templates that cannot be applied.
 pub fn sequence(
-    suite: &Suite,
-    drive: Drive,
-    templates: &mut dyn Templates,
-) -> Result<Sequence, Vec<Misread>> {
-    let mut all = Gathered::default();
+    suite: &FioSynthSuite,
+    drive: DriveScale,
+    templates: &mut dyn TemplateSource,
+) -> Result<Sequence, Vec<ParseError>> {
+    let mut all = SuiteSteps::default();
     for name in &suite.unknown {
         all.remark(format!("'{name}' is not known and is left out", name = excerpt(name)));
     }
@@ -73,7 +73,7 @@ pub fn sequence(
             .for_each(|w| all.take(w, &name(&w.alias), role, (suite, drive), templates));
     }
     if all.sequence.steps.len() > STEPS_MAX {
-        all.wrong.push(Misread::whole("it has more than 10,000 steps"));
+        all.wrong.push(ParseError::whole("it has more than 10,000 steps"));
     }
     if !all.wrong.is_empty() {
         all.wrong.dedup();
@@ -84,14 +84,14 @@ pub fn sequence(
 }
 
 #[derive(Default)]
-struct Gathered {
+struct SuiteSteps {
     sequence: Sequence,
-    wrong: Vec<Misread>,
+    wrong: Vec<ParseError>,
     /// Templates that were found wrong, so that each is said once.
     refused: Vec<String>,
 }
 
-impl Gathered {
+impl SuiteSteps {
     fn remark(&mut self, text: String) {
         let remark = SequenceRemark::whole(text);
         if !self.sequence.remarks.contains(&remark) {
@@ -101,11 +101,11 @@ impl Gathered {
 
     fn take(
         &mut self,
-        workload: &Workload,
+        workload: &SuiteWorkload,
         name: &str,
         role: StepRole,
-        (suite, drive): (&Suite, Drive),
-        templates: &mut dyn Templates,
+        (suite, drive): (&FioSynthSuite, DriveScale),
+        templates: &mut dyn TemplateSource,
     ) {
         if self.refused.contains(&workload.template) || self.sequence.steps.len() > STEPS_MAX {
             return;
@@ -114,7 +114,8 @@ impl Gathered {
             Ok(jobs) => jobs,
             Err(wrong) => {
                 self.refused.push(workload.template.clone());
-                let named = |m: Misread| Misread::whole(format!("{}: {m}", workload.template));
+                let named =
+                    |m: ParseError| ParseError::whole(format!("{}: {m}", workload.template));
                 return self.wrong.extend(wrong.into_iter().map(named));
             }
         };
@@ -141,7 +142,7 @@ impl Gathered {
         }
     }
 
-    fn limits(&mut self, workload: &Workload, label: &str, tb: f64) {
+    fn limits(&mut self, workload: &SuiteWorkload, label: &str, tb: f64) {
         for target in &workload.targets {
             match target.limit(label, tb) {
                 Ok(limit) => self.sequence.limits.push(limit),
@@ -152,23 +153,23 @@ impl Gathered {
 }
 
 fn jobs(
-    workload: &Workload,
-    suite: &Suite,
-    drive: Drive,
-    templates: &mut dyn Templates,
-) -> Result<Sequence, Vec<Misread>> {
+    workload: &SuiteWorkload,
+    suite: &FioSynthSuite,
+    drive: DriveScale,
+    templates: &mut dyn TemplateSource,
+) -> Result<Sequence, Vec<ParseError>> {
     let mut bytes =
-        templates.template(&workload.template).map_err(|why| vec![Misread::whole(why)])?;
+        templates.template(&workload.template).map_err(|why| vec![ParseError::whole(why)])?;
     if !suite.device_in_global || !has_job(&bytes) {
         bytes.extend_from_slice(DEVICE_JOB);
     }
     let factor = if suite.scaled { tb(drive) } else { drive.factor.unwrap_or(1.0) };
-    let mut around = Variables { values: variables(workload, factor), templates };
+    let mut around = WorkloadVariables { values: variables(workload, factor), templates };
     let file = JobFile::read(&bytes, &mut around)?;
-    job_sequence(&file, &Assumed { ioengine: Some(ENGINE), ..Assumed::default() })
+    job_sequence(&file, &TargetFacts { ioengine: Some(ENGINE), ..TargetFacts::default() })
 }
 
-/// Whether a template has a section for a job. Some have options for all jobs only.
+/// Returns true if a template has a section for a job; some have options for all jobs only.
 fn has_job(template: &[u8]) -> bool {
     let text = String::from_utf8_lossy(template);
     let mut sections = text.lines().filter_map(|line| line.trim().strip_prefix('['));
@@ -177,12 +178,12 @@ fn has_job(template: &[u8]) -> bool {
 }
 
 /// The capacity in TB, to one decimal and at least 0.1.
-fn tb(drive: Drive) -> f64 {
+fn tb(drive: DriveScale) -> f64 {
     let own = (drive.capacity.0 as f64 / 1e12 * 10.0).round() / 10.0;
     drive.factor.unwrap_or(own).max(0.1)
 }
 
-fn variables(workload: &Workload, factor: f64) -> BTreeMap<String, String> {
+fn variables(workload: &SuiteWorkload, factor: f64) -> BTreeMap<String, String> {
     let mut values = workload.values.clone();
     let mut scale = |name: &str, times: f64| {
         if let Some(number) = values.get(name).and_then(|text| text.parse::<f64>().ok()) {
@@ -198,13 +199,13 @@ fn variables(workload: &Workload, factor: f64) -> BTreeMap<String, String> {
     values
 }
 
-/// The variables of one workload.
-struct Variables<'t> {
+/// Variables of one workload.
+struct WorkloadVariables<'t> {
     values: BTreeMap<String, String>,
-    templates: &'t mut dyn Templates,
+    templates: &'t mut dyn TemplateSource,
 }
 
-impl Surroundings for Variables<'_> {
+impl JobFileContext for WorkloadVariables<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         self.templates.template(name)
     }

@@ -12,15 +12,15 @@ pub const IDLE: &str = "Idle";
 ///
 /// Not part of the content: any two values are equal.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Line(pub u64);
+pub struct LineNumber(pub u64);
 
-impl PartialEq for Line {
+impl PartialEq for LineNumber {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Line {}
+impl Eq for LineNumber {}
 
 /// An Iometer configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Config {
     /// Version that wrote the file.
     pub version: Version,
     /// Section TEST SETUP.
-    pub setup: Option<Setup>,
+    pub setup: Option<TestSetup>,
     /// Section RESULTS DISPLAY.
     pub display: Option<Display>,
     /// Section ACCESS SPECIFICATIONS.
@@ -66,10 +66,6 @@ macro_rules! tokens {
                 let mut all = Self::ALL.iter().copied();
                 all.find(|value| value.token().eq_ignore_ascii_case(text)).or_else(by_number)
             }
-            /// Returns all words, for messages.
-            pub(super) fn choices() -> String {
-                Self::ALL.iter().map(|value| value.token()).collect::<Vec<_>>().join(", ")
-            }
         }
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,7 +88,7 @@ tokens!(TestType, "The quantity varied from test to test.",
     DepthAndTargets = "CYCLE_OUTSTANDING_IOS_AND_TARGETS":
         "More outstanding I/Os for the same targets, then more targets.");
 
-tokens!(Recorded, "Rows that a file of results has.",
+tokens!(RecordedRows, "Rows that a file of results has.",
     All = "ALL": "Every row.",
     NoTargets = "NO_TARGETS": "No rows of targets.",
     NoWorkers = "NO_WORKERS": "No rows of workers and targets.",
@@ -115,19 +111,19 @@ tokens!(UpdateType, "Time covered by the results display.",
 
 /// Section TEST SETUP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Setup {
+pub struct TestSetup {
     /// Test description.
     pub description: Option<String>,
     /// Measured time of each test.
     pub run_time: Option<RunTime>,
     /// Ramp-up time before each test in seconds, not measured.
-    pub ramp_s: Option<u64>,
+    pub ramp_s: Option<u32>,
     /// Disk workers of a new manager.
     pub disk_workers: Option<Spawn>,
     /// Network workers of a new manager.
     pub network_workers: Option<Spawn>,
     /// Rows to record.
-    pub record: Option<Recorded>,
+    pub record: Option<RecordedRows>,
     /// Growth of the number of workers.
     pub worker_cycling: Option<Cycling>,
     /// Growth of the number of targets.
@@ -188,12 +184,21 @@ pub struct DepthCycling {
 /// Section RESULTS DISPLAY. Has no effect on measurements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Display {
-    /// 1.1.0: true if results since the last update are recorded too.
-    pub record_last: Option<bool>,
-    /// Seconds between updates (0 for none before the end), and the time they cover.
-    pub update: Option<(u32, UpdateType)>,
+    /// Updates of the display.
+    pub update: Option<Update>,
     /// Lines about bar charts, in their order.
     pub bars: Vec<Bar>,
+}
+
+/// Updates of the results display.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update {
+    /// 1.1.0: true if results since the last update are recorded too.
+    pub record_last: Option<bool>,
+    /// Seconds between updates; 0 for none before the end of a test.
+    pub seconds: u32,
+    /// Time that the results cover.
+    pub kind: UpdateType,
 }
 
 /// A line about a bar chart.
@@ -226,7 +231,7 @@ pub struct AccessSpec {
     /// Rows; their shares add up to 100 percent.
     pub lines: Vec<AccessLine>,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// A row of an access specification.
@@ -249,7 +254,7 @@ pub struct AccessLine {
     /// Size of the reply of a network transaction in bytes; 0 for none.
     pub reply: u64,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 impl AccessLine {
@@ -264,7 +269,7 @@ impl AccessLine {
             burst: 1,
             align: size,
             reply: 0,
-            line: Line(0),
+            line: LineNumber(0),
         }
     }
 }
@@ -281,7 +286,7 @@ pub struct Manager {
     /// Workers, in order.
     pub workers: Vec<Worker>,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// Kind of a worker or target.
@@ -310,27 +315,27 @@ pub struct Worker {
     /// Settings of each of its targets.
     pub defaults: Option<Defaults>,
     /// Access specifications, in order; `None` if the file has no list.
-    pub specs: Option<Vec<Assigned>>,
+    pub specs: Option<Vec<AssignedSpec>>,
     /// Targets; `None` if the file has no list.
     pub targets: Option<Vec<Target>>,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// An access specification assigned to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assigned {
+pub struct AssignedSpec {
     /// Name of the specification.
     pub name: String,
     /// Position in the file.
-    pub line: Line,
+    pub line: LineNumber,
 }
 
 /// Settings of each target of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Defaults {
     /// Outstanding I/Os and connection settings.
-    pub outstanding: Option<Outstanding>,
+    pub outstanding: Option<OutstandingIos>,
     /// Part of the disk that is used.
     pub disk: Option<DiskArea>,
     /// Network workers: the local interface.
@@ -341,7 +346,7 @@ pub struct Defaults {
 
 /// Outstanding I/Os and connection settings of each target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outstanding {
+pub struct OutstandingIos {
     /// Number of outstanding I/Os.
     pub ios: u32,
     /// True if targets are closed and reopened during a test.

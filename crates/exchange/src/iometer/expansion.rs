@@ -7,9 +7,9 @@
 use super::config::{
     Assignment, Config, Cycling, DepthCycling, IDLE, Spawn, StepKind, Target, TestType, Worker,
 };
-use super::remark::Remark;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
+use steadfast_domain::sequence::SequenceRemark;
 use steadfast_domain::text::excerpt;
 
 /// Maximum number of tests of a configuration.
@@ -17,16 +17,16 @@ const TESTS_MAX: usize = 10_000;
 
 /// One test and its active workers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Test {
+pub struct IometerTest {
     /// Index of the access specification in the workers' lists.
     pub access: usize,
     /// Active workers, in order.
-    pub active: Vec<Active>,
+    pub active: Vec<ActiveWorker>,
 }
 
 /// A worker's part in a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Active {
+pub struct ActiveWorker {
     /// Index among the disk workers of the file.
     pub seat: usize,
     /// Index of its manager in the list.
@@ -52,15 +52,15 @@ pub struct Active {
 }
 
 /// A disk worker, with defaults filled in.
-struct Seat {
+struct DiskWorker {
     specs: Vec<String>,
     targets: Vec<String>,
-    taking_part: Active,
+    taking_part: ActiveWorker,
 }
 
 /// Processors of the host, and the disk to which the tests are limited.
 #[derive(Debug, Clone, Copy)]
-struct Circumstances<'a> {
+struct ExpansionOptions<'a> {
     processors: u32,
     disk: Option<&'a str>,
 }
@@ -74,29 +74,29 @@ pub fn tests_of(
     config: &Config,
     processors: u32,
     disk: Option<&str>,
-    remarks: &mut Vec<Remark>,
-) -> Result<Vec<Test>, Misread> {
-    let seats = seats(config, Circumstances { processors, disk }, remarks)?;
+    remarks: &mut Vec<SequenceRemark>,
+) -> Result<Vec<IometerTest>, ParseError> {
+    let seats = seats(config, ExpansionOptions { processors, disk }, remarks)?;
     let accesses = seats.iter().map(|seat| seat.specs.len()).max().unwrap_or(0);
     let mut tests = Vec::new();
     for access in 0..accesses {
-        let can: Vec<&Seat> = seats
+        let can: Vec<&DiskWorker> = seats
             .iter()
             .filter(|seat| !seat.targets.is_empty())
             .filter(|seat| seat.specs.get(access).is_some_and(|name| name != IDLE))
             .collect();
         if !can.is_empty() {
             for active in cycled(config, &can)? {
-                tests.push(Test { access, active: at_access(active, &can, access) });
+                tests.push(IometerTest { access, active: at_access(active, &can, access) });
             }
         }
         if tests.len() > TESTS_MAX {
             let what = format!("the cycling makes more than {TESTS_MAX} tests");
-            return Err(Misread::whole(what));
+            return Err(ParseError::whole(what));
         }
     }
     if tests.is_empty() {
-        return Err(Misread::whole(
+        return Err(ParseError::whole(
             "there is nothing to run: no disk worker has both an access specification and a \
              target; assign them in Iometer and save the file again",
         ));
@@ -104,17 +104,17 @@ pub fn tests_of(
     Ok(tests)
 }
 
-impl Test {
+impl IometerTest {
     /// Returns the part of the test that goes to one disk of the file, or `None` if no active
     /// worker uses that disk.
-    pub fn of_disk(&self, disk: &str) -> Option<Test> {
+    pub fn of_disk(&self, disk: &str) -> Option<IometerTest> {
         let own = self.active.iter().filter_map(|active| {
             let targets = active.targets.iter().filter(|name| is_same_disk(name, disk));
             let targets: Vec<String> = targets.cloned().collect();
-            (!targets.is_empty()).then(|| Active { targets, ..active.clone() })
+            (!targets.is_empty()).then(|| ActiveWorker { targets, ..active.clone() })
         });
-        let active: Vec<Active> = own.collect();
-        (!active.is_empty()).then_some(Test { access: self.access, active })
+        let active: Vec<ActiveWorker> = own.collect();
+        (!active.is_empty()).then_some(IometerTest { access: self.access, active })
     }
 }
 
@@ -124,12 +124,12 @@ pub fn is_same_disk(a: &str, b: &str) -> bool {
 }
 
 /// Index of the worker, number of its targets, and depth (`None` for the worker's own).
-type Choice = Vec<(usize, usize, Option<u32>)>;
+type WorkerChoice = Vec<(usize, usize, Option<u32>)>;
 
-fn at_access(choice: Choice, can: &[&Seat], access: usize) -> Vec<Active> {
+fn at_access(choice: WorkerChoice, can: &[&DiskWorker], access: usize) -> Vec<ActiveWorker> {
     let take = |(place, targets, depth): (usize, usize, Option<u32>)| {
         let seat = can[place];
-        Active {
+        ActiveWorker {
             spec: seat.specs[access].clone(),
             targets: seat.targets[..targets].to_vec(),
             depth: depth.unwrap_or(seat.taking_part.depth),
@@ -139,14 +139,14 @@ fn at_access(choice: Choice, can: &[&Seat], access: usize) -> Vec<Active> {
     choice.into_iter().filter(|(_, targets, _)| *targets > 0).map(take).collect()
 }
 
-fn cycled(config: &Config, can: &[&Seat]) -> Result<Vec<Choice>, Misread> {
+fn cycled(config: &Config, can: &[&DiskWorker]) -> Result<Vec<WorkerChoice>, ParseError> {
     let setup = config.setup.clone().unwrap_or_default();
     let one = Cycling { start: 1, step: 1, kind: StepKind::Linear };
     let workers = counts(setup.worker_cycling.unwrap_or(one));
     let disks = counts(setup.disk_cycling.unwrap_or(one));
     let all = |place: usize, depth| (place, can[place].targets.len(), depth);
-    let everybody = |depth| (0..can.len()).map(|place| all(place, depth)).collect::<Choice>();
-    let each = |count: u32, depth| -> Choice {
+    let everybody = |depth| (0..can.len()).map(|place| all(place, depth)).collect::<WorkerChoice>();
+    let each = |count: u32, depth| -> WorkerChoice {
         let capped = |place: usize| can[place].targets.len().min(count as usize);
         (0..can.len()).map(|place| (place, capped(place), depth)).collect()
     };
@@ -163,7 +163,7 @@ fn cycled(config: &Config, can: &[&Seat]) -> Result<Vec<Choice>, Misread> {
         TestType::DepthAndTargets => {
             let depths = depths(setup.depth_cycling)?;
             let targets = while_growing(disks, |count| each(count, None));
-            let deep = |choice: &Choice, depth| {
+            let deep = |choice: &WorkerChoice, depth| {
                 choice.iter().map(|(place, count, _)| (*place, *count, depth)).collect()
             };
             let pairs = targets.iter().flat_map(|choice| depths.iter().map(move |d| (choice, d)));
@@ -182,9 +182,9 @@ fn counts(cycling: Cycling) -> Vec<u32> {
     std::iter::successors(Some(cycling.start), grow).take(TESTS_MAX + 1).collect()
 }
 
-fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, Misread> {
+fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, ParseError> {
     let cycling = cycling.ok_or_else(|| {
-        Misread::whole(
+        ParseError::whole(
             "the test type cycles outstanding I/Os, and the file has no queue depth cycling",
         )
     })?;
@@ -192,7 +192,7 @@ fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, Misread> {
     let depths: Vec<Option<u32>> = within.map(Some).collect();
     if depths.is_empty() {
         let (start, end) = (cycling.cycling.start, cycling.end);
-        return Err(Misread::whole(format!(
+        return Err(ParseError::whole(format!(
             "the queue depth cycling starts at {start} and ends at {end}: it has no test"
         )));
     }
@@ -200,7 +200,7 @@ fn depths(cycling: Option<DepthCycling>) -> Result<Vec<Option<u32>>, Misread> {
 }
 
 /// Returns one choice per count, as long as each uses more targets than the one before.
-fn while_growing(counts: Vec<u32>, choose: impl Fn(u32) -> Choice) -> Vec<Choice> {
+fn while_growing(counts: Vec<u32>, choose: impl Fn(u32) -> WorkerChoice) -> Vec<WorkerChoice> {
     let mut chosen = Vec::new();
     let mut before = 0;
     for count in counts {
@@ -215,17 +215,17 @@ fn while_growing(counts: Vec<u32>, choose: impl Fn(u32) -> Choice) -> Vec<Choice
     chosen
 }
 
-fn first_of_each_manager(can: &[&Seat], count: u32) -> Vec<usize> {
+fn first_of_each_manager(can: &[&DiskWorker], count: u32) -> Vec<usize> {
     let manager = |place: usize| can[place].taking_part.manager;
     let rank = |place: usize| (0..place).filter(|o| manager(*o) == manager(place)).count();
     (0..can.len()).filter(|place| rank(*place) < count as usize).collect()
 }
 
 /// Returns a choice of `count` targets, filled worker by worker: per manager, or over all managers.
-fn handed_out(can: &[&Seat], count: u32, of_each_manager: bool) -> Choice {
+fn handed_out(can: &[&DiskWorker], count: u32, of_each_manager: bool) -> WorkerChoice {
     let mut left = count as usize;
     let mut manager = None;
-    let mut choice = Choice::new();
+    let mut choice = WorkerChoice::new();
     for (place, seat) in can.iter().enumerate() {
         if of_each_manager
             && manager.replace(seat.taking_part.manager) != Some(seat.taking_part.manager)
@@ -239,7 +239,7 @@ fn handed_out(can: &[&Seat], count: u32, of_each_manager: bool) -> Choice {
     choice
 }
 
-fn workers_and_targets(can: &[&Seat], workers: Vec<u32>, disks: &[u32]) -> Vec<Choice> {
+fn workers_and_targets(can: &[&DiskWorker], workers: Vec<u32>, disks: &[u32]) -> Vec<WorkerChoice> {
     let mut tests = Vec::new();
     let mut before = 0;
     for count in workers {
@@ -261,9 +261,9 @@ fn workers_and_targets(can: &[&Seat], workers: Vec<u32>, disks: &[u32]) -> Vec<C
 
 fn seats(
     config: &Config,
-    on: Circumstances<'_>,
-    remarks: &mut Vec<Remark>,
-) -> Result<Vec<Seat>, Misread> {
+    on: ExpansionOptions<'_>,
+    remarks: &mut Vec<SequenceRemark>,
+) -> Result<Vec<DiskWorker>, ParseError> {
     let managers = config.managers.as_deref().unwrap_or_default();
     let mut seats = Vec::new();
     for (place, manager) in managers.iter().enumerate() {
@@ -277,7 +277,7 @@ fn seats(
                      drive; it is left out",
                     worker.name
                 );
-                remarks.push(Remark { line: Some(worker.line.0), text });
+                remarks.push(SequenceRemark { line: Some(worker.line.0), text });
             }
         }
     }
@@ -291,13 +291,13 @@ fn seats(
     Ok(seats)
 }
 
-fn seat((place, manager): (usize, &str), worker: &Worker, specs: Vec<String>) -> Seat {
+fn seat((place, manager): (usize, &str), worker: &Worker, specs: Vec<String>) -> DiskWorker {
     let defaults = worker.defaults.clone().unwrap_or_default();
     let mut seen = BTreeSet::new();
     let is_first = |target: &&Target| seen.insert(drive(&target.name));
     let disks = worker.targets.iter().flatten().filter(|target| target.kind.is_disk());
     let targets = disks.filter(is_first).map(|target| target.name.clone()).collect();
-    let taking_part = Active {
+    let taking_part = ActiveWorker {
         seat: 0,
         manager: place,
         manager_name: manager.to_owned(),
@@ -310,7 +310,7 @@ fn seat((place, manager): (usize, &str), worker: &Worker, specs: Vec<String>) ->
         pattern: defaults.disk.and_then(|disk| disk.pattern),
         connection_rate: defaults.outstanding.is_some_and(|o| o.connection_rate),
     };
-    Seat { specs, targets, taking_part }
+    DiskWorker { specs, targets, taking_part }
 }
 
 /// Returns the part by which two names of a drive are compared: `c:` for `C:Data`, or the whole
@@ -324,8 +324,8 @@ fn drive(name: &str) -> String {
 fn specs_of(
     config: &Config,
     worker: &Worker,
-    remarks: &mut Vec<Remark>,
-) -> Result<Vec<String>, Misread> {
+    remarks: &mut Vec<SequenceRemark>,
+) -> Result<Vec<String>, ParseError> {
     let assigned = worker.specs.as_deref().unwrap_or_default();
     for spec in assigned {
         if spec.name != IDLE && config.spec(&spec.name).is_none() {
@@ -333,7 +333,7 @@ fn specs_of(
                 "worker '{}' has an access specification '{}' that the file does not define",
                 worker.name, spec.name
             );
-            return Err(Misread::at(spec.line.0, what));
+            return Err(ParseError::at(spec.line.0, what));
         }
     }
     if !assigned.is_empty() {
@@ -345,7 +345,7 @@ fn specs_of(
             "worker '{}' has no access specification; it gets those assigned to every disk worker",
             worker.name
         );
-        remarks.push(Remark { line: Some(worker.line.0), text });
+        remarks.push(SequenceRemark { line: Some(worker.line.0), text });
     }
     Ok(unasked)
 }
@@ -359,9 +359,9 @@ fn for_new_workers(config: &Config) -> Vec<String> {
 /// Returns the workers of a manager for a file without managers.
 fn spawned(
     config: &Config,
-    on: Circumstances<'_>,
-    remarks: &mut Vec<Remark>,
-) -> Result<Vec<Seat>, Misread> {
+    on: ExpansionOptions<'_>,
+    remarks: &mut Vec<SequenceRemark>,
+) -> Result<Vec<DiskWorker>, ParseError> {
     let spawn = config.setup.as_ref().and_then(|setup| setup.disk_workers);
     let count = match spawn.unwrap_or(Spawn::Processors) {
         Spawn::Processors => on.processors,
@@ -374,7 +374,9 @@ fn spawned(
         which = "every access specification of the file";
     }
     if count as usize > TESTS_MAX {
-        return Err(Misread::whole(format!("{count} workers; at most {TESTS_MAX} are supported")));
+        return Err(ParseError::whole(format!(
+            "{count} workers; at most {TESTS_MAX} are supported"
+        )));
     }
     let text = if count == 1 {
         format!("the file has no manager: one disk worker with one outstanding I/O runs {which}")
@@ -384,14 +386,14 @@ fn spawned(
              {which}"
         )
     };
-    remarks.push(Remark { line: None, text });
+    remarks.push(SequenceRemark { line: None, text });
     let worker = |number: u32| Worker {
         name: format!("Worker {number}"),
         kind: super::config::WorkerKind::Disk,
         defaults: None,
         specs: None,
         targets: None,
-        line: super::config::Line(0),
+        line: super::config::LineNumber(0),
     };
     Ok((1..=count).map(|n| seat((0, "localhost"), &worker(n), specs.clone())).collect())
 }
@@ -399,11 +401,11 @@ fn spawned(
 /// Limits the targets of each worker to `disk` if it is given, and fills in a target if the file
 /// has none.
 fn with_targets(
-    seats: &mut [Seat],
+    seats: &mut [DiskWorker],
     spawned: bool,
     disk: Option<&str>,
-    remarks: &mut Vec<Remark>,
-) -> Result<(), Misread> {
+    remarks: &mut Vec<SequenceRemark>,
+) -> Result<(), ParseError> {
     let names: BTreeSet<String> = seats.iter().flat_map(|seat| seat.targets.clone()).collect();
     if let Some(wanted) = disk {
         let is_wanted = |name: &String| drive(name) == drive(wanted);
@@ -418,7 +420,7 @@ fn with_targets(
                 "no worker has a disk '{wanted}'; the disks of the file are: {there}",
                 wanted = excerpt(wanted)
             );
-            return Err(Misread::whole(what));
+            return Err(ParseError::whole(what));
         }
         seats.iter_mut().for_each(|seat| seat.targets.retain(is_wanted));
         return Ok(());
@@ -426,14 +428,14 @@ fn with_targets(
     if names.is_empty() {
         if !spawned && !seats.is_empty() {
             let text = "no worker has a disk: each gets the target".to_owned();
-            remarks.push(Remark { line: None, text });
+            remarks.push(SequenceRemark { line: None, text });
         }
         seats.iter_mut().for_each(|seat| seat.targets = vec!["target".to_owned()]);
         return Ok(());
     }
     for seat in seats.iter().filter(|seat| seat.targets.is_empty()) {
         let text = format!("worker '{}' has no disk and stays idle", seat.taking_part.worker);
-        remarks.push(Remark { line: Some(seat.taking_part.line), text });
+        remarks.push(SequenceRemark { line: Some(seat.taking_part.line), text });
     }
     Ok(())
 }

@@ -5,8 +5,9 @@
 //! so that one load runs at a time, in the given order.
 
 use super::config::{
-    AccessLine, AccessSpec, Assigned, Assignment, Config, Defaults, DiskArea, IDLE, Line, Manager,
-    Outstanding, Recorded, RunTime, Setup, Spawn, Target, TestType, Worker, WorkerKind,
+    AccessLine, AccessSpec, AssignedSpec, Assignment, Config, Defaults, DiskArea, IDLE, LineNumber,
+    Manager, OutstandingIos, RecordedRows, RunTime, Spawn, Target, TestSetup, TestType, Worker,
+    WorkerKind,
 };
 use super::version::{Dialect, Version};
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub struct Export {
 
 /// Settings of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Crew {
+struct WorkerSettings {
     threads: u32,
     depth: u32,
     start: u64,
@@ -49,8 +50,8 @@ struct Crew {
 }
 
 /// A load in terms of Iometer.
-struct Expressed {
-    crew: Crew,
+struct ExportedLoad {
+    crew: WorkerSettings,
     spec: AccessSpec,
     time: u64,
     ramp: u64,
@@ -62,7 +63,7 @@ pub fn export<'s>(
     loads: impl IntoIterator<Item = (&'s str, &'s Stimulus)>,
 ) -> Export {
     let mut remarks = Vec::new();
-    let mut all: Vec<(&str, Expressed)> = Vec::new();
+    let mut all: Vec<(&str, ExportedLoad)> = Vec::new();
     for (label, stimulus) in loads {
         match expressed(heading, label, stimulus, &mut remarks) {
             Err(why) => remarks.push(format!("{label}: left out: {why}")),
@@ -71,8 +72,8 @@ pub fn export<'s>(
     }
     // A configuration has one run time and one ramp up time: those of most loads, and of equally
     // many those of the first.
-    let times = |load: &Expressed| (load.time, load.ramp);
-    let count = |one: &Expressed| all.iter().filter(|(_, l)| times(l) == times(one)).count();
+    let times = |load: &ExportedLoad| (load.time, load.ramp);
+    let count = |one: &ExportedLoad| all.iter().filter(|(_, l)| times(l) == times(one)).count();
     let most = all.iter().rev().max_by_key(|(_, load)| count(load));
     let Some((time, ramp)) = most.map(|(_, load)| times(load)) else {
         return Export { config: None, remarks };
@@ -90,17 +91,18 @@ pub fn export<'s>(
     Export { config: Some(config(heading, kept)), remarks }
 }
 
-fn config(heading: &Heading<'_>, loads: Vec<Expressed>) -> Config {
-    let mut crews: BTreeMap<Crew, usize> = BTreeMap::new();
+fn config(heading: &Heading<'_>, loads: Vec<ExportedLoad>) -> Config {
+    let mut crews: BTreeMap<WorkerSettings, usize> = BTreeMap::new();
     for load in &loads {
         let next = crews.len();
         crews.entry(load.crew).or_insert(next);
     }
-    let mut order: Vec<(usize, Crew)> = crews.into_iter().map(|(crew, at)| (at, crew)).collect();
+    let mut order: Vec<(usize, WorkerSettings)> =
+        crews.into_iter().map(|(crew, at)| (at, crew)).collect();
     order.sort_unstable();
     let mut workers = Vec::new();
     for (_, crew) in order {
-        let spec = |load: &Expressed| {
+        let spec = |load: &ExportedLoad| {
             if load.crew == crew { load.spec.name.clone() } else { IDLE.to_owned() }
         };
         let specs: Vec<String> = loads.iter().map(spec).collect();
@@ -121,7 +123,7 @@ fn config(heading: &Heading<'_>, loads: Vec<Expressed>) -> Config {
         name: "localhost".into(),
         address: Some(String::new()),
         workers,
-        line: Line(0),
+        line: LineNumber(0),
     };
     Config {
         version: heading.version.clone(),
@@ -132,27 +134,31 @@ fn config(heading: &Heading<'_>, loads: Vec<Expressed>) -> Config {
     }
 }
 
-fn setup(heading: &Heading<'_>, time: u64, ramp: u64) -> Setup {
+fn setup(heading: &Heading<'_>, time: u64, ramp: u64) -> TestSetup {
     let part = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
-    Setup {
+    TestSetup {
         description: Some(clean(heading.description)),
         run_time: Some(RunTime {
             hours: part(time / 3600),
             minutes: part(time / 60 % 60),
             seconds: part(time % 60),
         }),
-        ramp_s: Some(ramp),
+        ramp_s: Some(part(ramp)),
         disk_workers: Some(Spawn::Count(0)),
         network_workers: Some(Spawn::Count(0)),
-        record: Some(Recorded::All),
+        record: Some(RecordedRows::All),
         test_type: Some(TestType::Normal),
-        ..Setup::default()
+        ..TestSetup::default()
     }
 }
 
-fn worker(name: String, crew: Crew, specs: &[String], heading: &Heading<'_>) -> Worker {
-    let outstanding =
-        Outstanding { ios: crew.depth, connection_rate: false, transactions: 1, fixed_seed: None };
+fn worker(name: String, crew: WorkerSettings, specs: &[String], heading: &Heading<'_>) -> Worker {
+    let outstanding = OutstandingIos {
+        ios: crew.depth,
+        connection_rate: false,
+        transactions: 1,
+        fixed_seed: None,
+    };
     let disk = DiskArea { sectors: crew.sectors, start: crew.start, pattern: crew.pattern };
     let defaults =
         Defaults { outstanding: Some(outstanding), disk: Some(disk), ..Defaults::default() };
@@ -162,10 +168,13 @@ fn worker(name: String, crew: Crew, specs: &[String], heading: &Heading<'_>) -> 
         kind: WorkerKind::Disk,
         defaults: Some(defaults),
         specs: Some(
-            specs.iter().map(|name| Assigned { name: name.clone(), line: Line(0) }).collect(),
+            specs
+                .iter()
+                .map(|name| AssignedSpec { name: name.clone(), line: LineNumber(0) })
+                .collect(),
         ),
         targets: Some(vec![target]),
-        line: Line(0),
+        line: LineNumber(0),
     }
 }
 
@@ -180,7 +189,7 @@ fn expressed(
     label: &str,
     stimulus: &Stimulus,
     remarks: &mut Vec<String>,
-) -> Result<Expressed, String> {
+) -> Result<ExportedLoad, String> {
     inexpressible(stimulus)?;
     let range = stimulus.active_range;
     let sectors = |bytes: u64| bytes / heading.sector.max(1);
@@ -194,7 +203,7 @@ fn expressed(
     if rounded(stimulus, &lines) {
         remarks.push(format!("{label}: shares are rounded to whole percent"));
     }
-    let crew = Crew {
+    let crew = WorkerSettings {
         threads: stimulus.demand.threads,
         depth: stimulus.demand.depth,
         start: sectors(range.start.0),
@@ -203,8 +212,8 @@ fn expressed(
     };
     let time = whole_seconds(stimulus.until.time.unwrap_or_default(), "the time")?;
     let ramp = whole_seconds(stimulus.ramp, "the ramp")?;
-    let spec = AccessSpec { name, assignment: Assignment::Nobody, lines, line: Line(0) };
-    Ok(Expressed { crew, spec, time, ramp })
+    let spec = AccessSpec { name, assignment: Assignment::Nobody, lines, line: LineNumber(0) };
+    Ok(ExportedLoad { crew, spec, time, ramp })
 }
 
 fn whole_seconds(time: Nanos, what: &str) -> Result<u64, String> {

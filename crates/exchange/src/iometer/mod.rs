@@ -8,32 +8,28 @@
 mod config;
 mod expansion;
 mod export;
-mod keys;
-mod pairs;
-mod read;
-mod read_display;
-mod read_managers;
-mod read_setup;
-mod read_specs;
-mod remark;
+mod file;
+mod grammar;
+mod lines;
 pub mod results;
 mod saved;
+mod sections;
 mod sequence;
+mod specs;
 #[cfg(test)]
 mod tests;
+mod values;
 mod version;
-mod write;
 
 pub use config::{
-    AccessLine, AccessSpec, Assigned, Assignment, Bar, BarSubject, Config, Cycling, Defaults,
-    DepthCycling, DiskArea, Display, FixedSeed, IDLE, Line, Manager, Outstanding, Recorded,
-    RunTime, Setup, Spawn, StepKind, Target, TestType, UpdateType, Worker, WorkerKind,
+    AccessLine, AccessSpec, AssignedSpec, Assignment, Bar, BarSubject, Config, Cycling, Defaults,
+    DepthCycling, DiskArea, Display, FixedSeed, IDLE, LineNumber, Manager, OutstandingIos,
+    RecordedRows, RunTime, Spawn, StepKind, Target, TestSetup, TestType, Update, UpdateType,
+    Worker, WorkerKind,
 };
-pub use expansion::{Active, Test, is_same_disk, tests_of};
+pub use expansion::{ActiveWorker, IometerTest, is_same_disk, tests_of};
 pub use export::{Export, Heading, export};
-pub use read::{Reading, read};
-pub use remark::Remark;
+pub use file::{ParsedConfig, read, write};
 pub use saved::findings;
-pub use sequence::{Circumstances, DIMENSIONS, Disk, Plan, loads_of_workers, plan};
+pub use sequence::{DIMENSIONS, Disk, PlanOptions, TestPlan, loads_of_workers, plan};
 pub use version::{Dialect, Version};
-pub use write::write;

@@ -1,11 +1,11 @@
 //! Findings of a saved file of results: the same tables as a run of a configuration with Steadfast,
 //! so that old and new numbers can be compared.
 
-use super::results::{Ending, Part, Row, RowKind, Run, Table as Results};
+use super::results::{ResultRow, ResultRun, ResultTable, RowKind, RunEnding, SpecResults};
 use std::collections::BTreeMap;
 use steadfast_domain::caveats as ids;
 use steadfast_domain::findings::{
-    Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Row as Line, Setting, Table,
+    Cell, Exhibit, Facts, FormBlock, FormHeader, Origin, Page, Row as TableRow, Setting, Table,
 };
 use steadfast_domain::sequence::SequenceSource;
 use steadfast_domain::{Caveat, CaveatKind, Demand, Findings};
@@ -15,7 +15,7 @@ const MB: f64 = 1e6;
 
 /// Returns the findings of a file of results, from the rows ALL of its tests and those of its
 /// workers.
-pub fn findings(runs: &[Run], source: &SequenceSource, software: &str) -> Findings {
+pub fn findings(runs: &[ResultRun], source: &SequenceSource, software: &str) -> Findings {
     let tests = tests(runs);
     let table = Exhibit::Table(display(&tests));
     let pages = [
@@ -40,13 +40,13 @@ pub fn findings(runs: &[Run], source: &SequenceSource, software: &str) -> Findin
 }
 
 /// A test with its label and rows.
-struct Test<'r> {
+struct SavedTest<'r> {
     label: String,
-    all: &'r Row,
-    rows: &'r [Row],
+    all: &'r ResultRow,
+    rows: &'r [ResultRow],
 }
 
-fn tests(runs: &[Run]) -> Vec<Test<'_>> {
+fn tests(runs: &[ResultRun]) -> Vec<SavedTest<'_>> {
     let mut tests = Vec::new();
     let mut labels: BTreeMap<String, u32> = BTreeMap::new();
     for run in runs {
@@ -58,20 +58,20 @@ fn tests(runs: &[Run]) -> Vec<Test<'_>> {
             let count = labels.entry(base.clone()).or_default();
             *count += 1;
             let label = if *count == 1 { base } else { format!("{base} #{count}") };
-            tests.push(Test { label, all, rows: &results.rows });
+            tests.push(SavedTest { label, all, rows: &results.rows });
         }
     }
     tests
 }
 
 /// Returns the row over all managers, or else the first row of a manager or a worker.
-fn whole(results: &Results) -> Option<&Row> {
+fn whole(results: &ResultTable) -> Option<&ResultRow> {
     let of = |kind: RowKind| results.rows.iter().find(|row| row.kind == kind);
     of(RowKind::All).or_else(|| of(RowKind::Manager)).or_else(|| of(RowKind::Worker))
 }
 
 /// Returns the label that a step of a configuration has here: `4K reads, T2Q4`.
-fn label(part: &Part, all: &Row) -> String {
+fn label(part: &SpecResults, all: &ResultRow) -> String {
     let specs: Vec<&str> = part.specs.iter().map(|spec| spec.name.as_str()).collect();
     let spec = if all.spec.is_empty() { specs.join(" + ") } else { all.spec.clone() };
     let count = |column| all.get(column).filter(|count| (1.0..=1e6).contains(count));
@@ -83,19 +83,19 @@ fn label(part: &Part, all: &Row) -> String {
     format!("{spec}, {}", Demand::new(workers as u32, each as u32))
 }
 
-fn iops(row: &Row) -> Option<f64> {
+fn iops(row: &ResultRow) -> Option<f64> {
     row.get("IOps")
 }
 
 /// Returns bytes per second. MBps of 2006 and 2008 means MiB per second.
-fn bytes_per_second(row: &Row) -> Option<f64> {
+fn bytes_per_second(row: &ResultRow) -> Option<f64> {
     let mib = row.get("MiBps (Binary)").or_else(|| row.get("MBps"));
     mib.map(|mib| mib * MIB).or_else(|| row.get("MBps (Decimal)").map(|mb| mb * MB))
 }
 
 /// Returns the table of the six results of Iometer's display.
-fn display(tests: &[Test<'_>]) -> Table {
-    let row = |test: &Test<'_>| {
+fn display(tests: &[SavedTest<'_>]) -> Table {
+    let row = |test: &SavedTest<'_>| {
         let of = |column| test.all.get(column);
         let cells = [
             Cell::number(iops(test.all), 1),
@@ -105,7 +105,7 @@ fn display(tests: &[Test<'_>]) -> Table {
             Cell::number(of("% CPU Utilization"), 2),
             Cell::number(of("Errors"), 0),
         ];
-        Line::new(test.label.clone(), cells)
+        TableRow::new(test.label.clone(), cells)
     };
     Table::new("iometer", "Results as Iometer displays them; its MBs are MiB", "Test")
         .columns([
@@ -120,8 +120,8 @@ fn display(tests: &[Test<'_>]) -> Table {
 }
 
 /// Returns the table of the values that both a step here and Iometer's results have.
-fn every(tests: &[Test<'_>]) -> Table {
-    let row = |test: &Test<'_>| Line::new(test.label.clone(), values(test.all));
+fn every(tests: &[SavedTest<'_>]) -> Table {
+    let row = |test: &SavedTest<'_>| TableRow::new(test.label.clone(), values(test.all));
     Table::new("sequence", "Every step", "Step").columns(COLUMNS).rows(tests.iter().map(row))
 }
 
@@ -133,7 +133,7 @@ const COLUMNS: [(&str, &str); 5] = [
     ("errors", "Errors"),
 ];
 
-fn values(row: &Row) -> [Cell; 5] {
+fn values(row: &ResultRow) -> [Cell; 5] {
     [
         Cell::number(iops(row), 1),
         Cell::number(bytes_per_second(row).map(|bytes| bytes / MB), 2),
@@ -145,30 +145,32 @@ fn values(row: &Row) -> [Cell; 5] {
 
 /// Returns the table of the workers of tests with several workers, or `None` if there is no such
 /// test.
-fn workers(tests: &[Test<'_>]) -> Option<Table> {
+fn workers(tests: &[SavedTest<'_>]) -> Option<Table> {
     let rows = tests.iter().flat_map(|test| {
         let of_workers = || test.rows.iter().filter(|row| row.kind == RowKind::Worker);
         let several = of_workers().count() > 1;
-        let row = move |row: &Row| Line::new(format!("{}: {}", test.label, row.name), values(row));
+        let row = move |row: &ResultRow| {
+            TableRow::new(format!("{}: {}", test.label, row.name), values(row))
+        };
         of_workers().filter(move |_| several).map(row)
     });
-    let rows: Vec<Line> = rows.collect();
+    let rows: Vec<TableRow> = rows.collect();
     let table = Table::new("iometer-workers", "Each worker", "Step: worker").columns(COLUMNS);
     (!rows.is_empty()).then(|| table.rows(rows))
 }
 
-fn title(runs: &[Run]) -> String {
+fn title(runs: &[ResultRun]) -> String {
     let said = runs.iter().map(|run| run.description.trim()).find(|text| !text.is_empty());
     said.unwrap_or("Results of Iometer").to_owned()
 }
 
-fn versions(runs: &[Run]) -> String {
+fn versions(runs: &[ResultRun]) -> String {
     let mut versions: Vec<String> = runs.iter().map(|run| run.version.to_string()).collect();
     versions.dedup();
     versions.join(", ")
 }
 
-fn header(runs: &[Run], source: &SequenceSource) -> FormHeader {
+fn header(runs: &[ResultRun], source: &SequenceSource) -> FormHeader {
     let file = Setting::new("sequence-file", "File", &source.name, Origin::Chosen);
     let version = Setting::new("tool-version", "Version", versions(runs), Origin::Found);
     FormHeader {
@@ -185,7 +187,7 @@ fn header(runs: &[Run], source: &SequenceSource) -> FormHeader {
     }
 }
 
-fn facts(runs: &[Run], source: &SequenceSource) -> Facts {
+fn facts(runs: &[ResultRun], source: &SequenceSource) -> Facts {
     let began = runs.iter().map(|run| run.began.as_str()).find(|text| !text.is_empty());
     Facts::new("File of results").rows([
         Setting::identity("File", source.name.as_str()),
@@ -196,7 +198,7 @@ fn facts(runs: &[Run], source: &SequenceSource) -> Facts {
     ])
 }
 
-fn caveats(runs: &[Run]) -> Vec<Caveat> {
+fn caveats(runs: &[ResultRun]) -> Vec<Caveat> {
     let mut caveats = vec![Caveat::new(
         CaveatKind::Deviation,
         ids::SEQUENCE_NOT_STEADY,
@@ -204,7 +206,7 @@ fn caveats(runs: &[Run]) -> Vec<Caveat> {
          seconds is not what it sustains. The file has no percentiles.",
         "Compare with a run of the same configuration: steadfast iometer FILE.icf.",
     )];
-    if runs.iter().any(|run| run.ending == Ending::Aborted) {
+    if runs.iter().any(|run| run.ending == RunEnding::Aborted) {
         caveats.push(Caveat::new(
             CaveatKind::Deviation,
             ids::UNFINISHED,

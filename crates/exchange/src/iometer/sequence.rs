@@ -3,11 +3,10 @@
 //! Workers of a test with equal settings are the threads of one load. Where workers differ, each
 //! group is a load of its own, and all loads start at the same time.
 
-use super::config::{AccessLine, AccessSpec, Config, Setup};
-use super::expansion::{Active, Test, tests_of};
-use super::remark::Remark;
+use super::config::{AccessLine, AccessSpec, Config, TestSetup};
+use super::expansion::{ActiveWorker, IometerTest, tests_of};
 use super::version::Dialect;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::{Amount, Extent, NamedLoad, SequenceEnd, SequenceRemark};
 use steadfast_domain::stimulus::{Cursor, DataPattern, Order, Pace};
@@ -19,7 +18,7 @@ pub const DIMENSIONS: [&str; 4] = ["Access specification", "Workers", "Targets",
 
 /// Host, target and options for which a configuration is planned.
 #[derive(Debug, Clone, Copy)]
-pub struct Circumstances<'a> {
+pub struct PlanOptions<'a> {
     /// Processors of the host: the number of workers of a manager whose number of workers the file
     /// leaves open.
     pub processors: u32,
@@ -57,18 +56,22 @@ impl<'a> Disk<'a> {
 
 /// A planned configuration: its steps, and the test behind each measuring step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct TestPlan {
     /// The sequence, without the name of a file.
     pub sequence: Sequence,
     /// The test of each measuring step, in their order.
-    pub tests: Vec<Test>,
+    pub tests: Vec<IometerTest>,
 }
 
 /// Plans a configuration.
 ///
 /// # Errors
 /// The configuration cannot be applied to one target; the error names the line.
-pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Result<Plan, Misread> {
+pub fn plan(
+    config: &Config,
+    remarks: Vec<SequenceRemark>,
+    on: PlanOptions<'_>,
+) -> Result<TestPlan, ParseError> {
     let mut remarks = remarks;
     let (tests, numbers) = tests_on(config, on, &mut remarks)?;
     let setup = config.setup.clone().unwrap_or_default();
@@ -93,7 +96,7 @@ pub fn plan(config: &Config, remarks: Vec<Remark>, on: Circumstances<'_>) -> Res
         remarks: each_once(remarks),
         ..Sequence::default()
     };
-    Ok(Plan { sequence, tests })
+    Ok(TestPlan { sequence, tests })
 }
 
 /// Number of the step that fills a file, where steps have the numbers of all disks' tests.
@@ -102,9 +105,9 @@ const PREPARATION: u32 = 1;
 /// Returns the tests and the numbers of their steps; `None` for steps numbered by position.
 fn tests_on(
     config: &Config,
-    on: Circumstances<'_>,
-    remarks: &mut Vec<Remark>,
-) -> Result<(Vec<Test>, Vec<Option<u32>>), Misread> {
+    on: PlanOptions<'_>,
+    remarks: &mut Vec<SequenceRemark>,
+) -> Result<(Vec<IometerTest>, Vec<Option<u32>>), ParseError> {
     let alone = match on.disk {
         Some(Disk::Alone(name)) => Some(name),
         _ => None,
@@ -116,16 +119,16 @@ fn tests_on(
     };
     let own = tests.iter().zip(PREPARATION + 1..);
     let own = own.filter_map(|(test, number)| Some((test.of_disk(name)?, Some(number))));
-    let (tests, numbers): (Vec<Test>, Vec<Option<u32>>) = own.unzip();
+    let (tests, numbers): (Vec<IometerTest>, Vec<Option<u32>>) = own.unzip();
     if tests.is_empty() {
-        Err(Misread::whole(format!("no test uses a disk '{name}'", name = excerpt(name))))
+        Err(ParseError::whole(format!("no test uses a disk '{name}'", name = excerpt(name))))
     } else {
         Ok((tests, numbers))
     }
 }
 
 /// Returns a step that writes everything the tests touch once.
-fn preparation(steps: &[SequenceStep], on: Circumstances<'_>) -> SequenceStep {
+fn preparation(steps: &[SequenceStep], on: PlanOptions<'_>) -> SequenceStep {
     let stream = IoStream::new(Op::Write, Order::Sequential(Cursor::Own), Bytes::kib(128));
     let mut load = SequenceLoad::new(vec![stream], Demand::new(1, 8), SequenceEnd::laps(1));
     let first = steps.first().map(|step| step.load.extent).unwrap_or_default();
@@ -139,26 +142,28 @@ fn preparation(steps: &[SequenceStep], on: Circumstances<'_>) -> SequenceStep {
     SequenceStep::new("Prepare the file", load).preparing()
 }
 
-fn each_once(remarks: Vec<Remark>) -> Vec<SequenceRemark> {
+fn each_once(remarks: Vec<SequenceRemark>) -> Vec<SequenceRemark> {
     let mut seen = BTreeSet::new();
-    let new = remarks.into_iter().filter(|remark| seen.insert((remark.line, remark.text.clone())));
-    new.map(|remark| SequenceRemark { line: remark.line, text: remark.text }).collect()
+    let is_new = |remark: &SequenceRemark| seen.insert((remark.line, remark.text.clone()));
+    remarks.into_iter().filter(is_new).collect()
 }
 
-fn times(setup: &Setup, on: Circumstances<'_>) -> Result<(Nanos, Nanos), Misread> {
+fn times(setup: &TestSetup, on: PlanOptions<'_>) -> Result<(Nanos, Nanos), ParseError> {
     let of_file = setup.run_time.map(|time| Nanos::from_secs(time.as_secs()));
     let time = on.time.or(of_file.filter(|time| time.0 > 0)).ok_or_else(|| {
-        Misread::whole("the file has no run time, so the test would run until stopped; give --time")
+        ParseError::whole(
+            "the file has no run time, so the test would run until stopped; give --time",
+        )
     })?;
-    Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0))))
+    Ok((time, Nanos::from_secs(setup.ramp_s.unwrap_or(0).into())))
 }
 
 fn step(
     config: &Config,
-    test: &Test,
+    test: &IometerTest,
     (time, ramp): (Nanos, Nanos),
-    on: Circumstances<'_>,
-) -> Result<SequenceStep, Misread> {
+    on: PlanOptions<'_>,
+) -> Result<SequenceStep, ParseError> {
     let kinds = kinds(config, test)?;
     let mut loads = Vec::with_capacity(kinds.len());
     for kind in &kinds {
@@ -171,7 +176,7 @@ fn step(
         .map(|(kind, own)| format!("{}, {}", kind.first().spec, own.load.demand))
         .collect();
     let Some(step) = SequenceStep::at_once(labels.join(" + "), loads) else {
-        return Err(Misread::whole("a test without an active worker"));
+        return Err(ParseError::whole("a test without an active worker"));
     };
     let values = [
         joined(&kinds, |active| active.spec.clone()),
@@ -183,7 +188,7 @@ fn step(
 }
 
 /// Joins a value of every group of workers; one value if all are equal.
-fn joined(kinds: &[Kind<'_>], value: impl Fn(&Active) -> String) -> String {
+fn joined(kinds: &[WorkerGroup<'_>], value: impl Fn(&ActiveWorker) -> String) -> String {
     let mut values: Vec<String> = kinds.iter().map(|kind| value(kind.first())).collect();
     if values.iter().all(|value| *value == values[0]) {
         values.truncate(1);
@@ -193,10 +198,10 @@ fn joined(kinds: &[Kind<'_>], value: impl Fn(&Active) -> String) -> String {
 
 fn load(
     config: &Config,
-    kind: &Kind<'_>,
+    kind: &WorkerGroup<'_>,
     (time, ramp): (Nanos, Nanos),
-    on: Circumstances<'_>,
-) -> Result<SequenceLoad, Misread> {
+    on: PlanOptions<'_>,
+) -> Result<SequenceLoad, ParseError> {
     let (first, spec) = (kind.first(), kind.spec);
     let workers = u32::try_from(kind.workers.len()).unwrap_or(u32::MAX);
     let targets = u32::try_from(first.targets.len()).unwrap_or(u32::MAX);
@@ -210,18 +215,18 @@ fn load(
 }
 
 /// Workers of a test with equal settings.
-struct Kind<'a> {
+struct WorkerGroup<'a> {
     spec: &'a AccessSpec,
     /// At least one worker.
-    workers: Vec<&'a Active>,
+    workers: Vec<&'a ActiveWorker>,
 }
 
-impl Kind<'_> {
-    fn first(&self) -> &Active {
+impl WorkerGroup<'_> {
+    fn first(&self) -> &ActiveWorker {
         self.workers[0]
     }
 
-    fn is_of(&self, other: &Active, spec: &AccessSpec) -> bool {
+    fn is_of(&self, other: &ActiveWorker, spec: &AccessSpec) -> bool {
         let first = self.first();
         spec.lines == self.spec.lines
             && other.depth == first.depth
@@ -231,9 +236,9 @@ impl Kind<'_> {
     }
 
     /// Returns the names of the workers, with their managers if a name occurs twice.
-    fn name(&self, test: &Test) -> String {
+    fn name(&self, test: &IometerTest) -> String {
         let is_twice = |name: &str| test.active.iter().filter(|a| a.worker == name).count() > 1;
-        let name = |active: &&Active| {
+        let name = |active: &&ActiveWorker| {
             if is_twice(&active.worker) {
                 format!("{}: {}", active.manager_name, active.worker)
             } else {
@@ -245,31 +250,38 @@ impl Kind<'_> {
 }
 
 /// Groups the active workers of a test by equal settings.
-fn kinds<'a>(config: &'a Config, test: &'a Test) -> Result<Vec<Kind<'a>>, Misread> {
-    let mut kinds: Vec<Kind<'a>> = Vec::new();
+fn kinds<'a>(
+    config: &'a Config,
+    test: &'a IometerTest,
+) -> Result<Vec<WorkerGroup<'a>>, ParseError> {
+    let mut kinds: Vec<WorkerGroup<'a>> = Vec::new();
     for active in &test.active {
         let spec = config.spec(&active.spec).ok_or_else(|| {
-            Misread::at(active.line, format!("access specification '{}' is missing", active.spec))
+            ParseError::at(
+                active.line,
+                format!("access specification '{}' is missing", active.spec),
+            )
         })?;
         match kinds.iter_mut().find(|kind| kind.is_of(active, spec)) {
             Some(kind) => kind.workers.push(active),
-            None => kinds.push(Kind { spec, workers: vec![active] }),
+            None => kinds.push(WorkerGroup { spec, workers: vec![active] }),
         }
     }
     Ok(kinds)
 }
 
 /// Returns for each active worker of a test the index of its load.
-pub fn loads_of_workers(config: &Config, test: &Test) -> Vec<usize> {
+pub fn loads_of_workers(config: &Config, test: &IometerTest) -> Vec<usize> {
     let kinds = kinds(config, test).unwrap_or_default();
-    let of = |active: &Active| {
-        let has = |kind: &Kind<'_>| kind.workers.iter().any(|own| std::ptr::eq(*own, active));
+    let of = |active: &ActiveWorker| {
+        let has =
+            |kind: &WorkerGroup<'_>| kind.workers.iter().any(|own| std::ptr::eq(*own, active));
         kinds.iter().position(has).unwrap_or(0)
     };
     test.active.iter().map(of).collect()
 }
 
-fn extent(active: &Active, sector: u64) -> Extent {
+fn extent(active: &ActiveWorker, sector: u64) -> Extent {
     let (sectors, start) = active.area;
     let bytes = |sectors: u64| Amount::Bytes(Bytes(sectors.saturating_mul(sector)));
     // Iometer, too, ends a size beyond the end of the disk there.
@@ -314,7 +326,7 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 /// Returns the pace of all rows: bursts of every queue together.
-fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, Misread> {
+fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, ParseError> {
     let rows = || spec.lines.iter().filter(|row| row.of_size > 0);
     let Some(first) = rows().next() else { return Ok(Pace::Closed) };
     if rows().all(|row| row.delay_ms == 0) {
@@ -322,7 +334,7 @@ fn pace(spec: &AccessSpec, queues: u64) -> Result<Pace, Misread> {
     }
     let other = rows().find(|row| (row.delay_ms, row.burst) != (first.delay_ms, first.burst));
     if let Some(other) = other {
-        return Err(Misread::at(
+        return Err(ParseError::at(
             other.line.0,
             format!(
                 "access specification '{}' has rows with different delays or bursts: their I/Os \
@@ -345,10 +357,10 @@ fn data_pattern(config: &Config, chosen: Option<u8>) -> DataPattern {
 }
 
 /// Returns remarks on differences from Iometer.
-fn differences(config: &Config, tests: &[Test], on: Circumstances<'_>) -> Vec<Remark> {
+fn differences(config: &Config, tests: &[IometerTest], on: PlanOptions<'_>) -> Vec<SequenceRemark> {
     let mut remarks = Vec::new();
     let mut say = |line: u64, text: String| {
-        remarks.push(Remark { line: (line > 0).then_some(line), text });
+        remarks.push(SequenceRemark { line: (line > 0).then_some(line), text });
     };
     of_access(config, tests, &mut say);
     of_workers(tests, &mut say);
@@ -358,7 +370,7 @@ fn differences(config: &Config, tests: &[Test], on: Circumstances<'_>) -> Vec<Re
     remarks
 }
 
-fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String)) {
+fn of_access(config: &Config, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     let active = || tests.iter().flat_map(|test| &test.active);
     let run: BTreeSet<&str> = active().map(|active| active.spec.as_str()).collect();
     let specs = || config.specs.iter().flatten().filter(|spec| run.contains(spec.name.as_str()));
@@ -378,7 +390,7 @@ fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String))
     let is_sequential = |name: &str| {
         config.spec(name).is_some_and(|spec| spec.lines.iter().any(|row| row.random < 100))
     };
-    let shares = |test: &Test| {
+    let shares = |test: &IometerTest| {
         let kinds = kinds(config, test).unwrap_or_default();
         kinds.iter().any(|kind| kind.workers.len() > 1 && is_sequential(&kind.first().spec))
     };
@@ -389,7 +401,7 @@ fn of_access(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String))
     }
 }
 
-fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
+fn of_workers(tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     let active = || tests.iter().flat_map(|test| &test.active);
     for worker in active().filter(|active| active.connection_rate) {
         say(
@@ -420,9 +432,9 @@ fn of_workers(tests: &[Test], say: &mut impl FnMut(u64, String)) {
     }
 }
 
-fn of_data(config: &Config, tests: &[Test], say: &mut impl FnMut(u64, String)) {
+fn of_data(config: &Config, tests: &[IometerTest], say: &mut impl FnMut(u64, String)) {
     // What is said of data concerns writes only.
-    let writes = |active: &&Active| {
+    let writes = |active: &&ActiveWorker| {
         let spec = config.specs.iter().flatten().find(|spec| spec.name == active.spec);
         spec.is_none_or(|spec| spec.lines.iter().any(|line| line.of_size > 0 && line.reads < 100))
     };

@@ -4,7 +4,7 @@
 //! diskspd computes them. Latencies (`-L`) are milliseconds; percentiles are of all threads.
 
 use super::values::{of_directions, plausible};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use roxmltree::{Document, Node, ParsingOptions};
 use steadfast_domain::text::{excerpt, with_short_words};
 use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
@@ -19,13 +19,13 @@ fn empty() -> ForeignResults {
 
 const NO_LATENCY: &str = "Response times: diskspd ran without -L.";
 
-pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let what = format!("this is no XML: {}", with_short_words(&error.to_string()));
-        Misread::at(error.pos().row.into(), what)
+        ParseError::at(error.pos().row.into(), what)
     })?;
     let root = document.root_element();
     let mut results = empty();
@@ -51,7 +51,7 @@ pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, Misread> {
                 let values = targets.iter().filter_map(|target| value_in(*target, &field));
                 values.map(|value| value as u64).fold(0, u64::saturating_add)
             };
-            let counts = Counts {
+            let counts = DirectionCounts {
                 ios: total(format!("{name}Count")),
                 bytes: total(format!("{name}Bytes")),
                 seconds,
@@ -74,14 +74,14 @@ pub(super) fn read_xml(bytes: &[u8]) -> Result<ForeignResults, Misread> {
 }
 
 /// Counts of one direction over a time span.
-struct Counts {
+struct DirectionCounts {
     ios: u64,
     bytes: u64,
     seconds: f64,
 }
 
-impl Counts {
-    fn ios_with(&self, times: Option<Times>) -> ForeignIos {
+impl DirectionCounts {
+    fn ios_with(&self, times: Option<ResponseTimes>) -> ForeignIos {
         if self.ios == 0 {
             return ForeignIos { ios: Some(0), ..ForeignIos::default() };
         }
@@ -100,13 +100,13 @@ impl Counts {
 
 /// Response times of one direction, in milliseconds.
 #[derive(Default)]
-struct Times {
+struct ResponseTimes {
     mean: Option<f64>,
     longest: Option<f64>,
     percentiles: Vec<(f64, f64)>,
 }
 
-fn ios_with_times(ios: ForeignIos, times: Times) -> ForeignIos {
+fn ios_with_times(ios: ForeignIos, times: ResponseTimes) -> ForeignIos {
     ForeignIos {
         mean_ms: times.mean,
         longest_ms: times.longest,
@@ -121,10 +121,12 @@ fn say_missing(results: &mut ForeignResults) {
     }
 }
 
-fn xml_latency(latency: Node<'_, '_>, name: &str) -> Times {
+fn xml_latency(latency: Node<'_, '_>, name: &str) -> ResponseTimes {
     let field = format!("{name}Milliseconds");
-    let mut times =
-        Times { mean: value_in(latency, &format!("Average{field}")), ..Times::default() };
+    let mut times = ResponseTimes {
+        mean: value_in(latency, &format!("Average{field}")),
+        ..ResponseTimes::default()
+    };
     for bucket in children(latency, "Bucket") {
         let both = value_in(bucket, "Percentile").zip(value_in(bucket, &field));
         match both {
@@ -178,7 +180,7 @@ fn value_in(node: Node<'_, '_>, name: &str) -> Option<f64> {
     plausible(found.text()?.trim().parse().ok()?)
 }
 
-/// What the rows of the text's table of percentiles are named.
+/// Names of the rows in the text's table of percentiles.
 const TEXT_PERCENTILES: [(&str, f64); 12] = [
     ("25th", 25.0),
     ("50th", 50.0),
@@ -194,11 +196,11 @@ const TEXT_PERCENTILES: [(&str, f64); 12] = [
     ("8-nines", 99.999999),
 ];
 
-pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let mut results = empty();
-    let mut span: Option<TextSpan> = None;
-    let mut said = SaidBefore::default();
+    let mut span: Option<SpanText> = None;
+    let mut said = InputParameters::default();
     let mut section = "";
     for (number, line) in (1..).zip(text.lines()) {
         let trimmed = line.trim();
@@ -210,9 +212,9 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
         } else if let Some(name) = after("computer name:") {
             results.facts.push(("Host".into(), excerpt(name).into_owned()));
         } else if after("Results for timespan").is_some() {
-            results.tests.extend(span.take().map(TextSpan::finish));
+            results.tests.extend(span.take().map(SpanText::finish));
             let at = results.tests.len();
-            span = Some(TextSpan::new(
+            span = Some(SpanText::new(
                 at + 1,
                 said.load.get(at).cloned(),
                 said.demand.get(at).cloned(),
@@ -221,7 +223,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             let seconds = time.trim_end_matches('s').parse().ok().and_then(plausible);
             let Some(span) = span.as_mut() else { continue };
             span.seconds = seconds
-                .ok_or_else(|| Misread::at(number, format!("'{}' is no time", excerpt(time))))?;
+                .ok_or_else(|| ParseError::at(number, format!("'{}' is no time", excerpt(time))))?;
         } else if ["Total IO", "Read IO", "Write IO"].contains(&trimmed) {
             section = match trimmed {
                 "Read IO" => "read",
@@ -231,7 +233,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
         } else if let (Some(row), Some(span)) = (trimmed.strip_prefix("total:"), span.as_mut()) {
             // The same word, alone, begins the table of percentiles of older versions.
             if row.contains('|') {
-                span.totals(section, row).map_err(|what| Misread::at(number, what))?;
+                span.totals(section, row).map_err(|what| ParseError::at(number, what))?;
             }
         } else if let Some(span) = span.as_mut() {
             span.percentile(trimmed);
@@ -239,19 +241,19 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             said.take(trimmed);
         }
     }
-    results.tests.extend(span.take().map(TextSpan::finish));
+    results.tests.extend(span.take().map(SpanText::finish));
     say_missing(&mut results);
     Ok(results)
 }
 
 /// The input parameters of every time span, which stand before all results.
 #[derive(Default)]
-struct SaidBefore {
+struct InputParameters {
     load: Vec<String>,
     demand: Vec<String>,
 }
 
-impl SaidBefore {
+impl InputParameters {
     fn take(&mut self, line: &str) {
         if line.starts_with("timespan:") {
             self.load.push(String::new());
@@ -277,32 +279,32 @@ impl SaidBefore {
 }
 
 /// The results of a time span, as its lines come.
-struct TextSpan {
+struct SpanText {
     number: usize,
     load: Option<String>,
     demand: Option<String>,
     seconds: f64,
-    reads: (Counted, Times),
-    writes: (Counted, Times),
-    total: Times,
+    reads: (ThreadCounts, ResponseTimes),
+    writes: (ThreadCounts, ResponseTimes),
+    total: ResponseTimes,
 }
 
 #[derive(Default)]
-struct Counted {
+struct ThreadCounts {
     ios: u64,
     bytes: u64,
 }
 
-impl TextSpan {
+impl SpanText {
     fn new(number: usize, load: Option<String>, demand: Option<String>) -> Self {
-        TextSpan {
+        SpanText {
             number,
             load: load.filter(|load| !load.is_empty()),
             demand: demand.filter(|demand| !demand.is_empty()),
             seconds: 0.0,
             reads: Default::default(),
             writes: Default::default(),
-            total: Times::default(),
+            total: ResponseTimes::default(),
         }
     }
 
@@ -313,7 +315,7 @@ impl TextSpan {
             let text: &str = fields.get(at).copied().unwrap_or_default();
             text.parse::<u64>().map_err(|_| format!("'{}' is no count", excerpt(text)))
         };
-        let counted = Counted { bytes: count(0)?, ios: count(1)? };
+        let counted = ThreadCounts { bytes: count(0)?, ios: count(1)? };
         // With -D and without -L the fifth field is a deviation of IOPS, which has two decimals.
         let mean = fields.get(4).filter(|text| decimals(text) == 3);
         let mean = mean.and_then(|text| plausible(text.parse().ok()?));
@@ -344,10 +346,11 @@ impl TextSpan {
 
     fn finish(self) -> ForeignOutcome {
         let seconds = self.seconds;
-        let ios = |(counted, times): (Counted, Times)| {
-            let Counted { ios, bytes } = counted;
+        let ios = |(counted, times): (ThreadCounts, ResponseTimes)| {
+            let ThreadCounts { ios, bytes } = counted;
             // Without a time there is no rate.
-            let counts = Counts { ios: if seconds > 0.0 { ios } else { 0 }, bytes, seconds };
+            let counts =
+                DirectionCounts { ios: if seconds > 0.0 { ios } else { 0 }, bytes, seconds };
             counts.ios_with(Some(times))
         };
         let load = self.load;

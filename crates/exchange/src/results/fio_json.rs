@@ -6,7 +6,7 @@
 //! I/Os by time. Before fio 3 times are microseconds (`lat`, `clat`).
 
 use super::values::{of_directions, plausible};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use steadfast_domain::text::excerpt;
@@ -16,26 +16,26 @@ use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
 const JOBS_MAX: usize = 10_000;
 
 /// Reads the output; lines that fio printed before or after the JSON do not count.
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     // Warnings of fio and its terse lines stand before and after the object.
-    let start = text.find('{').ok_or_else(|| Misread::whole("it holds no JSON object"))?;
+    let start = text.find('{').ok_or_else(|| ParseError::whole("it holds no JSON object"))?;
     let mut objects = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
     let mut root = match objects.next() {
         Some(Ok(Value::Object(root))) => root,
         Some(Err(error)) if error.is_eof() => {
-            return Err(Misread::whole(
+            return Err(ParseError::whole(
                 "the JSON is incomplete: fio was stopped while it wrote it, or the file was cut",
             ));
         }
-        Some(Err(error)) => return Err(Misread::whole(format!("this is no JSON: {error}"))),
-        _ => return Err(Misread::whole("it holds no JSON object")),
+        Some(Err(error)) => return Err(ParseError::whole(format!("this is no JSON: {error}"))),
+        _ => return Err(ParseError::whole("it holds no JSON object")),
     };
     // With --status-interval, fio prints the result so far again and again.
     let mut interim = 0;
     while let Some(Ok(Value::Object(next))) = objects.next() {
         if job_names(&next) != job_names(&root) {
-            return Err(Misread::whole(
+            return Err(ParseError::whole(
                 "it holds the results of several runs of fio; give each a file of its own",
             ));
         }
@@ -51,13 +51,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
     };
     let global = object(&root, "global options");
     results.facts.extend(options_fact("Global options", global));
-    let mut seen = Seen::default();
+    let mut seen = PendingRemarks::default();
     let jobs = list(&root, "jobs").or_else(|| list(&root, "client_stats"));
     let jobs = jobs.ok_or_else(|| {
-        Misread::whole("it has neither \"jobs\" nor \"client_stats\": this is no result of fio")
+        ParseError::whole("it has neither \"jobs\" nor \"client_stats\": this is no result of fio")
     })?;
     if jobs.len() > JOBS_MAX {
-        return Err(Misread::whole(format!("more than {JOBS_MAX} jobs")));
+        return Err(ParseError::whole(format!("more than {JOBS_MAX} jobs")));
     }
     let mut read = Vec::new();
     for value in jobs {
@@ -68,20 +68,20 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             continue;
         }
         if let Some(errno) = number(job, "error").filter(|errno| *errno != 0.0) {
-            return Err(Misread::whole(format!(
+            return Err(ParseError::whole(format!(
                 "fio ended job '{}' with error {errno}: its numbers are not those of a whole run",
                 excerpt(&name)
             )));
         }
         if object(job, "mixed").is_some() && object(job, "read").is_none() {
-            return Err(Misread::whole(format!(
+            return Err(ParseError::whole(format!(
                 "job '{}' has one sum of reads and writes (unified_rw_reporting=mixed), from which \
                  neither follows; run it without that option",
                 excerpt(&name)
             )));
         }
         let group = job.get("groupid").and_then(Value::as_i64).unwrap_or(0);
-        read.push((group, Job::read(job, global, &mut seen)));
+        read.push((group, FioJobResult::read(job, global, &mut seen)));
     }
     results.tests = steps(read);
     if let Some(util) = list(&root, "disk_util") {
@@ -97,15 +97,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
     Ok(results)
 }
 
-/// What was met in any job and must be said once.
+/// Conditions of any job that need one remark.
 #[derive(Default)]
-struct Seen {
+struct PendingRemarks {
     completion: bool,
     no_total: bool,
     trims: bool,
 }
 
-impl Seen {
+impl PendingRemarks {
     fn say(&self, results: &mut ForeignResults) {
         let remark = |results: &mut ForeignResults, text: &str| results.remarks.push(text.into());
         if self.completion {
@@ -137,7 +137,7 @@ impl Seen {
 }
 
 /// A job, or one of its clones.
-pub(super) struct Job {
+pub(super) struct FioJobResult {
     pub name: String,
     pub load: String,
     pub demand: Option<String>,
@@ -146,8 +146,12 @@ pub(super) struct Job {
     pub writes: ForeignIos,
 }
 
-impl Job {
-    fn read(job: &Map<String, Value>, global: Option<&Map<String, Value>>, seen: &mut Seen) -> Job {
+impl FioJobResult {
+    fn read(
+        job: &Map<String, Value>,
+        global: Option<&Map<String, Value>>,
+        seen: &mut PendingRemarks,
+    ) -> FioJobResult {
         let own = object(job, "job options");
         let option = |name: &str| {
             let of = |map: Option<&Map<String, Value>>| text_of(map?, name);
@@ -163,7 +167,7 @@ impl Job {
         let engine = option("ioengine").map(|name| format!(", {name}")).unwrap_or_default();
         let trims = object(job, "trim").and_then(|trim| number(trim, "total_ios"));
         seen.trims |= trims.unwrap_or(0.0) > 0.0;
-        Job {
+        FioJobResult {
             name: text_of(job, "jobname").unwrap_or_else(|| "job".into()),
             load: words.collect::<Vec<_>>().join(", "),
             // Options are recorded by newer versions alone; without them nothing is known.
@@ -183,8 +187,8 @@ fn job_names(root: &Map<String, Value>) -> Vec<Option<String>> {
 }
 
 /// The jobs by their groups, which ran one after the other.
-pub(super) fn steps(jobs: Vec<(i64, Job)>) -> Vec<ForeignOutcome> {
-    let mut groups: Vec<(i64, Vec<Job>)> = Vec::new();
+pub(super) fn steps(jobs: Vec<(i64, FioJobResult)>) -> Vec<ForeignOutcome> {
+    let mut groups: Vec<(i64, Vec<FioJobResult>)> = Vec::new();
     for (group, job) in jobs {
         match groups.iter_mut().find(|(id, _)| *id == group) {
             Some((_, jobs)) => jobs.push(job),
@@ -195,8 +199,8 @@ pub(super) fn steps(jobs: Vec<(i64, Job)>) -> Vec<ForeignOutcome> {
 }
 
 /// The jobs of one group ran at the same time: clones of a job, and other jobs.
-fn step(jobs: Vec<Job>) -> ForeignOutcome {
-    let mut loads: Vec<Vec<Job>> = Vec::new();
+fn step(jobs: Vec<FioJobResult>) -> ForeignOutcome {
+    let mut loads: Vec<Vec<FioJobResult>> = Vec::new();
     for job in jobs {
         match loads.iter_mut().find(|clones| clones[0].name == job.name) {
             Some(clones) => clones.push(job),
@@ -234,8 +238,8 @@ fn step_label(loads: &[ForeignOutcome]) -> String {
     }
 }
 
-fn of_clones(clones: &[Job]) -> ForeignOutcome {
-    let sum = |of: fn(&Job) -> &ForeignIos| -> ForeignIos {
+fn of_clones(clones: &[FioJobResult]) -> ForeignOutcome {
+    let sum = |of: fn(&FioJobResult) -> &ForeignIos| -> ForeignIos {
         ForeignIos::at_once(&clones.iter().map(of).collect::<Vec<_>>())
     };
     let first = &clones[0];
@@ -251,7 +255,7 @@ fn of_clones(clones: &[Job]) -> ForeignOutcome {
     }
 }
 
-fn ios(job: &Map<String, Value>, direction: &str, seen: &mut Seen) -> ForeignIos {
+fn ios(job: &Map<String, Value>, direction: &str, seen: &mut PendingRemarks) -> ForeignIos {
     let Some(of) = object(job, direction) else { return ForeignIos::default() };
     let count = number(of, "total_ios").map(|ios| ios as u64);
     if count == Some(0) {

@@ -5,9 +5,9 @@
 //! IOPS, run time in ms, submission, completion, 20 percentiles of the completion, total, and
 //! bandwidth samples (version 5: also IOPS samples). Times are microseconds.
 
-use super::fio_json::{Job, steps};
+use super::fio_json::{FioJobResult, steps};
 use super::values::plausible;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignResults};
 
@@ -23,7 +23,7 @@ const FIELDS_5: usize = 47;
 /// More jobs than a result has.
 const LINES_MAX: usize = 10_000;
 
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let mut results = ForeignResults {
         id: "fio".into(),
@@ -46,25 +46,25 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             continue;
         }
         if jobs.len() >= LINES_MAX {
-            return Err(Misread::at(number, format!("more than {LINES_MAX} jobs")));
+            return Err(ParseError::at(number, format!("more than {LINES_MAX} jobs")));
         }
         let fields: Vec<&str> = line.split(';').collect();
         results.version = Some(fields[1].trim_start_matches("fio-").to_owned());
         let group = fields.get(3).and_then(|group| group.parse().ok()).unwrap_or(0);
-        jobs.push((group, job(&fields).map_err(|what| Misread::at(number, what))?));
+        jobs.push((group, job(&fields).map_err(|what| ParseError::at(number, what))?));
     }
     results.tests = steps(jobs);
     Ok(results)
 }
 
-/// Whether a line is a job of one of these versions.
+/// Returns true if a line is a job in one of these versions.
 pub(crate) fn is_terse(line: &str) -> bool {
     let mut fields = line.split(';');
     let version = fields.next().unwrap_or_default();
     matches!(version, "3" | "4" | "5") && fields.next().is_some_and(|name| name.starts_with("fio-"))
 }
 
-fn job(fields: &[&str]) -> Result<Job, String> {
+fn job(fields: &[&str]) -> Result<FioJobResult, String> {
     let width = if fields[0] == "5" { FIELDS_5 } else { FIELDS };
     let (reads, writes) = (5, 5 + width);
     let least = writes + width;
@@ -83,7 +83,7 @@ fn job(fields: &[&str]) -> Result<Job, String> {
         ));
     }
     let direction = |begin: usize| ios(&fields[begin..begin + width]);
-    Ok(Job {
+    Ok(FioJobResult {
         name: excerpt(fields[2]).into_owned(),
         load: String::new(),
         demand: None,

@@ -2,21 +2,21 @@
 //! `Read_IOPS`, `Read_BW` (fio's bw, KiB/s), latencies in microseconds (fio's clat).
 
 use super::values::{of_directions, plausible};
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
 
 /// More tests than a suite has.
 const ROWS_MAX: usize = 10_000;
 
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let (_, head) = lines.next().ok_or_else(|| Misread::whole("it is empty"))?;
+    let (_, head) = lines.next().ok_or_else(|| ParseError::whole("it is empty"))?;
     let names = fields(head);
     let place = |name: &str| names.iter().position(|own| own == name);
     let Some(job) = place("Jobname") else {
-        return Err(Misread::at(1, "the column Jobname is missing"));
+        return Err(ParseError::at(1, "the column Jobname is missing"));
     };
     let mut results = ForeignResults {
         id: "fiosynth".into(),
@@ -35,7 +35,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
     };
     for (number, line) in lines {
         if results.tests.len() >= ROWS_MAX {
-            return Err(Misread::at(number, format!("more than {ROWS_MAX} tests")));
+            return Err(ParseError::at(number, format!("more than {ROWS_MAX} tests")));
         }
         let row = fields(line);
         let value = |name: &str| plausible(row.get(place(name)?)?.parse().ok()?);

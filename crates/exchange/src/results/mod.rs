@@ -14,7 +14,7 @@ mod values;
 pub(crate) mod vdbench;
 
 use crate::file_kind::FileKind;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use sha2::{Digest, Sha256};
 use steadfast_domain::{ForeignOutcome, ForeignResults};
 
@@ -22,7 +22,7 @@ use steadfast_domain::{ForeignOutcome, ForeignResults};
 ///
 /// # Errors
 /// Returns what cannot be read, with its line where it has one; `kind` must be one of results.
-pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let mut results = match kind {
         FileKind::FioJson => fio_json::read(bytes)?,
         FileKind::FioTerse => fio_terse::read(bytes)?,
@@ -30,10 +30,12 @@ pub fn read(kind: FileKind, file: &str, bytes: &[u8]) -> Result<ForeignResults, 
         FileKind::DiskspdXml => diskspd::read_xml(bytes)?,
         FileKind::DiskspdText => diskspd::read_text(bytes)?,
         FileKind::VdbenchFlat => vdbench::read(bytes)?,
-        other => return Err(Misread::whole(format!("{} has no results", other.name()))),
+        other => return Err(ParseError::whole(format!("{} has no results", other.name()))),
     };
     if results.tests.is_empty() {
-        return Err(Misread::whole("it holds no test: the tool ended before it measured anything"));
+        return Err(ParseError::whole(
+            "it holds no test: the tool ended before it measured anything",
+        ));
     }
     number_labels(&mut results.tests);
     results.file = file.to_owned();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::identify::identify;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::testing::mutations::{MUTATIONS, mutated};
 use steadfast_domain::ForeignIos;
 
 fn fixture(file: &str, text: &str) -> ForeignResults {
@@ -82,7 +82,7 @@ fn names_of_fiosynth_and_times_of_fio_2() {
 
 #[test]
 fn what_is_no_result_says_why() {
-    let refused = |text: &str| read(FileKind::FioJson, "x", text.as_bytes()).unwrap_err().what;
+    let refused = |text: &str| read(FileKind::FioJson, "x", text.as_bytes()).unwrap_err().message;
     assert!(refused("{\"fio version\":\"fio-3\",\"jobs\":[").contains("incomplete"));
     assert!(refused("{\"fio version\":\"fio-3\",\"jobs\":[]}").contains("no test"));
     assert!(refused("{\"fio version\":\"fio-3\"}").contains("no result of fio"));

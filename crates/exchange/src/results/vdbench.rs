@@ -4,23 +4,23 @@
 //! `rate` is I/Os per second, `MB/sec` are 2^20 bytes, `resp` and its kin are milliseconds.
 
 use super::values::plausible;
-use crate::misread::Misread;
+use crate::parse_error::ParseError;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{ForeignIos, ForeignOutcome, ForeignResults};
 
 /// More runs than a file has.
 const RUNS_MAX: usize = 10_000;
 
-pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, ParseError> {
     let text = crate::decode(bytes);
     let mut lines = (1..).zip(text.lines());
     let head = lines.find_map(|(number, line)| columns(line).map(|names| (number, names)));
     let Some((number, names)) = head else {
-        return Err(Misread::whole("it has no line of column names that begins with 'tod'"));
+        return Err(ParseError::whole("it has no line of column names that begins with 'tod'"));
     };
     let place = |name: &str| names.iter().position(|own| own.eq_ignore_ascii_case(name));
     let (Some(run), Some(interval)) = (place("Run"), place("Interval")) else {
-        return Err(Misread::at(number, "the columns Run and Interval are missing"));
+        return Err(ParseError::at(number, "the columns Run and Interval are missing"));
     };
     let mut results = ForeignResults {
         id: "vdbench".into(),
@@ -44,7 +44,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             continue;
         }
         if results.tests.len() >= RUNS_MAX {
-            return Err(Misread::at(number, format!("more than {RUNS_MAX} runs")));
+            return Err(ParseError::at(number, format!("more than {RUNS_MAX} runs")));
         }
         // 'n/a' stands for what a run does not have.
         let value = |name: &str| {
@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
             Some(words.join(", ")).filter(|words| !words.is_empty())
         };
         let Some(iops) = value("rate") else {
-            return Err(Misread::at(number, "its rate is no number"));
+            return Err(ParseError::at(number, "its rate is no number"));
         };
         let of_direction = |name: &str, max: &str, share: f64| ForeignIos {
             mean_ms: value(name).filter(|_| share > 0.0),
@@ -92,7 +92,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignResults, Misread> {
         });
     }
     if results.tests.is_empty() {
-        return Err(Misread::whole(
+        return Err(ParseError::whole(
             "no run has a line of averages (avg_N-M): vdbench was stopped before the first run \
              ended",
         ));

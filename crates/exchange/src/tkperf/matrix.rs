@@ -32,7 +32,7 @@ const SATURATION_SIZE: Bytes = Bytes::kib(4);
 
 /// The tests, by their elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum TestElement {
     Iops,
     Latency,
     Throughput,
@@ -40,16 +40,16 @@ pub(super) enum Name {
 }
 
 /// The values of a test, or an error message.
-pub(super) type Values = Result<(ForeignKind, Vec<ForeignValue>), String>;
+pub(super) type TestValues = Result<(ForeignKind, Vec<ForeignValue>), String>;
 
 /// Parses the nested lists of a test.
-pub(super) fn values(name: Name, lists: &Value) -> Values {
+pub(super) fn values(name: TestElement, lists: &Value) -> TestValues {
     let lists = list(lists, "roundmat")?;
     match name {
-        Name::Iops => iops(lists),
-        Name::Latency => latency(lists),
-        Name::Throughput => throughput(lists),
-        Name::WriteSaturation => saturation(lists),
+        TestElement::Iops => iops(lists),
+        TestElement::Latency => latency(lists),
+        TestElement::Throughput => throughput(lists),
+        TestElement::WriteSaturation => saturation(lists),
     }
 }
 
@@ -129,7 +129,7 @@ fn shape(lists: &[Value]) -> (usize, usize) {
     (rows.map_or(0, Vec::len), columns.map_or(0, Vec::len))
 }
 
-fn iops(rounds: &[Value]) -> Values {
+fn iops(rounds: &[Value]) -> TestValues {
     let (rows, count) = shape(rounds);
     let (kind, mixes, sizes) = match (rows, count) {
         (0, _) if rounds.is_empty() => return Ok((ForeignKind::Iops, Vec::new())),
@@ -162,7 +162,7 @@ fn response(cell: &Value, what: &str) -> Result<ForeignMeasured, String> {
     })
 }
 
-fn latency(rounds: &[Value]) -> Values {
+fn latency(rounds: &[Value]) -> TestValues {
     if rounds.is_empty() {
         return Ok((ForeignKind::Latency, Vec::new()));
     }
@@ -173,7 +173,7 @@ fn latency(rounds: &[Value]) -> Values {
 }
 
 /// Parses, per block size, the list of reads and the list of writes of all rounds, in KiB/s.
-fn throughput(lists: &[Value]) -> Values {
+fn throughput(lists: &[Value]) -> TestValues {
     let (kind, sizes) = match lists.len() {
         0 => return Ok((ForeignKind::Throughput, Vec::new())),
         2 => (ForeignKind::ZoneThroughput, DISK_THROUGHPUT_SIZES.to_vec()),
@@ -201,7 +201,7 @@ fn throughput(lists: &[Value]) -> Values {
 }
 
 /// Parses the IOPS of all minutes and the response times of all minutes.
-fn saturation(lists: &[Value]) -> Values {
+fn saturation(lists: &[Value]) -> TestValues {
     let [iops, responses] = lists else {
         return match lists.len() {
             0 => Ok((ForeignKind::WriteSaturation, Vec::new())),

@@ -1,7 +1,7 @@
 //! Parses a log into a run.
 
-use super::matrix::{self, Name};
-use crate::Misread;
+use super::matrix::{self, TestElement};
+use crate::ParseError;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -22,16 +22,16 @@ const YEAR: u64 = 365 * 86_400;
 /// # Errors
 /// The file is not XML, has no test of TKperf, or has values that TKperf cannot have measured; the
 /// error names the line.
-pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
+pub fn read(bytes: &[u8]) -> Result<ForeignRun, ParseError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
-        Misread::at(line, "this is not UTF-8 text; TKperf writes its log as NAME.xml")
+        ParseError::at(line, "this is not UTF-8 text; TKperf writes its log as NAME.xml")
     })?;
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let options = ParsingOptions { nodes_limit: ELEMENTS_MAX, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
-        Misread::at(
+        ParseError::at(
             error.pos().row.into(),
             format!("this is not XML: {}", with_short_words(&error.to_string())),
         )
@@ -42,7 +42,7 @@ pub fn read(bytes: &[u8]) -> Result<ForeignRun, Misread> {
         take(&mut run, element)?;
     }
     if run.tests.is_empty() {
-        return Err(Misread::whole(
+        return Err(ParseError::whole(
             "the file has no test of TKperf: no element iops, lat, tp or writesat; give \
              the NAME.xml that TKperf wrote",
         ));
@@ -64,7 +64,7 @@ fn line(node: Node<'_, '_>) -> u64 {
 }
 
 /// Stores an element of the log in the run.
-fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
+fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), ParseError> {
     let test = match name(element).to_lowercase().as_str() {
         "testdate" => return keep(&mut run.date, element, &mut run.remarks),
         "devinfo" => return keep(&mut run.device, element, &mut run.remarks),
@@ -73,10 +73,10 @@ fn take(run: &mut ForeignRun, element: Node<'_, '_>) -> Result<(), Misread> {
         "lsb" => return keep(&mut run.distribution, element, &mut run.remarks),
         "ioperfversion" => return keep(&mut run.version, element, &mut run.remarks),
         "cmdline" => return keep(&mut run.command, element, &mut run.remarks),
-        "iops" => Name::Iops,
-        "lat" => Name::Latency,
-        "tp" => Name::Throughput,
-        "writesat" => Name::WriteSaturation,
+        "iops" => TestElement::Iops,
+        "lat" => TestElement::Latency,
+        "tp" => TestElement::Throughput,
+        "writesat" => TestElement::WriteSaturation,
         _ => {
             run.remarks.push(not_understood(element));
             return Ok(());
@@ -104,11 +104,11 @@ fn keep(
     place: &mut Option<String>,
     element: Node<'_, '_>,
     remarks: &mut Vec<String>,
-) -> Result<(), Misread> {
+) -> Result<(), ParseError> {
     let text = text_of(element);
     if text.len() > TEXT_MAX {
         let what = format!("<{}> is longer than {} KiB", name(element), TEXT_MAX >> 10);
-        return Err(Misread::at(line(element), what));
+        return Err(ParseError::at(line(element), what));
     }
     let text = match serde_json::from_str(text.trim()) {
         Ok(Value::String(text)) => text,
@@ -135,17 +135,17 @@ fn text_of(element: Node<'_, '_>) -> String {
 
 /// Parses the element of a test.
 fn read_test(
-    test: Name,
+    test: TestElement,
     element: Node<'_, '_>,
     remarks: &mut Vec<String>,
-) -> Result<ForeignTest, Misread> {
-    let fields = Fields { element };
+) -> Result<ForeignTest, ParseError> {
+    let fields = TestFields { element };
     let lists = fields.json("roundmat")?.ok_or_else(|| {
         let what = format!("<{}> has no <roundmat>: its values are missing", name(element));
-        Misread::at(line(element), what)
+        ParseError::at(line(element), what)
     })?;
     let (kind, values) = matrix::values(test, &lists).map_err(|why| {
-        Misread::at(fields.line_of("roundmat"), format!("<{}>: {why}", name(element)))
+        ParseError::at(fields.line_of("roundmat"), format!("<{}>: {why}", name(element)))
     })?;
     if values.is_empty() {
         remarks.push(format!("line {}: <{}> has no values", line(element), name(element)));
@@ -187,11 +187,11 @@ const FIELDS: [&str; 13] = [
 
 /// The elements of a test.
 #[derive(Clone, Copy)]
-struct Fields<'a, 'input> {
+struct TestFields<'a, 'input> {
     element: Node<'a, 'input>,
 }
 
-impl<'a, 'input> Fields<'a, 'input> {
+impl<'a, 'input> TestFields<'a, 'input> {
     /// Finds an element, ignoring case because versions differ in it.
     fn find(self, field: &str) -> Option<Node<'a, 'input>> {
         let mut children = self.element.children().filter(Node::is_element);
@@ -203,32 +203,32 @@ impl<'a, 'input> Fields<'a, 'input> {
     }
 
     /// Parses the JSON in an element; returns `None` if the element is missing or null.
-    fn json(self, field: &str) -> Result<Option<Value>, Misread> {
+    fn json(self, field: &str) -> Result<Option<Value>, ParseError> {
         let Some(element) = self.find(field) else { return Ok(None) };
         let text = text_of(element);
         match serde_json::from_str(text.trim()) {
             Ok(Value::Null) => Ok(None),
             Ok(value) => Ok(Some(value)),
-            Err(error) => Err(Misread::at(
+            Err(error) => Err(ParseError::at(
                 line(element),
                 format!("<{}> of <{}> is not JSON: {error}", name(element), name(self.element)),
             )),
         }
     }
 
-    fn count(self, field: &str) -> Result<Option<u64>, Misread> {
+    fn count(self, field: &str) -> Result<Option<u64>, ParseError> {
         let Some(value) = self.json(field)? else { return Ok(None) };
         // Options were texts in some versions.
         let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
         number.map(Some).ok_or_else(|| {
             let what =
                 format!("<{field}> of <{}> is {value}, which is not a count", name(self.element));
-            Misread::at(self.line_of(field), what)
+            ParseError::at(self.line_of(field), what)
         })
     }
 
     /// Returns TKperf's statement about steady state, or `None` if the test has none.
-    fn stated(self) -> Result<Option<ClaimedSteadyState>, Misread> {
+    fn stated(self) -> Result<Option<ClaimedSteadyState>, ParseError> {
         let rounds = self.json("stdyrounds")?;
         let reached = self.json("reachstdystate")?.and_then(|value| value.as_bool());
         if rounds.is_none() && reached.is_none() {

@@ -17,6 +17,9 @@ pub struct FrontArguments {
     /// Create the target file with this size
     #[arg(long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
+    /// Option of the command line that gives `size`.
+    #[arg(skip = "--size")]
+    pub size_option: &'static str,
     /// Show what would run, in order, and how long it takes; touches nothing
     #[arg(long)]
     pub plan: bool,

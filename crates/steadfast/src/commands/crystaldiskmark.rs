@@ -12,7 +12,7 @@ use std::path::Path;
 use steadfast_domain::findings::{Cell, Exhibit, Table};
 use steadfast_domain::text::printable;
 use steadfast_domain::{Findings, Nanos};
-use steadfast_exchange::crystaldiskmark::{self, Direction, Saved, Test};
+use steadfast_exchange::crystaldiskmark::{self, DiskMarkDirection, DiskMarkTest, SavedResult};
 use steadfast_exchange::identify::FileKind;
 use steadfast_procedures::presets::CrystalDiskMark;
 use steadfast_report::date_stamp;
@@ -76,17 +76,19 @@ fn report(arguments: &CrystalDiskMarkArguments, file: &Path) -> anyhow::Result<E
     Ok(ExitState::Done)
 }
 
-/// What a run found, as the program saves it.
-fn saved(preset: &CrystalDiskMark, findings: &Findings) -> Saved {
+/// Returns the results of a run as CrystalDiskMark saves them.
+fn saved(preset: &CrystalDiskMark, findings: &Findings) -> SavedResult {
     let mut tests = Vec::new();
-    for (direction, column) in
-        [(Direction::Read, "Read"), (Direction::Write, "Write"), (Direction::Mix, "Mix")]
-    {
+    for (direction, column) in [
+        (DiskMarkDirection::Read, "Read"),
+        (DiskMarkDirection::Write, "Write"),
+        (DiskMarkDirection::Mix, "Mix"),
+    ] {
         for row in table(findings, "crystaldiskmark").iter().flat_map(|table| &table.rows) {
             let of = |id| value(table(findings, id)?, &row.id, column);
             let Some(mb) = of("crystaldiskmark") else { continue };
             let iops = of("crystaldiskmark-iops");
-            tests.extend(Test::named(&row.id, direction, mb).map(|test| Test {
+            tests.extend(DiskMarkTest::named(&row.id, direction, mb).map(|test| DiskMarkTest {
                 iops,
                 micros: of("crystaldiskmark-latency"),
                 ..test
@@ -108,13 +110,13 @@ fn saved(preset: &CrystalDiskMark, findings: &Findings) -> Saved {
         ("Date", date(findings.run_unix_ms.1)),
         ("Comment", format!("{SOFTWARE}, the tests of CrystalDiskMark 8 on Linux")),
     ];
-    Saved {
+    SavedResult {
         heading: format!("CrystalDiskMark 8 tests by {SOFTWARE}"),
         version: None,
         mix: preset.mix,
         tests,
         facts: facts.map(|(name, value)| (name.to_owned(), value)).into(),
-        ..Saved::default()
+        ..SavedResult::default()
     }
 }
 

@@ -7,22 +7,25 @@ use crate::recognize::expect;
 use anyhow::bail;
 use std::path::Path;
 use steadfast_domain::{Bytes, Sequence};
-use steadfast_exchange::fio::{Assumed, CommandLine, JobFile, Surroundings, files, sequence};
+use steadfast_exchange::fio::{
+    FioCommandLine, JobFile, JobFileContext, TargetFacts, files, sequence,
+};
 use steadfast_exchange::identify::FileKind;
 
-/// How messages and reports call jobs without a file.
+/// Name of jobs without a file, in messages and reports.
 const COMMAND_LINE: &str = "command line";
 
 /// Runs, or shows, every job.
 pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
-    let line = CommandLine::parse(arguments.options.iter().map(String::as_str));
+    let line = FioCommandLine::parse(arguments.options.iter().map(String::as_str));
     let path = arguments.file.as_deref().unwrap_or(Path::new(COMMAND_LINE));
-    let refused = |misread: Vec<_>| front::refused(path, &misread);
+    let refused = |errors: Vec<_>| front::refused(path, &errors);
     let (mut file, mut source) = match &arguments.file {
         Some(path) => {
             let bytes = front::read(path)?;
             expect(path, &bytes, "a job file of fio", &[FileKind::FioJob])?;
-            let file = JobFile::read_with(&bytes, &mut Around { path }, &line).map_err(refused)?;
+            let file = JobFile::read_with(&bytes, &mut JobFileDirectory { path }, &line)
+                .map_err(refused)?;
             (file, front::source(path, &bytes))
         }
         None if line.jobs.is_empty() => {
@@ -42,7 +45,7 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     }
     choose_sections(&mut file, &arguments.section)?;
     let named = files(&file);
-    let front = aimed(arguments, &named)?;
+    let front = aimed(arguments, &named, !line.jobs.is_empty())?;
     let as_named = front.target.len() == 1 && arguments.front.target.is_empty();
     let complete = |sequence: Sequence| {
         let title = source.name.clone();
@@ -50,7 +53,11 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     };
     let targets = targets_by_name(&front.target, &named)?;
     if targets.is_empty() {
-        let assumed = Assumed { device: None, as_named, ..Assumed::default() };
+        let (is_new, capacity) = match front.target.as_slice() {
+            [only] => (as_named && is_new_file(only), capacity(&front, only)?),
+            _ => (false, None),
+        };
+        let assumed = TargetFacts { as_named, is_new, capacity, ..TargetFacts::default() };
         let sequence = complete(sequence(&file, &assumed).map_err(refused)?);
         let front = sized(front, &sequence, as_named);
         check_room(&front, &sequence)?;
@@ -58,7 +65,9 @@ pub fn run(arguments: &FioArguments) -> anyhow::Result<ExitState> {
     }
     let mut each = Vec::new();
     for (name, target) in &targets {
-        let assumed = Assumed { device: Some(name), as_named, ..Assumed::default() };
+        let capacity = capacity(&front, target)?;
+        let assumed =
+            TargetFacts { device: Some(name), as_named, capacity, ..TargetFacts::default() };
         each.push((target.as_str(), complete(sequence(&file, &assumed).map_err(refused)?)));
     }
     front::conduct_several(&front, each).map(|conducted| conducted.state)
@@ -76,10 +85,18 @@ fn choose_sections(file: &mut JobFile, chosen: &[String]) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The arguments with a target. Jobs of the command line are aimed at the file or the devices
-/// that they name; those of a file never reach anything but `--target`.
-fn aimed(arguments: &FioArguments, named: &[String]) -> anyhow::Result<FrontArguments> {
+/// Returns the arguments with a target. Jobs of the command line use the file or devices that they
+/// name; jobs of a file use `--target` only.
+fn aimed(
+    arguments: &FioArguments,
+    named: &[String],
+    has_jobs: bool,
+) -> anyhow::Result<FrontArguments> {
     let mut front = arguments.front.clone();
+    if has_jobs {
+        // --size is fio's.
+        front.size_option = "--target-size";
+    }
     if !front.target.is_empty() || arguments.file.is_some() {
         return Ok(front);
     }
@@ -104,18 +121,27 @@ fn aimed(arguments: &FioArguments, named: &[String]) -> anyhow::Result<FrontArgu
     Ok(front)
 }
 
-/// The smallest target of any test.
+/// Size of the smallest target of any test.
 const SMALLEST: Bytes = Bytes::mib(64);
 
-/// A file that the jobs name and that does not exist is made as large as they need.
+/// Sets the size of a file that the jobs name and that does not exist to what they need.
 fn sized(mut front: FrontArguments, sequence: &Sequence, as_named: bool) -> FrontArguments {
-    let is_new_file = |target: &String| {
-        !target.starts_with("sim:") && !target.starts_with("/dev/") && !Path::new(target).exists()
-    };
-    if as_named && front.size.is_none() && front.target.iter().all(is_new_file) {
+    if as_named && front.size.is_none() && front.target.iter().all(|target| is_new_file(target)) {
         front.size = sequence.reach().map(|reach| reach.max(SMALLEST));
     }
     front
+}
+
+fn is_new_file(target: &str) -> bool {
+    !target.starts_with("sim:") && !target.starts_with("/dev/") && !Path::new(target).exists()
+}
+
+/// Returns the capacity of a target; `None` if it is unknown before the run.
+fn capacity(front: &FrontArguments, target: &str) -> anyhow::Result<Option<Bytes>> {
+    if front.hosts.list()?.is_some() || front.size.is_none() && is_new_file(target) {
+        return Ok(None);
+    }
+    Ok(Some(front::foresee(front, target)?.capacity))
 }
 
 /// Refuses a target that cannot hold all files of the jobs.
@@ -141,8 +167,8 @@ fn check_room(front: &FrontArguments, sequence: &Sequence) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The files or devices of the jobs with the targets that stand for them: those given as
-/// `NAME=TARGET`, or as many targets as the jobs name. Empty where one target stands for all.
+/// Returns the files or devices of the jobs with their targets: those given as `NAME=TARGET`, or as
+/// many targets as the jobs name. Empty if all jobs use one target.
 fn targets_by_name(targets: &[String], named: &[String]) -> anyhow::Result<Vec<(String, String)>> {
     let mapped = |target: &String| {
         let name = named.iter().find(|name| {
@@ -181,11 +207,11 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Included files lie beside the job file; variables are those of the environment.
-struct Around<'a> {
+struct JobFileDirectory<'a> {
     path: &'a Path,
 }
 
-impl Surroundings for Around<'_> {
+impl JobFileContext for JobFileDirectory<'_> {
     fn include(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(name);
         front::read(&beside).map_err(|why| format!("{why:#}"))

@@ -5,7 +5,7 @@ use crate::cli::front::FioSynthArguments;
 use crate::exit::ExitState;
 use crate::recognize::expect;
 use std::path::{Component, Path, PathBuf};
-use steadfast_exchange::fiosynth::{Drive, Suite, Templates, sequence};
+use steadfast_exchange::fiosynth::{DriveScale, FioSynthSuite, TemplateSource, sequence};
 use steadfast_exchange::identify::FileKind;
 
 /// Runs, or shows, every workload of the suite.
@@ -13,11 +13,11 @@ pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     let path = &arguments.file;
     let bytes = front::read(path)?;
     expect(path, &bytes, "a suite of FioSynth", &[FileKind::FioSynthSuite])?;
-    let refused = |misread: Vec<_>| front::refused(path, &misread);
-    let suite = Suite::read(&bytes).map_err(refused)?;
+    let refused = |errors: Vec<_>| front::refused(path, &errors);
+    let suite = FioSynthSuite::read(&bytes).map_err(refused)?;
     let device = front::foresee(&arguments.front, front::target(&arguments.front)?)?;
-    let drive = Drive { capacity: device.capacity, factor: arguments.capacity };
-    let mut shelf = Shelf { directories: directories(arguments) };
+    let drive = DriveScale { capacity: device.capacity, factor: arguments.capacity };
+    let mut shelf = TemplateDirectories { directories: directories(arguments) };
     let mut sequence = sequence(&suite, drive, &mut shelf).map_err(refused)?;
     let source = front::source(path, &bytes);
     sequence.title.clone_from(&source.name);
@@ -25,8 +25,8 @@ pub fn run(arguments: &FioSynthArguments) -> anyhow::Result<ExitState> {
     front::conduct(&arguments.front, sequence).map(|conducted| conducted.state)
 }
 
-/// Where templates are looked for: where the user says, or beside the suite, and where
-/// FioSynth keeps them from there.
+/// Returns the directories of templates: that of the user, or those next to the suite where
+/// FioSynth keeps them.
 fn directories(arguments: &FioSynthArguments) -> Vec<PathBuf> {
     if let Some(directory) = &arguments.templates {
         return vec![directory.clone()];
@@ -35,11 +35,11 @@ fn directories(arguments: &FioSynthArguments) -> Vec<PathBuf> {
     vec![beside.to_owned(), beside.join("jobfiles"), beside.join("../jobfiles")]
 }
 
-struct Shelf {
+struct TemplateDirectories {
     directories: Vec<PathBuf>,
 }
 
-impl Templates for Shelf {
+impl TemplateSource for TemplateDirectories {
     fn template(&mut self, name: &str) -> Result<Vec<u8>, String> {
         let mut parts = Path::new(name).components();
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {

@@ -1,47 +1,48 @@
-//! What the commands of other tools' tests share: reading their files, showing what would
-//! run, and running it.
+//! Functions shared by the commands of other tools' tests: they read files, show plans and run
+//! sequences.
 //!
 //! A command turns its file or its options into a [`Sequence`] and hands it to [`conduct`].
 
-use super::begin::{Beginning, default_seed};
+use super::begin::{Beginning, default_seed, reading};
 use super::plan;
 use super::several::{self, Several};
 use crate::asked::meta;
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::regular::{foreign as read, source};
+use crate::target::{self, NoSuchFile};
 use crate::{hosts, output, terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use steadfast_domain::{Device, Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
-use steadfast_exchange::Misread;
+use steadfast_exchange::ParseError;
 use steadfast_procedures::sequence::NAME;
 use steadfast_runner::StartSync;
 
-/// Of more things than this, a file is another one than was meant.
-const SAID_MAX: usize = 100;
+/// Maximum number of errors that are printed for a file.
+const ERRORS_MAX: usize = 100;
 
-/// Says everything that cannot be understood of a file, one line each; nothing of it runs.
-pub fn refused(path: &Path, misread: &[Misread]) -> anyhow::Error {
+/// Prints the errors of a file, one line each, and returns the error of the command.
+pub fn refused(path: &Path, errors: &[ParseError]) -> anyhow::Error {
     let shown = path.display();
-    misread.iter().take(SAID_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
-    if misread.len() > SAID_MAX {
-        terminal::complain(&format!("{shown}: and {} more", misread.len() - SAID_MAX));
+    errors.iter().take(ERRORS_MAX).for_each(|what| terminal::complain(&format!("{shown}: {what}")));
+    if errors.len() > ERRORS_MAX {
+        terminal::complain(&format!("{shown}: and {} more", errors.len() - ERRORS_MAX));
     }
-    let many = if misread.len() == 1 { "thing" } else { "things" };
-    anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", misread.len())
+    let many = if errors.len() == 1 { "thing" } else { "things" };
+    anyhow!("{shown}: nothing was run; {} {many} in it cannot be applied", errors.len())
 }
 
 /// A sequence that was shown or run.
-pub struct Conducted {
-    /// How it ended.
+pub struct SequenceOutcome {
+    /// Exit state.
     pub state: ExitState,
-    /// Its run directory; none where it was only shown.
+    /// Run directory; `None` for a plan.
     pub directory: Option<PathBuf>,
 }
 
-impl Conducted {
-    /// What a finished run found; nothing where it halted or was only shown.
+impl SequenceOutcome {
+    /// Returns the findings of a finished run; `None` after a halt or for a plan.
     pub fn findings(&self) -> anyhow::Result<Option<Findings>> {
         match (&self.directory, self.state) {
             (Some(directory), ExitState::Done | ExitState::NotGood) => {
@@ -52,7 +53,7 @@ impl Conducted {
     }
 }
 
-/// The target that the user named.
+/// Returns the only target of the command line.
 pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
     match arguments.target.as_slice() {
         [only] => Ok(only),
@@ -65,32 +66,49 @@ pub fn target(arguments: &FrontArguments) -> anyhow::Result<&str> {
     }
 }
 
-/// What is seen of a target by those who load it. Nothing is touched.
+/// Returns the description of a target without touching it.
 pub fn foresee(arguments: &FrontArguments, target: &str) -> anyhow::Result<Device> {
-    hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.size)
+    let foreseen = hosts::foresee_from(arguments.hosts.list()?.as_ref(), target, arguments.size);
+    foreseen.map_err(|error| match error.downcast::<NoSuchFile>() {
+        Ok(missing) => NoSuchFile { size_option: arguments.size_option, ..missing }.into(),
+        Err(other) => other,
+    })
+}
+
+/// Refuses a target that a run could not read, as the run does.
+fn check_readable(
+    arguments: &FrontArguments,
+    settings: &Settings,
+    target: &str,
+) -> anyhow::Result<()> {
+    if let (Some(sequence), None) = (reading(settings), &settings.hosts) {
+        target::find_to_read(target, arguments.size, &sequence.title)?;
+    }
+    Ok(())
 }
 
 /// Shows a sequence, or runs it to its report.
-pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result<Conducted> {
+pub fn conduct(arguments: &FrontArguments, sequence: Sequence) -> anyhow::Result<SequenceOutcome> {
     let target = target(arguments)?;
     let foreseen = foresee(arguments, target)?;
     let seed = arguments.seed.unwrap_or_else(|| default_seed(&foreseen));
     let settings = settings(arguments, sequence, seed)?;
     if arguments.plan {
+        check_readable(arguments, &settings, target)?;
         let state =
             plan::show(&settings, foreseen, arguments.assume, plan::Wanted::of(arguments.json))?;
-        return Ok(Conducted { state, directory: None });
+        return Ok(SequenceOutcome { state, directory: None });
     }
-    say(&settings);
+    print_remarks(&settings);
     let ended = beginning(arguments, target).conduct(settings, &foreseen)?;
-    Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
+    Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
 /// Shows what each target gets, or runs all at the same time.
 pub fn conduct_several(
     arguments: &FrontArguments,
     each: Vec<(&str, Sequence)>,
-) -> anyhow::Result<Conducted> {
+) -> anyhow::Result<SequenceOutcome> {
     let foreseen = each
         .iter()
         .map(|(target, _)| foresee(arguments, target))
@@ -100,25 +118,26 @@ pub fn conduct_several(
     for ((target, sequence), device) in each.into_iter().zip(&foreseen) {
         let settings = settings(arguments, sequence, seed)?;
         if arguments.plan {
+            check_readable(arguments, &settings, target)?;
             terminal::print(&format!("{target}:"))?;
             let wanted = plan::Wanted::of(false);
             plan::show(&settings, device.clone(), arguments.assume, wanted)?;
         } else {
-            say(&settings);
+            print_remarks(&settings);
         }
         all.push((beginning(arguments, target), settings));
     }
     if arguments.plan {
-        return Ok(Conducted { state: ExitState::Done, directory: None });
+        return Ok(SequenceOutcome { state: ExitState::Done, directory: None });
     }
     let keeping = StartSync::Steps;
     let all = Several { each: all, foreseen: &foreseen, keeping, prometheus: None };
     let ended = several::run(all)?;
-    Ok(Conducted { state: ended.state, directory: Some(ended.directory) })
+    Ok(SequenceOutcome { state: ended.state, directory: Some(ended.directory) })
 }
 
-/// Says what was understood with a difference.
-fn say(settings: &Settings) {
+/// Prints the remarks of the sequence.
+fn print_remarks(settings: &Settings) {
     for remark in settings.sequence.iter().flat_map(|sequence| &sequence.remarks) {
         terminal::complain(&format!("Note: {remark}"));
     }

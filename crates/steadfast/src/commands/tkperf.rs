@@ -92,7 +92,7 @@ fn check_planned(device: &str, ours: &OurArguments) -> anyhow::Result<()> {
     )))
 }
 
-/// What options do not do here, a line each.
+/// Returns remarks on options without effect, a line each.
 fn remarks(arguments: &TkperfArguments) -> Vec<String> {
     let said = [
         (
@@ -118,7 +118,7 @@ fn remarks(arguments: &TkperfArguments) -> Vec<String> {
     said.into_iter().filter(|(given, _)| *given).map(|(_, text)| text.to_owned()).collect()
 }
 
-/// The same in our own words: `steadfast run tkperf ...`.
+/// Returns the words of the command `steadfast run tkperf ...`.
 fn words(
     mode: Mode,
     (name, device): (&str, &str),
@@ -161,7 +161,7 @@ fn words(
     Ok(words)
 }
 
-/// What a run has and a plan has not.
+/// Appends the options of a run that a plan does not have.
 fn of_run(words: &mut Vec<String>, name: &str, arguments: &TkperfArguments) {
     let OurArguments { out, purge, purge_failed, yes_destroy, hosts, .. } = &arguments.ours;
     let out = out.clone().unwrap_or_else(|| PathBuf::from(name));

@@ -9,7 +9,7 @@ use steadfast_domain::sequence::SequenceLoad;
 use steadfast_domain::stimulus::{ActiveRange, Cursor, DataPattern, Op, Order, Pace, Until, Zone};
 use steadfast_domain::{Bytes, Demand, IoStream, Nanos, Stimulus};
 use steadfast_engine::fio::job;
-use steadfast_exchange::fio::{Assumed, CommandLine, JobFile, Surroundings, sequence};
+use steadfast_exchange::fio::{FioCommandLine, JobFile, JobFileContext, TargetFacts, sequence};
 
 const CAPACITY: Bytes = Bytes(10_007 * 4096);
 
@@ -164,7 +164,7 @@ fn targets_of_a_suite_are_checked() {
 
 struct Nothing;
 
-impl Surroundings for Nothing {
+impl JobFileContext for Nothing {
     fn include(&mut self, _: &str) -> Result<Vec<u8>, String> {
         Err("nothing is included".into())
     }
@@ -231,7 +231,7 @@ fn an_exported_load_is_the_same_load_when_it_is_read_again() {
     for stimulus in stimuli() {
         let text = job(&stimulus, "step", true, "/dev/null", (CAPACITY, 512)).unwrap();
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let read = sequence(&file, &Assumed::default()).unwrap();
+        let read = sequence(&file, &TargetFacts::default()).unwrap();
         let load: &SequenceLoad = &read.steps[0].load;
         let again = load.on(CAPACITY, 512).unwrap();
         assert_eq!(shares(&again), shares(&stimulus), "{text}");
@@ -305,7 +305,7 @@ fn the_real_fio_gives_an_exported_load() {
 }
 
 /// Job files, each with the I/Os that fio itself issues for it on files of `CAPACITY`.
-const JOBS: [&str; 18] = [
+const JOBS: [&str; 22] = [
     "[a]\nrw=write\nbs=4k\nfilename=x\noffset=10k\nsize=100k\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\noffset=1024\nsize=10240\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\nsize=1m\nio_size=10000\n",
@@ -324,6 +324,18 @@ const JOBS: [&str; 18] = [
     "[a]\nrw=read\nbs=4k\nfilename=x\nsize=1m\nio_size=55%\n",
     "[a]\nrw=write\nbs=4k\nfilename=x\nsize=16k\nnumber_ios=7\nloops=2\n",
     "[a]\nrw=write\nfilename=x\nsize=64000\nkb_base=1000\nnumber_ios=7\nloops=2\n",
+    "[a]\nrw=write\nbs=12k\nfilename=x\nsize=100k\n",
+    "[a]\nrw=write\nbs=12k\nfilename=x\nsize=100k\nloops=2\n",
+    "[a]\nrw=read\nbs=12k\nfilename=x\nsize=100k\nloops=3\n",
+    "[a]\nrw=write\nbs=12k\nsize=100k\nloops=2\n",
+];
+
+/// Sequential jobs of several sizes, whose I/Os are drawn. Each loop moves the same bytes.
+const SPLITS: [&str; 4] = [
+    "[a]\nrw=write\nbssplit=4k/50:12k/50\nfilename=x\nsize=100k\n",
+    "[a]\nrw=write\nbssplit=4k/50:12k/50\nfilename=x\nsize=104k\nloops=3\n",
+    "[a]\nrw=read\nbssplit=8k/50:12k/50\nfilename=x\nsize=100k\nloops=2\n",
+    "[a]\nrw=write\nbsrange=4k-16k\nsize=100k\nloops=2\n",
 ];
 
 /// I/Os of one file or range: how many, their bytes, and where they lie.
@@ -405,8 +417,8 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
     }
     for text in JOBS {
         let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
-        let ours =
-            sequence(&file, &Assumed::default()).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        let ours = sequence(&file, &TargetFacts::default())
+            .unwrap_or_else(|why| panic!("{text}: {why:?}"));
         let expected = touched_by_fio(text);
         let split = text.contains("nrfiles") || text.contains("p:q");
         if !split {
@@ -424,15 +436,76 @@ fn jobs_touch_what_they_touch_with_the_real_fio() {
             assert_eq!(all, [one], "{text}");
         }
         let words = words_of(text);
-        let line = CommandLine::parse(words.iter().map(String::as_str));
+        let line = FioCommandLine::parse(words.iter().map(String::as_str));
         let typed = JobFile { sections: line.jobs };
-        let typed = sequence(&typed, &Assumed::default()).unwrap();
+        let typed = sequence(&typed, &TargetFacts::default()).unwrap();
         assert_eq!(typed.steps, ours.steps, "the command line of {text}");
         let texts = |sequence: &steadfast_domain::Sequence| -> Vec<String> {
             sequence.remarks.iter().map(|remark| remark.text.clone()).collect()
         };
         assert_eq!(texts(&typed), texts(&ours), "{text}");
     }
+}
+
+#[test]
+fn sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio() {
+    let test = "sequential_jobs_of_several_sizes_end_with_the_bytes_of_fio";
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skip(test, "fio is not installed");
+    }
+    for text in SPLITS {
+        let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
+        let ours = sequence(&file, &TargetFacts::default()).unwrap();
+        let end = ours.steps[0].load.on(CAPACITY, 512).unwrap().until.bytes;
+        let fio: u64 = touched_by_fio(text).iter().map(|touched| touched.bytes).sum();
+        assert_eq!(end, Some(Bytes(fio)), "{text}");
+    }
+}
+
+/// A range that ends with the target cannot be passed: fio leaves the rest of a block out.
+#[test]
+fn a_size_that_is_the_whole_target_is_not_passed() {
+    let text = "[a]\nrw=write\nbs=12k\nfilename=x\nsize=100k\nloops=2\n";
+    let file = JobFile::read(text.as_bytes(), &mut Nothing).unwrap();
+    let bytes = |assumed: &TargetFacts<'_>| {
+        let load = sequence(&file, assumed).unwrap().steps.remove(0).load;
+        load.on(CAPACITY, 512).unwrap().until.bytes
+    };
+    assert_eq!(bytes(&TargetFacts::default()), Some(Bytes(17 * 12_288)));
+    let capacity = Some(Bytes(100 << 10));
+    assert_eq!(
+        bytes(&TargetFacts { capacity, ..TargetFacts::default() }),
+        Some(Bytes(16 * 12_288))
+    );
+    assert_eq!(
+        bytes(&TargetFacts { is_new: true, ..TargetFacts::default() }),
+        Some(Bytes(16 * 12_288))
+    );
+}
+
+/// A plan refuses what the run would, with the option that gives a size here.
+#[test]
+fn a_plan_of_reads_needs_a_file_as_the_run_does() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    std::fs::write(here.join("r.fio"), "[r]\nrw=randread\nbs=4k\nsize=1m\n").unwrap();
+    let of_file = ["fio", "r.fio", "--target", "missing", "--size", "64MiB"];
+    let of_jobs = ["fio", "--name=r", "--rw=randread", "--filename=missing", "--size=1m"];
+    for words in [&of_file[..], &of_jobs] {
+        let planned = run_in(here, &[words, &["--plan"]].concat());
+        let ran = run_in(here, &[words, &["--out", "run"]].concat());
+        let why = |output: &std::process::Output| {
+            stderr(output).lines().last().unwrap_or_default().to_owned()
+        };
+        assert_eq!((code(&planned), code(&ran)), (1, 1));
+        assert_eq!(why(&planned), why(&ran));
+        assert!(why(&ran).starts_with("steadfast: missing does not exist"), "{}", why(&ran));
+    }
+    assert!(!here.join("missing").exists());
+    let words = ["fio", "--name=w", "--rw=write", "--size=1m", "--target=missing"];
+    refuse(here, &words, &["missing: no such file; give --target-size to create it"]);
+    std::fs::write(here.join("w.fio"), "[w]\nrw=write\nsize=1m\n").unwrap();
+    refuse(here, &["fio", "w.fio", "--target=missing"], &["give --size to create it"]);
 }
 
 #[test]

@@ -156,5 +156,8 @@ fn refused(here: &Path) {
     refuse(here, &["compare", "one", "--json", "-o", "x.csv"], &["--json"]);
     refuse(here, &["check", "one"], &["--limits"]);
     refuse(here, &["check", "one", "--limits", "bad.toml"], &["bad.toml", "line 2"]);
+    let output = run_in(here, &["check", "one", "--limits", "bad.toml"]);
+    let lines: Vec<String> = stderr(&output).lines().skip(1).map(str::to_owned).collect();
+    assert_eq!(lines, ["    |", "  2 | table = 3", "    |         ^"]);
     refuse(here, &["check", "one", "--limits", "missing.toml"], &["missing.toml"]);
 }

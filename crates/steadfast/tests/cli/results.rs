@@ -40,6 +40,40 @@ fn close(found: Option<f64>, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}");
 }
 
+/// Two results of fio that differ in one option: `compare` lists it as a setting.
+#[test]
+fn what_two_jobs_of_fio_asked_for_is_compared() {
+    let scratch = tempfile::tempdir().unwrap();
+    let here = scratch.path();
+    let result = |depth: u32| {
+        serde_json::json!({
+            "fio version": "fio-3.33",
+            "jobs": [{
+                "jobname": "r",
+                "job options": {"rw": "randread", "bs": "4k", "iodepth": depth.to_string()},
+                "read": {"total_ios": 1000, "iops": 100.0, "bw_bytes": 409_600},
+            }],
+        })
+    };
+    for depth in [4, 32] {
+        std::fs::write(here.join(format!("{depth}.json")), result(depth).to_string()).unwrap();
+    }
+    let text = succeed(here, &["compare", "4.json", "32.json", "--json"]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    let tables = found["summary"].as_array().unwrap().iter().map(|own| &own["table"]);
+    let table = tables.into_iter().find(|table| table["id"] == "differences").unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["id"] == "foreign-demand").unwrap();
+    let texts: Vec<&str> = row["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["iodepth=4, numjobs=1", "iodepth=32, numjobs=1"]);
+    assert!(rows.iter().all(|row| row["id"] != "foreign-load"), "{rows:?}");
+}
+
 /// The oracle is fio's own JSON, read here by name.
 #[test]
 fn fio_says_the_same_in_every_format_of_its_output() {

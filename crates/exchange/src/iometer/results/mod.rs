@@ -6,12 +6,10 @@
 
 mod columns;
 mod figures;
+mod file;
 mod model;
-mod read;
-mod write;
 
 pub use columns::LATENCY_BINS;
-pub use figures::{Figures, Processors, Side};
-pub use model::{Ending, Part, Row, RowKind, Run, Table};
-pub use read::read;
-pub use write::write;
+pub use figures::{DirectionTotals, ProcessorUse, TestFigures};
+pub use file::{read, write};
+pub use model::{ResultRow, ResultRun, ResultTable, RowKind, RunEnding, SpecResults};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// A run: everything that one start of Iometer appended to a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
+pub struct ResultRun {
     /// Version that wrote it.
     pub version: Version,
     /// The quantity varied from test to test.
@@ -16,16 +16,16 @@ pub struct Run {
     /// Start time, as written.
     pub began: String,
     /// Tests by access specification, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SpecResults>,
     /// How the run ended.
-    pub ending: Ending,
+    pub ending: RunEnding,
 }
 
 /// End of a run, as far as the file states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnding {
     /// Not stated; files of 2006 and 2008 never state it.
-    Untold,
+    NotStated,
     /// The run ended normally (1.1.0).
     Complete,
     /// The user or an error stopped the run.
@@ -34,18 +34,18 @@ pub enum Ending {
 
 /// Tests of one access specification, or of several if workers differ.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Part {
+pub struct SpecResults {
     /// Access specifications.
     pub specs: Vec<AccessSpec>,
     /// Tests.
-    pub tables: Vec<Table>,
+    pub tables: Vec<ResultTable>,
 }
 
 /// Results of one test.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
+pub struct ResultTable {
     /// Rows, in order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ResultRow>,
     /// End time, as written.
     pub at: String,
 }
@@ -91,7 +91,7 @@ impl RowKind {
 
 /// A row: numbers by the names of their columns. Columns without a value are absent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ResultRow {
     /// Subject of the row.
     pub kind: RowKind,
     /// Name of the subject.
@@ -102,7 +102,7 @@ pub struct Row {
     pub values: BTreeMap<String, f64>,
 }
 
-impl Row {
+impl ResultRow {
     /// Returns the number in a column, or `None` if the row has none there.
     pub fn get(&self, column: &str) -> Option<f64> {
         self.values.get(column).copied()

@@ -167,33 +167,33 @@ Version 1.1.0
 /// number of targets and one access specification.
 pub fn cycling(test_type: TestType, managers: &[&[usize]]) -> Config {
     let doubling = Cycling { start: 1, step: 2, kind: StepKind::Exponential };
-    let setup = Setup {
+    let setup = TestSetup {
         worker_cycling: Some(Cycling { start: 1, step: 1, kind: StepKind::Linear }),
         disk_cycling: Some(doubling),
         depth_cycling: Some(DepthCycling { cycling: doubling, end: 5 }),
         test_type: Some(test_type),
-        ..Setup::default()
+        ..TestSetup::default()
     };
     let spec = AccessSpec {
         name: "4K".into(),
         assignment: Assignment::Nobody,
         lines: vec![AccessLine::plain(4096, 100, 100)],
-        line: Line(0),
+        line: LineNumber(0),
     };
     let worker = |(number, targets): (usize, &usize)| Worker {
         name: format!("Worker {}", number + 1),
         kind: WorkerKind::Disk,
         defaults: None,
-        specs: Some(vec![Assigned { name: "4K".into(), line: Line(0) }]),
+        specs: Some(vec![AssignedSpec { name: "4K".into(), line: LineNumber(0) }]),
         targets: Some((0..*targets).map(disk).collect()),
-        line: Line(0),
+        line: LineNumber(0),
     };
     let manager = |(id, workers): (usize, &&[usize])| Manager {
         id: id as u32,
         name: format!("M{id}"),
         address: None,
         workers: workers.iter().enumerate().map(worker).collect(),
-        line: Line(0),
+        line: LineNumber(0),
     };
     Config {
         version: Version::of_2006(),

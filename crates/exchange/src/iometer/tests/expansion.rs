@@ -2,14 +2,14 @@
 
 use super::corpus::{OF_1_1, OF_2006, cycling};
 use crate::iometer::config::{Spawn, TestType};
-use crate::iometer::expansion::{Test, tests_of};
-use crate::iometer::read::read;
+use crate::iometer::expansion::{IometerTest, tests_of};
+use crate::iometer::read;
 
 /// Returns for each test the number of targets of each active worker, by the indices of manager and
 /// worker.
-fn shape(tests: &[Test]) -> Vec<String> {
-    let one = |test: &Test| {
-        let worker = |a: &crate::iometer::expansion::Active| {
+fn shape(tests: &[IometerTest]) -> Vec<String> {
+    let one = |test: &IometerTest| {
+        let worker = |a: &crate::iometer::expansion::ActiveWorker| {
             format!("{}{}:{}q{}", a.manager_name, &a.worker[6..], a.targets.len(), a.depth)
         };
         test.active.iter().map(worker).collect::<Vec<_>>().join(" ")
@@ -91,7 +91,7 @@ fn one_disk_of_the_file_can_be_chosen() {
     let config = read(OF_2006.as_bytes()).unwrap().config;
     assert_eq!(tests_of(&config, 1, Some("e:"), &mut Vec::new()).unwrap().len(), 2);
     let why = tests_of(&config, 1, Some("F:"), &mut Vec::new()).unwrap_err();
-    assert!(why.what.contains("'E:Scratch'"), "{why}");
+    assert!(why.message.contains("'E:Scratch'"), "{why}");
 }
 
 #[test]

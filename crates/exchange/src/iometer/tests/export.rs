@@ -1,15 +1,15 @@
 //! Loads exported as configurations and read back as the same loads.
 
 use crate::iometer::export::{Export, Heading, export};
-use crate::iometer::read::read;
-use crate::iometer::sequence::{Circumstances, plan};
+use crate::iometer::read;
+use crate::iometer::sequence::{PlanOptions, plan};
 use crate::iometer::version::Version;
-use crate::iometer::write::write;
+use crate::iometer::write;
 use steadfast_domain::notation::AccessPattern;
 use steadfast_domain::stimulus::{ActiveRange, DataPattern, Pace, Until};
 use steadfast_domain::{Bytes, Demand, Nanos, Stimulus};
 
-const HERE: Circumstances<'static> = Circumstances {
+const HERE: PlanOptions<'static> = PlanOptions {
     processors: 2,
     sector: 512,
     time: None,

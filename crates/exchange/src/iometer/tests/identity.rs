@@ -2,9 +2,9 @@
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::config::*;
-use crate::iometer::read::read;
+use crate::iometer::read;
 use crate::iometer::version::Version;
-use crate::iometer::write::write;
+use crate::iometer::write;
 use proptest::option::of;
 use proptest::prelude::*;
 
@@ -34,15 +34,15 @@ prop_compose! {
         run_time in of((0u32..99, 0u32..999, 0u32..9999)),
         ramp in of(0u32..9999),
         (disk_workers, network_workers) in (of(spawn()), of(spawn())),
-        record in of(any_of(Recorded::ALL)),
+        record in of(any_of(RecordedRows::ALL)),
         (worker_cycling, disk_cycling) in (of(cycling()), of(cycling())),
         depth in of((cycling(), 0u32..999)),
         test_type in of(any_of(TestType::ALL)),
-    ) -> Setup {
-        Setup {
+    ) -> TestSetup {
+        TestSetup {
             description,
             run_time: run_time.map(|(hours, minutes, seconds)| RunTime { hours, minutes, seconds }),
-            ramp_s: ramp.map(u64::from),
+            ramp_s: ramp,
             disk_workers,
             network_workers,
             record,
@@ -61,14 +61,10 @@ fn display() -> impl Strategy<Value = Display> {
         (0u32..9, name()).prop_map(|(id, name)| BarSubject::Worker(id, name)),
     ];
     let bar = (1u8..7, subject).prop_map(|(chart, subject)| Bar { chart, subject });
-    let update = of((0u32..999, any_of(UpdateType::ALL)));
-    (of(any::<bool>()), update, prop::collection::vec(bar, 0..9)).prop_map(
-        |(last, update, bars)| Display {
-            record_last: last.filter(|_| update.is_some()),
-            update,
-            bars,
-        },
-    )
+    let update = (of(any::<bool>()), 0u32..999, any_of(UpdateType::ALL))
+        .prop_map(|(record_last, seconds, kind)| Update { record_last, seconds, kind });
+    (of(update), prop::collection::vec(bar, 0..9))
+        .prop_map(|(update, bars)| Display { update, bars })
 }
 
 prop_compose! {
@@ -76,7 +72,7 @@ prop_compose! {
         size in 1u64..=1 << 30, reads in 0u8..=100, random in 0u8..=100,
         delay_ms in 0u64..9999, burst in 1u64..999, align in 0u64..1 << 20, reply in 0u64..1 << 20,
     ) -> AccessLine {
-        AccessLine { size, of_size: 0, reads, random, delay_ms, burst, align, reply, line: Line(0) }
+        AccessLine { size, of_size: 0, reads, random, delay_ms, burst, align, reply, line: LineNumber(0) }
     }
 }
 
@@ -88,7 +84,7 @@ fn specs() -> impl Strategy<Value = Vec<AccessSpec>> {
             lines.iter_mut().for_each(|line| line.of_size = 7);
             lines[0].of_size = rest;
             // Distinct names: a second specification of a name replaces the first.
-            AccessSpec { name: format!("{name} {number}"), assignment, lines, line: Line(0) }
+            AccessSpec { name: format!("{name} {number}"), assignment, lines, line: LineNumber(0) }
         });
         made.collect()
     })
@@ -105,7 +101,7 @@ fn defaults() -> impl Strategy<Value = Defaults> {
     let seed =
         of((any::<bool>(), any::<u64>()).prop_map(|(used, value)| FixedSeed { used, value }));
     let outstanding = (1u32..999, any::<bool>(), 0u32..999, seed).prop_map(
-        |(ios, connection_rate, transactions, fixed_seed)| Outstanding {
+        |(ios, connection_rate, transactions, fixed_seed)| OutstandingIos {
             ios,
             connection_rate,
             transactions,
@@ -130,7 +126,7 @@ fn worker() -> impl Strategy<Value = Worker> {
         kind,
         manager,
     });
-    let assigned = name().prop_map(|name| Assigned { name, line: Line(0) });
+    let assigned = name().prop_map(|name| AssignedSpec { name, line: LineNumber(0) });
     let specs = of(prop::collection::vec(assigned, 0..4));
     let targets = of(prop::collection::vec(target, 0..4));
     (name(), kind(), of(defaults()), specs, targets).prop_map(
@@ -140,14 +136,14 @@ fn worker() -> impl Strategy<Value = Worker> {
             defaults,
             specs,
             targets,
-            line: Line(0),
+            line: LineNumber(0),
         },
     )
 }
 
 fn config() -> impl Strategy<Value = Config> {
     let manager = (0u32..9, name(), of(name()), prop::collection::vec(worker(), 0..4)).prop_map(
-        |(id, name, address, workers)| Manager { id, name, address, workers, line: Line(0) },
+        |(id, name, address, workers)| Manager { id, name, address, workers, line: LineNumber(0) },
     );
     let version = any_of(&["2006.07.27", "2008.06.18", "1.1.0", "2003.12.16-post"]);
     let managers = of(prop::collection::vec(manager, 0..4));

@@ -3,10 +3,10 @@
 use super::corpus::{OF_1_1, OF_2006};
 use super::results::sample;
 use crate::iometer::expansion::tests_of;
-use crate::iometer::read::read;
+use crate::iometer::read;
 use crate::iometer::results;
-use crate::iometer::write::write;
-use crate::mutations::{MUTATIONS, mutated};
+use crate::iometer::write;
+use crate::testing::mutations::{MUTATIONS, mutated};
 
 #[test]
 fn damaged_configurations_do_no_harm() {

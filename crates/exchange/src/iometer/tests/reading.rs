@@ -2,10 +2,10 @@
 
 use super::corpus::{OF_1_1, OF_2006};
 use crate::iometer::config::*;
-use crate::iometer::read::{Reading, read};
 use crate::iometer::version::Dialect;
+use crate::iometer::{ParsedConfig, read};
 
-fn reading(text: &str) -> Reading {
+fn reading(text: &str) -> ParsedConfig {
     read(text.as_bytes()).unwrap()
 }
 
@@ -15,7 +15,7 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn every_section_of_2006_is_read() {
-    let Reading { config, remarks } = reading(OF_2006);
+    let ParsedConfig { config, remarks } = reading(OF_2006);
     assert_eq!(remarks, []);
     let setup = config.setup.clone().unwrap();
     assert_eq!(setup.description.as_deref(), Some("Four corners"));
@@ -24,7 +24,8 @@ fn every_section_of_2006_is_read() {
     assert_eq!(setup.disk_workers, Some(Spawn::Processors));
     assert_eq!(setup.depth_cycling.unwrap().end, 32);
     let display = config.display.clone().unwrap();
-    assert_eq!((display.update, display.bars.len()), (Some((7, UpdateType::WholeTest)), 3));
+    let update = Update { record_last: None, seconds: 7, kind: UpdateType::WholeTest };
+    assert_eq!((display.update, display.bars.len()), (Some(update), 3));
     assert_eq!(display.bars[1].subject, BarSubject::Manager(1, "OAK".into()));
     let mixed = config.spec("mixed sizes").unwrap();
     assert_eq!((mixed.lines.len(), mixed.assignment), (2, Assignment::Nobody));
@@ -44,9 +45,9 @@ fn every_section_of_2006_is_read() {
 
 #[test]
 fn what_1_1_0_has_more_is_read() {
-    let Reading { config, remarks } = reading(OF_1_1);
+    let ParsedConfig { config, remarks } = reading(OF_1_1);
     assert_eq!((config.version.dialect(), remarks.len()), (Dialect::V1_1, 0));
-    assert_eq!(config.display.clone().unwrap().record_last, Some(false));
+    assert_eq!(config.display.clone().unwrap().update.unwrap().record_last, Some(false));
     let manager = &config.managers.clone().unwrap()[0];
     assert_eq!(manager.address.as_deref(), Some(""));
     let defaults = manager.workers[0].defaults.clone().unwrap();
@@ -89,7 +90,7 @@ fn missing_sections_are_missing_and_nothing_is_made_up() {
         }
     );
     let unfinished = reading("Version 1.1.0\n'TEST SETUP ===\n'END test setup\n");
-    assert_eq!(unfinished.config.setup, Some(Setup::default()));
+    assert_eq!(unfinished.config.setup, Some(TestSetup::default()));
     assert!(unfinished.remarks[0].text.contains("version at the end is missing"));
     let stripped = OF_1_1.replace("'Test Description\n\t\n", "'Test Description\n");
     assert_eq!(reading(&stripped).config.setup.unwrap().description.as_deref(), Some(""));
@@ -155,7 +156,7 @@ fn the_keys_tell_the_form_of_a_file_and_not_its_version() {
 fn a_doubled_end_of_a_target_is_ignored_with_a_remark() {
     let doubled = OF_2006.replacen("'End target\n", "'End target\n'End target\n", 1);
     assert_ne!(doubled, OF_2006);
-    let Reading { config, remarks } = reading(&doubled);
+    let ParsedConfig { config, remarks } = reading(&doubled);
     let targets = |config: Config| {
         config.managers.map(|managers| {
             let workers = managers.into_iter().flat_map(|manager| manager.workers);
@@ -172,7 +173,7 @@ fn a_doubled_end_of_a_target_is_ignored_with_a_remark() {
 #[test]
 fn a_second_specification_of_a_name_replaces_the_first() {
     let twice = OF_2006.replace("\tmixed sizes,NONE", "\tread big,NONE");
-    let Reading { config, remarks } = reading(&twice);
+    let ParsedConfig { config, remarks } = reading(&twice);
     assert_eq!(config.specs.unwrap().len(), 1);
     assert!(remarks[0].text.contains("replaces the one of line"));
 }

@@ -1,13 +1,14 @@
 //! Results of each version.
 
-use crate::iometer::config::{AccessLine, AccessSpec, Assignment, Line, TestType};
+use crate::iometer::config::{AccessLine, AccessSpec, Assignment, LineNumber, TestType};
 use crate::iometer::results::{
-    Ending, Figures, LATENCY_BINS, Part, Processors, Row, RowKind, Run, Side, Table, read, write,
+    DirectionTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable, RowKind,
+    RunEnding, SpecResults, TestFigures, read, write,
 };
 use crate::iometer::version::Version;
 
-fn figures() -> Figures {
-    let side = |ios: u64| Side {
+fn figures() -> TestFigures {
+    let side = |ios: u64| DirectionTotals {
         ios,
         bytes: ios * 512,
         response_sum_ns: ios * 691_960,
@@ -15,7 +16,7 @@ fn figures() -> Figures {
         response_max_ns: 7_495_195,
         errors: 0,
     };
-    Figures {
+    TestFigures {
         managers: 1,
         workers: 1,
         disks: 1,
@@ -24,30 +25,32 @@ fn figures() -> Figures {
         start: Some(0),
         sectors: Some(0),
         depth: Some(32),
-        processors: Some(Processors { user: 0.301, system: 13.75 }),
+        processors: Some(ProcessorUse { user: 0.301, system: 13.75 }),
         bins: Some((1..=LATENCY_BINS.len() as u64).collect()),
     }
 }
 
 /// A run with one row of each kind.
-pub fn sample(version: &str) -> Run {
+pub fn sample(version: &str) -> ResultRun {
     let version = Version::parse(version).unwrap();
     let kinds = [RowKind::All, RowKind::Manager, RowKind::Worker, RowKind::Disk];
-    let row = |kind: RowKind| Row::of(kind, "one, two", "seq reads", version.dialect(), &figures());
+    let row = |kind: RowKind| {
+        ResultRow::new(kind, "one, two", "seq reads", version.dialect(), &figures())
+    };
     let spec = AccessSpec {
         name: "seq reads".into(),
         assignment: Assignment::All,
         lines: vec![AccessLine::plain(512, 100, 0)],
-        line: Line(0),
+        line: LineNumber(0),
     };
-    let table = Table { rows: kinds.map(row).to_vec(), at: "2026-11-22 15:30:00:007".into() };
-    Run {
+    let table = ResultTable { rows: kinds.map(row).to_vec(), at: "2026-11-22 15:30:00:007".into() };
+    ResultRun {
         version,
         test_type: TestType::Depth,
         description: "a test, of two words".into(),
         began: "2026-11-22 15:29:30:001".into(),
-        parts: vec![Part { specs: vec![spec], tables: vec![table.clone(), table] }],
-        ending: Ending::Untold,
+        parts: vec![SpecResults { specs: vec![spec], tables: vec![table.clone(), table] }],
+        ending: RunEnding::NotStated,
     }
 }
 
@@ -60,9 +63,9 @@ fn values(text: &str, row: usize) -> Vec<String> {
 #[test]
 fn a_row_of_workers_that_differ_has_minus_one() {
     let mut run = sample("2006.07.27");
-    let figures = Figures { depth: None, ..figures() };
+    let figures = TestFigures { depth: None, ..figures() };
     let dialect = run.version.dialect();
-    run.parts[0].tables[0].rows = vec![Row::of(RowKind::All, "All", "", dialect, &figures)];
+    run.parts[0].tables[0].rows = vec![ResultRow::new(RowKind::All, "All", "", dialect, &figures)];
     let text = write(&run);
     let header = text.lines().find(|line| line.starts_with("'Target Type")).unwrap();
     let at = header.split(',').position(|name| name == "Queue Depth").unwrap();
@@ -119,7 +122,7 @@ fn each_kind_of_row_has_its_own_blanks() {
         assert!(row[45..50].iter().all(String::is_empty) && row[50] == "1000000000");
         assert!(row[51..].iter().all(String::is_empty));
     }
-    let processor = Row {
+    let processor = ResultRow {
         kind: RowKind::Processor,
         name: "CPU 0".into(),
         spec: String::new(),
@@ -148,7 +151,7 @@ fn results_read_back_as_they_were_written() {
     for version in ["2006.07.27", "2008.06.18", "1.1.0"] {
         let mut run = sample(version);
         run.description = "without commas".into();
-        let clean = |row: &mut Row| row.name = "one".into();
+        let clean = |row: &mut ResultRow| row.name = "one".into();
         run.parts[0].tables.iter_mut().flat_map(|t| &mut t.rows).for_each(clean);
         let text = write(&run);
         let read_back = read(text.as_bytes()).unwrap();
@@ -157,7 +160,7 @@ fn results_read_back_as_they_were_written() {
         assert_eq!(read_back[0].parts[0].specs, run.parts[0].specs);
         let two = format!("{text}{text}Aborted test\r\n");
         let runs = read(two.as_bytes()).unwrap();
-        assert_eq!((runs.len(), runs[1].ending), (2, Ending::Aborted));
+        assert_eq!((runs.len(), runs[1].ending), (2, RunEnding::Aborted));
     }
 }
 
@@ -170,7 +173,7 @@ fn columns_are_found_by_their_names() {
     let row = &run.parts[0].tables[0].rows[0];
     assert_eq!((row.name.as_str(), row.get("IOps")), ("All", Some(7.5)));
     assert_eq!(row.get("MiBps (Binary)"), Some(3.25));
-    assert_eq!((row.get("Write IOps"), run.ending), (None, Ending::Complete));
+    assert_eq!((row.get("Write IOps"), run.ending), (None, RunEnding::Complete));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! The loads of configurations, against known values.
 
 use super::corpus::{OF_1_1, OF_2006};
-use crate::iometer::read::read;
-use crate::iometer::sequence::{Circumstances, Disk, Plan, plan};
+use crate::iometer::read;
+use crate::iometer::sequence::{Disk, PlanOptions, TestPlan, plan};
 use steadfast_domain::sequence::{Amount, SequenceEnd};
 use steadfast_domain::stimulus::{DataPattern, Pace};
 use steadfast_domain::{Bytes, Demand, Nanos};
 
-const HERE: Circumstances<'static> = Circumstances {
+const HERE: PlanOptions<'static> = PlanOptions {
     processors: 2,
     sector: 512,
     time: None,
@@ -16,7 +16,7 @@ const HERE: Circumstances<'static> = Circumstances {
     own_pattern: false,
 };
 
-fn planned(text: &str, on: Circumstances<'_>) -> Result<Plan, String> {
+fn planned(text: &str, on: PlanOptions<'_>) -> Result<TestPlan, String> {
     let reading = read(text.as_bytes()).unwrap();
     plan(&reading.config, reading.remarks, on).map_err(|why| why.to_string())
 }
@@ -28,7 +28,7 @@ fn without_delay() -> String {
 
 #[test]
 fn a_row_becomes_the_streams_that_its_shares_say() {
-    let Plan { sequence, tests } = planned(&without_delay(), HERE).unwrap();
+    let TestPlan { sequence, tests } = planned(&without_delay(), HERE).unwrap();
     assert_eq!((sequence.steps.len(), tests.len()), (2, 2));
     assert_eq!(sequence.title, "Four corners");
     let plain = &sequence.steps[0].load;
@@ -79,7 +79,7 @@ fn bursts_are_those_of_every_queue() {
 fn options_take_the_place_of_what_the_file_says() {
     let time = Some(Nanos::from_secs(7));
     let text = OF_1_1.replace("\t4 KiB random writes,DISK", "\t4 KiB random writes,NONE");
-    let own = Circumstances { time, own_pattern: true, ..HERE };
+    let own = PlanOptions { time, own_pattern: true, ..HERE };
     let sequence = planned(&text, own).unwrap().sequence;
     assert_eq!(sequence.steps[2].load.until, SequenceEnd::time(Nanos::from_secs(7)));
     assert_eq!(sequence.steps[2].load.demand, Demand::new(1, 16));
@@ -93,7 +93,7 @@ fn options_take_the_place_of_what_the_file_says() {
 
 #[test]
 fn a_file_that_is_made_is_filled_first() {
-    let prepared = planned(&without_delay(), Circumstances { prepare: true, ..HERE }).unwrap();
+    let prepared = planned(&without_delay(), PlanOptions { prepare: true, ..HERE }).unwrap();
     assert_eq!((prepared.sequence.steps.len(), prepared.tests.len()), (3, 2));
     let load = &prepared.sequence.steps[0].load;
     assert_eq!((load.until.laps, load.extent), (Some(1), prepared.sequence.steps[1].load.extent));
@@ -147,16 +147,16 @@ fn workers_that_do_the_same_are_threads_and_others_are_loads_at_once() {
     let disk = two_workers(|text| text.replace("SCRATCH DISK 7", "SCRATCH DISK 11"));
     let said = format!("{:?}", planned(&disk, HERE).unwrap().sequence.remarks);
     assert!(said.contains("all mapped to the one target"), "{said}");
-    let one = Circumstances { disk: Some(Disk::Alone("1: \"SCRATCH DISK 7\"")), ..HERE };
+    let one = PlanOptions { disk: Some(Disk::Alone("1: \"SCRATCH DISK 7\"")), ..HERE };
     assert_eq!(planned(&disk, one).unwrap().sequence.steps[1].load.demand, Demand::new(2, 4));
 }
 
 #[test]
 fn a_disk_among_others_has_the_numbers_of_all_tests() {
-    let among = |name| Circumstances { disk: Some(Disk::Among(name)), ..HERE };
+    let among = |name| PlanOptions { disk: Some(Disk::Among(name)), ..HERE };
     let all = planned(&without_delay(), HERE).unwrap();
     let disk = &all.tests[0].active[0].targets[0];
-    let own = planned(&without_delay(), Circumstances { prepare: true, ..among(disk) }).unwrap();
+    let own = planned(&without_delay(), PlanOptions { prepare: true, ..among(disk) }).unwrap();
     let numbers: Vec<Option<u32>> = own.sequence.steps.iter().map(|step| step.number).collect();
     assert_eq!(numbers, [Some(1), Some(2), Some(3)], "the preparation is the first");
     assert_eq!(own.sequence.disk.as_deref(), Some(disk.as_str()));

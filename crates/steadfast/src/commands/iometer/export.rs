@@ -17,7 +17,7 @@ use steadfast_exchange::iometer::{self, Heading, Version};
 use steadfast_runner::{Ledger, steps_of};
 
 /// Steps, and what they are of.
-struct Steps {
+struct ExportedSteps {
     title: String,
     disk: String,
     sector: u64,
@@ -35,7 +35,7 @@ pub fn run(arguments: &ExportRunArguments) -> anyhow::Result<ExitState> {
 }
 
 /// Writes the configuration; says what it does not hold.
-fn write(steps: &Steps, arguments: &ConfigurationArguments) -> anyhow::Result<ExitState> {
+fn write(steps: &ExportedSteps, arguments: &ConfigurationArguments) -> anyhow::Result<ExitState> {
     let output = Rule::of(&arguments.writing)?.begin_text(&arguments.output)?;
     let heading = Heading {
         version: match arguments.icf_version {
@@ -92,12 +92,12 @@ fn label(label: &str, demand: Demand) -> String {
     if label.contains(&demand) { label.to_owned() } else { format!("{label} {demand}") }
 }
 
-fn of_run(directory: &Path) -> anyhow::Result<Steps> {
+fn of_run(directory: &Path) -> anyhow::Result<ExportedSteps> {
     let contents = Ledger::read(directory)?;
     let geometry = contents.settings.geometry();
     let disk = contents.settings.device.name.clone();
     let record = contents.into_record();
-    Ok(Steps {
+    Ok(ExportedSteps {
         title: format!("{} on {disk}", record.settings.procedure),
         disk,
         sector: u64::from(geometry.logical_sector),
@@ -105,14 +105,14 @@ fn of_run(directory: &Path) -> anyhow::Result<Steps> {
     })
 }
 
-fn of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<Steps> {
+fn of_procedure(chosen: &ProcedureArguments) -> anyhow::Result<ExportedSteps> {
     let [target] = chosen.target.as_slice() else {
         return Err(misuse("a configuration is written for one target: give --target once"));
     };
     let device = target::foresee(target, chosen.size)?;
     let settings = settings(chosen, 1, &device)?;
     let procedure = steadfast_procedures::procedure(&settings, geometry(&device), &[])?;
-    Ok(Steps {
+    Ok(ExportedSteps {
         title: format!("{} for {}", settings.procedure, device.name),
         sector: u64::from(device.logical_sector),
         steps: steps_of(procedure.as_ref())?,

@@ -4,7 +4,7 @@ mod export;
 mod ready;
 mod results;
 
-use super::front::{self, Conducted};
+use super::front::{self, SequenceOutcome};
 use super::several::Group;
 use crate::cli::Format;
 use crate::cli::iometer::{
@@ -14,8 +14,8 @@ use crate::exit::{ExitState, misuse};
 use crate::writing::{OutputDir, Rule, Text};
 use crate::{output, terminal};
 use anyhow::bail;
-use ready::Ready;
-use results::Taken;
+use ready::PlannedConfig;
+use results::MeasuredConfig;
 use std::path::{Path, PathBuf};
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Device, Record, Sequence, Transport};
@@ -66,7 +66,7 @@ fn configured(arguments: &IometerArguments, file: &Path) -> anyhow::Result<ExitS
     let device = foreseen(arguments)?;
     // A file that is there may hold what a test of reads is about.
     let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-    let ready = Ready::of(arguments, file, u64::from(device.logical_sector), is_new)?;
+    let ready = PlannedConfig::of(arguments, file, u64::from(device.logical_sector), is_new)?;
     let result = result(arguments)?;
     let conducted = front::conduct(&arguments.front, ready.plan.sequence.clone())?;
     if let Some(result) = result {
@@ -81,14 +81,15 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
     if arguments.disk.is_some() {
         return Err(misuse("--disk is for one target; name disks as --target DISK=TARGET"));
     }
-    let all = Ready::of_disk(arguments, file, (SECTOR, false), None)?.disks();
+    let all = PlannedConfig::of_disk(arguments, file, (SECTOR, false), None)?.disks();
     let mut readies = Vec::new();
     let mut each = Vec::new();
     for (disk, target) in assigned(&arguments.front.target, &all, file)? {
         let device = front::foresee(&arguments.front, target)?;
         let sector = u64::from(device.logical_sector);
         let is_new = device.transport == Transport::File && !Path::new(&device.path).exists();
-        let ready = Ready::of_disk(arguments, file, (sector, is_new), Some(Disk::Among(disk)))?;
+        let ready =
+            PlannedConfig::of_disk(arguments, file, (sector, is_new), Some(Disk::Among(disk)))?;
         each.push((target, ready.plan.sequence.clone()));
         readies.push(ready);
     }
@@ -103,7 +104,7 @@ fn several_targets(arguments: &IometerArguments, file: &Path) -> anyhow::Result<
 /// The smallest sector: which disks a file has does not depend on it.
 const SECTOR: u64 = 512;
 
-/// Which disk of the file each target stands for.
+/// Returns the targets with the disks of the file that they stand for.
 fn assigned<'a>(
     targets: &'a [String],
     disks: &'a [String],
@@ -149,7 +150,11 @@ fn result(arguments: &IometerArguments) -> anyhow::Result<Option<Text>> {
 }
 
 /// Only runs that came to their end have results: those of all targets, in their order.
-fn keep(readies: &[Ready], conducted: &Conducted, result: Text) -> anyhow::Result<()> {
+fn keep(
+    readies: &[PlannedConfig],
+    conducted: &SequenceOutcome,
+    result: Text,
+) -> anyhow::Result<()> {
     let Some(directory) = conducted.directory.as_deref() else { return Ok(()) };
     let mut records = Vec::new();
     for run in runs_in(directory)? {
@@ -161,8 +166,8 @@ fn keep(readies: &[Ready], conducted: &Conducted, result: Text) -> anyhow::Resul
     hold(readies, &records, result)
 }
 
-fn hold(readies: &[Ready], records: &[Record], result: Text) -> anyhow::Result<()> {
-    let taken = readies.iter().zip(records).map(|(ready, record)| Taken { ready, record });
+fn hold(readies: &[PlannedConfig], records: &[Record], result: Text) -> anyhow::Result<()> {
+    let taken = readies.iter().zip(records).map(|(ready, record)| MeasuredConfig { ready, record });
     result.hold(results::of(&taken.collect::<Vec<_>>()).as_bytes())
 }
 
@@ -204,7 +209,7 @@ fn ready_again(
     file: &Path,
     run: &Path,
     (record, sector): (&Record, u64),
-) -> anyhow::Result<Ready> {
+) -> anyhow::Result<PlannedConfig> {
     let is_other = || {
         let (run, file) = (run.display(), file.display());
         anyhow::anyhow!("{run} is not a run of {file}, or of another disk of it")
@@ -217,7 +222,7 @@ fn ready_again(
         }
         (_, asked) => asked.map(Disk::Alone),
     };
-    let ready = Ready::of_disk(arguments, file, (sector, is_prepared), disk)?;
+    let ready = PlannedConfig::of_disk(arguments, file, (sector, is_prepared), disk)?;
     let ours = ready.plan.sequence.clone().with_distinct_labels();
     let sum = |sequence: &Sequence| sequence.source.as_ref().map(|source| source.sha256.clone());
     let is_same = sum(theirs) == sum(&ours)

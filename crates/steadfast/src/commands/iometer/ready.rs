@@ -8,19 +8,19 @@ use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{IoStream, Op, Order, Sequence, SequenceStep};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::iometer::{
-    self, AccessLine, AccessSpec, Active, Assignment, Circumstances, Config, Disk, Line, Plan,
-    Setup, Test, Version,
+    self, AccessLine, AccessSpec, ActiveWorker, Assignment, Config, Disk, IometerTest, LineNumber,
+    PlanOptions, TestPlan, TestSetup, Version,
 };
 
-/// A configuration, made ready for a target.
-pub struct Ready {
-    /// What the file holds.
+/// A configuration planned for a target.
+pub struct PlannedConfig {
+    /// Content of the file.
     pub config: Config,
-    /// What is applied, and the tests behind it.
-    pub plan: Plan,
+    /// Planned steps and the tests behind them.
+    pub plan: TestPlan,
 }
 
-impl Ready {
+impl PlannedConfig {
     /// The configuration of a file.
     pub fn of(
         arguments: &IometerArguments,
@@ -29,10 +29,10 @@ impl Ready {
         prepare: bool,
     ) -> anyhow::Result<Self> {
         let disk = arguments.disk.as_deref().map(Disk::Alone);
-        Ready::of_disk(arguments, file, (sector, prepare), disk)
+        PlannedConfig::of_disk(arguments, file, (sector, prepare), disk)
     }
 
-    /// The same of the I/Os that go to one disk of the file.
+    /// Plans the I/Os to one disk of the file, or to all.
     pub fn of_disk(
         arguments: &IometerArguments,
         file: &Path,
@@ -44,7 +44,7 @@ impl Ready {
         let refused = |why| front::refused(file, &[why]);
         let reading = iometer::read(&bytes).map_err(refused)?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
-        let on = Circumstances {
+        let on = PlanOptions {
             processors: u32::try_from(processors).unwrap_or(1),
             sector,
             time: arguments.time,
@@ -54,11 +54,11 @@ impl Ready {
         };
         let mut plan = iometer::plan(&reading.config, reading.remarks, on).map_err(refused)?;
         plan.sequence.source = Some(front::source(file, &bytes));
-        Ok(Ready { config: reading.config, plan })
+        Ok(PlannedConfig { config: reading.config, plan })
     }
 }
 
-impl Ready {
+impl PlannedConfig {
     /// The disks of the file that its tests use, in the order in which they come.
     pub fn disks(&self) -> Vec<String> {
         let mut disks: Vec<String> = Vec::new();
@@ -75,7 +75,7 @@ impl Ready {
 /// The Viking procedure as if a configuration of 2006 had asked for it, so that its results
 /// can be written: each corner is an access specification, before and after the
 /// preconditioning.
-pub fn of_viking(sequence: &Sequence, disk: &str) -> Ready {
+pub fn of_viking(sequence: &Sequence, disk: &str) -> PlannedConfig {
     let mut specs: Vec<AccessSpec> = Vec::new();
     let measured = sequence.steps.iter().filter(|step| step.role == StepRole::Measure);
     let tests = measured.map(|step| {
@@ -84,7 +84,7 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> Ready {
             specs.push(spec(name, step));
             specs.len() - 1
         });
-        let active = Active {
+        let active = ActiveWorker {
             seat: 0,
             manager: 0,
             manager_name: "localhost".into(),
@@ -97,10 +97,10 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> Ready {
             pattern: None,
             connection_rate: false,
         };
-        Test { access: place, active: vec![active] }
+        IometerTest { access: place, active: vec![active] }
     });
     let tests = tests.collect();
-    let setup = Setup { description: Some(sequence.title.clone()), ..Setup::default() };
+    let setup = TestSetup { description: Some(sequence.title.clone()), ..TestSetup::default() };
     let config = Config {
         version: Version::of_2006(),
         setup: Some(setup),
@@ -108,7 +108,7 @@ pub fn of_viking(sequence: &Sequence, disk: &str) -> Ready {
         specs: Some(specs),
         managers: None,
     };
-    Ready { config, plan: Plan { sequence: sequence.clone(), tests } }
+    PlannedConfig { config, plan: TestPlan { sequence: sequence.clone(), tests } }
 }
 
 fn spec(name: &str, step: &SequenceStep) -> AccessSpec {
@@ -120,5 +120,5 @@ fn spec(name: &str, step: &SequenceStep) -> AccessSpec {
         AccessLine { align, ..AccessLine::plain(stream.size.0, reads, random) }
     };
     let lines = step.load.streams.iter().map(line).collect();
-    AccessSpec { name: name.to_owned(), assignment: Assignment::Nobody, lines, line: Line(0) }
+    AccessSpec { name: name.to_owned(), assignment: Assignment::Nobody, lines, line: LineNumber(0) }
 }

@@ -5,46 +5,50 @@
 //! their own, and disks that are targets of their own have runs of their own: the file
 //! has the rows of all of them.
 
-use super::ready::Ready;
+use super::ready::PlannedConfig;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use steadfast_domain::sequence::StepRole;
 use steadfast_domain::{Measurement, Nanos, Op, Record, Tally};
 use steadfast_exchange::iometer::results::{
-    Ending, Figures, LATENCY_BINS, Part, Processors, Row, RowKind, Run, Side, Table, write,
+    DirectionTotals, LATENCY_BINS, ProcessorUse, ResultRow, ResultRun, ResultTable, RowKind,
+    RunEnding, SpecResults, TestFigures, write,
 };
 use steadfast_exchange::iometer::{
-    AccessSpec, Active, Dialect, Recorded, Test, TestType, loads_of_workers,
+    AccessSpec, ActiveWorker, Dialect, IometerTest, RecordedRows, TestType, loads_of_workers,
 };
 use steadfast_procedures::sequence::phase_of;
 
 /// The run of a target, and what of the configuration it is a run of: all of it, or what
 /// goes to one of the disks.
-pub struct Taken<'a> {
+pub struct MeasuredConfig<'a> {
     /// The configuration and the plan of this target.
-    pub ready: &'a Ready,
-    /// What was measured.
+    pub ready: &'a PlannedConfig,
+    /// Record of the run.
     pub record: &'a Record,
 }
 
 /// The text of the file; of several targets, whose runs are of the same configuration.
-pub fn of(taken: &[Taken<'_>]) -> String {
-    let Some(Taken { ready: first, record }) = taken.first() else { return String::new() };
+pub fn of(taken: &[MeasuredConfig<'_>]) -> String {
+    let Some(MeasuredConfig { ready: first, record }) = taken.first() else { return String::new() };
     let setup = first.config.setup.clone().unwrap_or_default();
-    let recorded = match setup.record.unwrap_or(Recorded::All) {
+    let recorded = match setup.record.unwrap_or(RecordedRows::All) {
         // Who names a file of results wants them.
-        Recorded::Nothing => Recorded::All,
+        RecordedRows::Nothing => RecordedRows::All,
         recorded => recorded,
     };
     let version = first.config.version.clone();
     let dialect = version.dialect();
     let cpus = record.opening().and_then(|(_, host, ..)| host.cpus).unwrap_or(0);
-    let mut parts: Vec<(usize, Part)> = Vec::new();
+    let mut parts: Vec<(usize, SpecResults)> = Vec::new();
     for shares in tests(taken).into_values() {
-        let made = Made { active: active(&shares), shares: &shares, dialect, cpus };
+        let made = TestResults { active: active(&shares), shares: &shares, dialect, cpus };
         let access = shares.first().map_or(0, |share| share.test.access);
         if parts.last().is_none_or(|(last, _)| *last != access) {
-            parts.push((access, Part { specs: specs(first, &made.active), tables: Vec::new() }));
+            parts.push((
+                access,
+                SpecResults { specs: specs(first, &made.active), tables: Vec::new() },
+            ));
         }
         let mut table = made.table();
         table.rows.retain(|row| is_recorded(recorded, &row.kind));
@@ -53,28 +57,28 @@ pub fn of(taken: &[Taken<'_>]) -> String {
         }
     }
     let began = taken.iter().map(|taken| taken.record.began_unix_ms).min();
-    write(&Run {
+    write(&ResultRun {
         test_type: setup.test_type.unwrap_or(TestType::Normal),
         description: setup.description.unwrap_or_default(),
         began: stamp(began.unwrap_or(0)),
         parts: parts.into_iter().map(|(_, part)| part).collect(),
-        ending: if dialect == Dialect::V1_1 { Ending::Complete } else { Ending::Untold },
+        ending: if dialect == Dialect::V1_1 { RunEnding::Complete } else { RunEnding::NotStated },
         version,
     })
 }
 
-/// What one target did in a test, in one or several pieces.
-struct Share<'a> {
-    test: &'a Test,
-    /// Which of its loads each active worker is part of.
+/// Measurements of one target in a test, in one or several pieces.
+struct TargetShare<'a> {
+    test: &'a IometerTest,
+    /// Index of the load of each active worker.
     loads: Vec<usize>,
     measured: Vec<&'a Measurement>,
 }
 
 /// The tests by their numbers, with the share of each target that takes part.
-fn tests<'a>(taken: &[Taken<'a>]) -> BTreeMap<u32, Vec<Share<'a>>> {
-    let mut tests: BTreeMap<u32, Vec<Share<'a>>> = BTreeMap::new();
-    for Taken { ready, record } in taken {
+fn tests<'a>(taken: &[MeasuredConfig<'a>]) -> BTreeMap<u32, Vec<TargetShare<'a>>> {
+    let mut tests: BTreeMap<u32, Vec<TargetShare<'a>>> = BTreeMap::new();
+    for MeasuredConfig { ready, record } in taken {
         let steps = ready.plan.sequence.numbered();
         let measured = steps.filter(|(_, step)| step.role == StepRole::Measure);
         for (test, (number, _)) in ready.plan.tests.iter().zip(measured) {
@@ -82,15 +86,15 @@ fn tests<'a>(taken: &[Taken<'a>]) -> BTreeMap<u32, Vec<Share<'a>>> {
             let steps = record.steps().filter(|(step, _)| step.place.phase == phase);
             let measured = steps.map(|(_, outcome)| &outcome.measurement).collect();
             let loads = loads_of_workers(&ready.config, test);
-            tests.entry(number).or_default().push(Share { test, loads, measured });
+            tests.entry(number).or_default().push(TargetShare { test, loads, measured });
         }
     }
     tests
 }
 
 /// The active workers of a test, each with the disks that it has on any target.
-fn active(shares: &[Share<'_>]) -> Vec<Active> {
-    let mut all: BTreeMap<usize, Active> = BTreeMap::new();
+fn active(shares: &[TargetShare<'_>]) -> Vec<ActiveWorker> {
+    let mut all: BTreeMap<usize, ActiveWorker> = BTreeMap::new();
     for own in shares.iter().flat_map(|share| &share.test.active) {
         match all.get_mut(&own.seat) {
             Some(active) => active.targets.extend(own.targets.iter().cloned()),
@@ -102,17 +106,17 @@ fn active(shares: &[Share<'_>]) -> Vec<Active> {
     all.into_values().collect()
 }
 
-fn is_recorded(recorded: Recorded, kind: &RowKind) -> bool {
+fn is_recorded(recorded: RecordedRows, kind: &RowKind) -> bool {
     match recorded {
-        Recorded::All | Recorded::Nothing => true,
-        Recorded::NoTargets => *kind != RowKind::Disk,
-        Recorded::NoWorkers => !matches!(kind, RowKind::Disk | RowKind::Worker),
-        Recorded::NoManagers => *kind == RowKind::All,
+        RecordedRows::All | RecordedRows::Nothing => true,
+        RecordedRows::NoTargets => *kind != RowKind::Disk,
+        RecordedRows::NoWorkers => !matches!(kind, RowKind::Disk | RowKind::Worker),
+        RecordedRows::NoManagers => *kind == RowKind::All,
     }
 }
 
 /// The access specifications of a test, each once.
-fn specs(ready: &Ready, active: &[Active]) -> Vec<AccessSpec> {
+fn specs(ready: &PlannedConfig, active: &[ActiveWorker]) -> Vec<AccessSpec> {
     let mut specs: Vec<AccessSpec> = Vec::new();
     for active in active {
         if let Some(spec) = ready.config.spec(&active.spec).filter(|spec| !specs.contains(spec)) {
@@ -139,16 +143,16 @@ fn stamp(unix_ms: u64) -> String {
 }
 
 /// A test and what was measured of it.
-struct Made<'a> {
+struct TestResults<'a> {
     /// The active workers of all targets.
-    active: Vec<Active>,
-    shares: &'a [Share<'a>],
+    active: Vec<ActiveWorker>,
+    shares: &'a [TargetShare<'a>],
     dialect: Dialect,
     cpus: u32,
 }
 
-impl Made<'_> {
-    fn table(&self) -> Table {
+impl TestResults<'_> {
+    fn table(&self) -> ResultTable {
         let common = self.common_spec();
         let mut rows = vec![self.row(RowKind::All, "All", &common, &self.of_workers(|_| true))];
         let mut managers: Vec<(usize, &str)> = Vec::new();
@@ -162,17 +166,17 @@ impl Made<'_> {
         }
         let pieces = self.shares.iter().flat_map(|share| &share.measured);
         let end = pieces.map(|piece| piece.began_unix_ms + piece.elapsed.0 / 1_000_000).max();
-        Table { rows, at: stamp(end.unwrap_or(0)) }
+        ResultTable { rows, at: stamp(end.unwrap_or(0)) }
     }
 
-    fn row(&self, kind: RowKind, name: &str, spec: &str, figures: &Figures) -> Row {
-        Row::of(kind, name, spec, self.dialect, figures)
+    fn row(&self, kind: RowKind, name: &str, spec: &str, figures: &TestFigures) -> ResultRow {
+        ResultRow::new(kind, name, spec, self.dialect, figures)
     }
 
-    fn manager_rows(&self, rows: &mut Vec<Row>, (place, name): (usize, &str)) {
+    fn manager_rows(&self, rows: &mut Vec<ResultRow>, (place, name): (usize, &str)) {
         let of_manager = self.of_workers(|active| active.manager == place);
         rows.push(self.row(RowKind::Manager, name, &self.common_spec(), &of_manager));
-        rows.extend((0..self.cpus).map(|cpu| Row::processor(&format!("CPU {cpu}"))));
+        rows.extend((0..self.cpus).map(|cpu| ResultRow::processor(&format!("CPU {cpu}"))));
         for worker in self.active.iter().filter(|active| active.manager == place) {
             let own = self.of_workers(|active| active.seat == worker.seat);
             rows.push(self.row(RowKind::Worker, &worker.worker, &worker.spec, &own));
@@ -184,39 +188,41 @@ impl Made<'_> {
         }
     }
 
-    /// What some of the workers did, on all targets.
-    fn of_workers(&self, are_meant: impl Fn(&Active) -> bool) -> Figures {
-        let meant: Vec<&Active> = self.active.iter().filter(|active| are_meant(active)).collect();
+    /// Returns the figures of some of the workers on all targets.
+    fn of_workers(&self, are_meant: impl Fn(&ActiveWorker) -> bool) -> TestFigures {
+        let meant: Vec<&ActiveWorker> =
+            self.active.iter().filter(|active| are_meant(active)).collect();
         let managers: BTreeSet<usize> = meant.iter().map(|active| active.manager).collect();
-        let common = |of: fn(&Active) -> u64| {
+        let common = |of: fn(&ActiveWorker) -> u64| {
             let mut values = meant.iter().map(|active| of(active));
             let first = values.next()?;
             values.all(|value| value == first).then_some(first)
         };
-        let place = Figures {
+        let place = TestFigures {
             managers: managers.len() as u64,
             workers: meant.len() as u64,
             disks: meant.iter().map(|active| active.targets.len() as u64).sum(),
             start: common(|active| active.area.1),
             sectors: common(|active| active.area.0),
             depth: common(|active| u64::from(active.depth)),
-            processors: self.shares.iter().find_map(Share::processors),
-            ..Figures::default()
+            processors: self.shares.iter().find_map(TargetShare::processors),
+            ..TestFigures::default()
         };
         let shares = self.shares.iter();
-        let counted: Option<Vec<Counted>> = shares.map(|share| share.counted(&are_meant)).collect();
+        let counted: Option<Vec<WorkerTotals>> =
+            shares.map(|share| share.counted(&are_meant)).collect();
         figures(place, counted)
     }
 
-    /// What a worker did on one of its disks: known where the disk is a target of its own, or
-    /// the worker's only one.
-    fn of_disk(&self, seat: usize, disk: &String, worker: &Figures) -> Figures {
-        let holds = |active: &&Active| active.seat == seat && active.targets.contains(disk);
+    /// Returns the figures of a worker on one of its disks. They are known if the disk is a target of
+    /// its own, or the worker's only disk.
+    fn of_disk(&self, seat: usize, disk: &String, worker: &TestFigures) -> TestFigures {
+        let holds = |active: &&ActiveWorker| active.seat == seat && active.targets.contains(disk);
         let found = self.shares.iter().find_map(|share| {
             share.test.active.iter().find(holds).map(|active| (share, active.targets.len()))
         });
         let counted = match found {
-            Some((share, 1)) => share.counted(&|active: &Active| active.seat == seat),
+            Some((share, 1)) => share.counted(&|active: &ActiveWorker| active.seat == seat),
             _ => None,
         };
         figures(worker.clone(), counted.map(|counted| vec![counted]))
@@ -230,9 +236,9 @@ impl Made<'_> {
     }
 }
 
-/// What some workers did on a target.
+/// I/Os of some workers on a target.
 #[derive(Default)]
-struct Counted {
+struct WorkerTotals {
     read: Tally,
     write: Tally,
     /// Errors of reads and of writes.
@@ -241,11 +247,11 @@ struct Counted {
 }
 
 /// A row's figures: without numbers where any of them is not known.
-fn figures(place: Figures, counted: Option<Vec<Counted>>) -> Figures {
+fn figures(place: TestFigures, counted: Option<Vec<WorkerTotals>>) -> TestFigures {
     let Some(counted) = counted else {
-        return Figures { sides: None, bins: None, ..place };
+        return TestFigures { sides: None, bins: None, ..place };
     };
-    let mut all = Counted::default();
+    let mut all = WorkerTotals::default();
     for one in &counted {
         all.read.merge(&one.read);
         all.write.merge(&one.write);
@@ -253,7 +259,7 @@ fn figures(place: Figures, counted: Option<Vec<Counted>>) -> Figures {
         // Targets are tested at the same time.
         all.elapsed = all.elapsed.max(one.elapsed);
     }
-    Figures {
+    TestFigures {
         bins: Some(bins(&all.read, &all.write)),
         sides: Some((side(&all.read, all.errors.0), side(&all.write, all.errors.1))),
         elapsed_ns: all.elapsed.0,
@@ -261,13 +267,13 @@ fn figures(place: Figures, counted: Option<Vec<Counted>>) -> Figures {
     }
 }
 
-impl Share<'_> {
-    /// What some workers did here: known where they are all, or all the workers of some of
-    /// its loads.
-    fn counted(&self, are_meant: &impl Fn(&Active) -> bool) -> Option<Counted> {
+impl TargetShare<'_> {
+    /// Returns the I/Os of some workers on this target; `None` unless they are all workers, or all
+    /// workers of some loads.
+    fn counted(&self, are_meant: &impl Fn(&ActiveWorker) -> bool) -> Option<WorkerTotals> {
         let meant: Vec<bool> = self.test.active.iter().map(are_meant).collect();
         if !meant.contains(&true) {
-            return Some(Counted::default());
+            return Some(WorkerTotals::default());
         }
         if !meant.contains(&false) {
             return Some(self.whole());
@@ -281,7 +287,7 @@ impl Share<'_> {
         if is_shared || has_errors {
             return None;
         }
-        let mut counted = Counted { elapsed: self.elapsed(), ..Counted::default() };
+        let mut counted = WorkerTotals { elapsed: self.elapsed(), ..WorkerTotals::default() };
         for piece in &self.measured {
             let parts = piece.apart().enumerate().filter(|(load, _)| own.contains(load));
             for stream in parts.flat_map(|(_, (streams, _))| streams) {
@@ -295,8 +301,8 @@ impl Share<'_> {
         Some(counted)
     }
 
-    fn whole(&self) -> Counted {
-        let mut counted = Counted { elapsed: self.elapsed(), ..Counted::default() };
+    fn whole(&self) -> WorkerTotals {
+        let mut counted = WorkerTotals { elapsed: self.elapsed(), ..WorkerTotals::default() };
         for piece in &self.measured {
             counted.read.merge(&piece.direction(Op::Read));
             counted.write.merge(&piece.direction(Op::Write));
@@ -312,7 +318,7 @@ impl Share<'_> {
     }
 
     /// The mean over the pieces that observed the processors, by their lengths.
-    fn processors(&self) -> Option<Processors> {
+    fn processors(&self) -> Option<ProcessorUse> {
         let mut sum = (0.0, 0.0, 0.0);
         for piece in &self.measured {
             if let Some(cpu) = piece.sensed.host_cpu {
@@ -321,12 +327,12 @@ impl Share<'_> {
             }
         }
         let percent = |part: f64| part / sum.2 * 100.0;
-        (sum.2 > 0.0).then(|| Processors { user: percent(sum.0), system: percent(sum.1) })
+        (sum.2 > 0.0).then(|| ProcessorUse { user: percent(sum.0), system: percent(sum.1) })
     }
 }
 
-fn side(tally: &Tally, errors: u64) -> Side {
-    Side {
+fn side(tally: &Tally, errors: u64) -> DirectionTotals {
+    DirectionTotals {
         ios: tally.ios,
         bytes: tally.bytes.0,
         response_sum_ns: tally.response_sum.0,

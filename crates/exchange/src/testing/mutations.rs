@@ -12,7 +12,7 @@ pub fn mutated(
     numbers: std::ops::Range<u64>,
 ) -> impl Iterator<Item = Vec<u8>> + '_ {
     numbers.map(|number| {
-        let mut draw = Draw(mix64(number));
+        let mut draw = MutationDraw(mix64(number));
         let mut bytes = original.to_vec();
         for _ in 0..=draw.below(4) {
             change(&mut bytes, &mut draw);
@@ -21,9 +21,10 @@ pub fn mutated(
     })
 }
 
-struct Draw(u64);
+/// Draws reproducible numbers (SplitMix64).
+struct MutationDraw(u64);
 
-impl Draw {
+impl MutationDraw {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = mix64(self.0);
         (self.0 % limit.max(1) as u64) as usize
@@ -31,7 +32,7 @@ impl Draw {
 }
 
 /// Texts that a parser may mistake for numbers, names or structure.
-const ODD: [&[u8]; 16] = [
+const ODD: [&[u8]; 20] = [
     b"0",
     b"-1",
     b"18446744073709551616",
@@ -48,9 +49,13 @@ const ODD: [&[u8]; 16] = [
     b",",
     b"{",
     b"\r\n",
+    b"<",
+    b"</",
+    b"]",
+    b"null",
 ];
 
-fn change(bytes: &mut Vec<u8>, draw: &mut Draw) {
+fn change(bytes: &mut Vec<u8>, draw: &mut MutationDraw) {
     let at = draw.below(bytes.len());
     let end = (at + 1 + draw.below(24)).min(bytes.len());
     match draw.below(5) {

@@ -1,0 +1,3 @@
+//! Fixtures for tests.
+
+pub mod mutations;
