@@ -7,7 +7,7 @@ use crate::sequence::Sequence;
 use crate::stimulus::{DataPattern, Demand};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -66,6 +66,30 @@ pub enum SteadyStateMethod {
     Fills(u32),
 }
 
+/// Setting that always holds a value, which therefore does not show who decided it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingName {
+    /// [`Settings::profile`].
+    Profile,
+    /// [`Settings::class`].
+    Class,
+    /// [`Settings::steady_state`].
+    SteadyState,
+    /// [`Settings::data_pattern`].
+    DataPattern,
+    /// [`Settings::seed`].
+    Seed,
+    /// [`Settings::verify`].
+    Verify,
+    /// [`Settings::purge`].
+    Purge,
+    /// [`Settings::purge_failed`].
+    PurgeFailed,
+}
+
 /// Version of the rules under which new runs begin. A run continues under the rules with which it
 /// began, also under a later version of the program.
 ///
@@ -82,6 +106,10 @@ pub struct Settings {
     pub profile: Profile,
     /// Device class: enterprise or client.
     pub class: Class,
+    /// Settings that the user gave, among those that always hold a value. A setting that can be
+    /// `None` was given if it is not.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub given: BTreeSet<SettingName>,
     /// Number of threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
@@ -143,7 +171,7 @@ pub struct Settings {
     /// Gap in virtual time; `None` except for a simulated device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sim_gap: Option<SimGap>,
-    /// Command line that began the run.
+    /// Command line that began the run, for readers only: no program interprets it.
     #[serde(default)]
     pub command: String,
     /// Facts that only the user knows: sponsor, form factor, NAND type, ...
@@ -158,6 +186,7 @@ impl Settings {
             procedure: procedure.to_owned(),
             profile: Profile::default(),
             class: Class::default(),
+            given: BTreeSet::new(),
             threads: None,
             depth: None,
             step_time: None,

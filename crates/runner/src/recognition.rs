@@ -20,7 +20,7 @@ pub fn doubts(
     now: &Proof,
 ) -> io::Result<Vec<String>> {
     let mut doubts = match opening(contents) {
-        Some((Some(then), _)) => then.differences(now, &contents.settings.device),
+        Some((Some(then), _)) => then.differences(now, &contents.plan.device),
         _ if contents.lines.is_empty() => {
             vec!["the run was interrupted before its device was confirmed".into()]
         }

@@ -1,10 +1,10 @@
 use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use steadfast_domain::{Bytes, Nanos, Transport};
+use steadfast_domain::{Bytes, Device, Nanos, Settings, Transport};
 
-fn run_settings() -> RunSettings {
-    RunSettings {
+fn run_settings() -> RunPlan {
+    RunPlan {
         version: RECORD_VERSION,
         software: "steadfast 0".into(),
         began_unix_ms: 5,
@@ -61,7 +61,7 @@ fn what_is_appended_is_read_back() {
     let entries: Vec<_> = contents.lines.iter().map(|l| (l.n, l.entry.clone())).collect();
     let expected = [opened(), Entry::Idled(Nanos(2)), Entry::Idled(Nanos(3))];
     assert_eq!(entries, (1..).zip(expected).collect::<Vec<_>>());
-    assert_eq!((contents.settings, contents.torn), (run_settings(), 0));
+    assert_eq!((contents.plan, contents.torn), (run_settings(), 0));
 }
 
 /// A crash can leave any prefix of the last line.
@@ -230,7 +230,7 @@ fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
 fn a_ledger_of_version_1_is_read() {
     let scratch = tempfile::tempdir().unwrap();
     let directory = scratch.path().join("run");
-    let settings = RunSettings { version: 1, ..run_settings() };
+    let settings = RunPlan { version: 1, ..run_settings() };
     let mut ledger = Ledger::create(&directory, &settings).unwrap();
     let gap = r#"{"cause":"stopped","lasted":5000}"#;
     let gap: steadfast_domain::Gap = serde_json::from_str(gap).unwrap();
@@ -239,7 +239,7 @@ fn a_ledger_of_version_1_is_read() {
     drop(ledger);
     let text = fs::read_to_string(directory.join(JOURNAL)).unwrap();
     assert!(!text.contains("proof") && !text.contains("\"up\""), "{text}");
-    assert_eq!(Ledger::open(&directory).unwrap().1.settings.version, 1);
+    assert_eq!(Ledger::open(&directory).unwrap().1.plan.version, 1);
 }
 
 /// If two runs begin in one directory at once, one gets it, and the other removes nothing.
@@ -276,7 +276,7 @@ fn a_directory_that_is_exchanged_while_it_is_opened_is_not_obeyed() {
     }
     let (scratch, ours) = written();
     let his = scratch.path().join("his");
-    let settings = RunSettings { began_unix_ms: 666, ..run_settings() };
+    let settings = RunPlan { began_unix_ms: 666, ..run_settings() };
     let mut ledger = Ledger::create(&his, &settings).unwrap();
     ledger.append(1, &opened()).unwrap();
     drop(ledger);
@@ -300,7 +300,7 @@ fn a_directory_that_is_exchanged_while_it_is_opened_is_not_obeyed() {
         });
         for _ in 0..2000 {
             if let Ok((_, contents)) = Ledger::open(&link) {
-                assert_ne!(contents.settings.began_unix_ms, 666, "another user's settings");
+                assert_ne!(contents.plan.began_unix_ms, 666, "another user's settings");
             }
         }
         is_over.store(true, over);

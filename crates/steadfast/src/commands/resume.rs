@@ -1,13 +1,12 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
 use super::conduct::Conduct;
-use super::resumed_run::{ResumedRun, procedure};
+use super::resumed_run::ResumedRun;
 use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
 use crate::prometheus::Exporter;
-use crate::target;
-use crate::terminal;
+use crate::{output, target, terminal};
 use steadfast_domain::Entry;
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Line;
@@ -23,11 +22,11 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     let mut again = ResumedRun::open(arguments, &stop)?;
     again.amend(arguments)?;
     let ResumedRun { mut rig, ledger, contents } = again;
-    let procedure = procedure(&contents.settings, &contents.lines)?;
+    let procedure = output::procedure(&contents)?;
     let (directory, json) = (&arguments.run_dir, arguments.json);
     let conduct = Conduct {
         procedure: procedure.as_ref(),
-        name: &contents.settings.settings.procedure,
+        name: &contents.plan.settings.procedure,
         directory,
         json,
         verbose: arguments.verbose,

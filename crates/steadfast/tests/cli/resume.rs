@@ -6,7 +6,7 @@ use super::scratch::{
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use steadfast_domain::Entry;
+use steadfast_domain::{Entry, Step};
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Line;
 
@@ -104,6 +104,51 @@ fn killed(times: u64, begin: &[&str]) {
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
     assert_eq!(findings(&broken), findings(&whole));
+}
+
+/// Halves the journal of a complete run on a simulated drive, replaces the command line in its
+/// plan, and resumes it: it must find what the complete run found.
+pub fn resumes_without_its_command_line(run: &Path) {
+    const NONSENSE: &str = "mv --class of=1 --seed 0 --exact";
+    let contents = Ledger::read(run).unwrap();
+    let mut plan = contents.plan.clone();
+    let command = std::mem::replace(&mut plan.settings.command, NONSENSE.into());
+    let half = run.with_file_name("half");
+    let mut ledger = Ledger::create(&half, &plan).unwrap();
+    for line in &contents.lines[..contents.lines.len() / 2] {
+        ledger.append(line.at, &line.entry).unwrap();
+    }
+    drop(ledger);
+    let resumed = run_in(run.parent().unwrap(), &["resume", "half"]);
+    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    let steps = |run: &Path| -> Vec<Step> {
+        let lines = Ledger::read(run).unwrap().lines;
+        let steps = lines.into_iter().filter_map(|line| match line.entry {
+            Entry::Applied { step, .. } => Some(*step),
+            _ => None,
+        });
+        steps.collect()
+    };
+    assert_eq!(steps(&half), steps(run));
+    let findings = |run: &Path| {
+        let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
+        let mut findings: serde_json::Value =
+            serde_json::from_str(&text.replace(&command, NONSENSE)).unwrap();
+        // The checksum of the file covers the command line as well.
+        findings.as_object_mut().unwrap().remove("sha256");
+        findings
+    };
+    assert_eq!(findings(&half), findings(run));
+}
+
+#[test]
+fn a_run_resumes_whatever_its_command_line_says() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let chosen = ["--class", "enterprise", "--seed", "7", "--data-pattern", "random-unique"];
+    let ran = run_in(scratch.path(), &[&run[..], &chosen].concat());
+    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    resumes_without_its_command_line(&scratch.path().join("run"));
 }
 
 #[test]

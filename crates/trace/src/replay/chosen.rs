@@ -1,10 +1,11 @@
 //! The I/Os of a trace that a script can hold, as they were captured.
 
-use super::options::{IssueAt, LeftOut};
+use super::options::LeftOut;
 use crate::Rows;
 use crate::file::{Field, Fields};
 use crate::workload::stimulus_op;
 use steadfast_domain::io_event::flags;
+use steadfast_domain::script::IssueAt;
 use steadfast_domain::{IoOp, Op};
 
 /// Columns that a script is made of, beside those that every pass reads.

@@ -4,8 +4,8 @@ use super::ReplayError;
 use super::chosen::{Chosen, FIELDS, chosen};
 use super::fua::FuaFlushes;
 use super::granules::Granules;
-use super::map::{AddressMap, MapRule, Reached};
-use super::options::{IssueAt, LeftOut, ScriptOptions};
+use super::map::{AddressMap, Reached};
+use super::options::{LeftOut, ScriptOptions};
 use super::plan::ReplayPlan;
 use crate::Rows;
 use crate::file::Trace;
@@ -13,6 +13,7 @@ use crate::pass::PassAccount;
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 use steadfast_domain::io_event::flags;
+use steadfast_domain::script::{IssueAt, MapRule};
 use steadfast_domain::{CaptureConditions, Layer, Op};
 
 /// Devices that are told apart before the choice is refused anyway.
