@@ -90,13 +90,6 @@ pub enum SettingName {
     PurgeFailed,
 }
 
-/// Version of the rules under which new runs begin. A run continues under the rules with which it
-/// began, also under a later version of the program.
-///
-/// 0: rules of runs that record no version. 1: a steady window of a continuous write counts only
-/// once the drive has been filled; a workload that only reads a purged drive is refused.
-pub const RULES: u32 = 1;
-
 /// Settings that a user chose. `None` selects the value of the profile and class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Settings {
@@ -131,9 +124,6 @@ pub struct Settings {
     pub data_pattern: DataPattern,
     /// Seed of every random choice of the run.
     pub seed: u64,
-    /// Version of the rules under which the run began: see [`RULES`].
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rules: u32,
     /// True to read data back and compare them.
     #[serde(default)]
     pub verify: bool,
@@ -195,7 +185,6 @@ impl Settings {
             rounds_max: None,
             data_pattern: DataPattern::default(),
             seed,
-            rules: RULES,
             verify: false,
             purge: PurgeChoice::default(),
             purge_failed: PurgeFailure::default(),
@@ -215,10 +204,6 @@ impl Settings {
     pub fn demand_or(&self, preset: Demand) -> Demand {
         Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))
     }
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// Hosts that load one device together, and the way to reach them.

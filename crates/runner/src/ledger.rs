@@ -13,6 +13,7 @@
 use crate::run_plan::RunPlan;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -47,7 +48,7 @@ pub struct Line {
     pub n: u64,
     /// Wall-clock time of writing, in milliseconds since 1970 (UTC).
     pub at: u64,
-    /// Time since boot in nanoseconds; absent in virtual time and in journals of version 1.
+    /// Time since boot in nanoseconds; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Nanos>,
     /// What the kernel had counted on the device by then, since it was attached; absent where
@@ -133,10 +134,13 @@ pub enum LedgerError {
     /// Another process writes to it.
     #[error("{0} is in use by another steadfast process")]
     Locked(PathBuf),
+    /// A program that was never released wrote it.
+    #[error("{0} was written by an unreleased version; run again")]
+    Unreleased(PathBuf),
     /// A newer program wrote it.
     #[error(
-        "{path} was written in format {found}; this program reads up to format {RECORD_VERSION}. \
-         Use a newer steadfast"
+        "{path} was written in format {found}; this program reads format {RECORD_VERSION}. Use a \
+         newer steadfast"
     )]
     Newer {
         /// The file.
@@ -608,8 +612,10 @@ fn read_plan(file: &File, path: &Path) -> Result<(RunPlan, String), LedgerError>
         |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
     // Not by way of a tree of values, which takes many times the memory of the text.
     let found = serde_json::from_str::<SettingsVersion>(&text).map_err(malformed)?.version;
-    if found > u64::from(RECORD_VERSION) {
-        return Err(LedgerError::Newer { path, found });
+    match found.cmp(&u64::from(RECORD_VERSION)) {
+        Ordering::Less => return Err(LedgerError::Unreleased(path)),
+        Ordering::Greater => return Err(LedgerError::Newer { path, found }),
+        Ordering::Equal => {}
     }
     let plan = serde_json::from_str(&text).map_err(malformed)?;
     Ok((plan, text))

@@ -120,9 +120,9 @@ fn a_newer_format_an_empty_directory_and_a_second_writer_are_refused() {
     let (_held, _) = Ledger::open(&directory).unwrap();
     assert!(matches!(Ledger::open(&directory).unwrap_err(), LedgerError::Locked(_)));
     let settings = directory.join(SETTINGS);
-    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 3", "\"version\": 4");
+    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 4", "\"version\": 5");
     fs::write(&settings, newer).unwrap();
-    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 4, .. }));
+    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 5, .. }));
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(Ledger::read(empty.path()).unwrap_err(), LedgerError::NotARun(_)));
 }
@@ -223,23 +223,6 @@ fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
     Ledger::create_for(Readers::Group(65534), &shared, &run_settings()).unwrap();
     assert_eq!((mode(&shared), mode(&shared.join(SETTINGS))), (0o750, 0o640));
     assert_eq!(fs::metadata(shared.join(JOURNAL)).unwrap().gid(), 65534);
-}
-
-/// A ledger written by an earlier version is read and resumed.
-#[test]
-fn a_ledger_of_version_1_is_read() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let settings = RunPlan { version: 1, ..run_settings() };
-    let mut ledger = Ledger::create(&directory, &settings).unwrap();
-    let gap = r#"{"cause":"stopped","lasted":5000}"#;
-    let gap: steadfast_domain::Gap = serde_json::from_str(gap).unwrap();
-    assert_eq!(gap.lasted, Some(Nanos(5000)));
-    ledger.append(1, &opened()).unwrap();
-    drop(ledger);
-    let text = fs::read_to_string(directory.join(JOURNAL)).unwrap();
-    assert!(!text.contains("proof") && !text.contains("\"up\""), "{text}");
-    assert_eq!(Ledger::open(&directory).unwrap().1.plan.version, 1);
 }
 
 /// If two runs begin in one directory at once, one gets it, and the other removes nothing.

@@ -195,7 +195,7 @@ fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
     }
 }
 
-/// Rewrites the journal as an earlier version wrote it.
+/// Rewrites the journal without what was read back.
 fn without_read_back(directory: &Path) {
     let contents = Ledger::read(directory).unwrap();
     std::fs::remove_dir_all(directory).unwrap();

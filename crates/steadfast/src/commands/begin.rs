@@ -12,7 +12,7 @@ use crate::target::{self, Course, EngineChoice, Named};
 use crate::terminal;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
-use steadfast_domain::record::version_for;
+use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Geometry, HostList};
 use steadfast_domain::{Bytes, Device, Procedure, Sequence, Settings, Step, Transport};
 use steadfast_engine::Stop;
@@ -173,7 +173,7 @@ impl Intent<'_> {
             rig.foresee_purge()?;
         }
         let plan = RunPlan {
-            version: version_for(&self.settings),
+            version: RECORD_VERSION,
             software: SOFTWARE.to_owned(),
             began_unix_ms: rig.now_unix_ms(),
             engine: engine.to_owned(),

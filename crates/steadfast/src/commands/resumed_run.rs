@@ -16,7 +16,7 @@ use steadfast_host::{Consent, HostsConsent, Roots};
 use steadfast_runner::ledger::Contents;
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amend;
-use steadfast_runner::{HostRequests, Ledger, Rig, RunPlan, recognition};
+use steadfast_runner::{Ledger, Rig, RunPlan, recognition};
 
 /// A run that is taken up again: its device is armed. Nothing of it was changed but an
 /// incomplete last line.
@@ -102,7 +102,6 @@ fn arm(
     let course = Course::from(&plan.settings);
     let mut rig = target::rig(&mover, named, &consent, &keep, course, stop)?;
     let mut wishes = wishes(&plan.settings, directory);
-    forgo_lost_command(&mut wishes);
     match again {
         Recognized::Simulated => {}
         Recognized::Proven(proof) => is_armed(rig.as_ref(), &proof)?,
@@ -153,21 +152,6 @@ fn arm_on_hosts(
     }
     rig.wish(&wishes(&plan.settings, &arguments.run_dir));
     Ok(rig)
-}
-
-/// A run of an older version may have a power command that was named relative to
-/// the directory it began in. From here, another program could have that name.
-fn forgo_lost_command(wishes: &mut HostRequests) {
-    let is_relative = |command: &String| {
-        let program = command.split_whitespace().next().unwrap_or_default();
-        program.contains('/') && !program.starts_with('/')
-    };
-    if let Some(command) = wishes.power_command.take_if(|command| is_relative(command)) {
-        terminal::complain(&format!(
-            "The power command '{command}' is not run: it is relative to the directory where the run \
-             began, which the record does not contain. The rest of the run has no power readings."
-        ));
-    }
 }
 
 /// How a device was found to be the one that may be overwritten.

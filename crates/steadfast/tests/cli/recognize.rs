@@ -266,16 +266,6 @@ fn a_power_command_is_the_same_program_from_every_directory() {
     let (program, arguments) = kept.split_once(' ').unwrap();
     assert_eq!((fs::canonicalize(program).unwrap(), arguments.trim()), (own, "once"));
     goes_on(&there, &run, &[]);
-    // One of an older version is not looked for where we are.
-    let contents = Ledger::read(&run).unwrap();
-    let mut settings = contents.plan.clone();
-    settings.settings.power_command = Some("./power older".into());
-    let older = scratch.path().join("older");
-    let mut ledger = Ledger::create(&older, &settings).unwrap();
-    contents.lines.iter().for_each(|line| ledger.append(line.at, &line.entry).unwrap());
-    drop(ledger);
-    // Its directory is another one, which is asked for.
-    goes_on(&there, &older, &["--yes-destroy", "scratch.bin"]);
     assert!(!there.join("called").exists(), "another program was run");
 }
 
@@ -328,10 +318,10 @@ fn another_machine_s_run_and_an_older_one_s_are_asked_for() {
     });
     let ask = ["another machine", "--yes-destroy scratch.bin"];
     refused(&elsewhere, &[], &ask, &[(&file, &content)]);
-    let older = retold(&run, |proof| *proof = None);
-    refused(&older, &[], &["stored no proof", "--yes-destroy"], &[(&file, &content)]);
-    assert_eq!(code(&run_in(scratch.path(), &["study", older.to_str().unwrap()])), 0);
-    goes_on(scratch.path(), &older, &["--yes-destroy", "scratch.bin"]);
+    let unproven = retold(&run, |proof| *proof = None);
+    refused(&unproven, &[], &["no proof of the device", "--yes-destroy"], &[(&file, &content)]);
+    assert_eq!(code(&run_in(scratch.path(), &["study", unproven.to_str().unwrap()])), 0);
+    goes_on(scratch.path(), &unproven, &["--yes-destroy", "scratch.bin"]);
 }
 
 /// A disk without a serial number is known while it stays attached.

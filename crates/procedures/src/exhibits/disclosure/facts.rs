@@ -12,7 +12,7 @@ use crate::words::{number, own};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::record::version_for;
+use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{SettingName, SteadyStateMethod};
 use steadfast_domain::{
     Class, Conditions, Criteria, Demand, Device, Entry, Profile, Purge, ReadBack, Record,
@@ -35,7 +35,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
         .with(choices.pattern_row("Data pattern", s.data_pattern.to_string()))
         .with(Setting::identity("Run seed", s.seed.to_string()).by(seed))
         .with(Setting::new("verify", "Verification of data", verified, verify_origin(s)))
-        .with(Setting::identity("Record version", version_for(s).to_string()).by(Origin::Default));
+        .with(Setting::identity("Record version", RECORD_VERSION.to_string()).by(Origin::Default));
     let gap = s.sim_gap.map(|gap| format!("before step {}, {}", gap.before, gap.lasts));
     let gap = gap.map(|gap| Setting::new("sim-gap", "Simulated gap", gap, Origin::Chosen));
     let told = |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);

@@ -3,7 +3,7 @@
 //! logarithmic), and TKperf's two.
 
 use super::results::{End, Minute, Results, Stretch};
-use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
+use super::setup::{HISTOGRAM_TIME, Wsat};
 use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
 use crate::exhibits::frame::{common_chapters, frame, unfinished};
 use crate::exhibits::loops::general_chapter;
@@ -196,16 +196,6 @@ fn caveats(wsat: &Wsat, record: &Record, results: &Results<'_>) -> Vec<Caveat> {
 
 /// Reads of a purged drive may find blocks that nothing was written to.
 fn of_reads(wsat: &Wsat) -> Option<Caveat> {
-    let settings = &wsat.ground.settings;
-    if reads_nothing_written(&wsat.workload, settings, wsat.preconditions) {
-        return Some(Caveat::new(
-            CaveatKind::Deviation,
-            ids::READS_UNWRITTEN,
-            "Every read was of a block that was not written since the purge. A drive answers such \
-             reads without reading its flash.",
-            "Write first with --set precondition=wipc, or --purge none.",
-        ));
-    }
     let is_mixed = (1..100).contains(&wsat.workload.read_percent());
     (is_mixed && !wsat.preconditions).then(|| {
         Caveat::new(
