@@ -2,7 +2,7 @@
 //! workloads, two captures compared, the self-test.
 
 use super::capture::{Running, settled};
-use super::resume::resumes_without_its_command_line;
+use super::resume::{half_of, resumes_without_its_command_line};
 use super::scratch::{LoopDevice, code, refuse, run_in, stderr, steadfast, succeed};
 use serde_json::Value;
 use std::fs::File;
@@ -491,10 +491,11 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     assert_eq!(reads, 1009);
     let [file] = source.files.as_slice() else { panic!("{source:?}") };
     assert!(file.starts_with('/') && file.ends_with("t.parquet"), "{file}");
+    half_of(&here.join("run"), |_| ());
     std::fs::rename(here.join("t.parquet"), here.join("away.parquet")).unwrap();
-    refuse(here, &["resume", "run"], &["t.parquet", "is missing"]);
+    refuse(here, &["resume", "half"], &["t.parquet", "is missing"]);
     write(&here.join("t.parquet"), Kind::Moved);
-    refuse(here, &["resume", "run"], &["not the I/Os that this run began with", "SHA-256"]);
+    refuse(here, &["resume", "half"], &["not the I/Os that this run began with", "SHA-256"]);
     succeed(here, &["study", "run"]);
 }
 

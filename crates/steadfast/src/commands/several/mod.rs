@@ -13,6 +13,7 @@ use super::begin::{
     Armed, Beginning, Ended, Intent, default_directory, names, plain_name, refuse_ambiguous,
 };
 use super::conduct::{state, unfinished, write_report};
+use super::resume::{has_report, say_complete};
 use super::resumed_run::ResumedRun;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
@@ -99,6 +100,10 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
         }
         let refused = || format!("{}; no run was resumed", member.target);
         all.push((member, ResumedRun::open_member(&own, &stop).with_context(refused)?, own));
+    }
+    if all.is_empty() && has_report(&group.place) {
+        say_complete(&group.place);
+        return Ok(ExitState::Done);
     }
     let mut runs = Vec::new();
     for (member, mut again, own) in all {
