@@ -6,6 +6,7 @@
 //! description and the place from which they are read.
 
 use crate::script::ScriptLoad;
+use crate::script_source::ScriptSource;
 use crate::stimulus::{DataPattern, Demand, IoStream, Pace};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -45,10 +46,9 @@ pub struct AppliedWorkload {
     /// Description of the I/Os of an exact replay; `None` for a composite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptLoad>,
-    /// Arguments that reopen the script: full paths of its files, then the options that select from
-    /// them, as on the command line.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub opened_by: Vec<String>,
+    /// Trace and choices from which the script is made again; `None` for a composite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_source: Option<Box<ScriptSource>>,
 }
 
 /// One capture step: the load applied in it, and the figures of the captured storage.

@@ -73,7 +73,7 @@ pub trait Bench {
 }
 
 /// A test specification as code.
-pub trait Procedure {
+pub trait Procedure: Send + Sync {
     /// Runs the specification's own loop on the bench.
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt>;
     /// Computes the findings of a record. Pure: every verdict is recomputed by the functions that

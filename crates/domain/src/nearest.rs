@@ -22,7 +22,7 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// Returns `; did you mean 'iops'?`, or an empty text if no name is close.
+/// Returns ` (did you mean 'iops'?)`, or an empty text if no name is close.
 pub fn suggestion<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, names).map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
 }

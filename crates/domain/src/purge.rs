@@ -67,8 +67,6 @@ pub enum PurgeMethod {
     NvmeSanitizeCrypto,
     /// NVMe Sanitize, overwrite.
     NvmeSanitizeOverwrite,
-    /// NVMe, ATA or SCSI Sanitize, as records before version 0.2 name it.
-    Sanitize,
     /// ATA SECURITY ERASE UNIT.
     AtaSecurityErase,
     /// ATA SECURITY ERASE UNIT, enhanced.
@@ -124,7 +122,6 @@ impl PurgeMethod {
             PurgeMethod::NvmeSanitizeBlock => "nvme-sanitize-block",
             PurgeMethod::NvmeSanitizeCrypto => "nvme-sanitize-crypto",
             PurgeMethod::NvmeSanitizeOverwrite => "nvme-sanitize-overwrite",
-            PurgeMethod::Sanitize => "sanitize",
             PurgeMethod::AtaSecurityErase => "ata-security-erase",
             PurgeMethod::AtaSecurityEraseEnhanced => "ata-security-erase-enhanced",
             PurgeMethod::AtaSanitizeBlock => "ata-sanitize-block",
@@ -150,7 +147,6 @@ impl fmt::Display for PurgeMethod {
             PurgeMethod::NvmeSanitizeBlock => "NVMe Sanitize (block erase)",
             PurgeMethod::NvmeSanitizeCrypto => "NVMe Sanitize (cryptographic erase)",
             PurgeMethod::NvmeSanitizeOverwrite => "NVMe Sanitize (overwrite)",
-            PurgeMethod::Sanitize => "Sanitize",
             PurgeMethod::AtaSecurityErase => "ATA SECURITY ERASE UNIT",
             PurgeMethod::AtaSecurityEraseEnhanced => "ATA SECURITY ERASE UNIT (enhanced)",
             PurgeMethod::AtaSanitizeBlock => "ATA SANITIZE (BLOCK ERASE EXT)",

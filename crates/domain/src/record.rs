@@ -9,24 +9,15 @@ use crate::findings::Caveat;
 use crate::outcome::Outcome;
 use crate::proof::{DirectoryProof, Proof};
 use crate::purge::Purge;
-use crate::sequence::Sequence;
 use crate::settings::{Amendment, Settings};
 use crate::steady_state::Verdict;
 use crate::step::Step;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Newest version of the record that this program writes and reads. Version 1 had no [`Proof`], and
-/// every [`Gap`](crate::Gap) had a length; version 2 had no loads applied at once and no steps with
-/// their own numbers. A record is written in the lowest version that can hold it ([`version_for`]).
-pub const RECORD_VERSION: u32 = 3;
-
-/// Returns the lowest record version that can hold a run with these settings, so that older
-/// programs read every run that they understand and refuse the others.
-pub fn version_for(settings: &Settings) -> u32 {
-    let is_newer = |sequence: &Sequence| sequence.is_at_once() || sequence.is_numbered();
-    if settings.sequence.as_deref().is_some_and(is_newer) { RECORD_VERSION } else { 2 }
-}
+/// Version of the record that this program writes and reads. Versions below it were written by
+/// programs that were never released.
+pub const RECORD_VERSION: u32 = 4;
 
 /// An observation that a procedure records and shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -144,8 +135,7 @@ pub enum Entry {
         device: Box<Device>,
         /// Host as found by this process.
         host: Box<Host>,
-        /// Proof of the device's identity; `None` for a simulated drive and in a record of version
-        /// 1.
+        /// Proof of the device's identity; `None` for a simulated drive.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof: Option<Box<Proof>>,
         /// Run directory; `None` for a run on a simulated drive.

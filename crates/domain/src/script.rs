@@ -110,6 +110,30 @@ pub enum Overlaps {
     Order,
 }
 
+/// Captured time at which an I/O is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IssueAt {
+    /// When it entered the queue: what the programs asked, whatever the device did.
+    Queue,
+    /// When it was issued to the device: this includes what the captured device's queue held back.
+    Issue,
+}
+
+/// Rule by which captured addresses become addresses of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MapRule {
+    /// As they were; an I/O beyond the target's end is refused.
+    Same,
+    /// The number of the granule, modulo the target's granules.
+    Wrap,
+    /// The granules that were touched, in order and without the gaps between them.
+    Pack,
+    /// The captured device stretched or squeezed to the target's size.
+    Scale,
+}
+
 /// Operations of a script that are not played.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
@@ -289,17 +313,37 @@ impl fmt::Display for Overlaps {
     }
 }
 
-/// Error for a text that is not a [`Timing`] or an [`Overlaps`].
+impl fmt::Display for IssueAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            IssueAt::Queue => "queue",
+            IssueAt::Issue => "issue",
+        })
+    }
+}
+
+impl fmt::Display for MapRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MapRule::Same => "same",
+            MapRule::Wrap => "wrap",
+            MapRule::Pack => "pack",
+            MapRule::Scale => "scale",
+        })
+    }
+}
+
+/// Error for a text that is not a [`Timing`], an [`Overlaps`], an [`IssueAt`] or a [`MapRule`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{}' is not {wanted}", excerpt(text))]
-pub struct ReplayTimingError {
+pub struct ReplayRuleError {
     text: String,
     wanted: &'static str,
 }
 
 impl FromStr for Timing {
-    type Err = ReplayTimingError;
-    fn from_str(text: &str) -> Result<Self, ReplayTimingError> {
+    type Err = ReplayRuleError;
+    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
         let factor = |digits: &str| {
             let times: f64 = digits.parse().ok()?;
             let thousandths = (times * 1000.0).round();
@@ -314,19 +358,49 @@ impl FromStr for Timing {
             _ => None,
         };
         let wanted = "a timing; choose original, faster:N (N 0.001 or more) or closed";
-        timing.ok_or_else(|| ReplayTimingError { text: text.to_owned(), wanted })
+        timing.ok_or_else(|| ReplayRuleError { text: text.to_owned(), wanted })
     }
 }
 
 impl FromStr for Overlaps {
-    type Err = ReplayTimingError;
-    fn from_str(text: &str) -> Result<Self, ReplayTimingError> {
+    type Err = ReplayRuleError;
+    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
         match text {
             "keep" => Ok(Overlaps::Keep),
             "order" => Ok(Overlaps::Order),
             _ => {
                 let wanted = "a rule for overlaps; choose keep or order";
-                Err(ReplayTimingError { text: text.to_owned(), wanted })
+                Err(ReplayRuleError { text: text.to_owned(), wanted })
+            }
+        }
+    }
+}
+
+impl FromStr for IssueAt {
+    type Err = ReplayRuleError;
+    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
+        match text {
+            "queue" => Ok(IssueAt::Queue),
+            "issue" => Ok(IssueAt::Issue),
+            _ => {
+                let wanted = "a captured time; choose queue or issue";
+                Err(ReplayRuleError { text: text.to_owned(), wanted })
+            }
+        }
+    }
+}
+
+impl FromStr for MapRule {
+    type Err = ReplayRuleError;
+    fn from_str(text: &str) -> Result<Self, ReplayRuleError> {
+        match text {
+            "same" => Ok(MapRule::Same),
+            "wrap" => Ok(MapRule::Wrap),
+            "pack" => Ok(MapRule::Pack),
+            "scale" => Ok(MapRule::Scale),
+            _ => {
+                let wanted = "an address mapping; choose same, wrap, pack or scale";
+                Err(ReplayRuleError { text: text.to_owned(), wanted })
             }
         }
     }

@@ -564,10 +564,6 @@ impl Sequence {
     pub fn numbered(&self) -> impl Iterator<Item = (u32, &SequenceStep)> {
         (1..).zip(&self.steps).map(|(place, step)| (step.number.unwrap_or(place), step))
     }
-    /// Returns true if any step applies several loads at the same time.
-    pub fn is_at_once(&self) -> bool {
-        self.steps.iter().any(|step| !step.beside.is_empty())
-    }
     /// Returns true if any step has its own number.
     pub fn is_numbered(&self) -> bool {
         self.steps.iter().any(|step| step.number.is_some())

@@ -7,7 +7,7 @@ use crate::sequence::Sequence;
 use crate::stimulus::{DataPattern, Demand};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -66,12 +66,29 @@ pub enum SteadyStateMethod {
     Fills(u32),
 }
 
-/// Version of the rules under which new runs begin. A run continues under the rules with which it
-/// began, also under a later version of the program.
-///
-/// 0: rules of runs that record no version. 1: a steady window of a continuous write counts only
-/// once the drive has been filled; a workload that only reads a purged drive is refused.
-pub const RULES: u32 = 1;
+/// Setting that always holds a value, which therefore does not show who decided it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingName {
+    /// [`Settings::profile`].
+    Profile,
+    /// [`Settings::class`].
+    Class,
+    /// [`Settings::steady_state`].
+    SteadyState,
+    /// [`Settings::data_pattern`].
+    DataPattern,
+    /// [`Settings::seed`].
+    Seed,
+    /// [`Settings::verify`].
+    Verify,
+    /// [`Settings::purge`].
+    Purge,
+    /// [`Settings::purge_failed`].
+    PurgeFailed,
+}
 
 /// Settings that a user chose. `None` selects the value of the profile and class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -82,6 +99,10 @@ pub struct Settings {
     pub profile: Profile,
     /// Device class: enterprise or client.
     pub class: Class,
+    /// Settings that the user gave, among those that always hold a value. A setting that can be
+    /// `None` was given if it is not.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub given: BTreeSet<SettingName>,
     /// Number of threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
@@ -103,9 +124,6 @@ pub struct Settings {
     pub data_pattern: DataPattern,
     /// Seed of every random choice of the run.
     pub seed: u64,
-    /// Version of the rules under which the run began: see [`RULES`].
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub rules: u32,
     /// True to read data back and compare them.
     #[serde(default)]
     pub verify: bool,
@@ -143,7 +161,7 @@ pub struct Settings {
     /// Gap in virtual time; `None` except for a simulated device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sim_gap: Option<SimGap>,
-    /// Command line that began the run.
+    /// Command line that began the run, for readers only: no program interprets it.
     #[serde(default)]
     pub command: String,
     /// Facts that only the user knows: sponsor, form factor, NAND type, ...
@@ -158,6 +176,7 @@ impl Settings {
             procedure: procedure.to_owned(),
             profile: Profile::default(),
             class: Class::default(),
+            given: BTreeSet::new(),
             threads: None,
             depth: None,
             step_time: None,
@@ -166,7 +185,6 @@ impl Settings {
             rounds_max: None,
             data_pattern: DataPattern::default(),
             seed,
-            rules: RULES,
             verify: false,
             purge: PurgeChoice::default(),
             purge_failed: PurgeFailure::default(),
@@ -186,10 +204,6 @@ impl Settings {
     pub fn demand_or(&self, preset: Demand) -> Demand {
         Demand::new(self.threads.unwrap_or(preset.threads), self.depth.unwrap_or(preset.depth))
     }
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// Hosts that load one device together, and the way to reach them.

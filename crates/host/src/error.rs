@@ -206,10 +206,6 @@ impl HostError {
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         HostError::Io { action, path: path.to_owned(), source }
     }
-    /// Returns true if the kernel denied permission.
-    pub fn is_permission(&self) -> bool {
-        matches!(self, HostError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
-    }
 }
 
 fn advice(path: &Path, source: &io::Error) -> &'static str {

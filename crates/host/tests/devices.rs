@@ -505,7 +505,8 @@ fn without_permission_the_refusal_says_so() {
         arm_confirmed(&facts, &[]).unwrap_err()
     });
     let refusal = refusal.join().unwrap();
-    assert!(matches!(refusal, Refusal::Host(error) if error.is_permission()));
+    let Refusal::Host(HostError::Io { source, .. }) = refusal else { panic!("{refusal}") };
+    assert_eq!(source.kind(), std::io::ErrorKind::PermissionDenied);
 }
 
 #[test]

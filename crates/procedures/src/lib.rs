@@ -155,7 +155,8 @@ mod tests {
         let mut settings = Settings::new("xsr", 1);
         settings.step_time = Some(steadfast_domain::Nanos::from_secs(30));
         settings.parameters.insert("middle-demand".into(), "T2Q8".into());
-        settings.command = "steadfast run xsr --data-pattern random-unique".into();
+        settings.command = "steadfast run xsr --profile pts-2.0 --seed 1".into();
+        settings.given.insert(steadfast_domain::settings::SettingName::DataPattern);
         let rows = settings_of(&settings);
         let chosen: std::collections::BTreeSet<&str> =
             rows.iter().filter(|r| r.origin == Origin::Chosen).map(|r| r.id.as_str()).collect();

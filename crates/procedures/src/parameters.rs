@@ -20,9 +20,6 @@ pub struct Parameter {
     pub source: &'static str,
     /// True if the default could not be checked against the standard.
     pub unverified: bool,
-    /// Default value in a run that started under rules 0 (`Settings::rules`); `None` if it is the
-    /// same.
-    pub before_rules: Option<&'static str>,
     /// Returns true if a run with these settings uses the parameter.
     pub applies: fn(&Settings) -> bool,
     /// True if the parameter decides the demand of measured steps.
@@ -38,7 +35,6 @@ impl Parameter {
         meaning: "",
         source: "",
         unverified: false,
-        before_rules: None,
         applies: |_| true,
         of_demand: false,
     };
@@ -46,11 +42,10 @@ impl Parameter {
     pub fn value<'a>(&self, settings: &'a Settings) -> &'a str {
         settings.parameters.get(self.name).map_or(self.preset(settings), String::as_str)
     }
-    /// Returns the default for these settings: by rules, then by profile.
+    /// Returns the default for these settings.
     fn preset(&self, settings: &Settings) -> &'static str {
-        match (self.quick, self.before_rules) {
-            (_, Some(before)) if settings.rules == 0 => before,
-            (Some(quick), _) if settings.profile == Profile::Quick => quick,
+        match self.quick {
+            Some(quick) if settings.profile == Profile::Quick => quick,
             _ => self.default,
         }
     }

@@ -27,7 +27,7 @@ pub const COMPARED_MAX: usize = 7;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
     /// Fewer than two runs, or more than there is room for.
-    #[error("{0} runs were given; give two to seven")]
+    #[error("compare needs two to seven runs; got {0}")]
     Count(usize),
     /// No procedure is in more than one run.
     #[error("the runs have no procedure in common: {0}; compare runs of one procedure")]

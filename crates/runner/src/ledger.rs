@@ -10,8 +10,10 @@
 //! covers the settings, and as root a directory that no other user can write to, because settings
 //! name devices and commands.
 
+use crate::run_plan::RunPlan;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -19,8 +21,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use steadfast_domain::measurement::KernelCounters;
 use steadfast_domain::record::RECORD_VERSION;
-use steadfast_domain::settings::Geometry;
-use steadfast_domain::{Device, Entry, Nanos, Record, Settings};
+use steadfast_domain::{Entry, Nanos, Record};
 use steadfast_host::{Directory, FileError, Readers, Roots, is_locked};
 
 const SETTINGS: &str = "settings.json";
@@ -40,30 +41,6 @@ const LINE_HEAD: &str = "{\"chain\":\"";
 /// Length of a SHA-256 in hexadecimal digits.
 const DIGEST_LENGTH: usize = 64;
 
-/// Everything that was decided before a run began. Never edited.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct RunSettings {
-    /// Version of the ledger format.
-    pub version: u32,
-    /// Name and version of the program.
-    pub software: String,
-    /// Start time by the wall clock, in milliseconds since 1970 (UTC).
-    pub began_unix_ms: u64,
-    /// Engine: `uring`, `fio` or `sim`.
-    pub engine: String,
-    /// The device as it was found.
-    pub device: Device,
-    /// The user's settings.
-    pub settings: Settings,
-}
-
-impl RunSettings {
-    /// Returns the properties of the device that determine what a procedure does.
-    pub fn geometry(&self) -> Geometry {
-        Geometry { capacity: self.device.capacity, logical_sector: self.device.logical_sector }
-    }
-}
-
 /// One line of the journal, without its digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Line {
@@ -71,7 +48,7 @@ pub struct Line {
     pub n: u64,
     /// Wall-clock time of writing, in milliseconds since 1970 (UTC).
     pub at: u64,
-    /// Time since boot in nanoseconds; absent in virtual time and in journals of version 1.
+    /// Time since boot in nanoseconds; absent in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<Nanos>,
     /// What the kernel had counted on the device by then, since it was attached; absent where
@@ -157,10 +134,13 @@ pub enum LedgerError {
     /// Another process writes to it.
     #[error("{0} is in use by another steadfast process")]
     Locked(PathBuf),
+    /// A program that was never released wrote it.
+    #[error("{0} was written by an unreleased version; run again")]
+    Unreleased(PathBuf),
     /// A newer program wrote it.
     #[error(
-        "{path} was written in format {found}; this program reads up to format {RECORD_VERSION}. \
-         Use a newer steadfast"
+        "{path} was written in format {found}; this program reads format {RECORD_VERSION}. Use a \
+         newer steadfast"
     )]
     Newer {
         /// The file.
@@ -227,8 +207,8 @@ pub struct Ledger {
 /// Content of a ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contents {
-    /// Settings of the run.
-    pub settings: RunSettings,
+    /// Plan of the run.
+    pub plan: RunPlan,
     /// Lines of the journal.
     pub lines: Vec<Line>,
     /// Bytes of an incomplete last line that were dropped.
@@ -239,20 +219,20 @@ pub struct Contents {
 
 impl Ledger {
     /// Creates a ledger in a new directory, for the usual readers.
-    pub fn create(directory: &Path, settings: &RunSettings) -> Result<Ledger, LedgerError> {
-        Ledger::create_for(Readers::Usual, directory, settings)
+    pub fn create(directory: &Path, plan: &RunPlan) -> Result<Ledger, LedgerError> {
+        Ledger::create_for(Readers::Usual, directory, plan)
     }
 
     /// Creates a ledger in a new directory. If that fails, nothing of it remains.
     pub fn create_for(
         readers: Readers,
         directory: &Path,
-        settings: &RunSettings,
+        plan: &RunPlan,
     ) -> Result<Ledger, LedgerError> {
         let (directory, made_in) = claim(directory, readers)?;
         let journal = own(&directory, made_in.as_ref())?;
         let made = made_in.clone();
-        let ledger = begin(&directory, journal, settings, made).and_then(|ledger| {
+        let ledger = begin(&directory, journal, plan, made).and_then(|ledger| {
             ledger.let_in(readers)?;
             Ok(ledger)
         });
@@ -304,7 +284,7 @@ impl Ledger {
         }
         lock(&journal, directory.path())?;
         // What was looked at is what is read, whatever the path leads to by now.
-        let decided = read_settings(&settings, &settings_path)?;
+        let decided = read_plan(&settings, &settings_path)?;
         let contents = Ledger::understand(decided, Some(&journal), &path)?;
         if !may_go_on(&contents) {
             return Err(LedgerError::NotBegun(directory.path().to_owned()));
@@ -342,7 +322,7 @@ impl Ledger {
     /// Reads the ledger in an open directory without locking it.
     pub fn read_in(directory: &Directory) -> Result<Contents, LedgerError> {
         let [settings_path, path] = [SETTINGS, JOURNAL].map(|name| directory.path().join(name));
-        let decided = read_settings(&open_settings(directory)?, &settings_path)?;
+        let decided = read_plan(&open_settings(directory)?, &settings_path)?;
         let journal = match directory.open_file(OsStr::new(JOURNAL)) {
             Err(error) if error.is_missing() => None,
             opened => Some(opened?),
@@ -359,14 +339,14 @@ impl Ledger {
 
     /// Parses settings and an open journal, line by line.
     fn understand(
-        (settings, text): (RunSettings, String),
+        (plan, text): (RunPlan, String),
         journal: Option<&File>,
         path: &Path,
     ) -> Result<Contents, LedgerError> {
         let mut chain = hex(&Sha256::digest(text.as_bytes()));
         drop(text);
         let mut contents =
-            Contents { settings, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
+            Contents { plan, lines: Vec::new(), torn: 0, chain: String::new(), length: 0 };
         if let Some(journal) = journal {
             let too_long =
                 |most: u64| FileError::TooLong { path: path.to_owned(), most: most >> 20 };
@@ -493,10 +473,10 @@ impl Contents {
     pub fn into_record(self) -> Record {
         let digest = measured_digest(&self.lines);
         Record {
-            version: self.settings.version,
-            began_unix_ms: self.settings.began_unix_ms,
-            ended_unix_ms: self.lines.last().map_or(self.settings.began_unix_ms, |l| l.at),
-            settings: self.settings.settings,
+            version: self.plan.version,
+            began_unix_ms: self.plan.began_unix_ms,
+            ended_unix_ms: self.lines.last().map_or(self.plan.began_unix_ms, |l| l.at),
+            settings: self.plan.settings,
             digest,
             entries: self.lines.into_iter().map(|line| line.entry).collect(),
         }
@@ -543,12 +523,12 @@ fn own(directory: &Directory, made_in: Option<&Directory>) -> Result<File, Ledge
 fn begin(
     directory: &Directory,
     journal: File,
-    settings: &RunSettings,
+    plan: &RunPlan,
     made_in: Option<Directory>,
 ) -> Result<Ledger, LedgerError> {
     lock(&journal, directory.path())?;
     let path = directory.path().join(SETTINGS);
-    let text = serde_json::to_string_pretty(settings)
+    let text = serde_json::to_string_pretty(plan)
         .map_err(|e| LedgerError::Malformed { path: path.clone(), why: e.to_string() })?;
     if text.len() as u64 > SETTINGS_MAX {
         // A run that began with them could never be resumed or reported.
@@ -624,7 +604,7 @@ fn open_settings(directory: &Directory) -> Result<File, LedgerError> {
     })
 }
 
-fn read_settings(file: &File, path: &Path) -> Result<(RunSettings, String), LedgerError> {
+fn read_plan(file: &File, path: &Path) -> Result<(RunPlan, String), LedgerError> {
     let bytes = steadfast_host::read_file(file, path, SETTINGS_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.to_owned()))?;
     let path = path.to_owned();
@@ -632,11 +612,13 @@ fn read_settings(file: &File, path: &Path) -> Result<(RunSettings, String), Ledg
         |e: serde_json::Error| LedgerError::Malformed { path: path.clone(), why: e.to_string() };
     // Not by way of a tree of values, which takes many times the memory of the text.
     let found = serde_json::from_str::<SettingsVersion>(&text).map_err(malformed)?.version;
-    if found > u64::from(RECORD_VERSION) {
-        return Err(LedgerError::Newer { path, found });
+    match found.cmp(&u64::from(RECORD_VERSION)) {
+        Ordering::Less => return Err(LedgerError::Unreleased(path)),
+        Ordering::Greater => return Err(LedgerError::Newer { path, found }),
+        Ordering::Equal => {}
     }
-    let settings = serde_json::from_str(&text).map_err(malformed)?;
-    Ok((settings, text))
+    let plan = serde_json::from_str(&text).map_err(malformed)?;
+    Ok((plan, text))
 }
 
 /// The version of `settings.json`, by whatever program it was written.

@@ -225,7 +225,6 @@ mod tests {
         assert_eq!(written(&lines, now, attached("a", Some(7))), None);
     }
 
-    /// A journal of version 1 has the wall clock only.
     #[test]
     fn without_another_clock_the_wall_clock_counts() {
         let lines = [line(SECOND, None, opened(None)), line(SECOND, None, Entry::Idled(Nanos(1)))];

@@ -20,14 +20,11 @@ pub fn doubts(
     now: &Proof,
 ) -> io::Result<Vec<String>> {
     let mut doubts = match opening(contents) {
-        Some((Some(then), _)) => then.differences(now, &contents.settings.device),
+        Some((Some(then), _)) => then.differences(now, &contents.plan.device),
         _ if contents.lines.is_empty() => {
             vec!["the run was interrupted before its device was confirmed".into()]
         }
-        _ => vec![
-            "the run was started by a version of steadfast that stored no proof of its device"
-                .into(),
-        ],
+        _ => vec!["its record has no proof of the device".into()],
     };
     doubts.extend(directory_doubts(contents, directory));
     if device.transport == Transport::File && now.mark.is_none() {

@@ -3,10 +3,11 @@
 use crate::cli::{EngineName, ProcedureArguments};
 use crate::exit::misuse;
 use crate::workloads;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use steadfast_domain::settings::SettingName;
 use steadfast_domain::text::excerpt;
-use steadfast_domain::{Device, Settings};
+use steadfast_domain::{Device, PurgeChoice, PurgeFailure, Settings};
 use steadfast_host::read_regular_text;
 
 /// The program's name and version, as every record and report names it.
@@ -19,15 +20,23 @@ pub fn settings(
     device: &Device,
 ) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(&chosen.procedure, seed);
-    settings.profile = chosen.profile;
-    settings.class = chosen.class;
+    settings.profile = chosen.profile.unwrap_or_default();
+    settings.class = chosen.class.unwrap_or_default();
+    settings.given = given([
+        (SettingName::Profile, chosen.profile.is_some()),
+        (SettingName::Class, chosen.class.is_some()),
+        (SettingName::SteadyState, chosen.steady_state.is_some()),
+        (SettingName::DataPattern, chosen.data_pattern.is_some()),
+        (SettingName::Seed, chosen.seed.is_some()),
+        (SettingName::Verify, chosen.verify),
+    ]);
     settings.threads = chosen.threads;
     settings.depth = chosen.depth;
     settings.step_time = chosen.step_time;
     settings.active_range_percent = chosen.active_range;
-    settings.steady_state = chosen.steady_state;
+    settings.steady_state = chosen.steady_state.unwrap_or_default();
     settings.rounds_max = chosen.max_rounds;
-    settings.data_pattern = chosen.data_pattern.clone();
+    settings.data_pattern = chosen.data_pattern.clone().unwrap_or_default();
     settings.verify = chosen.verify;
     settings.hold_c_states = chosen.hold_c_states;
     settings.power_command = chosen.power_command.as_deref().map(power_command).transpose()?;
@@ -37,6 +46,25 @@ pub fn settings(
     settings.sim_gap = chosen.sim_gap;
     settings.meta = meta(&chosen.meta)?;
     Ok(settings)
+}
+
+/// The settings that are given, as a run's record keeps them.
+pub fn given<const N: usize>(all: [(SettingName, bool); N]) -> BTreeSet<SettingName> {
+    all.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+}
+
+/// Adds the purge that the command line asks for.
+pub fn add_purge(
+    settings: &mut Settings,
+    purge: Option<PurgeChoice>,
+    failed: Option<PurgeFailure>,
+) {
+    settings.purge = purge.unwrap_or_default();
+    settings.purge_failed = failed.unwrap_or_default();
+    settings.given.extend(given([
+        (SettingName::Purge, purge.is_some()),
+        (SettingName::PurgeFailed, failed.is_some()),
+    ]));
 }
 
 /// A command of at least one word, its program by its full path: a run is resumed

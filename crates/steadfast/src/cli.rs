@@ -320,10 +320,10 @@ pub struct PlanArguments {
     /// Sequential write rate per second, to estimate preconditioning time, such as 2GB
     #[arg(help_heading = heading::METHOD, long, value_name = "BYTES", value_parser = more_than_nothing::<Bytes>)]
     pub assume: Option<Bytes>,
-    /// The purge that the run would be asked for: a method, auto or none
+    /// The purge that the run would be asked for: a method, auto (the default) or none
     /// (docs/purge.md)
-    #[arg(help_heading = heading::METHOD, long, default_value_t, value_name = "METHOD")]
-    pub purge: PurgeChoice,
+    #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
+    pub purge: Option<PurgeChoice>,
     /// List every step; otherwise what repeats is summed up
     #[arg(help_heading = heading::OUTPUT, long)]
     pub verbose: bool,
@@ -353,18 +353,17 @@ pub struct RunArguments {
     /// erases. With --hosts, HOST:SERIAL for each host
     #[arg(help_heading = heading::TARGET, long, value_name = "SERIAL")]
     pub yes_destroy: Vec<String>,
-    /// Purge method: auto (the best one that the device supports),
-    /// nvme-format, nvme-format-crypto, nvme-sanitize-block,
+    /// Purge method: auto (the best one that the device supports; the default), nvme-format, nvme-format-crypto, nvme-sanitize-block,
     /// nvme-sanitize-crypto, nvme-sanitize-overwrite, ata-security-erase,
     /// ata-security-erase-enhanced, ata-sanitize-block, ata-sanitize-crypto,
     /// ata-sanitize-overwrite, scsi-format, scsi-sanitize-block,
     /// scsi-sanitize-crypto, scsi-sanitize-overwrite, discard or none
     /// (docs/purge.md)
-    #[arg(help_heading = heading::METHOD, long, default_value_t, value_name = "METHOD")]
-    pub purge: PurgeChoice,
-    /// If the purge fails: halt, or continue without a purge
-    #[arg(help_heading = heading::METHOD, long, default_value_t, value_name = "ANSWER")]
-    pub purge_failed: PurgeFailure,
+    #[arg(help_heading = heading::METHOD, long, value_name = "METHOD")]
+    pub purge: Option<PurgeChoice>,
+    /// If the purge fails: halt (the default), or continue without a purge
+    #[arg(help_heading = heading::METHOD, long, value_name = "ANSWER")]
+    pub purge_failed: Option<PurgeFailure>,
     /// Let this group read the run directory; otherwise only root can read what
     /// root writes
     #[arg(help_heading = heading::OUTPUT, long, value_name = "NAME")]

@@ -8,7 +8,7 @@ use crate::terminal;
 use crate::writing::OutputDir;
 use anyhow::{Context, anyhow, bail};
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Caveat, CaveatKind, Findings, caveats};
+use steadfast_domain::{Caveat, CaveatKind, Findings, Procedure, caveats};
 use steadfast_exchange::identify::FileKind;
 use steadfast_exchange::{crystaldiskmark, iometer, results};
 use steadfast_host::{Directory, read_regular};
@@ -28,11 +28,28 @@ pub fn study(directory: &Path) -> anyhow::Result<Findings> {
 /// Recomputes the findings of an open run directory. An incomplete end of its journal is said
 /// on standard error.
 pub fn study_in(directory: &Directory) -> anyhow::Result<Findings> {
+    let contents = read(directory)?;
+    let procedure = procedure(&contents)?;
+    Ok(findings(procedure.as_ref(), contents))
+}
+
+/// Recomputes the findings of an open run directory with the procedure that its run had.
+pub fn study_with(procedure: &dyn Procedure, directory: &Directory) -> anyhow::Result<Findings> {
+    Ok(findings(procedure, read(directory)?))
+}
+
+fn read(directory: &Directory) -> anyhow::Result<Contents> {
     let contents = Ledger::read_in(directory)?;
     if contents.torn > 0 {
         terminal::complain(&format!("{}: {}", directory.path().display(), torn(&contents)));
     }
-    findings(contents)
+    Ok(contents)
+}
+
+/// Builds the procedure of a run, with its amendments.
+pub fn procedure(contents: &Contents) -> anyhow::Result<Box<dyn Procedure>> {
+    let (plan, amendments) = (&contents.plan, amendments(&contents.lines));
+    Ok(steadfast_procedures::procedure(&plan.settings, plan.geometry(), &amendments)?)
 }
 
 /// What is left out of a journal that ends in an incomplete line.
@@ -49,20 +66,14 @@ fn torn(contents: &Contents) -> String {
 }
 
 /// Findings of a ledger.
-pub fn findings(contents: Contents) -> anyhow::Result<Findings> {
-    let settings = &contents.settings;
-    let procedure = steadfast_procedures::procedure(
-        &settings.settings,
-        settings.geometry(),
-        &amendments(&contents.lines),
-    )?;
+pub fn findings(procedure: &dyn Procedure, contents: Contents) -> Findings {
     let incomplete = (contents.torn > 0).then(|| torn(&contents));
     let mut findings = procedure.study(&contents.into_record());
     findings.caveats.extend(incomplete.map(|text| {
         let remedy = "If the run had ended, restore its journal from a copy; if not, resume it.";
         Caveat::new(CaveatKind::Remark, caveats::JOURNAL_TORN, text, remedy)
     }));
-    Ok(findings)
+    findings
 }
 
 /// Findings of a run directory (recomputed), of a file of findings (recomputed where the journal

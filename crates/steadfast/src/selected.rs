@@ -53,9 +53,8 @@ impl FilteredCapture {
         filter: &FilterArguments,
         layers: Layers,
     ) -> anyhow::Result<Self> {
-        let parts = files.iter().map(|path| open(path)).collect::<anyhow::Result<Vec<_>>>()?;
         let first = files.first().map_or(Path::new(""), PathBuf::as_path);
-        Self::of(first, parts, filter, layers)
+        Self::of(first, open_each(files)?, filter, layers)
     }
 
     /// The files of one capture, called by the first of them.
@@ -66,11 +65,7 @@ impl FilteredCapture {
         layers: Layers,
     ) -> anyhow::Result<Self> {
         let name = named(path, parts.len());
-        let captured = Captured::several(parts).with_context(|| name.clone())?;
-        let captured = captured.with_crew(crew::of_all_processors());
-        say_if_several(&name, &captured);
-        say_what_is_missing(&name, captured.recovery(), captured.conditions());
-        say_if_unchecked(&name, &captured.integrity());
+        let captured = joined(&name, parts)?;
         let span_ns = (captured.begin_ns(), captured.end_ns());
         let filtered = filtered(&name, filter, layers, (captured.conditions(), span_ns))?;
         let pass = Pass { filter: filtered, window: filter.window, ..Pass::default() };
@@ -163,6 +158,27 @@ impl FilteredCapture {
             content,
         })
     }
+}
+
+/// Opens the files of one capture, with the name that they have together.
+pub fn capture(files: &[PathBuf]) -> anyhow::Result<(String, Captured<File>)> {
+    let name = named(files.first().map_or(Path::new(""), PathBuf::as_path), files.len());
+    let captured = joined(&name, open_each(files)?)?;
+    Ok((name, captured))
+}
+
+fn open_each(files: &[PathBuf]) -> anyhow::Result<Vec<Captured<File>>> {
+    files.iter().map(|path| open(path)).collect()
+}
+
+/// Reads files as one capture; says on standard error what they lack.
+fn joined(name: &str, parts: Vec<Captured<File>>) -> anyhow::Result<Captured<File>> {
+    let captured = Captured::several(parts).with_context(|| name.to_owned())?;
+    let captured = captured.with_crew(crew::of_all_processors());
+    say_if_several(name, &captured);
+    say_what_is_missing(name, captured.recovery(), captured.conditions());
+    say_if_unchecked(name, &captured.integrity());
+    Ok(captured)
 }
 
 /// What the files of a capture are called together.

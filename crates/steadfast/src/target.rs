@@ -56,11 +56,16 @@ pub fn existing(name: &str) -> anyhow::Result<Named> {
 
 /// Refuses a missing file; a missing device is reported elsewhere.
 fn refuse_missing(path: &Path) -> anyhow::Result<()> {
-    if matches!(path.try_exists(), Ok(false)) && !path.starts_with("/dev") {
+    if matches!(path.try_exists(), Ok(false)) && !names_device(path) {
         let path = path.display().to_string();
         return Err(NoSuchFile { path, size_option: "--size" }.into());
     }
     Ok(())
+}
+
+/// Returns true for a path where device nodes lie, and no file that could be created.
+fn names_device(path: &Path) -> bool {
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
 /// A target file that does not exist and was given no size to create it with.
@@ -88,14 +93,15 @@ pub fn find_to_read(name: &str, size: Option<Bytes>, load: &str) -> anyhow::Resu
         return simulated(drive).map(Named::Simulated);
     }
     size.map_or(Ok(()), |size| check_size(name, size))?;
-    if !Path::new(name).exists() {
+    let path = Path::new(name);
+    if !path.exists() && !names_device(path) {
         bail!(
             "{name} does not exist, and {load} only reads; create the file first with: \
              steadfast measure \"SEQ 128K W\" --target {name} --size {}",
             size.map_or("4GiB".to_owned(), |size| format!("{}B", size.0))
         );
     }
-    let device = steadfast_host::inspect(Path::new(name), &Roots::real())?;
+    let device = steadfast_host::inspect(path, &Roots::real())?;
     if let Some(size) = size.filter(|size| *size != device.capacity) {
         bail!(
             "{name} has {} bytes, not the {} of --size, and {load} only reads, which changes no \
@@ -126,8 +132,16 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     }
 }
 
-/// A drive is a whole number of sectors.
+/// Refuses a size that no drive has, and a file where device nodes lie. A drive is a whole number
+/// of sectors.
 fn check_size(name: &str, size: Bytes) -> anyhow::Result<()> {
+    let path = Path::new(name);
+    if names_device(path) && matches!(path.try_exists(), Ok(false)) {
+        return Err(misuse(format!(
+            "{name} does not exist, and no file is created in /dev; omit --size and name a device \
+             that `steadfast devices` lists"
+        )));
+    }
     if size.0.is_multiple_of(512) {
         return Ok(());
     }

@@ -97,7 +97,8 @@ impl Extremes {
     ///
     /// ```
     /// use std::collections::BTreeMap;
-    /// use steadfast_trace::{capture_step::CaptureStep, extremes::Extremes};
+    /// use steadfast_analysis::questions::extremes::Extremes;
+    /// use steadfast_analysis::sums::capture_step::CaptureStep;
     /// use steadfast_tracefile::observed_time::ObservedTime;
     /// let step = |ios| {
     ///     let mut step = CaptureStep::default();

@@ -20,8 +20,7 @@ pub use table::{Cell, Column, Row, Table};
 use crate::steady_state::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// Version of the findings that this program writes. In version 1, labeled values were pairs of
-/// texts, columns were texts, and only texts described how a run ended.
+/// Version of the findings that this program writes and reads.
 pub const FINDINGS_VERSION: u32 = 2;
 
 /// Head of a report form: its issuer, and blocks of labeled values. The code that creates the

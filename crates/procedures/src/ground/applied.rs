@@ -54,8 +54,7 @@ pub fn alignment(settings: &Settings, geometry: Geometry) -> Result<Option<Bytes
     })
 }
 
-/// Sets the chosen alignment on random streams. Without a choice, nothing changes, so that a run
-/// started by an earlier version keeps the same loads.
+/// Sets the chosen alignment on random streams; without a choice, nothing changes.
 pub(super) fn aligned(streams: Vec<IoStream>, alignment: Option<Bytes>) -> Vec<IoStream> {
     let Some(alignment) = alignment else { return streams };
     let align = |stream: IoStream| match stream.order {

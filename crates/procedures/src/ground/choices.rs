@@ -6,7 +6,7 @@ use crate::parameters::{Parameter, choose_demand};
 use crate::words::each_once;
 use steadfast_domain::findings::{Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::settings::Geometry;
+use steadfast_domain::settings::{Geometry, SettingName};
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Bytes, Demand, Nanos, Settings, Step};
 
@@ -110,7 +110,7 @@ impl Choices<'_> {
     /// Returns the report's row for the data pattern.
     pub fn pattern_row(&self, label: &str, pattern: String) -> Setting {
         let is_default = self.settings.data_pattern == DataPattern::default();
-        let origin = origin::said(self.settings, "--data-pattern", is_default);
+        let origin = origin::said(self.settings, SettingName::DataPattern, is_default);
         Setting::new("data-pattern", label, pattern, origin)
     }
     /// Returns true if the step belongs to a measured phase.

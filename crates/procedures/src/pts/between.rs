@@ -58,7 +58,6 @@ pub const MEASURED_FIRST: Parameter = Parameter { default: "first", ..MEASURED_L
 pub const LEAST_FILLS: Parameter = Parameter {
     name: "least-fills",
     default: "1",
-    before_rules: Some("0"),
     meaning: "how many times the user capacity must be written after the purge before a measured \
         minute counts toward steady state; 0 for the plain rule",
     source: "our rule: a drive that was not fully written once can look steady while still fresh",

@@ -293,11 +293,6 @@ impl Workload {
         COMPOSITE_SIZES.iter().map(|(size, _)| *size).filter(|s| !fits(*s, sector)).collect()
     }
 
-    /// Returns true for the composite.
-    pub fn is_composite(&self) -> bool {
-        matches!(self.form, Form::Composite { .. })
-    }
-
     /// Returns the bytes that must be transferred so that `written` bytes are written: exact for
     /// pure writes, the expected value for a mix, rounded up to 4 KiB. `None` if the workload does
     /// not write.

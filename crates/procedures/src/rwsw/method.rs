@@ -23,7 +23,6 @@ pub const BETWEEN: Parameter = Parameter { source: CADENCE, ..BETWEEN_TIME };
 pub const MEASURED: Parameter = Parameter { source: CADENCE, ..MEASURED_LAST };
 /// Parameter `least-fills`; only the workload's own writes count.
 pub const FILLS: Parameter = Parameter {
-    before_rules: None,
     quick: Some("0"),
     meaning: "how many times the user capacity the workload itself must write before a measured \
               minute counts toward steady state; what preconditioning wrote does not count",

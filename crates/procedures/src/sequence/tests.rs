@@ -143,9 +143,6 @@ fn steps_with_numbers_of_their_own_have_phases_in_their_order() {
     assert!(numbers.is_sorted());
     assert_eq!(super::phase_of(9), "step-9");
     assert_eq!(super::numbers_of("rounds"), None);
-    assert_eq!(steadfast_domain::record::version_for(&settings), 3);
-    settings.sequence = Some(Box::new(sequence()));
-    assert_eq!(steadfast_domain::record::version_for(&settings), 2);
 }
 
 /// A sequence whose last step has a pace of 1,000 IOPS and 512-byte alignment, and reaches `iops`.

@@ -1,10 +1,10 @@
 use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use steadfast_domain::{Bytes, Nanos, Transport};
+use steadfast_domain::{Bytes, Device, Nanos, Settings, Transport};
 
-fn run_settings() -> RunSettings {
-    RunSettings {
+fn run_settings() -> RunPlan {
+    RunPlan {
         version: RECORD_VERSION,
         software: "steadfast 0".into(),
         began_unix_ms: 5,
@@ -61,7 +61,7 @@ fn what_is_appended_is_read_back() {
     let entries: Vec<_> = contents.lines.iter().map(|l| (l.n, l.entry.clone())).collect();
     let expected = [opened(), Entry::Idled(Nanos(2)), Entry::Idled(Nanos(3))];
     assert_eq!(entries, (1..).zip(expected).collect::<Vec<_>>());
-    assert_eq!((contents.settings, contents.torn), (run_settings(), 0));
+    assert_eq!((contents.plan, contents.torn), (run_settings(), 0));
 }
 
 /// A crash can leave any prefix of the last line.
@@ -120,9 +120,9 @@ fn a_newer_format_an_empty_directory_and_a_second_writer_are_refused() {
     let (_held, _) = Ledger::open(&directory).unwrap();
     assert!(matches!(Ledger::open(&directory).unwrap_err(), LedgerError::Locked(_)));
     let settings = directory.join(SETTINGS);
-    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 3", "\"version\": 4");
+    let newer = fs::read_to_string(&settings).unwrap().replace("\"version\": 4", "\"version\": 5");
     fs::write(&settings, newer).unwrap();
-    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 4, .. }));
+    assert!(matches!(Ledger::read(&directory).unwrap_err(), LedgerError::Newer { found: 5, .. }));
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(Ledger::read(empty.path()).unwrap_err(), LedgerError::NotARun(_)));
 }
@@ -225,23 +225,6 @@ fn root_keeps_a_ledger_to_itself_and_obeys_no_other() {
     assert_eq!(fs::metadata(shared.join(JOURNAL)).unwrap().gid(), 65534);
 }
 
-/// A ledger written by an earlier version is read and resumed.
-#[test]
-fn a_ledger_of_version_1_is_read() {
-    let scratch = tempfile::tempdir().unwrap();
-    let directory = scratch.path().join("run");
-    let settings = RunSettings { version: 1, ..run_settings() };
-    let mut ledger = Ledger::create(&directory, &settings).unwrap();
-    let gap = r#"{"cause":"stopped","lasted":5000}"#;
-    let gap: steadfast_domain::Gap = serde_json::from_str(gap).unwrap();
-    assert_eq!(gap.lasted, Some(Nanos(5000)));
-    ledger.append(1, &opened()).unwrap();
-    drop(ledger);
-    let text = fs::read_to_string(directory.join(JOURNAL)).unwrap();
-    assert!(!text.contains("proof") && !text.contains("\"up\""), "{text}");
-    assert_eq!(Ledger::open(&directory).unwrap().1.settings.version, 1);
-}
-
 /// If two runs begin in one directory at once, one gets it, and the other removes nothing.
 #[test]
 fn two_that_begin_at_once_do_not_harm_one_another() {
@@ -276,7 +259,7 @@ fn a_directory_that_is_exchanged_while_it_is_opened_is_not_obeyed() {
     }
     let (scratch, ours) = written();
     let his = scratch.path().join("his");
-    let settings = RunSettings { began_unix_ms: 666, ..run_settings() };
+    let settings = RunPlan { began_unix_ms: 666, ..run_settings() };
     let mut ledger = Ledger::create(&his, &settings).unwrap();
     ledger.append(1, &opened()).unwrap();
     drop(ledger);
@@ -300,7 +283,7 @@ fn a_directory_that_is_exchanged_while_it_is_opened_is_not_obeyed() {
         });
         for _ in 0..2000 {
             if let Ok((_, contents)) = Ledger::open(&link) {
-                assert_ne!(contents.settings.began_unix_ms, 666, "another user's settings");
+                assert_ne!(contents.plan.began_unix_ms, 666, "another user's settings");
             }
         }
         is_over.store(true, over);

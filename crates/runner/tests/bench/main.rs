@@ -22,7 +22,7 @@ use steadfast_runner::live::unrestored;
 use steadfast_runner::progress::Silent;
 use steadfast_runner::rig::{Journal, Tell, Watch};
 use steadfast_runner::run::{self, Ending, amendments, conduct};
-use steadfast_runner::{HostRequests, Ledger, Moment, Rig, RunSettings};
+use steadfast_runner::{HostRequests, Ledger, Moment, Rig, RunPlan};
 
 const SETTING: &str = "queue/nomerges";
 
@@ -214,11 +214,11 @@ impl Rig for MemoryRig<'_> {
     }
 }
 
-fn run_settings(change: impl FnOnce(&mut Settings)) -> RunSettings {
+fn run_settings(change: impl FnOnce(&mut Settings)) -> RunPlan {
     let mut settings = Settings::new("iops", 7);
     settings.profile = Profile::Quick;
     change(&mut settings);
-    RunSettings {
+    RunPlan {
         version: RECORD_VERSION,
         software: "steadfast 0".into(),
         began_unix_ms: 1,
@@ -228,12 +228,12 @@ fn run_settings(change: impl FnOnce(&mut Settings)) -> RunSettings {
     }
 }
 
-fn procedure(settings: &RunSettings, amendments: &[Amendment]) -> Box<dyn Procedure> {
+fn procedure(settings: &RunPlan, amendments: &[Amendment]) -> Box<dyn Procedure> {
     steadfast_procedures::procedure(&settings.settings, settings.geometry(), amendments).unwrap()
 }
 
 /// Conducts a run from its beginning; it halts after `halt_after` steps.
-fn begin(directory: &Path, settings: &RunSettings, rig: &mut MemoryRig<'_>) -> Ending {
+fn begin(directory: &Path, settings: &RunPlan, rig: &mut MemoryRig<'_>) -> Ending {
     let ledger = Ledger::create(directory, settings).unwrap();
     conduct(procedure(settings, &[]).as_ref(), rig, ledger, &[], "steadfast 0", &mut Silent)
         .unwrap()
@@ -241,13 +241,13 @@ fn begin(directory: &Path, settings: &RunSettings, rig: &mut MemoryRig<'_>) -> E
 
 fn go_on(directory: &Path, rig: &mut MemoryRig<'_>) -> Result<Ending, Halt> {
     let (ledger, contents) = Ledger::open(directory).unwrap();
-    let procedure = procedure(&contents.settings, &amendments(&contents.lines));
+    let procedure = procedure(&contents.plan, &amendments(&contents.lines));
     conduct(procedure.as_ref(), rig, ledger, &contents.lines, "steadfast 0", &mut Silent)
 }
 
 fn findings(directory: &Path) -> Findings {
     let contents = Ledger::read(directory).unwrap();
-    let procedure = procedure(&contents.settings, &amendments(&contents.lines));
+    let procedure = procedure(&contents.plan, &amendments(&contents.lines));
     procedure.study(&contents.into_record())
 }
 

@@ -13,7 +13,7 @@ use steadfast_engine::{Prepared, Refusal, Start};
 use steadfast_runner::progress::Silent;
 use steadfast_runner::rig::{Journal, Tell, Watch};
 use steadfast_runner::run::{Ending, conduct};
-use steadfast_runner::{HostRequests, Ledger, Rig, RunSettings};
+use steadfast_runner::{HostRequests, Ledger, Rig, RunPlan};
 
 const ON: Option<WriteCache> = Some(WriteCache::Enabled);
 const OFF: Option<WriteCache> = Some(WriteCache::Disabled);
@@ -110,7 +110,7 @@ impl Rig for Fickle {
 fn run(directory: &Path, rig: &mut Fickle, resumed: bool) -> Ending {
     let mut settings = Settings::new("iops", 7);
     settings.profile = Profile::Quick;
-    let settings = RunSettings {
+    let settings = RunPlan {
         version: RECORD_VERSION,
         software: "steadfast 0".into(),
         began_unix_ms: 1,
@@ -131,7 +131,7 @@ fn run(directory: &Path, rig: &mut Fickle, resumed: bool) -> Ending {
 
 fn findings(directory: &Path) -> Findings {
     let contents = Ledger::read(directory).unwrap();
-    let settings = contents.settings.clone();
+    let settings = contents.plan.clone();
     let test = steadfast_procedures::procedure(&settings.settings, settings.geometry(), &[]);
     test.unwrap().study(&contents.into_record())
 }
@@ -195,11 +195,11 @@ fn a_run_broken_off_goes_on_with_or_without_what_was_read_back() {
     }
 }
 
-/// Rewrites the journal as an earlier version wrote it.
+/// Rewrites the journal without what was read back.
 fn without_read_back(directory: &Path) {
     let contents = Ledger::read(directory).unwrap();
     std::fs::remove_dir_all(directory).unwrap();
-    let mut ledger = Ledger::create(directory, &contents.settings).unwrap();
+    let mut ledger = Ledger::create(directory, &contents.plan).unwrap();
     let lines = contents.lines.iter();
     for line in lines.filter(|line| !matches!(line.entry, Entry::Resettled { .. })) {
         ledger.append(line.at, &line.entry).unwrap();

@@ -33,13 +33,13 @@ pub struct ProcedureArguments {
     /// Create the target file with this size
     #[arg(help_heading = heading::TARGET, long, value_parser = more_than_nothing::<Bytes>)]
     pub size: Option<Bytes>,
-    /// enterprise (write cache off, all of the capacity, T4Q32) or client
+    /// enterprise (write cache off, all of the capacity, T4Q32; the default) or client
     /// (write cache on, 75 %, T2Q16)
-    #[arg(long, default_value_t)]
-    pub class: Class,
-    /// pts-2.0, pts-1.1, tkperf, or quick (a short check, not the full method)
-    #[arg(long, default_value_t)]
-    pub profile: Profile,
+    #[arg(long)]
+    pub class: Option<Class>,
+    /// pts-2.0 (the default), pts-1.1, tkperf, or quick (a short check, not the full method)
+    #[arg(long)]
+    pub profile: Option<Profile>,
     /// Threads of the measured steps
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=DEMAND_MAX))]
     pub threads: Option<u32>,
@@ -52,18 +52,18 @@ pub struct ProcedureArguments {
     /// Part of the capacity to use, such as 75%
     #[arg(long, value_parser = parse_percent)]
     pub active_range: Option<u8>,
-    /// rounds (stop when steady) or post-25 (run 25 rounds, then judge every
-    /// window); for wsat also btw (writes between measured minutes),
+    /// rounds (stop when steady; the default) or post-25 (run 25 rounds, then judge
+    /// every window); for wsat also btw (writes between measured minutes),
     /// time:6h, bytes:8TB, fills:4
-    #[arg(long, default_value_t)]
-    pub steady_state: SteadyStateMethod,
+    #[arg(long)]
+    pub steady_state: Option<SteadyStateMethod>,
     /// Maximum number of rounds
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_rounds: Option<u32>,
-    /// random-unique, random-once, zero, repeating:HEX, file:PATH or
+    /// random-unique (the default), random-once, zero, repeating:HEX, file:PATH or
     /// entropy:RANDOM%,DUPLICATE%
-    #[arg(long, default_value_t)]
-    pub data_pattern: DataPattern,
+    #[arg(long)]
+    pub data_pattern: Option<DataPattern>,
     /// uring, fio or sim; default: uring, or sim for a simulated target
     #[arg(long)]
     pub engine: Option<EngineName>,

@@ -3,15 +3,13 @@
 
 use super::common::{Format, WritingArguments};
 use super::heading;
-use super::selection::{FilterArguments, LayerChoice};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use super::selection::FilterArguments;
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use steadfast_analysis::clock::Moment;
 use steadfast_analysis::questions::cumulative::Threshold;
-use steadfast_analysis::questions::streams::{By, StreamKey};
-use steadfast_domain::script::{Overlaps, ReplayOmissions, Timing};
-use steadfast_domain::{Nanos, Zone};
-use steadfast_workload::replay::{IssueAt, MapRule};
+use steadfast_analysis::questions::streams::By;
+use steadfast_domain::Nanos;
+use steadfast_domain::script::{IssueAt, MapRule, Overlaps, ReplayOmissions, Timing};
 
 /// What of a captured workload a test applies, and how.
 #[derive(Debug, Clone, Args)]
@@ -76,84 +74,16 @@ impl ReplayArguments {
         }
     }
 
-    /// All options that differ from their defaults, as they read back.
-    pub fn words(&self) -> Vec<String> {
-        let mut words = Words::default();
-        words.filter(&self.filter);
-        words.some("--threshold", self.threshold);
-        words.some("--by", (self.by != By::default()).then_some(self.by));
-        words.time("--step", self.step);
-        words.flag("--exact", self.exact);
-        words.some("--timing", self.timing);
-        words.some("--issue-at", self.issue_at);
-        words.time("--counted-from", self.counted_from);
-        words.some("--overlaps", self.overlaps);
-        words.some("--map", self.map);
-        words.each("--leave-out", self.leave_out.iter().map(name_of));
-        words.0
-    }
-}
-
-/// What an exact replay was made of, as a run's settings keep it.
-#[derive(Debug, Parser)]
-#[command(no_binary_name = true)]
-pub struct Reopened {
-    /// The files of the trace.
-    #[arg(required = true)]
-    pub files: Vec<PathBuf>,
-    /// What was chosen from them, and how it is played.
-    #[command(flatten)]
-    pub replay: ReplayArguments,
-}
-
-fn name_of<T: ValueEnum>(value: &T) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-/// A zone as it reads back.
-fn offset(zone: &Zone) -> String {
-    Zone::fixed(zone.offset_s, None).to_string().replace("UTC", "")
-}
-
-/// A command line that is being put together.
-#[derive(Default)]
-struct Words(Vec<String>);
-
-impl Words {
-    fn some<T: ToString>(&mut self, option: &str, value: Option<T>) {
-        self.each(option, value.map(|value| value.to_string()));
-    }
-
-    fn each(&mut self, option: &str, values: impl IntoIterator<Item = String>) {
-        // In one word, so that no value is taken for an option.
-        self.0.extend(values.into_iter().map(|value| format!("{option}={value}")));
-    }
-
-    fn time(&mut self, option: &str, value: Option<Nanos>) {
-        self.some(option, value.map(|time| format!("{}ns", time.0)));
-    }
-
-    fn flag(&mut self, option: &str, is: bool) {
-        self.0.extend(is.then(|| option.to_owned()));
-    }
-
-    fn filter(&mut self, filter: &FilterArguments) {
-        self.some("--from", filter.from.as_ref().map(Moment::written));
-        self.some("--to", filter.to.as_ref().map(Moment::written));
-        self.some("--zone", filter.zone.as_ref().map(offset));
-        self.each("--event", filter.event.iter().cloned());
-        self.some("--pid", filter.pid.as_ref());
-        self.some("--tid", filter.tid);
-        self.each("--cgroup", filter.cgroup.iter().cloned());
-        self.each("--file", filter.file.iter().cloned());
-        self.each("--op", filter.op.iter().map(name_of));
-        self.each("--device", filter.device.iter().cloned());
-        self.each("--layer", filter.layer.iter().map(name_of::<LayerChoice>));
-        self.each("--stream", filter.stream.iter().map(StreamKey::to_string));
-        let window = (filter.window != steadfast_analysis::annotate::sequence::WINDOW)
-            .then_some(filter.window);
-        self.some("--window", window);
-        self.flag("--accept-damage", filter.accept_damage);
+    /// Returns the first option that was given, or `None`.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--threshold", self.threshold.is_some()),
+            ("--by", self.by != By::default()),
+            ("--step", self.step.is_some()),
+            ("--exact", self.exact),
+        ];
+        let given = given.into_iter().find(|(_, is_given)| *is_given);
+        self.filter.first_given().or(given.map(|(option, _)| option))
     }
 }
 
@@ -222,46 +152,4 @@ pub struct VerifyArguments {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn options_read_back_as_they_were_given() {
-        let given = [
-            "/a/monday.parquet",
-            "--from=90s",
-            "--to=5400000000001ns",
-            "--pid=-x y",
-            "--tid=43",
-            "--cgroup=/docker/a b",
-            "--file=/var/lib/x",
-            "--op=read",
-            "--op=discard",
-            "--device=sda",
-            "--layer=block",
-            "--stream=RND 4K W",
-            "--window=7",
-            "--accept-damage",
-            "--threshold=0.5%",
-            "--by=bytes",
-            "--exact",
-            "--timing=faster:1.5",
-            "--issue-at=issue",
-            "--overlaps=order",
-            "--map=wrap",
-            "--leave-out=flush,discard",
-        ];
-        let first = Reopened::try_parse_from(given).unwrap();
-        let words = first.replay.words();
-        let all = first.files.iter().map(|path| path.display().to_string()).chain(words.clone());
-        let again = Reopened::try_parse_from(all).unwrap();
-        assert_eq!(again.replay.words(), words);
-        assert_eq!(words[0], "--from=90000000000ns");
-        assert_eq!(words.len(), given.len(), "the list of --leave-out became two words");
-        let none = Reopened::try_parse_from(["/a/monday.parquet"]).unwrap();
-        assert_eq!(none.replay.words(), Vec::<String>::new());
-    }
 }

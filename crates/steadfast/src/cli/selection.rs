@@ -83,6 +83,31 @@ pub struct FilterArguments {
     pub accept_damage: bool,
 }
 
+impl FilterArguments {
+    /// Returns the first option that was given, or `None`.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--from", self.from.is_some()),
+            ("--to", self.to.is_some()),
+            ("--zone", self.zone.is_some()),
+            ("--event", !self.event.is_empty()),
+            ("--pid", self.pid.is_some()),
+            ("--tid", self.tid.is_some()),
+            ("--cgroup", !self.cgroup.is_empty()),
+            ("--file", !self.file.is_empty()),
+            ("--op", !self.op.is_empty()),
+            ("--device", !self.device.is_empty()),
+            ("--host", !self.host.is_empty()),
+            ("--role", !self.role.is_empty()),
+            ("--layer", self.layer.is_some()),
+            ("--stream", !self.stream.is_empty()),
+            ("--window", self.window != steadfast_analysis::annotate::sequence::WINDOW),
+            ("--accept-damage", self.accept_damage),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
+    }
+}
+
 fn window(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(window @ 1..=4096) => Ok(window),

@@ -12,13 +12,13 @@ use crate::target::{self, Course, EngineChoice, Named};
 use crate::terminal;
 use anyhow::bail;
 use std::path::{Path, PathBuf};
-use steadfast_domain::record::version_for;
+use steadfast_domain::record::RECORD_VERSION;
 use steadfast_domain::settings::{Geometry, HostList};
-use steadfast_domain::{Bytes, Device, Sequence, Settings, Step, Transport};
+use steadfast_domain::{Bytes, Device, Procedure, Sequence, Settings, Step, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, HostsConsent, Readers};
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_runner::{Ledger, Rig, RunSettings};
+use steadfast_runner::{Ledger, Rig, RunPlan};
 
 /// The name of the engine that runs on other hosts.
 const FIO: &str = "fio";
@@ -58,6 +58,9 @@ pub struct Intent<'a> {
     /// Whether it is the only target.
     alone: bool,
     settings: Settings,
+    /// The procedure for the device as it was foreseen.
+    procedure: Box<dyn Procedure>,
+    foreseen: Geometry,
     readers: Readers,
 }
 
@@ -66,7 +69,9 @@ pub struct Armed {
     /// What is driven.
     pub rig: Box<dyn Rig>,
     /// What was decided.
-    pub run: RunSettings,
+    pub plan: RunPlan,
+    /// The procedure that was decided on.
+    pub procedure: Box<dyn Procedure>,
     out: PathBuf,
     readers: Readers,
 }
@@ -92,13 +97,12 @@ impl<'a> Beginning<'a> {
         let stop = target::stop_on_signals()?;
         let mut armed = intent.arm(&out, std::slice::from_ref(&out), &stop)?;
         let ledger = armed.ledger()?;
-        let run = &armed.run;
-        let procedure = steadfast_procedures::procedure(&run.settings, run.geometry(), &[])?;
-        let seed = run.settings.seed;
+        let settings = &armed.plan.settings;
+        let seed = settings.seed;
         terminal::tell(&format!("Run directory: {} (seed {seed})", out.display()));
         let conduct = Conduct {
-            procedure: procedure.as_ref(),
-            name: &run.settings.procedure,
+            procedure: armed.procedure.as_ref(),
+            name: &settings.procedure,
             directory: &out,
             json: self.json,
             verbose: self.verbose,
@@ -123,10 +127,18 @@ impl<'a> Beginning<'a> {
             settings.also_destroyed = others.cloned().collect();
         }
         // Everything that can be refused is refused before a file is made.
-        steadfast_procedures::procedure(&settings, geometry(&foreseen[at]), &[])?;
+        let geometry = geometry(&foreseen[at]);
+        let procedure = steadfast_procedures::procedure(&settings, geometry, &[])?;
         self.refuse(&settings, &foreseen[at])?;
         let readers = self.group.map(Readers::of_group).transpose()?.unwrap_or_default();
-        Ok(Intent { beginning: *self, alone: foreseen.len() == 1, settings, readers })
+        Ok(Intent {
+            beginning: *self,
+            alone: foreseen.len() == 1,
+            settings,
+            procedure,
+            foreseen: geometry,
+            readers,
+        })
     }
 
     /// Refuses what does not go together.
@@ -160,20 +172,24 @@ impl Intent<'_> {
         if reading(&self.settings).is_none() {
             rig.foresee_purge()?;
         }
-        let run = RunSettings {
-            version: version_for(&self.settings),
+        let plan = RunPlan {
+            version: RECORD_VERSION,
             software: SOFTWARE.to_owned(),
             began_unix_ms: rig.now_unix_ms(),
             engine: engine.to_owned(),
             device: rig.device().clone(),
             settings: self.settings,
         };
-        let procedure = steadfast_procedures::procedure(&run.settings, run.geometry(), &[])?;
+        let procedure = if plan.geometry() == self.foreseen {
+            self.procedure
+        } else {
+            steadfast_procedures::procedure(&plan.settings, plan.geometry(), &[])?
+        };
         let mut prepare = |step: &Step| rig.prepare(step);
         if let Some(why) = steadfast_runner::refusal(procedure.as_ref(), &mut prepare) {
             bail!("{}: {why}", self.beginning.target);
         }
-        Ok(Armed { rig, run, out: out.to_owned(), readers: self.readers })
+        Ok(Armed { rig, plan, procedure, out: out.to_owned(), readers: self.readers })
     }
 
     /// A rig on a device of this host, and the name of its engine.
@@ -268,7 +284,7 @@ pub fn refuse_ambiguous(given: &[String], devices: &[Device]) -> anyhow::Result<
 impl Armed {
     /// Makes the run directory.
     pub fn ledger(&self) -> anyhow::Result<Ledger> {
-        Ok(Ledger::create_for(self.readers, &self.out, &self.run)?)
+        Ok(Ledger::create_for(self.readers, &self.out, &self.plan)?)
     }
 }
 

@@ -62,7 +62,7 @@ fn read(file: &Path) -> anyhow::Result<Limits> {
 /// The targets of the suite that was run.
 fn own(run: &Path) -> anyhow::Result<Limits> {
     let sequence = if output::is_run_directory(run) {
-        Ledger::read(run)?.settings.settings.sequence
+        Ledger::read(run)?.plan.settings.sequence
     } else {
         None
     };

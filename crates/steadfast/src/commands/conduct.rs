@@ -64,7 +64,8 @@ impl Conduct<'_> {
         if let Some(halted) = unfinished(&ending?, self.directory)? {
             return Ok(halted);
         }
-        let findings = write_report(&directory)?;
+        let findings = output::study_with(self.procedure, &directory)?;
+        write_report(&directory, &findings)?;
         if self.json {
             terminal::print_findings(&findings)?;
         } else {
@@ -113,12 +114,11 @@ pub fn unfinished(ending: &Ending, directory: &Path) -> anyhow::Result<Option<Ex
     }
 }
 
-/// Studies a run that has ended, and puts its report into its directory.
-pub fn write_report(directory: &Directory) -> anyhow::Result<Findings> {
-    let findings = output::study_in(directory)?;
+/// Puts the report of a run into its directory.
+pub fn write_report(directory: &Directory, findings: &Findings) -> anyhow::Result<()> {
     let formats = [Format::Json, Format::Csv, Format::Html, Format::Pdf];
-    output::write(&OutputDir::of_run(directory), &findings, &formats)?;
-    Ok(findings)
+    output::write(&OutputDir::of_run(directory), findings, &formats)?;
+    Ok(())
 }
 
 /// How the command ends after a run with these findings.

@@ -6,7 +6,7 @@
 use super::begin::{Beginning, default_seed, reading};
 use super::plan;
 use super::several::{self, Several};
-use crate::asked::meta;
+use crate::asked::{given, meta};
 use crate::cli::front::FrontArguments;
 use crate::exit::{ExitState, misuse};
 pub use crate::regular::{foreign as read, source};
@@ -14,6 +14,7 @@ use crate::target::{self, NoSuchFile};
 use crate::{hosts, output, terminal};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
+use steadfast_domain::settings::SettingName;
 use steadfast_domain::{Device, Findings, PurgeChoice, PurgeMethod, Sequence, Settings};
 use steadfast_exchange::ParseError;
 use steadfast_procedures::sequence::NAME;
@@ -162,6 +163,10 @@ fn settings(arguments: &FrontArguments, sequence: Sequence, seed: u64) -> anyhow
         settings.purge = PurgeChoice::Method(PurgeMethod::Nothing);
     }
     settings.data_pattern = arguments.data_pattern.clone().unwrap_or_default();
+    settings.given = given([
+        (SettingName::DataPattern, arguments.data_pattern.is_some()),
+        (SettingName::Seed, arguments.seed.is_some()),
+    ]);
     settings.hosts = arguments.hosts.list()?.map(Box::new);
     settings.hold_c_states = arguments.hold_c_states;
     settings.command = crate::cli::command_line();

@@ -1,7 +1,7 @@
 //! `steadfast plan`: what would run, in order, and how long.
 
 use super::begin::geometry;
-use crate::asked::settings;
+use crate::asked::{add_purge, settings};
 use crate::cli::PlanArguments;
 use crate::exit::ExitState;
 use crate::target::{self, Named};
@@ -87,7 +87,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitState> {
         let target = own.target.first().map_or("", String::as_str);
         let device = target::foresee(target, chosen.size)?;
         let mut settings = settings(&own, 1, &device)?;
-        settings.purge = arguments.purge;
+        add_purge(&mut settings, arguments.purge, None);
         if let [_] = chosen.target.as_slice() {
             return show(&settings, device, arguments.assume, wanted);
         }

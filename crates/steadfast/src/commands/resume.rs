@@ -1,21 +1,26 @@
 //! `steadfast resume`: continues a run on the device that it started on.
 
 use super::conduct::Conduct;
-use super::resumed_run::{ResumedRun, procedure};
+use super::resumed_run::ResumedRun;
 use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
 use crate::prometheus::Exporter;
-use crate::target;
-use crate::terminal;
+use crate::{output, target, terminal};
+use std::path::Path;
 use steadfast_domain::Entry;
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Line;
+use steadfast_runner::live::unrestored;
 
 /// Finds the run's device again and conducts the rest.
 pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     if let Some(group) = several::Group::find(&arguments.run_dir)? {
         return several::resume(arguments, &group);
+    }
+    if arguments.rounds.is_none() && !arguments.stop && is_complete(&arguments.run_dir) {
+        say_complete(&arguments.run_dir);
+        return Ok(ExitState::Done);
     }
     let stop = target::stop_on_signals()?;
     let prometheus = arguments.prometheus.as_deref();
@@ -23,11 +28,11 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     let mut again = ResumedRun::open(arguments, &stop)?;
     again.amend(arguments)?;
     let ResumedRun { mut rig, ledger, contents } = again;
-    let procedure = procedure(&contents.settings, &contents.lines)?;
+    let procedure = output::procedure(&contents)?;
     let (directory, json) = (&arguments.run_dir, arguments.json);
     let conduct = Conduct {
         procedure: procedure.as_ref(),
-        name: &contents.settings.settings.procedure,
+        name: &contents.plan.settings.procedure,
         directory,
         json,
         verbose: arguments.verbose,
@@ -46,6 +51,27 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
         }
     }
     Ok(state)
+}
+
+/// Returns true if nothing of a run is left to do: it ended, the host is as it was, and the report
+/// is written. What cannot be read is not complete.
+fn is_complete(directory: &Path) -> bool {
+    let Ok(contents) = Ledger::read(directory) else { return false };
+    let is_restored = unrestored(&contents.lines).is_empty();
+    is_restored && contents.into_record().has_ended() && has_report(directory)
+}
+
+/// Returns true if the files that a run writes last are there.
+pub fn has_report(directory: &Path) -> bool {
+    ["findings.json", "report.html", "report.pdf"].iter().all(|name| directory.join(name).exists())
+}
+
+/// Says that nothing is left to do.
+pub fn say_complete(directory: &Path) {
+    let directory = directory.display();
+    terminal::tell(&format!(
+        "{directory} is complete; print its findings with: steadfast study {directory}"
+    ));
 }
 
 fn is_step(line: &&Line) -> bool {

@@ -10,13 +10,13 @@ use crate::workloads;
 use anyhow::{Context, bail};
 use std::path::Path;
 use steadfast_domain::settings::{Amendment, HostList};
-use steadfast_domain::{Device, Procedure, Proof, Transport};
+use steadfast_domain::{Device, Proof, Transport};
 use steadfast_engine::Stop;
 use steadfast_host::{Consent, HostsConsent, Roots};
-use steadfast_runner::ledger::{Contents, Line};
+use steadfast_runner::ledger::Contents;
 use steadfast_runner::real::wall_clock_unix_ms;
-use steadfast_runner::run::{amend, amendments};
-use steadfast_runner::{HostRequests, Ledger, Rig, RunSettings, recognition};
+use steadfast_runner::run::amend;
+use steadfast_runner::{Ledger, Rig, RunPlan, recognition};
 
 /// A run that is taken up again: its device is armed. Nothing of it was changed but an
 /// incomplete last line.
@@ -54,11 +54,11 @@ impl ResumedRun {
             ));
         }
         // What the run replays is sought before anything is done to its device.
-        workloads::reopen(&mut contents.settings)?;
-        let hosts = contents.settings.settings.hosts.clone();
+        workloads::reopen(&mut contents.plan)?;
+        let hosts = contents.plan.settings.hosts.clone();
         let named = match &hosts {
             Some(_) => None,
-            None => Some(find_again(&contents.settings)?),
+            None => Some(find_again(&contents.plan)?),
         };
         // What cannot be amended is said before the device is armed.
         amendment(arguments, &contents)?;
@@ -67,7 +67,7 @@ impl ResumedRun {
             (None, list) => {
                 let list = list.as_deref().cloned().unwrap_or_default();
                 refuse_other_directory(arguments, &contents)?;
-                arm_on_hosts(arguments, &contents.settings, &list, stop)?
+                arm_on_hosts(arguments, &contents.plan, &list, stop)?
             }
         };
         Ok(ResumedRun { rig, ledger, contents })
@@ -81,12 +81,6 @@ impl ResumedRun {
     }
 }
 
-/// The procedure of a run, with its amendments.
-pub fn procedure(settings: &RunSettings, lines: &[Line]) -> anyhow::Result<Box<dyn Procedure>> {
-    let amendments = amendments(lines);
-    Ok(steadfast_procedures::procedure(&settings.settings, settings.geometry(), &amendments)?)
-}
-
 /// A rig on the run's device, once it is proven or confirmed to be that one.
 fn arm(
     arguments: &ResumeArguments,
@@ -94,21 +88,20 @@ fn arm(
     named: &Named,
     stop: &Stop,
 ) -> anyhow::Result<Box<dyn Rig>> {
-    let (directory, settings) = (&arguments.run_dir, &contents.settings);
+    let (directory, plan) = (&arguments.run_dir, &contents.plan);
     let again = recognize(arguments, contents, named)?;
-    let consent = match reading(&settings.settings) {
+    let consent = match reading(&plan.settings) {
         Some(_) => Consent::Read,
         None => Consent::Destroy { confirmation: Some(confirmation(named)?) },
     };
     let keep = [directory.clone()];
-    let mover = match settings.engine.as_str() {
+    let mover = match plan.engine.as_str() {
         "fio" => EngineChoice::Fio(directory.join(FIO_DIRECTORY)),
         _ => EngineChoice::Uring,
     };
-    let course = Course::from(&settings.settings);
+    let course = Course::from(&plan.settings);
     let mut rig = target::rig(&mover, named, &consent, &keep, course, stop)?;
-    let mut wishes = wishes(&settings.settings, directory);
-    forgo_lost_command(&mut wishes);
+    let mut wishes = wishes(&plan.settings, directory);
     match again {
         Recognized::Simulated => {}
         Recognized::Proven(proof) => is_armed(rig.as_ref(), &proof)?,
@@ -125,7 +118,7 @@ fn arm(
 /// again.
 fn refuse_other_directory(arguments: &ResumeArguments, contents: &Contents) -> anyhow::Result<()> {
     let doubts = recognition::directory_doubts(contents, &arguments.run_dir);
-    let is_read = reading(&contents.settings.settings).is_some();
+    let is_read = reading(&contents.plan.settings).is_some();
     if is_read || doubts.is_empty() || !arguments.yes_destroy.is_empty() {
         return Ok(());
     }
@@ -133,7 +126,7 @@ fn refuse_other_directory(arguments: &ResumeArguments, contents: &Contents) -> a
         "{}: cannot prove that {} is the device that this run may overwrite: {}. Nothing was done \
          to it. To overwrite all of it, confirm it for each host: --yes-destroy HOST:SERIAL",
         shown(&arguments.run_dir),
-        contents.settings.device.path,
+        contents.plan.device.path,
         doubts.join("; ")
     )
 }
@@ -141,12 +134,12 @@ fn refuse_other_directory(arguments: &ResumeArguments, contents: &Contents) -> a
 /// A rig on the device that several hosts share, once it is proven or confirmed again.
 fn arm_on_hosts(
     arguments: &ResumeArguments,
-    settings: &RunSettings,
+    plan: &RunPlan,
     list: &HostList,
     stop: &Stop,
 ) -> anyhow::Result<Box<dyn Rig>> {
-    let device = &settings.device;
-    let consent = match (reading(&settings.settings), arguments.yes_destroy.as_slice()) {
+    let device = &plan.device;
+    let consent = match (reading(&plan.settings), arguments.yes_destroy.as_slice()) {
         (Some(_), _) => HostsConsent::Read,
         (None, []) => HostsConsent::Same(device),
         (None, given) => HostsConsent::Named(given),
@@ -157,23 +150,8 @@ fn arm_on_hosts(
     if rig.device().capacity != device.capacity {
         bail!("{} has another size than when the run began", device.path);
     }
-    rig.wish(&wishes(&settings.settings, &arguments.run_dir));
+    rig.wish(&wishes(&plan.settings, &arguments.run_dir));
     Ok(rig)
-}
-
-/// A run of an older version may have a power command that was named relative to
-/// the directory it began in. From here, another program could have that name.
-fn forgo_lost_command(wishes: &mut HostRequests) {
-    let is_relative = |command: &String| {
-        let program = command.split_whitespace().next().unwrap_or_default();
-        program.contains('/') && !program.starts_with('/')
-    };
-    if let Some(command) = wishes.power_command.take_if(|command| is_relative(command)) {
-        terminal::complain(&format!(
-            "The power command '{command}' is not run: it is relative to the directory where the run \
-             began, which the record does not contain. The rest of the run has no power readings."
-        ));
-    }
 }
 
 /// How a device was found to be the one that may be overwritten.
@@ -252,8 +230,8 @@ fn confirmation(named: &Named) -> anyhow::Result<String> {
     })
 }
 
-fn find_again(settings: &RunSettings) -> anyhow::Result<Named> {
-    let device: &Device = &settings.device;
+fn find_again(plan: &RunPlan) -> anyhow::Result<Named> {
+    let device: &Device = &plan.device;
     if device.is_simulated() {
         return target::find(&device.path, None);
     }

@@ -2,7 +2,7 @@
 
 use super::begin::{Beginning, default_seed};
 use super::several::{self, Several};
-use crate::asked::settings;
+use crate::asked::{add_purge, settings};
 use crate::cli::RunArguments;
 use crate::exit::ExitState;
 use crate::{hosts, workloads};
@@ -21,9 +21,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitState> {
     let each = each.map(|(at, ((own, target), device))| {
         let mut settings = settings(own, seed, device)?;
         settings.parameters.extend(steadfast_procedures::zone_shift_of(&settings, at));
-        settings.purge = arguments.purge;
+        add_purge(&mut settings, arguments.purge, arguments.purge_failed);
         settings.hosts = list.clone().map(Box::new);
-        settings.purge_failed = arguments.purge_failed;
         let beginning = Beginning {
             target,
             size: chosen.size,

@@ -8,7 +8,7 @@ use crate::workloads::reference;
 use schemars::Schema;
 use steadfast_domain::{Record, suggestion};
 use steadfast_report::FindingsFile;
-use steadfast_runner::RunSettings;
+use steadfast_runner::RunPlan;
 use steadfast_runner::ledger::Line;
 
 /// A document: its name, what it is, and its schema.
@@ -21,7 +21,7 @@ const DOCUMENTS: [Document; 37] = [
         "A record: settings and entries of a run, in one",
         terminal::schema_of_plain::<Record>,
     ),
-    ("settings", "settings.json of a run directory", terminal::schema_of_plain::<RunSettings>),
+    ("settings", "settings.json of a run directory", terminal::schema_of_plain::<RunPlan>),
     ("journal", "A line of journal.jsonl, without its chain", terminal::schema_of_plain::<Line>),
     (
         "findings",

@@ -4,15 +4,21 @@
 use super::derived::{capture_steps, provenance, step_choice};
 use super::source::{Opened, Source};
 use crate::cli::ProcedureArguments;
-use crate::cli::replay::{Reopened, ReplayArguments};
-use anyhow::{Context, anyhow, bail};
-use clap::Parser;
+use crate::cli::replay::ReplayArguments;
+use crate::selected;
+use anyhow::{Context, bail};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use steadfast_analysis::Captured;
+use steadfast_analysis::filter::{Filter, Process};
+use steadfast_analysis::pass::Pass;
+use steadfast_analysis::questions::streams::StreamKey;
 use steadfast_domain::script::Timing;
-use steadfast_domain::{AppliedWorkload, Bytes, Demand, Device, Nanos, ScriptLoad};
-use steadfast_runner::RunSettings;
+use steadfast_domain::script_source::{ChosenProcess, ChosenStream};
+use steadfast_domain::{
+    AppliedWorkload, Bytes, ChosenIos, Demand, Device, Nanos, ScriptLoad, ScriptSource,
+};
+use steadfast_runner::RunPlan;
 use steadfast_tracefile::NotRecorded;
 use steadfast_workload::replay::script::at_threshold;
 use steadfast_workload::replay::{MapRule, ScriptOptions, Space, TraceScript};
@@ -29,8 +35,9 @@ pub(super) fn workload(
 ) -> anyhow::Result<AppliedWorkload> {
     let replay = &chosen.replay;
     let named = || opened.name.clone();
-    let demand = demand(chosen.threads, chosen.depth);
-    let (script, load) = script(&opened, replay, demand, device)?;
+    let options = options(&opened, replay, device)?;
+    let script = TraceScript::of(single_ios(&opened)?, &options).with_context(named)?;
+    let load = load(&script, replay, demand(chosen.threads, chosen.depth));
     let choice = step_choice(&opened, replay);
     let native = capture_steps(&opened, &choice).with_context(named)?;
     opened.say_damage();
@@ -42,8 +49,14 @@ pub(super) fn workload(
     };
     workload.remarks = script.caveats().into_iter().map(caveat).collect();
     workload.script = Some(load);
-    workload.opened_by = full_paths(&chosen.workload)?;
-    workload.opened_by.extend(replay.words());
+    workload.script_source = Some(Box::new(ScriptSource {
+        files: full_paths(&chosen.workload)?,
+        chosen: chosen_ios(options.pass.filter),
+        window: options.pass.window,
+        issue_at: script.issue_at(),
+        map: script.map().rule(),
+        counted_from: Nanos(script.origin_ns()),
+    }));
     Ok(workload)
 }
 
@@ -63,35 +76,90 @@ fn full_paths(files: &[String]) -> anyhow::Result<Vec<String>> {
     files.iter().map(full).collect()
 }
 
-/// The script, and it as a load.
-fn script(
+/// Decides which I/Os the script has and where they land.
+fn options(
     opened: &Opened,
     replay: &ReplayArguments,
-    demand: Option<Demand>,
     device: &Device,
-) -> anyhow::Result<(TraceScript<File>, ScriptLoad)> {
-    let named = || opened.name.clone();
+) -> anyhow::Result<ScriptOptions> {
     let captured = single_ios(opened)?;
     let mut pass = opened.pass.clone();
     if let Some(threshold) = replay.threshold {
-        pass.filter = at_threshold(captured, &pass, (replay.by, threshold)).with_context(named)?;
+        let chosen = at_threshold(captured, &pass, (replay.by, threshold));
+        pass.filter = chosen.with_context(|| opened.name.clone())?;
     }
-    let space = Space { size: device.capacity, logical_sector: device.logical_sector };
-    let options = ScriptOptions {
+    Ok(ScriptOptions {
         pass,
         issue_at: replay.issue_at,
         map: replay.map,
         leave_out: replay.leave_out(),
         origin_ns: replay.counted_from.map(|time| time.0),
-        ..ScriptOptions::new(opened.title.clone(), space)
-    };
-    let script = TraceScript::of(captured, &options).with_context(named)?;
+        ..ScriptOptions::new(opened.title.clone(), space(device))
+    })
+}
+
+fn space(device: &Device) -> Space {
+    Space { size: device.capacity, logical_sector: device.logical_sector }
+}
+
+/// Decides how the script is played.
+fn load(
+    script: &TraceScript<File>,
+    replay: &ReplayArguments,
+    demand: Option<Demand>,
+) -> ScriptLoad {
     let timing = replay.timing.unwrap_or_default();
     let unknown = script.summary().outstanding_max.is_none() && timing != Timing::Closed;
     let mut load = script.load(demand.or_else(|| unknown.then(|| Demand::new(1, UNKNOWN))));
     load.timing = timing;
     load.overlaps = replay.overlaps.unwrap_or_default();
-    Ok((script, load))
+    load
+}
+
+/// Returns the choice of I/Os as the run's settings keep it.
+fn chosen_ios(filter: Filter) -> ChosenIos {
+    ChosenIos {
+        spans_ns: filter.spans_ns,
+        process: filter.process.map(|process| match process {
+            Process::Pid(pid) => ChosenProcess::Pid(pid),
+            Process::Command(name) => ChosenProcess::Command(name),
+        }),
+        thread: filter.thread,
+        cgroups: filter.cgroups.into_iter().collect(),
+        files: filter.files.into_iter().collect(),
+        ops: filter.ops,
+        devices: filter.devices,
+        hosts: filter.hosts.into_iter().collect(),
+        layer: filter.layer,
+        streams: filter
+            .streams
+            .into_iter()
+            .map(|StreamKey { op, sequential, bytes }| ChosenStream { op, sequential, bytes })
+            .collect(),
+    }
+}
+
+/// Returns the filter of a choice that a run's settings keep.
+fn filter_of(chosen: ChosenIos) -> Filter {
+    Filter {
+        spans_ns: chosen.spans_ns,
+        process: chosen.process.map(|process| match process {
+            ChosenProcess::Pid(pid) => Process::Pid(pid),
+            ChosenProcess::Command(name) => Process::Command(name),
+        }),
+        thread: chosen.thread,
+        cgroups: chosen.cgroups.into_iter().collect(),
+        files: chosen.files.into_iter().collect(),
+        ops: chosen.ops,
+        devices: chosen.devices,
+        hosts: chosen.hosts.into_iter().collect(),
+        layer: chosen.layer,
+        streams: chosen
+            .streams
+            .into_iter()
+            .map(|ChosenStream { op, sequential, bytes }| StreamKey { op, sequential, bytes })
+            .collect(),
+    }
 }
 
 /// When the first chosen I/O is due, from the capture's beginning.
@@ -140,29 +208,42 @@ fn manner(script: &TraceScript<File>, load: &ScriptLoad) -> String {
 ///
 /// # Errors
 /// Where its files are gone, or hold other I/Os than those the run began with.
-pub fn reopen(run: &mut RunSettings) -> anyhow::Result<()> {
-    let (threads, depth) = (run.settings.threads, run.settings.depth);
+pub fn reopen(run: &mut RunPlan) -> anyhow::Result<()> {
     let Some(workload) = run.settings.workload.as_mut() else { return Ok(()) };
     let Some(kept) = workload.script.as_mut() else { return Ok(()) };
-    let asked = Reopened::try_parse_from(&workload.opened_by).map_err(|_| {
-        anyhow!("the run does not say how its script is opened again; begin the replay anew")
-    })?;
-    let missing = |path: &&PathBuf| !path.exists();
-    if let Some(path) = asked.files.iter().find(missing) {
+    let Some(source) = workload.script_source.as_deref() else {
+        bail!("the run does not say how its script is opened again; start the replay again");
+    };
+    let files: Vec<PathBuf> = source.files.iter().map(PathBuf::from).collect();
+    if let Some(path) = files.iter().find(|path| !path.exists()) {
         bail!(
-            "{}: the trace that this run replays is not there any more; put it back under this \
-             name, and resume again",
+            "{}: the trace that this run replays is missing; restore it under this name, and \
+             resume again",
             path.display()
         );
     }
-    let opened = Opened::of(&asked.files, &asked.replay.filter)?;
-    let (_, found) = script(&opened, &asked.replay, demand(threads, depth), &run.device)?;
+    let (name, captured) = selected::capture(&files)?;
+    let pass =
+        Pass { filter: filter_of(source.chosen.clone()), window: source.window, ..Pass::default() };
+    let options = ScriptOptions {
+        pass,
+        issue_at: Some(source.issue_at),
+        map: Some(source.map),
+        leave_out: kept.leave_out,
+        origin_ns: Some(source.counted_from.0),
+        ..ScriptOptions::new(kept.name.clone(), space(&run.device))
+    };
+    let script = TraceScript::of(&captured, &options).with_context(|| name.clone())?;
+    let found = ScriptLoad {
+        timing: kept.timing,
+        overlaps: kept.overlaps,
+        ..script.load(Some(kept.demand))
+    };
     let differs = differences(kept, &found);
     if !differs.is_empty() {
         bail!(
-            "{}: these are not the I/Os that this run began with ({}); put the original back, and \
-             resume again",
-            opened.name,
+            "{name}: these are not the I/Os that this run began with ({}); restore the original \
+             file, and resume again",
             differs.join("; ")
         );
     }
@@ -192,4 +273,30 @@ fn differences(kept: &ScriptLoad, found: &ScriptLoad) -> Vec<String> {
     let told: Vec<String> =
         differs.map(|((what, before), (_, now))| format!("{what} {now}, not {before}")).collect();
     if told.is_empty() { vec!["the way they are played differs".to_owned()] } else { told }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steadfast_domain::{IoOp, Layer};
+
+    #[test]
+    fn a_choice_of_ios_reads_back_as_it_was_kept() {
+        let filter = Filter {
+            spans_ns: vec![(90_000_000_000, 5_400_000_000_001), (7, u64::MAX)],
+            process: Some(Process::Command("-x y".into())),
+            thread: Some(43),
+            cgroups: vec![("/docker/a b".into(), vec![1, 3])],
+            files: vec![("/var/lib/x".into(), vec![(Some(0), 7), (None, 8)])],
+            ops: vec![IoOp::Read, IoOp::Discard],
+            devices: vec![1],
+            hosts: vec![("web1".into(), vec![0, 1])],
+            layer: Some(Layer::Block),
+            streams: vec![StreamKey { op: IoOp::Write, sequential: false, bytes: 4096 }],
+        };
+        for filter in [filter, Filter::default()] {
+            let kept = serde_json::to_string(&chosen_ios(filter.clone())).unwrap();
+            assert_eq!(filter_of(serde_json::from_str(&kept).unwrap()), filter, "{kept}");
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub fn asked(
 ) -> anyhow::Result<Option<Box<AppliedWorkload>>> {
     let (procedure, replay) = (&chosen.procedure, &chosen.replay);
     if !applies(procedure) {
-        return match replay.words().first() {
+        return match replay.first_given() {
             Some(option) => Err(misuse(format!(
                 "{option}: {procedure} applies no captured workload; those that do are {}",
                 NAMES.join(", ")

@@ -1,7 +1,8 @@
 //! Bad input gets one clear line and a non-zero exit, and touches nothing.
 
-use super::scratch::{LoopDevice, is_root, refuse, run_in, skip, succeed};
+use super::scratch::{LoopDevice, code, is_root, refuse, run_in, skip, stderr, succeed};
 use std::path::Path;
+use steadfast_domain::record::RECORD_VERSION;
 
 const QUICK: [&str; 7] = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out"];
 
@@ -113,6 +114,21 @@ fn an_existing_run_directory_is_never_written_into() {
     refuse(scratch.path(), &arguments, &["already exists", "resume it: steadfast resume run"]);
 }
 
+/// No file is created, nor is its creation advised, where device nodes lie.
+#[test]
+fn a_missing_device_is_no_file_to_create() {
+    let scratch = tempfile::tempdir().unwrap();
+    for command in [&["measure", "RND 4K R"][..], &["measure", "RND 4K W"], &["run", "iops"]] {
+        let named = ["--target", "/dev/absent"];
+        refuse(scratch.path(), &[command, &named].concat(), &["/dev/absent: cannot find it"]);
+        let sized = [command, &named, &["--size", "1MiB"]].concat();
+        let output = run_in(scratch.path(), &sized);
+        assert_eq!(code(&output), 2);
+        assert!(stderr(&output).contains("no file is created in /dev"), "{}", stderr(&output));
+        assert!(!Path::new("/dev/absent").exists());
+    }
+}
+
 #[test]
 fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
     let scratch = tempfile::tempdir().unwrap();
@@ -125,9 +141,20 @@ fn an_edited_or_newer_ledger_is_refused_by_every_reader() {
     }
     std::fs::write(&journal, &whole).unwrap();
     let settings = scratch.path().join("run/settings.json");
-    let newer = std::fs::read_to_string(&settings).unwrap();
-    std::fs::write(&settings, newer.replacen("\"version\": 2", "\"version\": 9", 1)).unwrap();
+    let own = std::fs::read_to_string(&settings).unwrap();
+    let now = format!("\"version\": {RECORD_VERSION}");
+    let of_version = |version: u32| {
+        assert!(own.contains(&now));
+        std::fs::write(&settings, own.replacen(&now, &format!("\"version\": {version}"), 1))
+            .unwrap();
+    };
+    of_version(9);
     refuse(scratch.path(), &["study", "run"], &["format 9", "newer"]);
+    of_version(RECORD_VERSION - 1);
+    for command in ["study", "report", "resume", "restore"] {
+        let said = ["settings.json was written by an unreleased version", "run again"];
+        refuse(scratch.path(), &[command, "run"], &said);
+    }
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_run_examines_senses_and_tells() {
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     assert!(stderr(&output).contains("Attention: Kind of device: file"), "{}", stderr(&output));
     let contents = Ledger::read(&scratch.path().join("run")).unwrap();
-    assert!(contents.settings.settings.hold_c_states);
+    assert!(contents.plan.settings.hold_c_states);
     let opened = contents.lines.iter().position(|l| matches!(l.entry, Entry::Opened { .. }));
     let first = &contents.lines[opened.unwrap() + 1].entry;
     assert!(matches!(first, Entry::Examined(_)), "{first:?}");

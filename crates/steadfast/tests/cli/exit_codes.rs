@@ -35,6 +35,7 @@ fn every_mistake_on_the_command_line_ends_with_2() {
         (measure(&["--time", "0s"]), &["--time", "more than 0"]),
         (measure(&["--time", "-5s"]), &["-5s is negative"]),
         (measure(&["--ios", "0"]), &["--ios"]),
+        (vec!["measure", "RND 4K W", "--target", "/dev/absent", "--size", "1MiB"], &["/dev"]),
         (vec!["measure", "RND 4K R", "--target", "f", "--size", "0"], &["more than 0"]),
         (vec!["measure", "RND 4K R", "--target", "f", "--size", "1000"], &["512"]),
         ([&["measure"], &small[..]].concat(), &["--workload"]),

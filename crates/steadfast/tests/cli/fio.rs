@@ -23,7 +23,7 @@ fn has_fio(test: &str) -> bool {
 /// Steps of a run, and how many of them have a job file and an answer.
 fn steps_with_files(run: &Path) -> (usize, usize, usize) {
     let contents = Ledger::read(&run.join("run")).unwrap();
-    assert_eq!(contents.settings.engine, "fio");
+    assert_eq!(contents.plan.engine, "fio");
     let steps =
         contents.lines.iter().filter(|line| matches!(line.entry, Entry::Applied { .. })).count();
     let names =

@@ -335,22 +335,6 @@ fn a_disk_takes_part_in_the_tests_that_iometer_gives_it() {
     let members = std::fs::read_to_string(path.join("both/targets.json")).unwrap();
     let members: Value = serde_json::from_str(&members).unwrap();
     let second = settings(members["targets"][1]["directory"].as_str().unwrap());
-    assert_eq!(second["version"], 3, "an older program would count its steps from 1");
     assert_eq!(second["settings"]["sequence"]["steps"][0]["number"], 4);
     succeed(path, &["report", "both/client", "--format", "text"]);
-}
-
-#[test]
-fn an_older_program_refuses_loads_at_once_and_reads_everything_else() {
-    let scratch = tempfile::tempdir().unwrap();
-    let path = scratch.path();
-    std::fs::write(path.join("alike.icf"), ICF).unwrap();
-    std::fs::write(path.join("unlike.icf"), unlike()).unwrap();
-    for (name, version) in [("alike", 2), ("unlike", 3)] {
-        let file = format!("{name}.icf");
-        succeed(path, &["iometer", &file, "--target", "sim:small", "--out", name]);
-        let settings = std::fs::read(path.join(name).join("settings.json")).unwrap();
-        let settings: Value = serde_json::from_slice(&settings).unwrap();
-        assert_eq!(settings["version"], version, "{name}");
-    }
 }

@@ -133,7 +133,7 @@ fn a_run_that_has_not_ended_does_not_pass() {
 
 fn refused(here: &Path) {
     std::fs::write(here.join("bad.toml"), "[[limit]]\ntable = 3\n").unwrap();
-    refuse(here, &["compare", "one"], &["give two to seven"]);
+    refuse(here, &["compare", "one"], &["compare needs two to seven runs; got 1"]);
     refuse(here, &["compare", "one", "nowhere"], &["nowhere", "run directory"]);
     refuse(
         here,

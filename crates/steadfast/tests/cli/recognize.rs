@@ -93,7 +93,7 @@ fn retold(run: &Path, change: impl Fn(&mut Option<Box<Proof>>)) -> PathBuf {
     let contents = Ledger::read(run).unwrap();
     let copy =
         run.with_file_name(format!("run-{}", fs::read_dir(run.parent().unwrap()).unwrap().count()));
-    let mut ledger = Ledger::create(&copy, &contents.settings).unwrap();
+    let mut ledger = Ledger::create(&copy, &contents.plan).unwrap();
     for line in &contents.lines {
         let mut entry = line.entry.clone();
         if let Entry::Opened { proof, directory, .. } = &mut entry {
@@ -226,7 +226,7 @@ fn a_file_without_a_mark_that_somebody_wrote_to_is_asked_for() {
     // As when the run was killed a minute ago.
     let contents = Ledger::read(&run).unwrap();
     let earlier = scratch.path().join("earlier");
-    let mut ledger = Ledger::create(&earlier, &contents.settings).unwrap();
+    let mut ledger = Ledger::create(&earlier, &contents.plan).unwrap();
     for line in &contents.lines {
         ledger.append(line.at - 60_000, &line.entry).unwrap();
     }
@@ -260,22 +260,12 @@ fn a_power_command_is_the_same_program_from_every_directory() {
     }
     let command = ["--power-command", "./power  once"];
     let run = begin(&here, &[&SCRATCH[..], &command].concat());
-    let settings = Ledger::read(&run).unwrap().settings;
+    let settings = Ledger::read(&run).unwrap().plan;
     let own = fs::canonicalize(&here).unwrap().join("power");
     let kept = settings.settings.power_command.clone().unwrap();
     let (program, arguments) = kept.split_once(' ').unwrap();
     assert_eq!((fs::canonicalize(program).unwrap(), arguments.trim()), (own, "once"));
     goes_on(&there, &run, &[]);
-    // One of an older version is not looked for where we are.
-    let contents = Ledger::read(&run).unwrap();
-    let mut settings = contents.settings.clone();
-    settings.settings.power_command = Some("./power older".into());
-    let older = scratch.path().join("older");
-    let mut ledger = Ledger::create(&older, &settings).unwrap();
-    contents.lines.iter().for_each(|line| ledger.append(line.at, &line.entry).unwrap());
-    drop(ledger);
-    // Its directory is another one, which is asked for.
-    goes_on(&there, &older, &["--yes-destroy", "scratch.bin"]);
     assert!(!there.join("called").exists(), "another program was run");
 }
 
@@ -328,10 +318,10 @@ fn another_machine_s_run_and_an_older_one_s_are_asked_for() {
     });
     let ask = ["another machine", "--yes-destroy scratch.bin"];
     refused(&elsewhere, &[], &ask, &[(&file, &content)]);
-    let older = retold(&run, |proof| *proof = None);
-    refused(&older, &[], &["stored no proof", "--yes-destroy"], &[(&file, &content)]);
-    assert_eq!(code(&run_in(scratch.path(), &["study", older.to_str().unwrap()])), 0);
-    goes_on(scratch.path(), &older, &["--yes-destroy", "scratch.bin"]);
+    let unproven = retold(&run, |proof| *proof = None);
+    refused(&unproven, &[], &["no proof of the device", "--yes-destroy"], &[(&file, &content)]);
+    assert_eq!(code(&run_in(scratch.path(), &["study", unproven.to_str().unwrap()])), 0);
+    goes_on(scratch.path(), &unproven, &["--yes-destroy", "scratch.bin"]);
 }
 
 /// A disk without a serial number is known while it stays attached.

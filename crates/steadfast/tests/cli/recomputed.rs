@@ -15,7 +15,7 @@ use steadfast_engine::sim::{SimulatedSsd, drives};
 use steadfast_runner::progress::Silent;
 use steadfast_runner::run::{Ending, conduct};
 use steadfast_runner::simulated::SimulatedRig;
-use steadfast_runner::{Ledger, Rig, RunSettings};
+use steadfast_runner::{Ledger, Rig, RunPlan};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/recompute.py");
 
@@ -64,7 +64,7 @@ pub fn conducted(run: &Path, begins: Option<Settings>) {
     let mut rig = SimulatedRig::new(ssd, gap);
     let (ledger, lines, settings) = match begins {
         Some(settings) => {
-            let settings = RunSettings {
+            let settings = RunPlan {
                 version: RECORD_VERSION,
                 software: "steadfast 0".into(),
                 began_unix_ms: rig.now_unix_ms(),
@@ -76,7 +76,7 @@ pub fn conducted(run: &Path, begins: Option<Settings>) {
         }
         None => {
             let (ledger, contents) = Ledger::open(run).unwrap();
-            (ledger, contents.lines, contents.settings)
+            (ledger, contents.lines, contents.plan)
         }
     };
     let procedure =

@@ -2,6 +2,7 @@
 //! workloads, two captures compared, the self-test.
 
 use super::capture::{Running, settled};
+use super::resume::{half_of, resumes_without_its_command_line};
 use super::scratch::{LoopDevice, code, refuse, run_in, stderr, steadfast, succeed};
 use serde_json::Value;
 use std::fs::File;
@@ -10,7 +11,9 @@ use std::process::Stdio;
 use std::time::Duration;
 use steadfast_analysis::StepWriter;
 use steadfast_domain::io_event::{CapturedDevice, Command, StreamInStep};
-use steadfast_domain::{Bytes, CaptureConditions, Entry, IoEvent, IoOp, Layer};
+use steadfast_domain::{
+    Bytes, CaptureConditions, Entry, IoEvent, IoOp, Layer, Nanos, ScriptSource,
+};
 use steadfast_runner::Ledger;
 use steadfast_runner::ledger::Line;
 use steadfast_tracefile::Writer;
@@ -194,18 +197,11 @@ fn write_two(path: &Path) {
     writer.finish(conditions).unwrap();
 }
 
-/// What a run's script says of itself: its I/Os, its length in nanoseconds, and how it is
-/// opened again.
-fn script(run: &Path) -> (u64, u64, Vec<String>) {
-    let settings = std::fs::read_to_string(run.join("settings.json")).unwrap();
-    let settings: Value = serde_json::from_str(&settings).unwrap();
-    let workload = &settings["settings"]["workload"];
-    let opened = workload["opened_by"].as_array().unwrap().iter();
-    (
-        workload["script"]["counts"]["reads"].as_u64().unwrap(),
-        workload["script"]["span"].as_u64().unwrap(),
-        opened.map(|word| word.as_str().unwrap().to_owned()).collect(),
-    )
+/// Returns the script of a run: its reads, its length in nanoseconds, and its source.
+fn script(run: &Path) -> (u64, u64, ScriptSource) {
+    let workload = Ledger::read(run).unwrap().plan.settings.workload.unwrap();
+    let (script, source) = (workload.script.unwrap(), workload.script_source.unwrap());
+    (script.counts.reads, script.span.0, *source)
 }
 
 /// Every drive of a capture on a target of its own, and as far apart in time as captured.
@@ -226,11 +222,11 @@ fn two_captured_devices_replay_together_each_on_its_target() {
     let ran = run_in(here, &[&run[..], &targets, &sure].concat());
     assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
     let runs = [&second, &first].map(|device| here.join("both").join(device.name()));
-    let [(a_ios, a_span, a_words), (b_ios, b_span, b_words)] = [script(&runs[0]), script(&runs[1])];
+    let [(a_ios, a_span, a), (b_ios, b_span, b)] = [script(&runs[0]), script(&runs[1])];
     assert_eq!((a_ios, b_ios), (311, 311));
     assert_eq!((a_span, b_span), (310_000_000, 810_000_000), "both count from the first I/O");
-    assert!(a_words.iter().any(|word| word == "--device=sda"), "{a_words:?}");
-    assert!(b_words.iter().any(|word| word == "--device=sdb"), "{b_words:?}");
+    assert_eq!((a.chosen.devices, b.chosen.devices), (vec![0], vec![1]));
+    assert_eq!((a.counted_from, b.counted_from), (Nanos(100_000_000), Nanos(100_000_000)));
     let agreed = runs.each_ref().map(|run| {
         let lines = Ledger::read(run).unwrap().lines;
         let starts = lines.iter().filter_map(|line| match &line.entry {
@@ -493,17 +489,31 @@ fn a_replay_is_resumed_with_its_own_trace_only() {
     let plainly = ["--exact", "--set", "preconditioning=none", "--out", "run"];
     let ran = run_in(here, &[&run[..], &plainly].concat());
     assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
-    let settings = std::fs::read_to_string(here.join("run/settings.json")).unwrap();
-    let settings: Value = serde_json::from_str(&settings).unwrap();
-    let workload = &settings["settings"]["workload"];
-    assert_eq!(workload["script"]["counts"]["reads"], 1009);
-    let opened_by = workload["opened_by"][0].as_str().unwrap();
-    assert!(opened_by.starts_with('/') && opened_by.ends_with("t.parquet"), "{opened_by}");
+    let (reads, _, source) = script(&here.join("run"));
+    assert_eq!(reads, 1009);
+    let [file] = source.files.as_slice() else { panic!("{source:?}") };
+    assert!(file.starts_with('/') && file.ends_with("t.parquet"), "{file}");
+    half_of(&here.join("run"), |_| ());
     std::fs::rename(here.join("t.parquet"), here.join("away.parquet")).unwrap();
-    refuse(here, &["resume", "run"], &["t.parquet", "not there any more"]);
+    refuse(here, &["resume", "half"], &["t.parquet", "is missing"]);
     write(&here.join("t.parquet"), Kind::Moved);
-    refuse(here, &["resume", "run"], &["not the I/Os that this run began with", "SHA-256"]);
+    refuse(here, &["resume", "half"], &["not the I/Os that this run began with", "SHA-256"]);
     succeed(here, &["study", "run"]);
+}
+
+/// The record keeps what was chosen as data: its command line is for readers.
+#[test]
+fn a_replay_resumes_whatever_its_command_line_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    write(&here.join("t.parquet"), Kind::Whole);
+    let run = ["run", "replay-native", "--target", "sim:small", "--workload", "t.parquet"];
+    let chosen = ["--exact", "--op", "read", "--from", "100ms", "--window", "7", "--map", "wrap"];
+    let played = ["--timing", "faster:2", "--overlaps", "order", "--set", "preconditioning=none"];
+    let ran = run_in(here, &[&run[..], &chosen, &played, &["--out", "run"]].concat());
+    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    assert_eq!(script(&here.join("run")).0, 909);
+    resumes_without_its_command_line(&here.join("run"));
 }
 
 #[test]

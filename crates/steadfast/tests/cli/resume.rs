@@ -3,12 +3,12 @@
 use super::scratch::{
     LoopDevice, code, is_root, run_in, skip, stderr, stdout, steadfast, wait_until,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use steadfast_domain::Entry;
-use steadfast_runner::Ledger;
+use steadfast_domain::{Entry, Step};
 use steadfast_runner::ledger::Line;
+use steadfast_runner::{Ledger, RunPlan};
 
 /// When a run is killed: so long after it has finished so many further steps.
 struct Moment {
@@ -104,6 +104,75 @@ fn killed(times: u64, begin: &[&str]) {
     assert!(matches!(code(&output), 0 | 3), "{}", stderr(&output));
     let findings = |d: &Path| std::fs::read_to_string(d.join("run/findings.json")).unwrap();
     assert_eq!(findings(&broken), findings(&whole));
+}
+
+/// Copies a run with half of its journal and a changed plan.
+pub fn half_of(run: &Path, change: impl FnOnce(&mut RunPlan)) -> PathBuf {
+    let mut contents = Ledger::read(run).unwrap();
+    change(&mut contents.plan);
+    let half = run.with_file_name("half");
+    let mut ledger = Ledger::create(&half, &contents.plan).unwrap();
+    for line in &contents.lines[..contents.lines.len() / 2] {
+        ledger.append(line.at, &line.entry).unwrap();
+    }
+    half
+}
+
+/// Halves the journal of a complete run on a simulated drive, replaces the command line in its
+/// plan, and resumes it: it must find what the complete run found.
+pub fn resumes_without_its_command_line(run: &Path) {
+    const NONSENSE: &str = "mv --class of=1 --seed 0 --exact";
+    let command = Ledger::read(run).unwrap().plan.settings.command;
+    let half = half_of(run, |plan| plan.settings.command = NONSENSE.into());
+    let resumed = run_in(run.parent().unwrap(), &["resume", "half"]);
+    assert!(matches!(code(&resumed), 0 | 3), "{}", stderr(&resumed));
+    let steps = |run: &Path| -> Vec<Step> {
+        let lines = Ledger::read(run).unwrap().lines;
+        let steps = lines.into_iter().filter_map(|line| match line.entry {
+            Entry::Applied { step, .. } => Some(*step),
+            _ => None,
+        });
+        steps.collect()
+    };
+    assert_eq!(steps(&half), steps(run));
+    let findings = |run: &Path| {
+        let text = std::fs::read_to_string(run.join("findings.json")).unwrap();
+        let mut findings: serde_json::Value =
+            serde_json::from_str(&text.replace(&command, NONSENSE)).unwrap();
+        // The checksum of the file covers the command line as well.
+        findings.as_object_mut().unwrap().remove("sha256");
+        findings
+    };
+    assert_eq!(findings(&half), findings(run));
+}
+
+#[test]
+fn a_run_resumes_whatever_its_command_line_says() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    let chosen = ["--class", "enterprise", "--seed", "7", "--data-pattern", "random-unique"];
+    let ran = run_in(scratch.path(), &[&run[..], &chosen].concat());
+    assert!(matches!(code(&ran), 0 | 3), "{}", stderr(&ran));
+    resumes_without_its_command_line(&scratch.path().join("run"));
+}
+
+/// Nothing is done or written once more; what is missing of the report is.
+#[test]
+fn a_complete_run_says_so_and_nothing_else() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = ["run", "iops", "--target", "sim:small", "--profile", "quick", "--out", "run"];
+    assert!(matches!(code(&run_in(scratch.path(), &run)), 0 | 3));
+    let directory = scratch.path().join("run");
+    let journal = || std::fs::read(directory.join("journal.jsonl")).unwrap();
+    let before = journal();
+    let again = run_in(scratch.path(), &["resume", "run"]);
+    assert_eq!((code(&again), stdout(&again)), (0, String::new()));
+    let said = stderr(&again);
+    assert_eq!(said, "run is complete; print its findings with: steadfast study run\n");
+    assert_eq!(journal(), before);
+    std::fs::remove_file(directory.join("report.pdf")).unwrap();
+    assert!(matches!(code(&run_in(scratch.path(), &["resume", "run"])), 0 | 3));
+    assert!(directory.join("report.pdf").exists());
 }
 
 #[test]

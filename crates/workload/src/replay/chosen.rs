@@ -1,9 +1,10 @@
 //! The I/Os of a trace that a script can hold, as they were captured.
 
-use super::options::{IssueAt, LeftOut};
+use super::options::LeftOut;
 use steadfast_analysis::Rows;
 use steadfast_analysis::questions::cumulative::stimulus_op;
 use steadfast_domain::io_event::flags;
+use steadfast_domain::script::IssueAt;
 use steadfast_domain::{IoOp, Op};
 use steadfast_tracefile::parquet::{Field, Fields};
 

@@ -84,12 +84,6 @@ pub enum ReplayError {
     /// `--issue-at queue` of a trace without such times.
     #[error("the trace has no queue times; omit --issue-at, or use --issue-at issue")]
     NoQueueTimes,
-    /// A text that is no map.
-    #[error("'{0}' is not an address mapping; choose same, wrap, pack or scale")]
-    NoSuchMap(String),
-    /// A text that is no captured time.
-    #[error("'{0}' is not a captured time; choose queue or issue")]
-    NoSuchTime(String),
     /// Steps were wanted and there are none.
     #[error(
         "the workload '{0}' has no capture steps; derive it again with --native, or replay its \

@@ -4,47 +4,9 @@
 
 use super::ReplayError;
 use super::granules::{GRANULE, Ranks};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use steadfast_domain::Bytes;
-
-/// How captured addresses become addresses of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MapRule {
-    /// As they were; an I/O beyond the target's end is refused.
-    Same,
-    /// The number of the granule, modulo the target's granules.
-    Wrap,
-    /// The granules that were touched, in order and without the gaps between them.
-    Pack,
-    /// The captured device stretched or squeezed to the target's size.
-    Scale,
-}
-
-impl FromStr for MapRule {
-    type Err = ReplayError;
-    fn from_str(text: &str) -> Result<Self, ReplayError> {
-        match text {
-            "same" => Ok(MapRule::Same),
-            "wrap" => Ok(MapRule::Wrap),
-            "pack" => Ok(MapRule::Pack),
-            "scale" => Ok(MapRule::Scale),
-            _ => Err(ReplayError::NoSuchMap(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for MapRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            MapRule::Same => "same",
-            MapRule::Wrap => "wrap",
-            MapRule::Pack => "pack",
-            MapRule::Scale => "scale",
-        })
-    }
-}
+use steadfast_domain::script::MapRule;
 
 /// The device that a script is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

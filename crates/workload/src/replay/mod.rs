@@ -31,8 +31,9 @@ mod think;
 
 pub use applied::Provenance;
 pub use error::ReplayError;
-pub use map::{AddressMap, MapRule, Space};
-pub use options::{IssueAt, LeftOut, ScriptOptions};
+pub use map::{AddressMap, Space};
+pub use options::{LeftOut, ScriptOptions};
 pub use script::TraceScript;
+pub use steadfast_domain::script::{IssueAt, MapRule};
 pub use steps::{NativeSteps, StepChoice, StepSource, StepToReplay};
 pub use summary::{OpSize, Summary};

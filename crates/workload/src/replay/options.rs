@@ -1,41 +1,8 @@
 //! How a script is made of single I/Os, and what of them it cannot hold.
 
-use super::ReplayError;
-use super::map::{MapRule, Space};
-use std::fmt;
-use std::str::FromStr;
+use super::map::Space;
 use steadfast_analysis::Pass;
-use steadfast_domain::script::ReplayOmissions;
-
-/// Which captured time an I/O is due at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IssueAt {
-    /// When it entered the queue: what the programs asked, whatever the device did.
-    Queue,
-    /// When it was issued to the device: this includes what the captured device's
-    /// queue held back.
-    Issue,
-}
-
-impl FromStr for IssueAt {
-    type Err = ReplayError;
-    fn from_str(text: &str) -> Result<Self, ReplayError> {
-        match text {
-            "queue" => Ok(IssueAt::Queue),
-            "issue" => Ok(IssueAt::Issue),
-            _ => Err(ReplayError::NoSuchTime(text.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for IssueAt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            IssueAt::Queue => "queue",
-            IssueAt::Issue => "issue",
-        })
-    }
-}
+use steadfast_domain::script::{IssueAt, MapRule, ReplayOmissions};
 
 /// How a script is made.
 #[derive(Debug, Clone, PartialEq)]

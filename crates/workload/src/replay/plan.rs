@@ -1,7 +1,8 @@
 //! What the first pass over a trace leaves for playing it.
 
 use super::map::AddressMap;
-use super::options::{IssueAt, ScriptOptions};
+use super::options::ScriptOptions;
+use steadfast_domain::script::IssueAt;
 
 /// What is known of a script before it is played.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 
 use super::ReplayError;
 use super::lacking::lacking;
-use super::map::{AddressMap, MapRule};
-use super::options::{IssueAt, LeftOut, ScriptOptions};
+use super::map::AddressMap;
+use super::options::{LeftOut, ScriptOptions};
 use super::plan::ReplayPlan;
 use super::player::Player;
 use super::summary::Summary;
@@ -17,7 +17,7 @@ use steadfast_analysis::questions::cumulative::{Threshold, Workload, data_patter
 use steadfast_analysis::questions::streams::By;
 use steadfast_analysis::{Captured, Filter, Pass};
 use steadfast_domain::caveats as ids;
-use steadfast_domain::script::{OpenScript, Overlaps, Timing};
+use steadfast_domain::script::{IssueAt, MapRule, OpenScript, Overlaps, Timing};
 use steadfast_domain::{
     CaptureConditions, Caveat, CaveatKind, Demand, DueIo, Layer, Nanos, Script, ScriptError,
     ScriptLoad,

@@ -4,14 +4,15 @@ use super::ReplayError;
 use super::chosen::{Chosen, FIELDS, chosen};
 use super::fua::FuaFlushes;
 use super::granules::Granules;
-use super::map::{AddressMap, MapRule, Reached};
-use super::options::{IssueAt, LeftOut, ScriptOptions};
+use super::map::{AddressMap, Reached};
+use super::options::{LeftOut, ScriptOptions};
 use super::plan::ReplayPlan;
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 use steadfast_analysis::Rows;
 use steadfast_analysis::pass::PassAccount;
 use steadfast_domain::io_event::flags;
+use steadfast_domain::script::{IssueAt, MapRule};
 use steadfast_domain::{CaptureConditions, Layer, Op};
 use steadfast_tracefile::parquet::Trace;
 

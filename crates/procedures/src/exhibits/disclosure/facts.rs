@@ -12,8 +12,8 @@ use crate::words::{number, own};
 use std::collections::BTreeSet;
 use steadfast_domain::findings::{Facts, Origin, Setting};
 use steadfast_domain::notation::AccessPattern;
-use steadfast_domain::record::version_for;
-use steadfast_domain::settings::SteadyStateMethod;
+use steadfast_domain::record::RECORD_VERSION;
+use steadfast_domain::settings::{SettingName, SteadyStateMethod};
 use steadfast_domain::{
     Class, Conditions, Criteria, Demand, Device, Entry, Profile, Purge, ReadBack, Record,
 };
@@ -30,12 +30,12 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
         .with(Setting::outcome("WIPC", wipc_text(choices)))
         .with(alignment_row(choices));
     let verified = if s.verify { "on" } else { "off" };
-    let seed = said(s, "--seed", true);
+    let seed = said(s, SettingName::Seed, true);
     let facts = facts
         .with(choices.pattern_row("Data pattern", s.data_pattern.to_string()))
         .with(Setting::identity("Run seed", s.seed.to_string()).by(seed))
         .with(Setting::new("verify", "Verification of data", verified, verify_origin(s)))
-        .with(Setting::identity("Record version", version_for(s).to_string()).by(Origin::Default));
+        .with(Setting::identity("Record version", RECORD_VERSION.to_string()).by(Origin::Default));
     let gap = s.sim_gap.map(|gap| format!("before step {}, {}", gap.before, gap.lasts));
     let gap = gap.map(|gap| Setting::new("sim-gap", "Simulated gap", gap, Origin::Chosen));
     let told = |(key, value): (&String, &String)| Setting::identity(key, value).by(Origin::Chosen);
@@ -44,7 +44,7 @@ pub fn settings_facts(choices: &Choices<'_>) -> Facts {
 
 /// Who turned the comparison on: the user, or a procedure that is made for it.
 fn verify_origin(settings: &steadfast_domain::Settings) -> Origin {
-    match said(settings, "--verify", true) {
+    match said(settings, SettingName::Verify, true) {
         Origin::Default if settings.verify => Origin::Profile,
         origin => origin,
     }
@@ -56,8 +56,8 @@ fn method_rows(choices: &Choices<'_>) -> Rows {
     if choices.own_loads.is_some() {
         return Vec::new();
     }
-    let profile = said(s, "--profile", s.profile == Profile::default());
-    let class = said(s, "--class", s.class == Class::default());
+    let profile = said(s, SettingName::Profile, s.profile == Profile::default());
+    let class = said(s, SettingName::Class, s.class == Class::default());
     vec![
         Setting::method("profile", "Profile", s.profile.to_string(), profile).remark(document),
         Setting::method("class", "Class", s.class.to_string(), class),
@@ -97,7 +97,8 @@ fn rounds_rows(choices: &Choices<'_>) -> Rows {
         let origin = given(s.rounds_max.is_some());
         told(choices, Setting::new("rounds-max", "Maximum rounds", most.to_string(), origin))
     });
-    let end = said(s, "--steady-state", s.steady_state == SteadyStateMethod::default());
+    let is_default = s.steady_state == SteadyStateMethod::default();
+    let end = said(s, SettingName::SteadyState, is_default);
     let criteria = if choices.judged {
         criteria_text(&choices.method.criteria)
     } else {

@@ -12,6 +12,7 @@ use crate::origin;
 use crate::words::{number, own};
 use steadfast_domain::findings::{FormBlock, FormHeader, Origin, Setting, Subject};
 use steadfast_domain::purge::PurgeChoice;
+use steadfast_domain::settings::SettingName;
 use steadfast_domain::stimulus::DataPattern;
 use steadfast_domain::{Demand, Device, Host, Purge, Record, WriteCache};
 
@@ -175,7 +176,7 @@ fn device_rows(record: &Record, choices: &Choices<'_>) -> Rows {
 
 fn purge_row(record: &Record, choices: &Choices<'_>) -> Setting {
     let is_default = choices.settings.purge == PurgeChoice::default();
-    let origin = origin::said(choices.settings, "--purge", is_default);
+    let origin = origin::said(choices.settings, SettingName::Purge, is_default);
     Setting::new("purge", "Purge Method", record.purge().map(purge_method), origin)
 }
 

@@ -3,7 +3,7 @@
 //! logarithmic), and TKperf's two.
 
 use super::results::{End, Minute, Results, Stretch};
-use super::setup::{HISTOGRAM_TIME, Wsat, reads_nothing_written};
+use super::setup::{HISTOGRAM_TIME, Wsat};
 use crate::exhibits::disclosure::{self, Form, SECOND_STIMULUS, form_demand};
 use crate::exhibits::report::{ReportEntry, Reported, StudiedRun};
 use crate::exhibits::response::{
@@ -302,16 +302,6 @@ fn end_text(run: &Run<'_>) -> String {
 
 /// Reads of a purged drive may find blocks that nothing was written to.
 fn of_reads(run: &Run<'_>) -> Option<Caveat> {
-    let settings = &run.test.ground.settings;
-    if reads_nothing_written(&run.test.workload, settings, run.test.preconditions) {
-        return Some(Caveat::new(
-            CaveatKind::Deviation,
-            ids::READS_UNWRITTEN,
-            "Every read was of a block that was not written since the purge. A drive answers such \
-             reads without reading its flash.",
-            "Write first with --set precondition=wipc, or --purge none.",
-        ));
-    }
     let is_mixed = (1..100).contains(&run.test.workload.read_percent());
     (is_mixed && !run.test.preconditions).then(|| {
         Caveat::new(

@@ -277,11 +277,7 @@ fn preconditions(settings: &Settings) -> Result<bool, Unsuitable> {
 }
 
 /// Returns true if the workload only reads and nothing was written after the purge.
-pub(super) fn reads_nothing_written(
-    workload: &Workload,
-    settings: &Settings,
-    preconditions: bool,
-) -> bool {
+fn reads_nothing_written(workload: &Workload, settings: &Settings, preconditions: bool) -> bool {
     let is_purged = settings.purge != PurgeChoice::Method(PurgeMethod::Nothing);
     workload.read_percent() == 100 && is_purged && !preconditions
 }
@@ -293,7 +289,7 @@ fn check_reads(
     settings: &Settings,
     preconditions: bool,
 ) -> Result<(), Unsuitable> {
-    if settings.rules == 0 || !reads_nothing_written(workload, settings, preconditions) {
+    if !reads_nothing_written(workload, settings, preconditions) {
         return Ok(());
     }
     Err(Unsuitable(format!(

@@ -335,23 +335,6 @@ fn a_limit_that_comes_first_leaves_a_verdict_that_does_not_count() {
 }
 
 #[test]
-fn a_run_that_began_before_the_rule_goes_on_without_it() {
-    let old = test(|s| {
-        s.steady_state = SteadyStateMethod::Btw;
-        s.rules = 0;
-    });
-    let (all, findings) = conducted(&old, |_| 100.0);
-    assert_eq!(all.iter().filter(|s| s.place.phase == PHASE).count(), 5 * 31);
-    assert!(findings.ending.contains("STILL FRESH"), "{}", findings.ending);
-    let reads = test(|s| {
-        s.rules = 0;
-        set(s, "workload", "read-intensive");
-    });
-    let (_, findings) = conducted(&reads, |_| 100.0);
-    assert_eq!(caveat(&findings, "reads-unwritten").unwrap().kind, CaveatKind::Deviation);
-}
-
-#[test]
 fn reads_of_a_purged_drive_are_refused_unless_it_is_written_first() {
     let mut settings = Settings::new("wsat", 7);
     set(&mut settings, "workload", "RND 4K R");

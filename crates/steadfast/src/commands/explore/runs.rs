@@ -8,11 +8,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use steadfast_domain::findings::EndState;
-use steadfast_domain::{Entry, Findings, Record};
+use steadfast_domain::{Entry, Findings, Procedure, Record};
 use steadfast_explorer::run::{RunSource, RunState};
 use steadfast_runner::Forecast;
 use steadfast_runner::ledger::{Contents, Ledger};
-use steadfast_runner::run::amendments;
 
 const JOURNAL: &str = "journal.jsonl";
 
@@ -78,9 +77,12 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
         contents.torn = 0;
     }
     let (device, written_unix_ms) =
-        (contents.settings.device.clone(), contents.lines.iter().map(|line| line.at).collect());
-    let time_left_s = if is_live { time_left(&contents) } else { None };
-    let findings = output::findings(contents.clone()).ok();
+        (contents.plan.device.clone(), contents.lines.iter().map(|line| line.at).collect());
+    let procedure = output::procedure(&contents).ok();
+    let procedure = procedure.as_deref();
+    let time_left_s =
+        procedure.filter(|_| is_live).and_then(|procedure| time_left(procedure, &contents));
+    let findings = procedure.map(|procedure| output::findings(procedure, contents.clone()));
     let record = contents.into_record();
     let (state, state_text) = told(&record, findings.as_ref(), is_live);
     let caveats = findings.map(|findings| findings.caveats).unwrap_or_default();
@@ -98,12 +100,8 @@ fn read(directory: &Path, is_live: bool) -> anyhow::Result<RunState> {
 }
 
 /// As the panel of the run computes it, from what the journal holds.
-fn time_left(contents: &Contents) -> Option<f64> {
-    let settings = &contents.settings;
-    let amended = amendments(&contents.lines);
-    let procedure =
-        steadfast_procedures::procedure(&settings.settings, settings.geometry(), &amended).ok()?;
-    let mut forecast = Forecast::of(procedure.as_ref());
+fn time_left(procedure: &dyn Procedure, contents: &Contents) -> Option<f64> {
+    let mut forecast = Forecast::of(procedure);
     for line in &contents.lines {
         if let Entry::Applied { step, outcome } = &line.entry {
             forecast.begin(step);

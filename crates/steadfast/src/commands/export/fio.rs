@@ -20,7 +20,7 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
     };
     let contents = Ledger::read(&arguments.run_dir)?;
     let steps = chosen(&contents, arguments)?;
-    let device = &contents.settings.device;
+    let device = &contents.plan.device;
     if device.is_simulated() && arguments.filename.is_none() {
         return Err(misuse(format!(
             "{}: it ran on {}, which exists in virtual time only; name the file or device that fio \
@@ -30,11 +30,11 @@ pub fn fio(arguments: &ExportFioArguments) -> anyhow::Result<ExitState> {
         )));
     }
     let filename = arguments.filename.clone().unwrap_or_else(|| device.path.clone());
-    let mut jobs = format!("; Steps of {} by {SOFTWARE}\n", contents.settings.settings.procedure);
+    let mut jobs = format!("; Steps of {} by {SOFTWARE}\n", contents.plan.settings.procedure);
     let (mut written, mut refused) = (0, 0);
     for (number, step) in steps {
         let head = format!("\n; {}\n", single_line(&step.place.to_string()));
-        match section(step, number, &filename, &contents.settings.device) {
+        match section(step, number, &filename, &contents.plan.device) {
             Ok(section) => {
                 jobs.push_str(&(head + &section));
                 written += 1;

@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 use steadfast_domain::{Device, Entry, Findings, Host};
 use steadfast_runner::ledger::Contents;
-use steadfast_runner::{Ledger, RunSettings};
+use steadfast_runner::{Ledger, RunPlan};
 use steadfast_tracefile::table::{Kind, Value};
 
 /// A run as it was read.
 pub struct Run {
     directory: String,
-    settings: RunSettings,
+    plan: RunPlan,
     device: Device,
     host: Host,
     end: &'static str,
@@ -26,18 +26,19 @@ impl Run {
     /// Reads a run directory, and studies it for its caveats.
     pub fn read(directory: &Path) -> anyhow::Result<Run> {
         let contents = Ledger::read(directory)?;
-        let settings = contents.settings.clone();
+        let plan = contents.plan.clone();
         let (device, host) = opened(&contents);
         let steps = steps(&contents);
-        let findings = output::findings(contents)?;
+        let procedure = output::procedure(&contents)?;
+        let findings = output::findings(procedure.as_ref(), contents);
         let caveats: Vec<String> = caveats(&findings).into_iter().collect();
         Ok(Run {
             directory: directory.display().to_string(),
-            device: device.unwrap_or_else(|| settings.device.clone()),
+            device: device.unwrap_or_else(|| plan.device.clone()),
             host: host.unwrap_or_default(),
             end: findings.whole_end().id(),
             caveats: caveats.join(" "),
-            settings,
+            plan,
             steps,
         })
     }
@@ -89,8 +90,8 @@ pub fn columns() -> [Column<Run>; 25] {
     use Kind::{Integer, Moment, Text};
     [
         ("run", Text, |run| text(Some(&run.directory))),
-        ("run_began", Moment, |run| count(Some(run.settings.began_unix_ms))),
-        ("software", Text, |run| text(Some(&run.settings.software))),
+        ("run_began", Moment, |run| count(Some(run.plan.began_unix_ms))),
+        ("software", Text, |run| text(Some(&run.plan.software))),
         ("end", Text, |run| text(Some(run.end))),
         ("caveats", Text, |run| text(Some(&run.caveats))),
         ("host", Text, |run| text(run.host.name.as_ref())),
@@ -105,14 +106,14 @@ pub fn columns() -> [Column<Run>; 25] {
         ("device_wwid", Text, |run| text(run.device.wwid.as_ref())),
         ("device_capacity_bytes", Integer, |run| count(Some(run.device.capacity.0))),
         ("device_sector_bytes", Integer, |run| count(Some(run.device.logical_sector.into()))),
-        ("engine", Text, |run| text(Some(&run.settings.engine))),
-        ("procedure", Text, |run| text(Some(&run.settings.settings.procedure))),
-        ("profile", Text, |run| text(Some(run.settings.settings.profile.to_string()))),
-        ("class", Text, |run| text(Some(run.settings.settings.class.to_string()))),
-        ("data_pattern", Text, |run| text(Some(run.settings.settings.data_pattern.to_string()))),
-        ("run_seed", Integer, |run| count(Some(run.settings.settings.seed))),
-        ("parameters", Text, |run| pairs(&run.settings.settings.parameters)),
-        ("meta", Text, |run| pairs(&run.settings.settings.meta)),
+        ("engine", Text, |run| text(Some(&run.plan.engine))),
+        ("procedure", Text, |run| text(Some(&run.plan.settings.procedure))),
+        ("profile", Text, |run| text(Some(run.plan.settings.profile.to_string()))),
+        ("class", Text, |run| text(Some(run.plan.settings.class.to_string()))),
+        ("data_pattern", Text, |run| text(Some(run.plan.settings.data_pattern.to_string()))),
+        ("run_seed", Integer, |run| count(Some(run.plan.settings.seed))),
+        ("parameters", Text, |run| pairs(&run.plan.settings.parameters)),
+        ("meta", Text, |run| pairs(&run.plan.settings.meta)),
     ]
 }
 

@@ -94,8 +94,8 @@ fn label(label: &str, demand: Demand) -> String {
 
 fn of_run(directory: &Path) -> anyhow::Result<ExportedSteps> {
     let contents = Ledger::read(directory)?;
-    let geometry = contents.settings.geometry();
-    let disk = contents.settings.device.name.clone();
+    let geometry = contents.plan.geometry();
+    let disk = contents.plan.device.name.clone();
     let record = contents.into_record();
     Ok(ExportedSteps {
         title: format!("{} on {disk}", record.settings.procedure),

@@ -188,7 +188,7 @@ fn from_run(
     let (mut readies, mut records) = (Vec::new(), Vec::new());
     for run in runs_in(directory)? {
         let contents = Ledger::read(&run)?;
-        let sector = u64::from(contents.settings.geometry().logical_sector);
+        let sector = u64::from(contents.plan.geometry().logical_sector);
         let record = contents.into_record();
         readies.push(ready_again(arguments, file, &run, (&record, sector))?);
         if !record.has_ended() {

@@ -137,7 +137,7 @@ impl Group {
     /// Each member's device, as its run found it.
     pub fn devices(&self) -> anyhow::Result<Vec<Device>> {
         self.refuse_missing()?;
-        let device = |member| Ok(Ledger::read(&self.directory_of(member))?.settings.device);
+        let device = |member| Ok(Ledger::read(&self.directory_of(member))?.plan.device);
         self.members.iter().map(device).collect()
     }
 

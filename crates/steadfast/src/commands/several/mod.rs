@@ -13,6 +13,7 @@ use super::begin::{
     Armed, Beginning, Ended, Intent, default_directory, names, plain_name, refuse_ambiguous,
 };
 use super::conduct::{state, unfinished, write_report};
+use super::resume::{has_report, say_complete};
 use super::resumed_run::ResumedRun;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
@@ -24,12 +25,11 @@ use group::Member;
 pub use group::{Group, refuse_taken};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Halt, Settings, caveats};
+use steadfast_domain::{Caveat, CaveatKind, Device, Findings, Procedure, Settings, caveats};
 use steadfast_host::Directory;
 use steadfast_report::text_table;
-use steadfast_runner::run::Ending;
 use steadfast_runner::{Ledger, StartSync};
-use threads::Run;
+use threads::{Run, RunEnd};
 
 /// Runs that are to be conducted at the same time.
 pub struct Several<'a> {
@@ -75,7 +75,8 @@ pub fn run(several: Several<'_>) -> anyhow::Result<Ended> {
         name: member.directory.clone(),
         rig: armed.rig,
         ledger,
-        settings: armed.run,
+        procedure: armed.procedure,
+        plan: armed.plan,
         lines: Vec::new(),
         directory: group.directory_of(member),
     });
@@ -100,18 +101,22 @@ pub fn resume(arguments: &ResumeArguments, group: &Group) -> anyhow::Result<Exit
         let refused = || format!("{}; no run was resumed", member.target);
         all.push((member, ResumedRun::open_member(&own, &stop).with_context(refused)?, own));
     }
+    if all.is_empty() && has_report(&group.place) {
+        say_complete(&group.place);
+        return Ok(ExitState::Done);
+    }
     let mut runs = Vec::new();
     for (member, mut again, own) in all {
         again.amend(&own)?;
         let ResumedRun { rig, ledger, contents } = again;
-        let (settings, lines) = (contents.settings, contents.lines);
         runs.push(Run {
             name: member.directory.clone(),
             directory: own.run_dir,
             rig,
             ledger,
-            settings,
-            lines,
+            procedure: output::procedure(&contents)?,
+            plan: contents.plan,
+            lines: contents.lines,
         });
     }
     let endings = threads::conduct(together(runs, group)?, metrics.as_ref(), &stop);
@@ -201,21 +206,18 @@ fn shared(others: &[&str], processors: Option<u32>) -> Caveat {
 }
 
 /// Reports what came of all runs of the group.
-fn finish(
-    group: &Group,
-    endings: Vec<(String, Result<Ending, Halt>)>,
-    json: bool,
-) -> anyhow::Result<ExitState> {
+fn finish(group: &Group, ends: Vec<RunEnd>, json: bool) -> anyhow::Result<ExitState> {
     let mut came = Vec::new();
     for member in &group.members {
         let directory = group.directory_of(member);
-        let ending = endings.iter().find(|(name, _)| *name == member.directory);
-        let outcome = match ending {
-            Some((_, Err(error))) => Err(anyhow::anyhow!("{error}")),
-            Some((_, Ok(ending))) => unfinished(ending, &directory),
+        let end = ends.iter().find(|end| end.name == member.directory);
+        let outcome = match end.map(|end| &end.ending) {
+            Some(Err(error)) => Err(anyhow::anyhow!("{error}")),
+            Some(Ok(ending)) => unfinished(ending, &directory),
             None => Ok(None),
         };
-        came.push(TargetOutcome::of(member, directory, outcome));
+        let procedure = end.and_then(|end| end.procedure.as_deref());
+        came.push(TargetOutcome::of(member, directory, procedure, outcome));
     }
     report(group, &came, json)?;
     Ok(came
@@ -238,14 +240,12 @@ impl<'a> TargetOutcome<'a> {
     fn of(
         member: &'a Member,
         directory: PathBuf,
+        procedure: Option<&dyn Procedure>,
         outcome: anyhow::Result<Option<ExitState>>,
     ) -> Self {
         let whole = outcome.and_then(|halted| match halted {
             Some(halted) => Ok((halted, None)),
-            None => Directory::open(&directory)
-                .map_err(anyhow::Error::from)
-                .and_then(|directory| write_report(&directory))
-                .map(|found| (state(&found), Some(found))),
+            None => studied(&directory, procedure).map(|found| (state(&found), Some(found))),
         });
         let (state, findings, error) = match whole {
             Ok((state, findings)) => (state, findings, None),
@@ -274,6 +274,17 @@ impl<'a> TargetOutcome<'a> {
             findings: self.findings.as_ref(),
         }
     }
+}
+
+/// Studies a run that has ended, in this process or in an earlier one, and writes its report.
+fn studied(path: &Path, procedure: Option<&dyn Procedure>) -> anyhow::Result<Findings> {
+    let directory = Directory::open(path)?;
+    let findings = match procedure {
+        Some(procedure) => output::study_with(procedure, &directory)?,
+        None => output::study_in(&directory)?,
+    };
+    write_report(&directory, &findings)?;
+    Ok(findings)
 }
 
 /// How bad an ending is: a failure is worse than a halt, which can be resumed.

@@ -1,17 +1,16 @@
 //! One thread for each run.
 
-use super::super::resumed_run;
 use crate::asked::SOFTWARE;
 use crate::panel::Panel;
 use crate::prometheus::{Both, Exporter};
 use indicatif::MultiProgress;
 use std::path::PathBuf;
-use steadfast_domain::{Caveat, Entry, Halt, Note};
+use steadfast_domain::{Caveat, Entry, Halt, Note, Procedure};
 use steadfast_engine::Stop;
 use steadfast_procedures::sequence::numbers_of;
 use steadfast_runner::ledger::Line;
-use steadfast_runner::run::{self, Ending, amendments};
-use steadfast_runner::{Ledger, Outline, Rig, RunSettings};
+use steadfast_runner::run::{self, Ending};
+use steadfast_runner::{Ledger, Outline, Rig, RunPlan};
 
 /// A run that can begin.
 pub struct Run {
@@ -24,18 +23,25 @@ pub struct Run {
     /// Where it is written down.
     pub ledger: Ledger,
     /// What was decided.
-    pub settings: RunSettings,
+    pub plan: RunPlan,
+    /// The procedure that was decided on.
+    pub procedure: Box<dyn Procedure>,
     /// What is written down already.
     pub lines: Vec<Line>,
 }
 
-/// Conducts every run in a thread of its own, to the end of the last. Returns how each
-/// ended, by its name.
-pub fn conduct(
-    runs: Vec<Run>,
-    metrics: Option<&Exporter>,
-    stop: &Stop,
-) -> Vec<(String, Result<Ending, Halt>)> {
+/// The end of a run.
+pub struct RunEnd {
+    /// What the run is called.
+    pub name: String,
+    /// How it ended.
+    pub ending: Result<Ending, Halt>,
+    /// Its procedure; `None` after a defect of the program.
+    pub procedure: Option<Box<dyn Procedure>>,
+}
+
+/// Conducts every run in a thread of its own, to the end of the last. Returns how each ended.
+pub fn conduct(runs: Vec<Run>, metrics: Option<&Exporter>, stop: &Stop) -> Vec<RunEnd> {
     let bars = MultiProgress::new();
     std::thread::scope(|scope| {
         let begin = |run: Run| {
@@ -44,9 +50,12 @@ pub fn conduct(
         };
         let threads: Vec<_> = runs.into_iter().map(begin).collect();
         let defect = "its thread ended unexpectedly; this is a defect, please report it";
-        let ended = threads.into_iter().map(|(name, thread)| {
-            let ending = thread.join();
-            (name, ending.unwrap_or_else(|_| Err(Halt::Refused(defect.to_owned()))))
+        let ended = threads.into_iter().map(|(name, thread)| match thread.join() {
+            Ok((procedure, ending)) => RunEnd { name, ending, procedure: Some(procedure) },
+            Err(_) => {
+                let ending = Err(Halt::Refused(defect.to_owned()));
+                RunEnd { name, ending, procedure: None }
+            }
         });
         ended.collect()
     })
@@ -58,21 +67,17 @@ fn conduct_one(
     bars: &MultiProgress,
     metrics: Option<&Exporter>,
     stop: &Stop,
-) -> Result<Ending, Halt> {
-    let Run { name, directory, mut rig, ledger, settings, lines } = run;
-    let amendments = amendments(&lines);
-    let procedure =
-        steadfast_procedures::procedure(&settings.settings, settings.geometry(), &amendments)
-            .map_err(|error| Halt::Refused(error.to_string()))?;
+) -> (Box<dyn Procedure>, Result<Ending, Halt>) {
+    let Run { name, directory, mut rig, ledger, plan, procedure, lines } = run;
     let mut panel = Panel::among(bars, &name, procedure.as_ref(), rig.device(), stop.clone());
-    let about = (settings.settings.procedure.as_str(), directory.as_path());
+    let about = (plan.settings.procedure.as_str(), directory.as_path());
     let gauge = metrics.map(|metrics| metrics.gauge(rig.as_ref(), procedure.as_ref(), about));
     let mut both = Both(&mut panel, gauge);
     let ending =
         run::conduct(procedure.as_ref(), rig.as_mut(), ledger, &lines, SOFTWARE, &mut both);
     drop(both);
     panel.close();
-    ending
+    (procedure, ending)
 }
 
 /// The phases of all runs' procedures in their order. Runs of one sequence need not have the
@@ -80,8 +85,7 @@ fn conduct_one(
 pub fn phases(runs: &[Run]) -> anyhow::Result<Vec<String>> {
     let mut phases: Vec<String> = Vec::new();
     for run in runs {
-        let procedure = resumed_run::procedure(&run.settings, &run.lines)?;
-        for stretch in Outline::of(procedure.as_ref(), None)?.stretches {
+        for stretch in Outline::of(run.procedure.as_ref(), None)?.stretches {
             if !phases.contains(&stretch.phase) {
                 phases.push(stretch.phase);
             }
