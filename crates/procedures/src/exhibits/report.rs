@@ -119,7 +119,7 @@ pub(crate) enum ReportEntry<P: Reported> {
 }
 
 /// The page that entries are added to.
-enum OpenPage {
+enum ReportPage {
     Summary,
     Form(&'static str),
     Chapter(&'static str),
@@ -130,7 +130,7 @@ enum OpenPage {
 struct ReportBuilder<'r, 'a, P: Reported> {
     run: &'r StudiedRun<'a, P>,
     findings: Findings,
-    page: OpenPage,
+    page: ReportPage,
     exhibits: Vec<Exhibit>,
 }
 
@@ -139,10 +139,10 @@ impl<P: Reported> ReportBuilder<'_, '_, P> {
         let run = self.run;
         for entry in entries {
             match entry {
-                ReportEntry::Summary => self.open(OpenPage::Summary),
-                ReportEntry::Form(title) => self.open(OpenPage::Form(title)),
-                ReportEntry::Chapter(title) => self.open(OpenPage::Chapter(title)),
-                ReportEntry::Secondary => self.open(OpenPage::Secondary),
+                ReportEntry::Summary => self.open(ReportPage::Summary),
+                ReportEntry::Form(title) => self.open(ReportPage::Form(title)),
+                ReportEntry::Chapter(title) => self.open(ReportPage::Chapter(title)),
+                ReportEntry::Secondary => self.open(ReportPage::Secondary),
                 ReportEntry::Table(table) => self.exhibits.push(Exhibit::Table(table(run))),
                 ReportEntry::OptionalTable(table) => {
                     self.exhibits.extend(table(run).map(Exhibit::Table));
@@ -186,7 +186,7 @@ impl<P: Reported> ReportBuilder<'_, '_, P> {
         self.findings.chapters.extend(pages);
     }
 
-    fn open(&mut self, page: OpenPage) {
+    fn open(&mut self, page: ReportPage) {
         self.close();
         self.page = page;
     }
@@ -197,10 +197,10 @@ impl<P: Reported> ReportBuilder<'_, '_, P> {
             return;
         }
         match self.page {
-            OpenPage::Summary => self.findings.summary.extend(exhibits),
-            OpenPage::Form(title) => self.findings.form_pages.push(page(title, exhibits)),
-            OpenPage::Chapter(title) => self.findings.chapters.push(page(title, exhibits)),
-            OpenPage::Secondary => {
+            ReportPage::Summary => self.findings.summary.extend(exhibits),
+            ReportPage::Form(title) => self.findings.form_pages.push(page(title, exhibits)),
+            ReportPage::Chapter(title) => self.findings.chapters.push(page(title, exhibits)),
+            ReportPage::Secondary => {
                 self.findings.chapters.push(secondary::chapter(exhibits, self.run.record));
             }
         }
@@ -231,7 +231,7 @@ pub(crate) fn findings<P: Reported>(test: &P, record: &Record) -> Findings {
         ..frame(&test.title(), &run.choices, record, header)
     }
     .fronted(P::figures(&run), P::front_plots(&run));
-    let (page, exhibits) = (OpenPage::Summary, Vec::new());
+    let (page, exhibits) = (ReportPage::Summary, Vec::new());
     let mut report = ReportBuilder { run: &run, findings, page, exhibits };
     report.add(P::ENTRIES);
     report.close();

@@ -25,12 +25,12 @@ const WRITES: AccessPattern = AccessPattern::sequential(Bytes::kib(128), 0);
 const DEMAND: Demand = Demand::new(1, 32);
 
 /// Fill, ready to run.
-pub(super) struct Fill {
+pub(super) struct FillOnce {
     ground: Ground,
     demand: Demand,
 }
 
-impl Fill {
+impl FillOnce {
     pub(super) fn new(asked: &Asked<'_>) -> Result<Self, Unsuitable> {
         check_no_rounds(asked.settings, "it ends when everything is written")?;
         let method = Method {
@@ -40,11 +40,11 @@ impl Fill {
             ..method::of(Profile::Pts20, asked.settings.class)
         };
         let demand = asked.settings.demand_or(DEMAND);
-        Ok(Fill { ground: Ground::new(asked, method)?, demand })
+        Ok(FillOnce { ground: Ground::new(asked, method)?, demand })
     }
 }
 
-impl Procedure for Fill {
+impl Procedure for FillOnce {
     fn conduct(&self, bench: &mut dyn Bench) -> Result<(), Halt> {
         bench.settle(&self.ground.conditions())?;
         bench.purge()?;
@@ -58,9 +58,9 @@ impl Procedure for Fill {
     }
 }
 
-type Run<'a> = StudiedRun<'a, Fill>;
+type Run<'a> = StudiedRun<'a, FillOnce>;
 
-impl Reported for Fill {
+impl Reported for FillOnce {
     type Results<'a> = Vec<&'a Measurement>;
 
     const ENTRIES: &'static [ReportEntry<Self>] = &[
@@ -129,8 +129,12 @@ mod tests {
     fn the_example_of_the_documentation_writes_everything_and_reports_it() {
         let settings = Settings::new("fill", 7);
         let (geometry, amendments) = (GEOMETRY, &[]);
-        let test =
-            Fill::new(&Asked { settings: &settings, geometry, amendments, parameters: Vec::new() });
+        let test = FillOnce::new(&Asked {
+            settings: &settings,
+            geometry,
+            amendments,
+            parameters: Vec::new(),
+        });
         let (test, mut bench) = (test.unwrap(), scripted(|_| 1000.0));
         test.conduct(&mut bench).unwrap();
         let findings = test.study(&record(&settings, bench.entries));
