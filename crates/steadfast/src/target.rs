@@ -39,6 +39,12 @@ pub fn find(name: &str, size: Option<Bytes>) -> anyhow::Result<Named> {
         _ if name.starts_with(SIMULATED) => {}
         Some(size) => {
             check_size(name, size)?;
+            if names_device(path) && matches!(path.try_exists(), Ok(false)) {
+                return Err(misuse(format!(
+                    "{name} does not exist, and no file is created in /dev; omit --size and name \
+                     a device that `steadfast devices` lists"
+                )));
+            }
             steadfast_host::create_scratch(path, size)?;
         }
         None => refuse_missing(path)?,
@@ -132,16 +138,8 @@ pub fn foresee(name: &str, size: Option<Bytes>) -> anyhow::Result<Device> {
     }
 }
 
-/// Refuses a size that no drive has, and a file where device nodes lie. A drive is a whole number
-/// of sectors.
+/// A drive is a whole number of sectors.
 fn check_size(name: &str, size: Bytes) -> anyhow::Result<()> {
-    let path = Path::new(name);
-    if names_device(path) && matches!(path.try_exists(), Ok(false)) {
-        return Err(misuse(format!(
-            "{name} does not exist, and no file is created in /dev; omit --size and name a device \
-             that `steadfast devices` lists"
-        )));
-    }
     if size.0.is_multiple_of(512) {
         return Ok(());
     }

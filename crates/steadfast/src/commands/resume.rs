@@ -18,14 +18,16 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
     if let Some(group) = several::Group::find(&arguments.run_dir)? {
         return several::resume(arguments, &group);
     }
-    if arguments.rounds.is_none() && !arguments.stop && is_complete(&arguments.run_dir) {
+    let stop = target::stop_on_signals()?;
+    let opened = Ledger::open(&arguments.run_dir)?;
+    let is_amended = arguments.rounds.is_some() || arguments.stop;
+    if !is_amended && is_complete(&opened.1.lines, &arguments.run_dir) {
         say_complete(&arguments.run_dir);
         return Ok(ExitState::Done);
     }
-    let stop = target::stop_on_signals()?;
     let prometheus = arguments.prometheus.as_deref();
     let metrics = prometheus.map(|path| Exporter::new(path, None)).transpose()?;
-    let mut again = ResumedRun::open(arguments, &stop)?;
+    let mut again = ResumedRun::arm(opened, arguments, &stop)?;
     again.amend(arguments)?;
     let ResumedRun { mut rig, ledger, contents } = again;
     let procedure = output::procedure(&contents)?;
@@ -54,11 +56,11 @@ pub fn run(arguments: &ResumeArguments) -> anyhow::Result<ExitState> {
 }
 
 /// Returns true if nothing of a run is left to do: it ended, the host is as it was, and the report
-/// is written. What cannot be read is not complete.
-fn is_complete(directory: &Path) -> bool {
-    let Ok(contents) = Ledger::read(directory) else { return false };
-    let is_restored = unrestored(&contents.lines).is_empty();
-    is_restored && contents.into_record().has_ended() && has_report(directory)
+/// is written.
+fn is_complete(lines: &[Line], directory: &Path) -> bool {
+    let last = lines.iter().rev().find(|line| !matches!(line.entry, Entry::HostRestored(_)));
+    let has_ended = last.is_some_and(|line| matches!(line.entry, Entry::Ended));
+    has_ended && unrestored(lines).is_empty() && has_report(directory)
 }
 
 /// Returns true if the files that a run writes last are there.

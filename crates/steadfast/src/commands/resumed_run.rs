@@ -30,18 +30,13 @@ pub struct ResumedRun {
 }
 
 impl ResumedRun {
-    /// Opens a run of its own.
-    pub fn open(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<ResumedRun> {
-        ResumedRun::arm(Ledger::open(&arguments.run_dir)?, arguments, stop)
-    }
-
     /// Opens one of several runs, which may not have begun.
     pub fn open_member(arguments: &ResumeArguments, stop: &Stop) -> anyhow::Result<ResumedRun> {
         ResumedRun::arm(Ledger::open_member(&arguments.run_dir)?, arguments, stop)
     }
 
-    /// Finds the run's device again and arms it.
-    fn arm(
+    /// Finds the device of an opened run again and arms it.
+    pub fn arm(
         (ledger, mut contents): (Ledger, Contents),
         arguments: &ResumeArguments,
         stop: &Stop,

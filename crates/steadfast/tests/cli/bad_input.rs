@@ -118,10 +118,13 @@ fn an_existing_run_directory_is_never_written_into() {
 #[test]
 fn a_missing_device_is_no_file_to_create() {
     let scratch = tempfile::tempdir().unwrap();
-    for command in [&["measure", "RND 4K R"][..], &["measure", "RND 4K W"], &["run", "iops"]] {
-        let named = ["--target", "/dev/absent"];
+    let named = ["--target", "/dev/absent"];
+    let reading = [&["measure", "RND 4K R"], &named[..]].concat();
+    refuse(scratch.path(), &reading, &["/dev/absent: cannot find it"]);
+    for command in [["measure", "RND 4K W"], ["run", "iops"]] {
+        let command = &command[..];
         refuse(scratch.path(), &[command, &named].concat(), &["/dev/absent: cannot find it"]);
-        let sized = [command, &named, &["--size", "1MiB"]].concat();
+        let sized = [command, &named, &["--size", "64MiB"]].concat();
         let output = run_in(scratch.path(), &sized);
         assert_eq!(code(&output), 2);
         assert!(stderr(&output).contains("no file is created in /dev"), "{}", stderr(&output));

@@ -42,6 +42,10 @@ fn kill_again_and_again(directory: &Path, begin: &[&str], moments: &[Moment]) ->
     let mut sooner: u32 = 1;
     let mut finished: Vec<Line> = Vec::new();
     for (index, moment) in moments.iter().enumerate() {
+        // Nothing of a complete run is left to be killed.
+        if run.join("report.pdf").exists() {
+            finished.clear();
+        }
         let arguments: Vec<&str> = match finished.is_empty() {
             false => vec!["resume", "run"],
             // Killed before it was confirmed: there is nothing to resume.
