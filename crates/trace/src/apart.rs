@@ -3,7 +3,7 @@
 
 use crate::firsts::{Firsts, Place};
 use crate::lately::Lately;
-use crate::quick::QuickMap;
+use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::mem;
 
@@ -17,7 +17,7 @@ pub(crate) trait Tally: Default {
 #[derive(Debug, Clone)]
 pub(crate) struct Apart<K, T> {
     /// Where the tally of a key lies.
-    places: QuickMap<K, u32>,
+    places: FxHashMap<K, u32>,
     tallies: Vec<T>,
     firsts: Firsts<K>,
     /// How often a place was given to another key.
@@ -31,7 +31,7 @@ impl<K: Copy + Ord + Hash, T: Tally> Apart<K, T> {
     /// Keeps at most so many apart.
     pub(crate) fn keeping(most: usize) -> Self {
         Apart {
-            places: QuickMap::default(),
+            places: FxHashMap::default(),
             tallies: vec![T::default()],
             firsts: Firsts::new(most),
             given_away: 0,

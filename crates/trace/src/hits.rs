@@ -6,9 +6,9 @@ use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::lately::{Lately, stream_number};
 use crate::moving::{Moved, Moving};
-use crate::quick::QuickMap;
 use crate::streams::{By, StreamKey};
 use crate::untold::Untold;
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem;
@@ -76,7 +76,7 @@ enum PlanesOf {
     /// Reads, then writes.
     Operations,
     /// I/O streams by their planes; all others are in the last.
-    Streams(QuickMap<StreamKey, usize>),
+    Streams(FxHashMap<StreamKey, usize>),
 }
 
 impl PlanesOf {

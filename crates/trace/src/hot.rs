@@ -8,8 +8,8 @@ use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::hits::SIDE_MAX;
 use crate::moving::{Moved, Moving};
 use crate::processes::ProcessKey;
-use crate::quick::QuickMap;
 use crate::untold::Untold;
+use rustc_hash::FxHashMap;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub struct HotRanges {
     range_bytes: u64,
     most: usize,
     ranges: Vec<Touches>,
-    apart: QuickMap<(u32, ProcessKey), u64>,
+    apart: FxHashMap<(u32, ProcessKey), u64>,
     firsts: Firsts<(u32, ProcessKey)>,
 }
 
@@ -68,7 +68,7 @@ impl HotRanges {
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
             most,
             ranges: vec![Touches::default(); ranges],
-            apart: QuickMap::default(),
+            apart: FxHashMap::default(),
             firsts: Firsts::new(most),
         }
     }
@@ -183,7 +183,7 @@ impl Alike for HotRanges {
     fn alike(&self) -> Self {
         HotRanges {
             ranges: vec![Touches::default(); self.ranges.len()],
-            apart: QuickMap::default(),
+            apart: FxHashMap::default(),
             firsts: Firsts::new(self.most),
             ..*self
         }

@@ -54,7 +54,6 @@ pub mod placement;
 pub mod processes;
 pub mod quality;
 pub mod queue;
-mod quick;
 pub mod reach;
 mod remedies;
 pub mod replay;

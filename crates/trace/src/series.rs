@@ -7,10 +7,10 @@ use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldCells, FoldSums, InParts, Rows, Sums};
 use crate::lately::{Lately, stream_number};
 use crate::processes::ProcessKey;
-use crate::quick::QuickMap;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 use crate::widths::{made_of, wide_enough};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::mem;
 
@@ -47,8 +47,8 @@ pub enum SeriesOf {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesOverTime {
     width_ns: u64,
-    streams: QuickMap<StreamKey, usize>,
-    processes: QuickMap<ProcessKey, usize>,
+    streams: FxHashMap<StreamKey, usize>,
+    processes: FxHashMap<ProcessKey, usize>,
     by_process: bool,
     series: usize,
     steps: BTreeMap<u64, Vec<Cell>>,
@@ -59,10 +59,10 @@ impl SeriesOverTime {
     pub fn new(width_ns: u64, choice: &SeriesOf) -> Self {
         let (streams, processes) = match choice {
             SeriesOf::Streams(keys) => {
-                (keys.iter().copied().zip(0..).collect(), QuickMap::default())
+                (keys.iter().copied().zip(0..).collect(), FxHashMap::default())
             }
             SeriesOf::Processes(keys) => {
-                (QuickMap::default(), keys.iter().copied().zip(0..).collect())
+                (FxHashMap::default(), keys.iter().copied().zip(0..).collect())
             }
         };
         SeriesOverTime {

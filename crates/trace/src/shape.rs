@@ -6,11 +6,11 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::lately::{Lately, stream_number};
-use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::sequence::After;
 use crate::streams::StreamKey;
 use crate::untold::Untold;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use steadfast_domain::{IoOp, Nanos};
 
@@ -145,7 +145,7 @@ impl Idle {
 pub struct Shape {
     width_ns: u64,
     keys: Vec<StreamKey>,
-    numbers: QuickMap<StreamKey, usize>,
+    numbers: FxHashMap<StreamKey, usize>,
     gaps: Vec<Gaps>,
     depths: BTreeMap<u64, Depths>,
     runs: [Runs; 2],

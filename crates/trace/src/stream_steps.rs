@@ -5,12 +5,12 @@ use crate::error::TraceError;
 use crate::file::{Field, Fields};
 use crate::fold::{Alike, Fold, FoldSums, InParts, Rows};
 use crate::lately::{PLACES, place};
-use crate::quick::QuickMap;
 use crate::series::{Cell, SeriesOf, SeriesOverTime};
 use crate::stream_chunk::{AT_ONCE, Chunk};
 use crate::streams::StreamKey;
 use crate::untold::Untold;
 use crate::wide;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::mem;
 
@@ -22,7 +22,7 @@ pub(crate) const CELLS_MAX: usize = 1 << 20;
 pub(crate) struct StreamSteps {
     width_ns: u64,
     most: usize,
-    numbers: QuickMap<StreamKey, usize>,
+    numbers: FxHashMap<StreamKey, usize>,
     /// Of each step the I/Os of each stream, up to the last one that has any.
     steps: BTreeMap<u64, Vec<u64>>,
     cells: usize,
@@ -36,7 +36,7 @@ impl StreamSteps {
         StreamSteps {
             width_ns: width_ns.max(1),
             most,
-            numbers: QuickMap::default(),
+            numbers: FxHashMap::default(),
             steps: BTreeMap::new(),
             cells: 0,
             is_too_much: false,
@@ -50,7 +50,7 @@ impl StreamSteps {
             return None;
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
-        let places: QuickMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
+        let places: FxHashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
         let mut place_of = vec![(keys.len(), 0); self.numbers.len()];
         for (key, number) in &self.numbers {
             let place = places.get(key).copied().unwrap_or(keys.len());
@@ -145,7 +145,7 @@ impl StreamSteps {
     #[cold]
     fn give_up(&mut self) {
         self.is_too_much = true;
-        self.numbers = QuickMap::default();
+        self.numbers = FxHashMap::default();
         self.steps = BTreeMap::new();
         self.cells = 0;
     }

@@ -7,9 +7,9 @@ use crate::cells::{Cell, FLAGS, Told, Who};
 use crate::error::TraceError;
 use crate::file::Fields;
 use crate::fold::{Fold, FoldSums, Rows};
-use crate::quick::QuickMap;
 use crate::response::Responses;
 use crate::untold::Untold;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoOp, Layer, Nanos};
@@ -46,7 +46,7 @@ pub(super) struct Gathering {
     /// Sizes of the devices.
     sizes: Vec<Option<u64>>,
     step: u64,
-    open: QuickMap<Key, Open>,
+    open: FxHashMap<Key, Open>,
     /// Busy time that may go on, by device and layer.
     carried: BTreeMap<(u16, Layer), (u64, u64)>,
     busy: BTreeMap<(u64, u16, Layer), u64>,
@@ -71,7 +71,7 @@ impl Gathering {
             told: options.told(),
             sizes,
             step: 0,
-            open: QuickMap::default(),
+            open: FxHashMap::default(),
             carried: BTreeMap::new(),
             busy: BTreeMap::new(),
             block: Vec::new(),
