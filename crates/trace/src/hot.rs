@@ -9,11 +9,12 @@ use crate::hits::SIDE_MAX;
 use crate::moving::{Moved, Moving};
 use crate::processes::ProcessKey;
 use crate::untold::Untold;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
 use std::mem;
 use steadfast_domain::IoOp;
 
@@ -134,7 +135,7 @@ impl HotRanges {
     #[inline]
     fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [AtHand]) {
         let number = u64::from(process.pid) << 32 | u64::from(range);
-        let place = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % AT_HAND;
+        let place = FxBuildHasher.hash_one(number) as usize % AT_HAND;
         let hand = &mut at_hand[place];
         if (hand.range, hand.process) != (range, process) {
             let before = mem::replace(hand, AtHand { range, process, hits: 0 });
