@@ -8,8 +8,10 @@ use crate::filter::Filter;
 use crate::fold::{Fold, Rows};
 use crate::questions::streams::{STREAMS_MAX, StreamKey};
 use crate::step_file::StepFile;
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::io::{Read, Seek};
 use std::mem;
 use std::sync::Arc;
@@ -426,8 +428,8 @@ impl Arrivals {
     }
 
     fn gap(&mut self, key: StreamKey, at_ns: u64) -> Option<u64> {
-        let hash = u64::from(key.bytes) << 4 | (key.op as u64) << 1 | u64::from(key.sequential);
-        let place = (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % LATELY;
+        let number = u64::from(key.bytes) << 4 | (key.op as u64) << 1 | u64::from(key.sequential);
+        let place = FxBuildHasher.hash_one(number) as usize % LATELY;
         let here = &mut self.lately[place];
         let before = match here {
             Some((seen, last)) if *seen == key => Some(mem::replace(last, at_ns)),

@@ -43,6 +43,7 @@ pub mod stimulus;
 pub mod tally;
 pub mod text;
 pub mod units;
+pub mod varint;
 
 pub use applied::{AppliedStep, AppliedWorkload};
 pub use bench::{Bench, Halt, Procedure};

@@ -2,11 +2,12 @@
 //! the busy time, all as numbers of [`super::numbers`]. Times count from a whole step of
 //! the clock, so that the steps of all captures lie on one grid.
 
-use super::numbers::{impossible, put, take, take_as};
+use super::numbers::{impossible, take, take_as};
 use crate::cells::{BusyInStep, Cell, FLAGS, Times, Who};
 use crate::sums::content::Contents;
 use std::io::{self, Read};
 use steadfast_domain::io_event::Command;
+use steadfast_domain::varint::put;
 use steadfast_domain::{FineHistogram, IoOp, Layer};
 
 /// Cells that are read at once.

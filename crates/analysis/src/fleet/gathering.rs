@@ -5,7 +5,7 @@ use super::file::FoldOptions;
 use crate::cells::{Cell, Dimensions, FLAGS, Who};
 use crate::fold::{Fold, Rows};
 use crate::sums::response::Responses;
-use crate::tables::fast_hash::QuickMap;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use steadfast_domain::io_event::Command;
 use steadfast_domain::{IoOp, Layer, Nanos};
@@ -45,7 +45,7 @@ pub(super) struct Gathering {
     /// Sizes of the devices.
     sizes: Vec<Option<u64>>,
     step: u64,
-    open: QuickMap<Key, Open>,
+    open: FxHashMap<Key, Open>,
     /// Busy time that may go on, by device and layer.
     carried: BTreeMap<(u16, Layer), (u64, u64)>,
     busy: BTreeMap<(u64, u16, Layer), u64>,
@@ -70,7 +70,7 @@ impl Gathering {
             told: options.told(),
             sizes,
             step: 0,
-            open: QuickMap::default(),
+            open: FxHashMap::default(),
             carried: BTreeMap::new(),
             busy: BTreeMap::new(),
             block: Vec::new(),

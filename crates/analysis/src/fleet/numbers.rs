@@ -1,33 +1,22 @@
-//! Numbers as a fold file's blocks hold them: seven bits to a byte, the least
-//! significant first.
+//! Numbers as a fold file's blocks hold them: those of [`varint`], read from a medium.
 
 use std::io::{self, Read};
+use steadfast_domain::varint;
 
-/// Appends a number.
-pub(super) fn put(to: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        to.push((number & 0x7f) as u8 | 0x80);
-        number >>= 7;
-    }
-    to.push(number as u8);
-}
+/// Bytes of the longest number.
+const BYTES_MAX: usize = 10;
 
 /// Reads a number.
 ///
 /// # Errors
 /// Where the medium ends or fails, or the number has more than 64 bits.
 pub(super) fn take(from: &mut impl Read) -> io::Result<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let mut byte = [0];
-        from.read_exact(&mut byte)?;
-        let part = u64::from(byte[0] & 0x7f);
-        if shift == 63 && part > 1 {
-            break;
-        }
-        number |= part << shift;
-        if byte[0] < 0x80 {
-            return Ok(number);
+    let mut bytes = [0; BYTES_MAX];
+    for at in 0..BYTES_MAX {
+        from.read_exact(&mut bytes[at..=at])?;
+        if bytes[at] < 0x80 {
+            let number = varint::take(&mut &bytes[..]);
+            return number.ok_or_else(|| impossible("a number of more than 64 bits"));
         }
     }
     Err(impossible("a number of more than 64 bits"))
@@ -54,7 +43,7 @@ mod tests {
     fn numbers_of_any_size_come_back() {
         for number in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let mut bytes = Vec::new();
-            put(&mut bytes, number);
+            varint::put(&mut bytes, number);
             assert_eq!(take(&mut bytes.as_slice()).unwrap(), number);
             assert!(take(&mut &bytes[..bytes.len() - 1]).is_err(), "cut off");
         }

@@ -5,8 +5,8 @@ use crate::annotate::data_transfers::{DataTransfers, Moved};
 use crate::cells::Dimensions;
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::streams::{By, StreamKey};
-use crate::tables::fast_hash::QuickMap;
 use crate::tables::recent_cache::{RecentCache, stream_number};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::mem;
@@ -77,7 +77,7 @@ enum PlanesOf {
     /// Reads, then writes.
     Operations,
     /// I/O streams by their planes; all others are in the last.
-    Streams(QuickMap<StreamKey, usize>),
+    Streams(FxHashMap<StreamKey, usize>),
 }
 
 impl PlanesOf {

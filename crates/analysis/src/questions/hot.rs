@@ -6,12 +6,13 @@ use crate::columns::{self, Column, Print};
 use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::hits::SIDE_MAX;
 use crate::questions::processes::ProcessKey;
-use crate::tables::fast_hash::QuickMap;
 use crate::tables::smallest_keys::{Place, SmallestKeys};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
 use std::mem;
 use steadfast_domain::IoOp;
 use steadfast_tracefile::error::TraceError;
@@ -51,7 +52,7 @@ pub struct HotRanges {
     range_bytes: u64,
     most: usize,
     ranges: Vec<Touches>,
-    apart: QuickMap<(u32, ProcessKey), u64>,
+    apart: FxHashMap<(u32, ProcessKey), u64>,
     firsts: SmallestKeys<(u32, ProcessKey)>,
 }
 
@@ -69,7 +70,7 @@ impl HotRanges {
             range_bytes: capacity.div_ceil(ranges as u64).max(1),
             most,
             ranges: vec![Touches::default(); ranges],
-            apart: QuickMap::default(),
+            apart: FxHashMap::default(),
             firsts: SmallestKeys::new(most),
         }
     }
@@ -135,7 +136,7 @@ impl HotRanges {
     #[inline]
     fn count_at_hand(&mut self, range: u32, process: ProcessKey, at_hand: &mut [AtHand]) {
         let number = u64::from(process.pid) << 32 | u64::from(range);
-        let place = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % AT_HAND;
+        let place = FxBuildHasher.hash_one(number) as usize % AT_HAND;
         let hand = &mut at_hand[place];
         if (hand.range, hand.process) != (range, process) {
             let before = mem::replace(hand, AtHand { range, process, hits: 0 });
@@ -184,7 +185,7 @@ impl EmptyLike for HotRanges {
     fn alike(&self) -> Self {
         HotRanges {
             ranges: vec![Touches::default(); self.ranges.len()],
-            apart: QuickMap::default(),
+            apart: FxHashMap::default(),
             firsts: SmallestKeys::new(self.most),
             ..*self
         }

@@ -6,8 +6,8 @@ use crate::fold::{EmptyLike, Fold, FoldCells, ParallelFold, Rows};
 use crate::questions::processes::ProcessKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::step_width::made_of;
-use crate::tables::fast_hash::QuickMap;
 use crate::tables::recent_cache::{RecentCache, stream_number};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::mem;
 use steadfast_tracefile::error::TraceError;
@@ -47,8 +47,8 @@ pub enum SeriesOf {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeriesOverTime {
     width_ns: u64,
-    streams: QuickMap<StreamKey, usize>,
-    processes: QuickMap<ProcessKey, usize>,
+    streams: FxHashMap<StreamKey, usize>,
+    processes: FxHashMap<ProcessKey, usize>,
     by_process: bool,
     series: usize,
     steps: BTreeMap<u64, Vec<Cell>>,
@@ -59,10 +59,10 @@ impl SeriesOverTime {
     pub fn new(width_ns: u64, choice: &SeriesOf) -> Self {
         let (streams, processes) = match choice {
             SeriesOf::Streams(keys) => {
-                (keys.iter().copied().zip(0..).collect(), QuickMap::default())
+                (keys.iter().copied().zip(0..).collect(), FxHashMap::default())
             }
             SeriesOf::Processes(keys) => {
-                (QuickMap::default(), keys.iter().copied().zip(0..).collect())
+                (FxHashMap::default(), keys.iter().copied().zip(0..).collect())
             }
         };
         SeriesOverTime {

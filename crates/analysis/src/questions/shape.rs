@@ -6,8 +6,8 @@ use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
 use crate::questions::compare::SideKey;
 use crate::questions::streams::StreamKey;
 use crate::sums::response::Responses;
-use crate::tables::fast_hash::QuickMap;
 use crate::tables::recent_cache::{RecentCache, stream_number};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use steadfast_domain::{IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
@@ -144,7 +144,7 @@ impl Idle {
 pub struct Shape {
     width_ns: u64,
     keys: Vec<StreamKey>,
-    numbers: QuickMap<StreamKey, usize>,
+    numbers: FxHashMap<StreamKey, usize>,
     gaps: Vec<Gaps>,
     depths: BTreeMap<u64, Depths>,
     runs: [Runs; 2],

@@ -5,8 +5,8 @@ use crate::fold::{EmptyLike, Fold, ParallelFold, Rows};
 use crate::questions::series::{Cell, SeriesOf, SeriesOverTime};
 use crate::questions::streams::StreamKey;
 use crate::sums::stream_chunk::{AT_ONCE, Chunk};
-use crate::tables::fast_hash::QuickMap;
 use crate::tables::recent_cache::{PLACES, place};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::mem;
 use steadfast_tracefile::error::TraceError;
@@ -21,7 +21,7 @@ pub(crate) const CELLS_MAX: usize = 1 << 20;
 pub(crate) struct StreamSteps {
     width_ns: u64,
     most: usize,
-    numbers: QuickMap<StreamKey, usize>,
+    numbers: FxHashMap<StreamKey, usize>,
     /// Of each step the I/Os of each stream, up to the last one that has any.
     steps: BTreeMap<u64, Vec<u64>>,
     cells: usize,
@@ -35,7 +35,7 @@ impl StreamSteps {
         StreamSteps {
             width_ns: width_ns.max(1),
             most,
-            numbers: QuickMap::default(),
+            numbers: FxHashMap::default(),
             steps: BTreeMap::new(),
             cells: 0,
             is_too_much: false,
@@ -49,7 +49,7 @@ impl StreamSteps {
             return None;
         }
         let mut series = SeriesOverTime::new(width_ns, &SeriesOf::Streams(keys.to_vec()));
-        let places: QuickMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
+        let places: FxHashMap<StreamKey, usize> = keys.iter().copied().zip(0..).collect();
         let mut place_of = vec![(keys.len(), 0); self.numbers.len()];
         for (key, number) in &self.numbers {
             let place = places.get(key).copied().unwrap_or(keys.len());
@@ -144,7 +144,7 @@ impl StreamSteps {
     #[cold]
     fn give_up(&mut self) {
         self.is_too_much = true;
-        self.numbers = QuickMap::default();
+        self.numbers = FxHashMap::default();
         self.steps = BTreeMap::new();
         self.cells = 0;
     }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use steadfast_domain::IoOp;
 use steadfast_domain::histogram::CoarseHistogram;
+use steadfast_domain::varint;
 
 /// Steps of a stretch.
 const STRETCH: u64 = 512;
@@ -170,18 +171,13 @@ fn unpacked(number: u64, bytes: &[u8]) -> BTreeMap<u64, CaptureStep> {
 struct Writer(Vec<u8>);
 
 impl Writer {
-    fn number(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
+    fn number(&mut self, value: u64) {
+        varint::put(&mut self.0, value);
     }
 
     /// A number that is mostly near another.
     fn near(&mut self, value: u64, other: u64) {
-        let apart = value.wrapping_sub(other).cast_signed();
-        self.number((apart << 1 ^ apart >> 63).cast_unsigned());
+        self.number(varint::zigzag(value.wrapping_sub(other).cast_signed()));
     }
 
     fn step(&mut self, step: &CaptureStep) {
@@ -244,21 +240,11 @@ impl Reader<'_> {
     }
 
     fn next(&mut self) -> u64 {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let byte = self.byte();
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return value;
-            }
-            shift += 7;
-        }
+        varint::take(&mut self.0).unwrap_or_default()
     }
 
     fn near(&mut self, other: u64) -> u64 {
-        let coded = self.next();
-        let apart = (coded >> 1) ^ (coded & 1).wrapping_neg();
-        other.wrapping_add(apart)
+        other.wrapping_add_signed(varint::unzigzag(self.next()))
     }
 
     /// A step; `dense` holds zeros, before and after.

@@ -1,9 +1,9 @@
 //! Tallies by key, of which a bounded number is kept apart: the first in order of their
 //! keys ([`crate::tables::smallest_keys`]). Everything else is added up together.
 
-use crate::tables::fast_hash::QuickMap;
 use crate::tables::recent_cache::RecentCache;
 use crate::tables::smallest_keys::{Place, SmallestKeys};
+use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::mem;
 
@@ -17,7 +17,7 @@ pub(crate) trait Tally: Default {
 #[derive(Debug, Clone)]
 pub(crate) struct BoundedTable<K, T> {
     /// Where the tally of a key lies.
-    places: QuickMap<K, u32>,
+    places: FxHashMap<K, u32>,
     tallies: Vec<T>,
     firsts: SmallestKeys<K>,
     /// How often a place was given to another key.
@@ -31,7 +31,7 @@ impl<K: Copy + Ord + Hash, T: Tally> BoundedTable<K, T> {
     /// Keeps at most so many apart.
     pub(crate) fn keeping(most: usize) -> Self {
         BoundedTable {
-            places: QuickMap::default(),
+            places: FxHashMap::default(),
             tallies: vec![T::default()],
             firsts: SmallestKeys::new(most),
             given_away: 0,

@@ -1,6 +1,5 @@
 //! Bounded tables and caches that folds share.
 
 pub mod bounded_table;
-pub mod fast_hash;
 pub mod recent_cache;
 pub mod smallest_keys;

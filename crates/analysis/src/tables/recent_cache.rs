@@ -2,12 +2,13 @@
 //! processes and streams: looking for what belongs to one of them in a large table takes
 //! longer than adding to it.
 
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 use steadfast_domain::IoOp;
 
 /// Keys that are kept at hand: far more than are asked for together, so that two seldom
 /// have one place.
-pub(crate) const PLACES: usize = 1 << PLACE_BITS;
-const PLACE_BITS: u32 = 10;
+pub(crate) const PLACES: usize = 1 << 10;
 
 /// Keys that were asked for lately, each with what was found for it. Two keys of one place
 /// push each other out, so that whoever chooses the keys can make it useless, no more.
@@ -65,7 +66,7 @@ pub(crate) fn stream_number(op: IoOp, sequential: bool, bytes: u32) -> u64 {
 /// The place of a number.
 #[inline(always)]
 pub(crate) fn place(number: u64) -> usize {
-    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACE_BITS)) as usize % PLACES
+    FxBuildHasher.hash_one(number) as usize % PLACES
 }
 
 #[cfg(test)]

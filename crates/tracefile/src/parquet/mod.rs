@@ -4,24 +4,18 @@
 
 mod block;
 mod column;
-mod delta;
-mod dictionary;
 mod footer;
 mod guard;
-mod hybrid;
 mod integrity;
 mod names;
 mod output;
 mod packed;
-mod pages;
 pub mod parts;
 mod reader;
 mod recovery;
 mod source;
 mod sums;
 mod texts;
-mod unpack;
-mod value;
 mod writer;
 
 pub use crate::schema::{
@@ -38,5 +32,7 @@ pub use recovery::Recovery;
 pub use source::Source;
 pub use writer::{ROWS_PER_GROUP, Writer};
 
+#[cfg(test)]
+mod foreign_tests;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,8 @@
 
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType};
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 use steadfast_domain::io_event::Command;
 
 /// Rows that are handed to the encoder at once where they must be copied.
@@ -64,7 +66,5 @@ impl Names {
 
 /// Where a name is kept: a number that all of its bytes change.
 fn place(command: &Command) -> usize {
-    let all = u128::from_le_bytes(command.0);
-    let mixed = (all as u64 ^ (all >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 58) as usize
+    FxBuildHasher.hash_one(u128::from_le_bytes(command.0)) as usize % KEPT
 }

@@ -14,6 +14,7 @@
 use std::collections::BTreeSet;
 use std::mem;
 use std::ops::Bound::{Excluded, Included, Unbounded};
+use steadfast_domain::varint;
 
 /// Bytes of a block beside its accesses: its hash, and how many bytes these take.
 const HEAD: usize = 12;
@@ -208,7 +209,7 @@ impl Packing {
 fn merge(out: &mut Vec<u8>, before: &[u8], new: &[Access]) {
     let (mut before, mut last) = (Accesses::of(before).peekable(), 0);
     let mut put = |access: u64| {
-        put_number(out, ((access >> 1) - last) << 1 | access & 1);
+        varint::put(out, ((access >> 1) - last) << 1 | access & 1);
         last = access >> 1;
     };
     for (_, access) in new {
@@ -218,15 +219,6 @@ fn merge(out: &mut Vec<u8>, before: &[u8], new: &[Access]) {
         put(*access);
     }
     before.for_each(put);
-}
-
-/// A number of 7 bits to a byte, the low ones first; the highest bit says that more follow.
-fn put_number(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 /// The blocks of a page: the hash and the packed accesses of each.
@@ -259,16 +251,7 @@ impl Iterator for Accesses<'_> {
     type Item = u64;
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        let (mut number, mut shift) = (0, 0);
-        loop {
-            let (byte, rest) = self.packed.split_first()?;
-            self.packed = rest;
-            number |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            if *byte < 0x80 {
-                break;
-            }
-        }
+        let number = varint::take(&mut self.packed)?;
         self.time += number >> 1;
         Some(self.time << 1 | number & 1)
     }
