@@ -1,13 +1,16 @@
-//! A column chunk that is being read into a batch. The Parquet library decodes it, a few rows at
-//! a time, from pages that [`Packed`] keeps within bounds.
+//! A column chunk that is being read into a batch: decoded here where it is as nearly all
+//! are, by the Parquet library where it is of another encoding or type.
 
-use super::packed::{Packed, PageMemory, has_prefixes};
+use super::packed::{Packed, PageMemory};
+use super::pages::{Pages, are_decoded_here};
 use super::source::{Held, Source};
+use super::value::command;
 use crate::batch::Batch;
 use crate::schema::{Field, NARROW, WIDE};
-use parquet::basic::{Encoding, Type as Physical};
+use parquet::basic::Type as Physical;
+use parquet::column::page::PageReader;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use std::io::{Read, Seek};
@@ -17,24 +20,20 @@ use steadfast_domain::{IoOp, Layer};
 
 /// A column chunk up to this size is read at once.
 const HELD_MAX: u64 = 8 << 20;
-/// Rows that are decoded at once: few enough for the processor's nearest caches.
-const ROWS_AT_ONCE: usize = 1024;
-/// Bytes that the texts of a chunk may have in all where each is put together from the one
-/// before it.
-const TEXTS_MAX: usize = 1 << 30;
-/// Bytes of a name that the kernel keeps.
-const NAME_MAX: usize = 15;
+/// Rows that are converted at once: few enough for the processor's nearest caches.
+const CONVERTED_AT_ONCE: usize = 1024;
 
 /// A column chunk that is being read.
 pub(super) struct OpenColumn {
     field: Field,
-    reader: ColumnReader,
-    /// Whether its numbers have 32 bits, whatever the reader decodes.
-    is_narrow: bool,
-    nullable: bool,
-    rows_at_once: usize,
-    /// Bytes that its texts may still have.
-    text_bytes_left: usize,
+    reader: Reader,
+}
+
+enum Reader {
+    Wide(Pages<i64>),
+    Narrow(Pages<i32>),
+    Names(Pages<Command>),
+    Library(Box<ByLibrary>),
 }
 
 impl OpenColumn {
@@ -47,26 +46,21 @@ impl OpenColumn {
         memory: &PageMemory,
         field: Field,
     ) -> Result<Self> {
-        let pages = Box::new(pages(source, held, metadata, rows, memory)?);
-        let descriptor = metadata.column_descr_ptr();
-        let nullable = descriptor.max_def_level() > 0;
-        let has_prefixes = has_prefixes(metadata);
-        let reader = if has_only_differences(metadata) {
-            // Parquet allows differences no more bits than their column has, but DuckDB writes
-            // such of 33 and 34 bits between numbers of 32.
-            ColumnReader::Int64ColumnReader(ColumnReaderImpl::new(descriptor, pages))
-        } else {
-            get_column_reader(descriptor, pages)
+        let nullable = metadata.column_descr().max_def_level() > 0;
+        let pages = pages(source, held, metadata, rows, memory)?;
+        let reader = match (metadata.column_type(), field.bits()) {
+            (Physical::INT64, 64) if are_decoded_here(metadata) => {
+                Reader::Wide(Pages::new(pages, nullable))
+            }
+            (Physical::INT32, 8..=32) if are_decoded_here(metadata) => {
+                Reader::Narrow(Pages::new(pages, nullable))
+            }
+            (Physical::BYTE_ARRAY, 0) if are_decoded_here(metadata) => {
+                Reader::Names(Pages::new(pages, nullable))
+            }
+            _ => Reader::Library(Box::new(ByLibrary::new(metadata, Box::new(pages)))),
         };
-        Ok(OpenColumn {
-            field,
-            reader,
-            is_narrow: metadata.column_type() == Physical::INT32,
-            nullable,
-            // Texts that are put together are copies, each of which may be as long as a page.
-            rows_at_once: if has_prefixes { 1 } else { ROWS_AT_ONCE },
-            text_bytes_left: if has_prefixes { TEXTS_MAX } else { usize::MAX },
-        })
+        Ok(OpenColumn { field, reader })
     }
 
     /// Which it is.
@@ -75,188 +69,55 @@ impl OpenColumn {
     }
 
     /// Appends `count` rows to the batch's column; returns how many there were. A column that
-    /// so far holds nothing but what an absent one stands for is left out, like that.
+    /// holds nothing but what an absent one stands for is left out, like that, where its pages
+    /// tell so in runs.
     pub(super) fn read(&mut self, count: usize, batch: &mut Batch) -> Result<usize> {
         let before = batch.length;
-        let read = self.append(count, batch)?;
-        if read.values < read.rows && self.field.indispensable() {
-            let missing = read.rows - read.values;
-            return Err(ParquetError::General(format!("{missing} rows have no value")));
+        let absent = if batch.rows_of(self.field) == 0 && !self.field.indispensable() {
+            self.pass_over_absent(count)?
+        } else {
+            0
+        };
+        if absent == count && count > 0 {
+            return Ok(count);
+        }
+        batch.fill(self.field, before + absent);
+        let (rows, values) = self.append(count - absent, batch)?;
+        if values < rows && self.field.indispensable() {
+            return Err(ParquetError::General(format!("{} rows have no value", rows - values)));
         }
         if let Some(column) = batch.narrow.get(self.field.index().wrapping_sub(WIDE)) {
-            check_range(self.field, column.get(before..).unwrap_or_default())?;
+            check_range(self.field, &column[before..])?;
         }
-        Ok(read.rows)
+        Ok(absent + rows)
     }
 
-    /// Appends rows to the batch's column.
-    fn append(&mut self, count: usize, batch: &mut Batch) -> Result<RowsRead> {
-        let field = self.field;
-        let index = field.index();
-        let is_narrow = self.is_narrow;
-        let wanted = WantedRows {
-            count,
-            at_once: self.rows_at_once,
-            nullable: self.nullable,
-            before: batch.length,
-            indispensable: field.indispensable(),
-        };
-        if index < WIDE {
-            let column =
-                Column { rows: &mut batch.wide[index], absent: field.when_absent().cast_signed() };
-            return match &mut self.reader {
-                ColumnReader::Int64ColumnReader(reader) if is_narrow => {
-                    column.append(reader, &wanted, |values, wide| {
-                        wide.extend(values.iter().map(|value| i64::from(*value as u32)));
-                        Ok(())
-                    })
-                }
-                ColumnReader::Int64ColumnReader(reader) => column.append(reader, &wanted, copy),
-                ColumnReader::Int32ColumnReader(reader) => {
-                    column.append(reader, &wanted, |values, wide| {
-                        wide.extend(values.iter().map(|value| i64::from(value.cast_unsigned())));
-                        Ok(())
-                    })
-                }
-                _ => Err(unsuitable()),
-            };
-        }
-        if index < WIDE + NARROW {
-            let column = Column { rows: &mut batch.narrow[index - WIDE], absent: 0 };
-            return match &mut self.reader {
-                ColumnReader::Int64ColumnReader(reader) if is_narrow => {
-                    column.append(reader, &wanted, |values, narrow| {
-                        narrow.extend(values.iter().map(|value| *value as i32));
-                        Ok(())
-                    })
-                }
-                ColumnReader::Int64ColumnReader(reader) => {
-                    column
-                        .append(reader, &wanted, |values, narrow| to_narrow(field, values, narrow))
-                }
-                ColumnReader::Int32ColumnReader(reader) => column.append(reader, &wanted, copy),
-                _ => Err(unsuitable()),
-            };
-        }
-        let rows = &mut batch.names[index - WIDE - NARROW];
-        let column = Column { rows, absent: Command::default() };
-        let left = &mut self.text_bytes_left;
+    /// Passes over rows that hold what an absent column stands for, as far as that is told
+    /// without decoding each; gives how many.
+    fn pass_over_absent(&mut self, count: usize) -> Result<usize> {
+        let absent = self.field.when_absent().cast_signed();
         match &mut self.reader {
-            ColumnReader::ByteArrayColumnReader(reader) => {
-                column.append(reader, &wanted, |texts, names| to_names(left, texts, names))
-            }
-            _ => Err(unsuitable()),
+            Reader::Wide(pages) => pages.pass_over(count, absent),
+            Reader::Narrow(pages) => pages.pass_over(count, 0),
+            Reader::Names(pages) => pages.pass_over(count, Command::default()),
+            Reader::Library(_) => Ok(0),
         }
     }
-}
 
-fn unsuitable() -> ParquetError {
-    ParquetError::General("its type is one that a trace does not have".into())
-}
-
-/// Whether a chunk of 32 bits holds nothing but differences; levels have encodings as well.
-fn has_only_differences(metadata: &ColumnChunkMetaData) -> bool {
-    let is_level = |encoding| encoding == Encoding::RLE || encoding == Encoding::PLAIN;
-    metadata.column_type() == Physical::INT32
-        && metadata.dictionary_page_offset().is_none()
-        && metadata.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED)
-        && metadata
-            .encodings()
-            .all(|encoding| encoding == Encoding::DELTA_BINARY_PACKED || is_level(encoding))
-}
-
-fn copy<T: Copy>(values: &[T], column: &mut Vec<T>) -> Result<()> {
-    column.extend_from_slice(values);
-    Ok(())
-}
-
-fn to_narrow(field: Field, values: &[i64], narrow: &mut Vec<i32>) -> Result<()> {
-    for value in values {
-        let number = u32::try_from(*value);
-        let number = number.map_err(|_| outside(*value, (1 << field.bits()) - 1))?;
-        narrow.push(number.cast_signed());
-    }
-    Ok(())
-}
-
-/// Converts texts to names; `bytes_left` is what they may still have in all.
-fn to_names(bytes_left: &mut usize, texts: &[ByteArray], names: &mut Vec<Command>) -> Result<()> {
-    for text in texts {
-        *bytes_left = bytes_left.checked_sub(text.len()).ok_or_else(|| {
-            ParquetError::General(format!("its texts have more than {} MiB", TEXTS_MAX >> 20))
-        })?;
-        let text = text.data();
-        let mut name = Command::default();
-        let length = text.len().min(NAME_MAX);
-        name.0[..length].copy_from_slice(&text[..length]);
-        names.push(name);
-    }
-    Ok(())
-}
-
-/// Rows that are to be read.
-struct WantedRows {
-    count: usize,
-    at_once: usize,
-    nullable: bool,
-    /// Rows that the batch has already.
-    before: usize,
-    /// Whether the column must not be left out.
-    indispensable: bool,
-}
-
-/// Rows that were read, and how many of them have a value.
-#[derive(Default)]
-struct RowsRead {
-    rows: usize,
-    values: usize,
-}
-
-/// A column of a batch; no rows while all of them hold `absent`.
-struct Column<'b, C> {
-    rows: &'b mut Vec<C>,
-    absent: C,
-}
-
-impl<C: Copy + PartialEq> Column<'_, C> {
-    /// Appends rows that `convert` turns into the column's type.
-    fn append<T: DataType>(
-        self,
-        reader: &mut ColumnReaderImpl<T>,
-        wanted: &WantedRows,
-        mut convert: impl FnMut(&[T::T], &mut Vec<C>) -> Result<()>,
-    ) -> Result<RowsRead> {
-        let mut read = RowsRead::default();
-        let (mut values, mut levels, mut converted) = (Vec::new(), Vec::new(), Vec::new());
-        while read.rows < wanted.count {
-            values.clear();
-            levels.clear();
-            converted.clear();
-            let most = (wanted.count - read.rows).min(wanted.at_once);
-            let told = wanted.nullable.then_some(&mut levels);
-            let (rows, known, _) = reader.read_records(most, told, None, &mut values)?;
-            if rows == 0 {
-                break;
+    /// Appends rows to the batch's column; gives how many there were, and how many of them
+    /// have a value.
+    fn append(&mut self, count: usize, batch: &mut Batch) -> Result<(usize, usize)> {
+        let index = self.field.index();
+        let absent = self.field.when_absent().cast_signed();
+        match &mut self.reader {
+            Reader::Wide(pages) => pages.read(count, &mut batch.wide[index], absent),
+            Reader::Narrow(pages) => pages.read(count, &mut batch.narrow[index - WIDE], 0),
+            Reader::Names(pages) => {
+                let names = &mut batch.names[index - WIDE - NARROW];
+                pages.read(count, names, Command::default())
             }
-            let is_left_out = self.rows.is_empty() && !wanted.indispensable;
-            if known == rows && !is_left_out {
-                convert(&values, self.rows)?;
-            } else {
-                convert(&values, &mut converted)?;
-                if !is_left_out || converted.iter().any(|value| *value != self.absent) {
-                    self.rows.resize(wanted.before + read.rows, self.absent);
-                    let mut values = converted.iter().copied();
-                    levels.resize(rows, 1);
-                    self.rows.extend(levels.iter().map(|level| match level {
-                        0 => self.absent,
-                        _ => values.next().unwrap_or(self.absent),
-                    }));
-                }
-            }
-            read.rows += rows;
-            read.values += known;
+            Reader::Library(library) => library.read(self.field, count, batch),
         }
-        Ok(read)
     }
 }
 
@@ -295,4 +156,85 @@ fn pages<R: Read + Seek + Send + 'static>(
         Some(held) => Packed::open(Arc::new(held), metadata, rows, memory.clone()),
         None => Packed::open(Arc::new(source.clone()), metadata, rows, memory.clone()),
     }
+}
+
+/// A column chunk that the library decodes.
+struct ByLibrary {
+    reader: ColumnReader,
+    nullable: bool,
+}
+
+impl ByLibrary {
+    fn new(metadata: &ColumnChunkMetaData, pages: Box<dyn PageReader>) -> Self {
+        let descriptor = metadata.column_descr_ptr();
+        let nullable = descriptor.max_def_level() > 0;
+        ByLibrary { reader: get_column_reader(descriptor, pages), nullable }
+    }
+
+    /// Appends rows to the batch's column; gives how many there were, and how many of them
+    /// have a value.
+    fn read(&mut self, field: Field, count: usize, batch: &mut Batch) -> Result<(usize, usize)> {
+        let index = field.index();
+        let absent = field.when_absent().cast_signed();
+        let wanted = (count, self.nullable);
+        match &mut self.reader {
+            ColumnReader::Int64ColumnReader(reader) if index < WIDE => {
+                converted(reader, wanted, (&mut batch.wide[index], absent), |value| *value)
+            }
+            ColumnReader::Int64ColumnReader(reader) if index < WIDE + NARROW => {
+                let mut beyond = None;
+                let narrow = |v: &i64| {
+                    let number = u32::try_from(*v).ok();
+                    beyond = beyond.or(number.is_none().then_some(*v));
+                    number.unwrap_or(0).cast_signed()
+                };
+                let read = converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), narrow);
+                beyond.map_or(read, |number| Err(outside(number, (1 << field.bits()) - 1)))
+            }
+            ColumnReader::Int32ColumnReader(reader) if index < WIDE => {
+                let wide = |v: &i32| i64::from(v.cast_unsigned());
+                converted(reader, wanted, (&mut batch.wide[index], absent), wide)
+            }
+            ColumnReader::Int32ColumnReader(reader) if index < WIDE + NARROW => {
+                converted(reader, wanted, (&mut batch.narrow[index - WIDE], 0), |value| *value)
+            }
+            ColumnReader::ByteArrayColumnReader(reader) if index >= WIDE + NARROW => {
+                let names = (&mut batch.names[index - WIDE - NARROW], Command::default());
+                converted(reader, wanted, names, |name| command(name.data()))
+            }
+            _ => Err(ParquetError::General("its type is one that a trace does not have".into())),
+        }
+    }
+}
+
+/// Appends rows to a column of another type.
+fn converted<T: DataType, C: Copy>(
+    reader: &mut ColumnReaderImpl<T>,
+    (count, nullable): (usize, bool),
+    (column, absent): (&mut Vec<C>, C),
+    mut convert: impl FnMut(&T::T) -> C,
+) -> Result<(usize, usize)> {
+    let (mut rows, mut known) = (0, 0);
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    while rows < count {
+        values.clear();
+        levels.clear();
+        let most = (count - rows).min(CONVERTED_AT_ONCE);
+        let told = nullable.then_some(&mut levels);
+        let (read, found, _) = reader.read_records(most, told, None, &mut values)?;
+        if read == 0 {
+            break;
+        }
+        (rows, known) = (rows + read, known + found);
+        let mut values = values.iter();
+        if levels.len() > values.len() {
+            column.extend(levels.iter().map(|level| match level {
+                0 => absent,
+                _ => values.next().map_or(absent, &mut convert),
+            }))
+        } else {
+            column.extend(values.map(&mut convert))
+        }
+    }
+    Ok((rows, known))
 }

@@ -3,7 +3,7 @@
 
 use super::guard::guarded;
 use super::integrity::Damage;
-use super::packed::{Packed, PageMemory, has_prefixes};
+use super::packed::{Packed, PageMemory};
 use super::recovery::{self, Recovery};
 use super::source::{Held, Source};
 use super::sums::{self, FoundGroup};
@@ -194,10 +194,6 @@ fn column<R: Read + Seek + Send + 'static, T: DataType>(
         );
         TraceError::damaged(&place, what)
     })?;
-    // A column is read whole here, and texts that are put together could have any length.
-    if has_prefixes(column) {
-        return Err(TraceError::damaged(place, "it is in the encoding DELTA_BYTE_ARRAY"));
-    }
     let (start, length) = guarded(&place, || Ok(column.byte_range()))?;
     if start.checked_add(length).is_none_or(|end| end > source.length()) {
         return Err(TraceError::damaged(place, "it lies outside the file"));

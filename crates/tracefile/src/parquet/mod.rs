@@ -4,18 +4,24 @@
 
 mod block;
 mod column;
+mod delta;
+mod dictionary;
 mod footer;
 mod guard;
+mod hybrid;
 mod integrity;
 mod names;
 mod output;
 mod packed;
+mod pages;
 pub mod parts;
 mod reader;
 mod recovery;
 mod source;
 mod sums;
 mod texts;
+mod unpack;
+mod value;
 mod writer;
 
 pub use crate::schema::{

@@ -2,22 +2,18 @@
 //!
 //! A page's header claims how long the page is once it is unpacked, and a short page can
 //! unpack to gigabytes. The Parquet library believes it, so pages are unpacked here: each
-//! within [`PAGE_MAX`], and those of all columns of a row group within [`PAGES_MAX`]. A page
-//! counts until its last text is dropped. Each thread keeps a decompressor, because making one
-//! takes longer than unpacking a short page.
+//! within [`PAGE_MAX`], and those of all columns of a row group within [`PAGES_MAX`]. Each
+//! thread keeps a decompressor, because making one takes longer than unpacking a short page.
 
-use super::texts::check_lengths;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Type as Physical};
 use parquet::column::page::{Page, PageMetadata, PageReader};
-use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::cell::RefCell;
 use std::io::{Cursor, Read};
-use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use zstd::bulk::Decompressor;
@@ -28,6 +24,8 @@ use zstd::zstd_safe::get_frame_content_size;
 pub const PAGE_MAX: usize = 64 << 20;
 /// Unpacked pages of a row group that are held at one time.
 const PAGES_MAX: usize = 256 << 20;
+/// Texts of a page whose lengths stand before them: those are all decoded at once.
+pub(super) const DELTA_VALUES_MAX: usize = 1 << 22;
 
 thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
@@ -67,18 +65,6 @@ impl Drop for TakenMemory {
     }
 }
 
-/// Bytes of a page, and the memory that they take.
-struct PageBytes {
-    bytes: Bytes,
-    _memory: TakenMemory,
-}
-
-impl AsRef<[u8]> for PageBytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 fn too_large() -> ParquetError {
     ParquetError::General(format!(
         "its pages are longer than {} MiB, or those of its row group than {} MiB; write the file \
@@ -101,14 +87,12 @@ pub struct Packed {
     pages: Box<dyn PageReader>,
     codec: Codec,
     physical: Physical,
-    /// Lists of levels that stand before the values of a page of the first version.
-    levels: usize,
-    /// Whether texts may be written as what differs from the one before.
-    has_prefixes: bool,
     /// Rows of the chunk whose pages were not read.
     rows: usize,
     memory: PageMemory,
-    /// Memory of the dictionary's decoded values.
+    /// Memory of the page that was given out last.
+    page: Option<TakenMemory>,
+    /// Memory of the dictionary.
     dictionary: Option<TakenMemory>,
 }
 
@@ -133,117 +117,58 @@ impl Packed {
         // uncompressed.
         let as_stored = metadata.clone().into_builder();
         let as_stored = as_stored.set_compression(Compression::UNCOMPRESSED).build()?;
-        let descriptor = metadata.column_descr();
-        Ok(Packed {
-            pages: Box::new(SerializedPageReader::new(source, &as_stored, rows, None)?),
-            codec,
-            physical: metadata.column_type(),
-            levels: usize::from(descriptor.max_rep_level() > 0)
-                + usize::from(descriptor.max_def_level() > 0),
-            has_prefixes: has_prefixes(metadata),
-            rows,
-            memory,
-            dictionary: None,
-        })
+        let pages = Box::new(SerializedPageReader::new(source, &as_stored, rows, None)?);
+        Ok(Self::new(pages, codec, metadata.column_type(), rows, memory))
     }
 
-    /// Counts the memory of a page and checks what the library believes without checking.
-    fn admit(&mut self, page: &mut Page) -> Result<()> {
-        let rows = page.num_values() as usize;
-        match page {
-            Page::DictionaryPage { buf, .. } => {
-                if buf.len() / least_length(self.physical) < rows {
-                    return Err(ParquetError::General("its dictionary is cut off".into()));
-                }
-                self.dictionary = None;
-                let bytes = rows.saturating_mul(decoded_length(self.physical));
-                self.dictionary = Some(self.memory.take(bytes)?);
+    fn new(
+        pages: Box<dyn PageReader>,
+        codec: Codec,
+        physical: Physical,
+        rows: usize,
+        memory: PageMemory,
+    ) -> Self {
+        Packed { pages, codec, physical, rows, memory, page: None, dictionary: None }
+    }
+
+    /// Pages that are not compressed, of any number of rows.
+    #[cfg(test)]
+    pub(super) fn unpacked(pages: Box<dyn PageReader>) -> Self {
+        Self::new(pages, Codec::None, Physical::INT32, usize::MAX, PageMemory::new())
+    }
+
+    /// Returns the next page, unpacked. The one before counts as dropped.
+    pub fn next_page(&mut self) -> Result<Option<Page>> {
+        self.page = None;
+        let Some(page) = self.pages.get_next_page()? else { return Ok(None) };
+        let page = unpack(page, self.codec, self.memory.room())?;
+        let values = page.num_values() as usize;
+        if let Page::DictionaryPage { buf, .. } = &page {
+            self.dictionary = None;
+            if buf.len() / least_length(self.physical) < values {
+                return Err(ParquetError::General("its dictionary is cut off".into()));
             }
-            Page::DataPage { .. } | Page::DataPageV2 { .. } => {
-                self.rows = self.rows.checked_sub(rows).ok_or_else(|| {
-                    ParquetError::General("its pages have more rows than its row group".into())
-                })?;
-                let values = values_of(page, self.levels)?;
-                if values.is_empty() {
-                    // Without any value there need not be the head that its encoding begins with.
-                    set_encoding(page, Encoding::PLAIN);
-                }
-                match page.encoding() {
-                    Encoding::DELTA_LENGTH_BYTE_ARRAY => check_lengths(&values, false, rows)?,
-                    Encoding::DELTA_BYTE_ARRAY if self.has_prefixes => {
-                        check_lengths(&values, true, rows)?;
-                    }
-                    Encoding::DELTA_BYTE_ARRAY => {
-                        let what = "a page of it is in an encoding that its metadata does not name";
-                        return Err(ParquetError::General(what.into()));
-                    }
-                    _ => {}
-                }
-            }
+            let bytes = buf.len().saturating_add(values.saturating_mul(VALUE_BYTES));
+            self.dictionary = Some(self.memory.take(bytes)?);
+        } else {
+            let rows = self.rows.checked_sub(values);
+            self.rows = rows.ok_or_else(|| {
+                ParquetError::General("its pages have more rows than its row group".into())
+            })?;
+            self.page = Some(self.memory.take(page.buffer().len())?);
         }
-        let bytes = buffer(page);
-        let memory = self.memory.take(bytes.len())?;
-        *bytes = Bytes::from_owner(PageBytes { bytes: mem::take(bytes), _memory: memory });
-        Ok(())
+        Ok(Some(page))
     }
 }
 
-/// Whether a chunk has texts that are written as what differs from the one before: a short page
-/// of those can describe texts of gigabytes.
-pub(super) fn has_prefixes(metadata: &ColumnChunkMetaData) -> bool {
-    metadata.encodings().any(|encoding| encoding == Encoding::DELTA_BYTE_ARRAY)
-}
-
-/// The values of a data page, without the levels before them.
-fn values_of(page: &Page, levels: usize) -> Result<Bytes> {
-    let cut_off = || ParquetError::General("a page of it is cut off".into());
-    let bytes = page.buffer();
-    let mut begin = 0usize;
-    match page {
-        Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
-            begin = (*rep_levels_byte_len as usize).saturating_add(*def_levels_byte_len as usize);
-        }
-        Page::DataPage { def_level_encoding: Encoding::RLE, .. } => {
-            for _ in 0..levels {
-                let length = bytes.get(begin..).and_then(|rest| rest.first_chunk());
-                let length = u32::from_le_bytes(*length.ok_or_else(cut_off)?);
-                begin = begin.saturating_add(size_of::<u32>()).saturating_add(length as usize);
-            }
-        }
-        // Its levels are of another length than they say, or of none.
-        _ if levels > 0 => return Err(cut_off()),
-        _ => {}
-    }
-    if begin > bytes.len() { Err(cut_off()) } else { Ok(bytes.slice(begin..)) }
-}
-
-fn set_encoding(page: &mut Page, to: Encoding) {
-    if let Page::DataPage { encoding, .. } | Page::DataPageV2 { encoding, .. } = page {
-        *encoding = to;
-    }
-}
-
-fn buffer(page: &mut Page) -> &mut Bytes {
-    match page {
-        Page::DataPage { buf, .. }
-        | Page::DataPageV2 { buf, .. }
-        | Page::DictionaryPage { buf, .. } => buf,
-    }
-}
+/// Bytes that a value of a dictionary takes at most when it is decoded.
+const VALUE_BYTES: usize = 16;
 
 /// Bytes of the shortest value as it stands in a page.
 fn least_length(physical: Physical) -> usize {
     match physical {
         Physical::INT64 | Physical::DOUBLE => 8,
         _ => 4,
-    }
-}
-
-/// Bytes that a value of a dictionary takes once it is decoded.
-fn decoded_length(physical: Physical) -> usize {
-    match physical {
-        Physical::BYTE_ARRAY => size_of::<ByteArray>(),
-        _ => size_of::<i64>(),
     }
 }
 
@@ -254,24 +179,30 @@ impl Iterator for Packed {
     }
 }
 
+/// Pages for the decoders of the Parquet library.
 impl PageReader for Packed {
-    /// Returns the next page, unpacked.
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        while let Some(page) = self.pages.get_next_page()? {
-            let mut page = unpack(page, self.codec, self.memory.room())?;
-            self.admit(&mut page)?;
-            // The library takes a page without rows for the end of its column.
-            if page.num_values() > 0 || !page.is_data_page() {
-                return Ok(Some(page));
-            }
+        let page = self.next_page()?;
+        if let Some(page) = &page {
+            check_for_library(page)?;
         }
-        Ok(None)
+        Ok(page)
     }
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
         self.pages.peek_next_page()
     }
     fn skip_next_page(&mut self) -> Result<()> {
         Err(ParquetError::NYI("pages are not skipped".into()))
+    }
+}
+
+/// Refuses a page for which the decoders of the Parquet library allocate what it claims.
+fn check_for_library(page: &Page) -> Result<()> {
+    match page.encoding() {
+        encoding @ (Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY) => {
+            Err(ParquetError::General(format!("a page of it is in the encoding {encoding}")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -286,7 +217,9 @@ fn unpack(mut page: Page, codec: Codec, room: usize) -> Result<Page> {
         }
         _ => (0, codec != Codec::None),
     };
-    let buf = buffer(&mut page);
+    let (Page::DataPage { buf, .. }
+    | Page::DataPageV2 { buf, .. }
+    | Page::DictionaryPage { buf, .. }) = &mut page;
     if buf.len() > room {
         return Err(too_large());
     }

@@ -1,113 +1,81 @@
-//! Limits for pages of texts whose lengths stand before them.
+//! Texts whose lengths stand before them, which Parquet calls `DELTA_LENGTH_BYTE_ARRAY`, and
+//! texts of which only the part is kept that differs from the one before
+//! (`DELTA_BYTE_ARRAY`). DuckDB and Spark write names so in pages of the second version.
 //!
-//! A page in `DELTA_LENGTH_BYTE_ARRAY` begins with the lengths of its texts, as a list in
-//! `DELTA_BINARY_PACKED`; their bytes follow. In `DELTA_BYTE_ARRAY` another such list comes first:
-//! how many bytes each text shares with the one before it. The Parquet library allocates as many
-//! lengths as each list claims to have, so both claims are checked here.
+//! A batch keeps the beginning of a name, so no more than that is put together: a short page
+//! can describe texts of gigabytes.
 
+use super::delta::Deltas;
+use super::value::Value;
+use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
-use steadfast_domain::varint;
 
-/// Lengths that a page of texts may have, all of which are decoded at once.
-const LENGTHS_MAX: usize = 1 << 22;
+/// Bytes of a text that are kept.
+const KEPT: usize = 15;
 
-/// Checks that the texts of a page have no more lengths than the page has rows.
-///
-/// # Errors
-/// Returns an error if a list of lengths is too long or cut off.
-pub(super) fn check_lengths(texts: &[u8], have_prefixes: bool, rows: usize) -> Result<()> {
-    let most = rows.min(LENGTHS_MAX) as u64;
-    let impossible = || ParquetError::General("the lengths of its texts are impossible".into());
-    let mut list = LengthList::begin(texts).filter(|list| list.count <= most);
-    if have_prefixes {
-        let suffixes = list.and_then(LengthList::rest).and_then(LengthList::begin);
-        list = suffixes.filter(|list| list.count <= most);
-    }
-    list.map(drop).ok_or_else(impossible)
+/// Texts of a page that are being read.
+pub(super) struct Texts {
+    /// Bytes that each text has in common with the one before; empty where all texts are whole.
+    prefixes: Vec<i32>,
+    /// Bytes that stand in the page for each text.
+    lengths: Vec<i32>,
+    /// The next text.
+    next: usize,
+    bytes: Bytes,
+    at: usize,
+    /// Beginning and length of the text before.
+    before: [u8; KEPT],
+    before_length: usize,
 }
 
-/// A list in `DELTA_BINARY_PACKED` whose header was read.
-struct LengthList<'p> {
-    /// Bit widths in the head of each block, one for each miniblock.
-    miniblocks: usize,
-    /// Values of a miniblock.
-    values_each: u64,
-    count: u64,
-    /// Blocks, and what follows the list.
-    blocks: &'p [u8],
+fn damaged() -> ParquetError {
+    ParquetError::General("the lengths of its texts are impossible".into())
 }
 
-impl<'p> LengthList<'p> {
-    /// Reads a header: values of a block, miniblocks of a block, values in all, first value.
-    fn begin(mut bytes: &'p [u8]) -> Option<Self> {
-        let block = varint::take(&mut bytes)?;
-        let miniblocks = varint::take(&mut bytes)?;
-        let count = varint::take(&mut bytes)?;
-        varint::take(&mut bytes)?;
-        let values_each = block.checked_div(miniblocks).filter(|values| *values > 0)?;
-        let miniblocks = usize::try_from(miniblocks).ok()?;
-        Some(LengthList { miniblocks, values_each, count, blocks: bytes })
-    }
-
-    /// Returns what follows the last miniblock that holds a value.
-    fn rest(self) -> Option<&'p [u8]> {
-        let mut bytes = self.blocks;
-        let mut left = self.count.saturating_sub(1);
-        while left > 0 {
-            // The block's smallest difference.
-            varint::take(&mut bytes)?;
-            let (widths, mut miniblocks) = bytes.split_at_checked(self.miniblocks)?;
-            for width in widths {
-                if left == 0 {
-                    break;
-                }
-                let bits = self.values_each.checked_mul(u64::from(*width))?;
-                miniblocks = miniblocks.get(usize::try_from(bits / 8).ok()?..)?;
-                left = left.saturating_sub(self.values_each);
-            }
-            bytes = miniblocks;
+impl Texts {
+    /// Opens at most `values` texts of which each is whole, or only differs from the one
+    /// before.
+    pub(super) fn open(bytes: Bytes, values: usize, have_prefixes: bool) -> Result<Self> {
+        let (prefixes, bytes) =
+            if have_prefixes { numbers(bytes, values)? } else { (Vec::new(), bytes) };
+        let (lengths, bytes) = numbers(bytes, values)?;
+        if have_prefixes && prefixes.len() != lengths.len() {
+            return Err(damaged());
         }
-        Some(bytes)
+        let before = [0; KEPT];
+        Ok(Texts { prefixes, lengths, next: 0, bytes, at: 0, before, before_length: 0 })
+    }
+
+    /// Appends the next texts.
+    pub(super) fn take<T: Value>(&mut self, count: usize, column: &mut Vec<T>) -> Result<()> {
+        for _ in 0..count {
+            let length = self.lengths.get(self.next).ok_or_else(damaged)?;
+            let prefix = self.prefixes.get(self.next).copied().unwrap_or(0);
+            let length = usize::try_from(*length).map_err(|_| damaged())?;
+            let prefix = usize::try_from(prefix).map_err(|_| damaged())?;
+            let rest = self.bytes.get(self.at..).and_then(|rest| rest.get(..length));
+            let rest = rest.filter(|_| prefix <= self.before_length).ok_or_else(damaged)?;
+            let kept = prefix.min(KEPT);
+            let more = rest.len().min(KEPT - kept);
+            self.before[kept..kept + more].copy_from_slice(&rest[..more]);
+            column.push(T::from_text(&self.before[..kept + more]));
+            self.before_length = prefix + length;
+            self.at += length;
+            self.next += 1;
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A list of so many lengths that all are 3; of more than fit, only the claim.
-    fn list(count: u64) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for number in [128, 4, count, varint::zigzag(3)] {
-            varint::put(&mut bytes, number);
-        }
-        for _ in 0..count.saturating_sub(1).div_ceil(128).min(100) {
-            bytes.extend([0; 5]);
-        }
-        bytes
+/// The numbers at the beginning of a page, at most `most`, and what follows them.
+fn numbers(bytes: Bytes, most: usize) -> Result<(Vec<i32>, Bytes)> {
+    let mut deltas = Deltas::open(bytes.clone())?;
+    let count = deltas.len();
+    if count > most {
+        return Err(damaged());
     }
-
-    #[test]
-    fn a_list_has_no_more_lengths_than_its_page_has_rows() {
-        for count in [0, 1, 2, 129, 1000] {
-            let texts = [list(count), vec![b'x'; 3 * count as usize]].concat();
-            assert!(check_lengths(&texts, false, count as usize).is_ok(), "{count}");
-            assert_eq!(check_lengths(&texts, false, 129).is_ok(), count <= 129, "{count}");
-            let texts = [list(count), texts].concat();
-            assert!(check_lengths(&texts, true, count as usize).is_ok(), "{count}");
-        }
-        assert!(check_lengths(&list(1 << 40), false, usize::MAX).is_err());
-        assert!(check_lengths(&[list(9), list(1 << 40)].concat(), true, usize::MAX).is_err());
-    }
-
-    #[test]
-    fn a_list_that_is_cut_off_or_impossible_is_refused() {
-        let whole = [list(1000), list(1000)].concat();
-        for end in 0..list(1000).len() + 5 {
-            assert!(check_lengths(&whole[..end], true, 1000).is_err(), "{end}");
-        }
-        assert!(check_lengths(&[128, 1, 0, 5, 0], false, 5).is_err(), "no miniblock");
-        assert!(check_lengths(&[0, 4, 5, 0], false, 5).is_err(), "no value in a block");
-        assert!(check_lengths(&[0xff; 40], true, 5).is_err());
-    }
+    let mut numbers: Vec<i32> = Vec::new();
+    deltas.take(count, &mut numbers)?;
+    let end = deltas.end().filter(|end| *end <= bytes.len()).ok_or_else(damaged)?;
+    Ok((numbers, bytes.slice(end..)))
 }

@@ -1,0 +1,573 @@
+//! The values of a column chunk in the encodings that this program and nearly all others
+//! write, decoded page by page straight into a batch's column. The Parquet library takes
+//! the pages apart and decompresses them; its own decoders write to memory that they clear
+//! first, and look names up row by row.
+
+use super::delta::Deltas;
+use super::dictionary::Dictionary;
+use super::hybrid::{Hybrid, Part};
+use super::packed::{DELTA_VALUES_MAX, Packed};
+use super::texts::Texts;
+use super::value::Value;
+use bytes::Bytes;
+use parquet::basic::{Encoding, Type as Physical};
+use parquet::column::page::Page;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use std::iter;
+
+/// Whether a column chunk is only in encodings that are decoded here.
+pub(super) fn are_decoded_here(metadata: &ColumnChunkMetaData) -> bool {
+    let is_text = metadata.column_type() == Physical::BYTE_ARRAY;
+    let is_known = |encoding| match encoding {
+        // Levels, too, are in one.
+        Encoding::RLE | Encoding::PLAIN => true,
+        Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => true,
+        Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => is_text,
+        other => other == Encoding::DELTA_BINARY_PACKED,
+    };
+    metadata.encodings().all(is_known)
+}
+
+/// A column chunk that is being read.
+pub(super) struct Pages<T> {
+    packed: Packed,
+    nullable: bool,
+    dictionary: Dictionary<T>,
+    /// The page that is being read.
+    page: Option<OpenPage>,
+    /// Of some rows, 1 for each that has a value.
+    levels: Vec<u8>,
+}
+
+struct OpenPage {
+    /// Rows that were not read yet.
+    left: usize,
+    levels: Option<Box<Hybrid>>,
+    values: Values,
+}
+
+enum Values {
+    Plain(Bytes),
+    InDictionary(Box<Hybrid>),
+    Deltas(Box<Deltas>),
+    Texts(Box<Texts>),
+}
+
+impl<T: Value> Pages<T> {
+    /// Of a column of which a row may lack the value, or not.
+    pub(super) fn new(packed: Packed, nullable: bool) -> Self {
+        let dictionary = Dictionary::of(Vec::new());
+        Pages { packed, nullable, dictionary, page: None, levels: Vec::new() }
+    }
+
+    /// Appends `count` rows, with `absent` where there is no value; gives how many there
+    /// were, and how many of them have a value.
+    pub(super) fn read(
+        &mut self,
+        count: usize,
+        column: &mut Vec<T>,
+        absent: T,
+    ) -> Result<(usize, usize)> {
+        let (mut rows, mut values) = (0, 0);
+        while rows < count && self.find_page()? {
+            let Some(page) = &mut self.page else { break };
+            let part = page.left.min(count - rows);
+            let begin = column.len();
+            let known = page.known(part, &mut self.levels)?;
+            page.values.take(known, &mut self.dictionary, column)?;
+            if known < part {
+                column.resize(begin + part, absent);
+                put_apart(&mut column[begin..], known, &self.levels, absent);
+            }
+            page.left -= part;
+            (rows, values) = (rows + part, values + known);
+        }
+        Ok((rows, values))
+    }
+
+    /// Passes over rows that all hold this value, at most `count`, as far as that is told
+    /// without decoding each; gives how many.
+    pub(super) fn pass_over(&mut self, count: usize, value: T) -> Result<usize> {
+        let mut passed = 0;
+        while passed < count && self.find_page()? {
+            let Some(page) = &mut self.page else { break };
+            let part = page.left.min(count - passed);
+            if !page.pass_over(part, &self.dictionary, value)? {
+                break;
+            }
+            page.left -= part;
+            passed += part;
+        }
+        Ok(passed)
+    }
+
+    /// Goes on to the next page where no row is left of the one before; tells whether there
+    /// is one.
+    fn find_page(&mut self) -> Result<bool> {
+        while self.page.as_ref().is_none_or(|page| page.left == 0) {
+            self.page = None;
+            let Some(page) = self.packed.next_page()? else { return Ok(false) };
+            match page {
+                page if page.num_values() == 0 => {}
+                Page::DictionaryPage { buf, num_values, .. } => {
+                    let mut values = Vec::new();
+                    take_plain(&mut buf.clone(), num_values as usize, &mut values)?;
+                    self.dictionary = Dictionary::of(values);
+                }
+                page => self.page = Some(OpenPage::open::<T>(&page, self.nullable)?),
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl OpenPage {
+    fn open<T: Value>(page: &Page, nullable: bool) -> Result<Self> {
+        let bytes = page.buffer();
+        let (levels, values) = match page {
+            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let begin = *rep_levels_byte_len as usize;
+                let end = begin.saturating_add(*def_levels_byte_len as usize);
+                (part(bytes, begin, end)?, part(bytes, end, bytes.len())?)
+            }
+            Page::DataPage { def_level_encoding: Encoding::RLE, .. } if nullable => {
+                let length = bytes.first_chunk().map(|length| u32::from_le_bytes(*length));
+                let begin = size_of::<u32>();
+                let end = begin.saturating_add(length.unwrap_or(u32::MAX) as usize);
+                (part(bytes, begin, end)?, part(bytes, end, bytes.len())?)
+            }
+            Page::DataPage { def_level_encoding, .. } if nullable => {
+                return Err(unexpected(*def_level_encoding));
+            }
+            _ => (Bytes::new(), bytes.clone()),
+        };
+        let levels = if nullable { Some(Box::new(Hybrid::open(levels, 1)?)) } else { None };
+        let values = Values::open::<T>(values, page.encoding(), page.num_values() as usize)?;
+        Ok(OpenPage { left: page.num_values() as usize, levels, values })
+    }
+
+    /// Passes over the next rows where it is told that all hold this value; tells whether it is.
+    fn pass_over<T: Value>(
+        &mut self,
+        rows: usize,
+        dictionary: &Dictionary<T>,
+        value: T,
+    ) -> Result<bool> {
+        if let Some(levels) = &mut self.levels
+            && levels.same(rows)? != Some(1)
+        {
+            return Ok(false);
+        }
+        let are_same = self.values.pass_over(rows, dictionary, value)?;
+        match &mut self.levels {
+            Some(levels) if are_same => levels.pass_over(rows, 1),
+            _ => Ok(are_same),
+        }
+    }
+
+    /// How many of the next rows have a value, and which.
+    fn known(&mut self, rows: usize, known: &mut Vec<u8>) -> Result<usize> {
+        let Some(levels) = &mut self.levels else { return Ok(rows) };
+        if levels.pass_over(rows, 1)? {
+            return Ok(rows);
+        }
+        known.clear();
+        levels.take(rows, |part| match part {
+            Part::Same(level, times) => known.extend(iter::repeat_n(level as u8, times)),
+            Part::Each(levels) => known.extend(levels.iter().map(|level| *level as u8)),
+            Part::Short(levels) | Part::Together(levels) => known.extend_from_slice(levels),
+        })?;
+        Ok(known.iter().map(|level| usize::from(*level == 1)).sum())
+    }
+}
+
+fn part(bytes: &Bytes, begin: usize, end: usize) -> Result<Bytes> {
+    let is_there = begin <= end && end <= bytes.len();
+    let cut_off = || ParquetError::General("a page of it is cut off".into());
+    is_there.then(|| bytes.slice(begin..end)).ok_or_else(cut_off)
+}
+
+fn unexpected(encoding: Encoding) -> ParquetError {
+    ParquetError::General(format!("a page of it is in the encoding {encoding}, unlike the others"))
+}
+
+impl Values {
+    fn open<T: Value>(bytes: Bytes, encoding: Encoding, count: usize) -> Result<Self> {
+        let Some(width) = bytes.first() else {
+            // Where no row has a value there need not be anything.
+            return Ok(Values::Plain(bytes));
+        };
+        match encoding {
+            Encoding::PLAIN => Ok(Values::Plain(bytes)),
+            Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => {
+                let places = Hybrid::open(bytes.slice(1..), usize::from(*width))?;
+                Ok(Values::InDictionary(Box::new(places)))
+            }
+            Encoding::DELTA_BINARY_PACKED if T::IS_NUMBER => {
+                Ok(Values::Deltas(Box::new(Deltas::open(bytes)?)))
+            }
+            Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY if !T::IS_NUMBER => {
+                let have_prefixes = encoding == Encoding::DELTA_BYTE_ARRAY;
+                let most = count.min(DELTA_VALUES_MAX);
+                Ok(Values::Texts(Box::new(Texts::open(bytes, most, have_prefixes)?)))
+            }
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Passes over the next values where it is told that all are this one; tells whether it is.
+    fn pass_over<T: Value>(
+        &mut self,
+        count: usize,
+        dictionary: &Dictionary<T>,
+        value: T,
+    ) -> Result<bool> {
+        match self {
+            Values::Plain(_) | Values::Texts(_) => Ok(false),
+            Values::InDictionary(places) => match places.same(count)? {
+                Some(place) if dictionary.get(place) == Some(value) => {
+                    places.pass_over(count, place)
+                }
+                _ => Ok(false),
+            },
+            Values::Deltas(deltas) => deltas.pass_over(count, value),
+        }
+    }
+
+    /// Appends the next values.
+    fn take<T: Value>(
+        &mut self,
+        count: usize,
+        dictionary: &mut Dictionary<T>,
+        column: &mut Vec<T>,
+    ) -> Result<()> {
+        match self {
+            Values::Plain(bytes) => take_plain(bytes, count, column),
+            Values::InDictionary(places) => dictionary.take(places, count, column),
+            Values::Deltas(deltas) => deltas.take(count, column),
+            Values::Texts(texts) => texts.take(count, column),
+        }
+    }
+}
+
+/// Appends values that stand there as they are.
+fn take_plain<T: Value>(bytes: &mut Bytes, count: usize, column: &mut Vec<T>) -> Result<()> {
+    let mut at = 0;
+    for _ in 0..count {
+        let value = T::of_bytes(&bytes[at..]);
+        let (value, length) =
+            value.ok_or_else(|| ParquetError::General("a page of it has too few values".into()))?;
+        column.push(value);
+        at += length;
+    }
+    *bytes = bytes.slice(at..);
+    Ok(())
+}
+
+/// Moves the values at the beginning of a column to the rows that have one.
+fn put_apart<T: Copy>(column: &mut [T], values: usize, levels: &[u8], absent: T) {
+    let mut left = values;
+    for (row, level) in levels.iter().enumerate().take(column.len()).rev() {
+        column[row] = match (level, left.checked_sub(1)) {
+            (1, Some(last)) => {
+                left = last;
+                column[last]
+            }
+            _ => absent,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::value::command;
+    use super::*;
+    use parquet::basic::Repetition;
+    use parquet::column::page::{PageMetadata, PageReader};
+    use parquet::column::reader::{get_column_reader, get_typed_column_reader};
+    use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+    use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+    use parquet::file::reader::FileReader;
+    use parquet::file::serialized_reader::SerializedFileReader;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::types::Type;
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+    use steadfast_domain::io_event::Command;
+    use steadfast_domain::step::mix64;
+
+    /// How a column is written.
+    #[derive(Debug, Clone, Copy)]
+    struct Written {
+        encoding: Encoding,
+        version: WriterVersion,
+        page_rows: usize,
+        nullable: bool,
+    }
+
+    impl Written {
+        /// Whether values of a type can be written so.
+        fn is_for<D: DataType>(&self) -> bool {
+            let is_text = D::get_physical_type() == Physical::BYTE_ARRAY;
+            match self.encoding {
+                Encoding::DELTA_BINARY_PACKED => !is_text,
+                Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY => is_text,
+                _ => true,
+            }
+        }
+    }
+
+    fn ways() -> Vec<Written> {
+        let mut ways = Vec::new();
+        for encoding in [
+            Encoding::PLAIN,
+            Encoding::RLE_DICTIONARY,
+            Encoding::DELTA_BINARY_PACKED,
+            Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            Encoding::DELTA_BYTE_ARRAY,
+        ] {
+            for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+                for (page_rows, nullable) in [(7, true), (1009, false), (1009, true), (9001, true)]
+                {
+                    ways.push(Written { encoding, version, page_rows, nullable });
+                }
+            }
+        }
+        ways
+    }
+
+    /// A file of one column; rows without a value where it may have some.
+    fn file<D: DataType>(way: Written, values: &[Option<D::T>]) -> SerializedFileReader<Bytes> {
+        let repetition = if way.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let column = Type::primitive_type_builder("v", D::get_physical_type());
+        let column = column.with_repetition(repetition).build().unwrap();
+        let schema = Type::group_type_builder("s").with_fields(vec![Arc::new(column)]);
+        let properties = WriterProperties::builder()
+            .set_writer_version(way.version)
+            .set_statistics_enabled(EnabledStatistics::None)
+            .set_data_page_row_count_limit(way.page_rows)
+            .set_write_batch_size(way.page_rows);
+        let properties = match way.encoding {
+            Encoding::RLE_DICTIONARY => properties,
+            other => properties.set_dictionary_enabled(false).set_encoding(other),
+        };
+        let mut bytes = Vec::new();
+        let schema = Arc::new(schema.build().unwrap());
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties.build())).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let known: Vec<D::T> = values.iter().flatten().cloned().collect();
+        let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+        let levels = way.nullable.then_some(&levels[..]);
+        column.typed::<D>().write_batch(&known, levels, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        SerializedFileReader::new(Bytes::from(bytes)).unwrap()
+    }
+
+    fn pages_of(file: &SerializedFileReader<Bytes>) -> Box<dyn PageReader> {
+        file.get_row_group(0).unwrap().get_column_page_reader(0).unwrap()
+    }
+
+    /// All rows, read some at a time.
+    fn read<T: Value + PartialEq>(
+        pages: Box<dyn PageReader>,
+        nullable: bool,
+        at_once: usize,
+        absent: T,
+    ) -> Result<Vec<T>> {
+        let (mut pages, mut column) = (Pages::new(Packed::unpacked(pages), nullable), Vec::new());
+        loop {
+            let before = column.len();
+            let (rows, values) = pages.read(at_once, &mut column, absent)?;
+            let known = column[before..].iter().filter(|value| **value != absent).count();
+            assert!(column.len() == before + rows && known <= values && values <= rows);
+            if rows < at_once {
+                return Ok(column);
+            }
+        }
+    }
+
+    /// What the library reads.
+    fn by_library<D: DataType, T: Value>(
+        file: &SerializedFileReader<Bytes>,
+        absent: T,
+        convert: impl Fn(&D::T) -> T,
+    ) -> Vec<T> {
+        let descriptor = file.metadata().row_group(0).column(0).column_descr_ptr();
+        let reader = get_column_reader(descriptor, pages_of(file));
+        let mut reader = get_typed_column_reader::<D>(reader);
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        let (rows, ..) =
+            reader.read_records(1 << 20, Some(&mut levels), None, &mut values).unwrap();
+        let mut values = values.iter().map(convert);
+        levels.resize(rows, 1);
+        levels
+            .iter()
+            .map(|level| if *level == 1 { values.next().unwrap() } else { absent })
+            .collect()
+    }
+
+    /// Numbers of several kinds: the same, ascending, in runs, of few bits, of all bits.
+    fn numbers(seed: u64) -> Vec<u64> {
+        let draw = |at: u64| mix64(seed << 32 | at);
+        let of_kind = |kind: u64, at: u64| match kind {
+            0 => 7,
+            1 => at * 4096,
+            2 => at / 13 % 5,
+            3 => draw(at) % 300,
+            4 => draw(at) >> (draw(at + 1) % 64),
+            _ => draw(at),
+        };
+        (0..4001).map(|at| of_kind((at / 667 + seed) % 6, at)).collect()
+    }
+
+    fn check<D: DataType, T: Value + PartialEq + std::fmt::Debug>(
+        of_number: impl Fn(u64) -> D::T,
+        absent: T,
+        convert: impl Fn(&D::T) -> T + Copy,
+    ) {
+        for (seed, way) in (0..).zip(ways().into_iter().filter(|way| way.is_for::<D>())) {
+            let is_there = |at: usize| {
+                !way.nullable || (at / 500).is_multiple_of(3) || mix64(at as u64) % 9 > 2
+            };
+            let value = |(at, number)| is_there(at).then(|| of_number(number));
+            let values: Vec<Option<D::T>> =
+                numbers(seed).into_iter().enumerate().map(value).collect();
+            let file = file::<D>(way, &values);
+            assert!(are_decoded_here(file.metadata().row_group(0).column(0)), "{way:?}");
+            let expected = by_library::<D, T>(&file, absent, convert);
+            let plainly = values.iter().map(|value| value.as_ref().map_or(absent, convert));
+            assert_eq!(expected, plainly.collect::<Vec<T>>(), "{way:?}");
+            for at_once in [1, 31, 33, 1000, 1 << 20] {
+                let found = read(pages_of(&file), way.nullable, at_once, absent).unwrap();
+                assert!(found == expected, "{way:?} {at_once}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_decoded_is_what_the_library_decodes() {
+        check::<Int64Type, i64>(u64::cast_signed, -1, |value| *value);
+        check::<Int32Type, i32>(|number| number as i32, 0, |value| *value);
+        let name = |number: u64| {
+            ByteArray::from(format!("kworker/{}", number % 99 * 10_000_007).into_bytes())
+        };
+        check::<ByteArrayType, Command>(name, Command::default(), |name| command(name.data()));
+    }
+
+    /// The same value up to a row, then others that are sometimes the same.
+    #[test]
+    fn what_is_passed_over_is_the_same_and_what_follows_is_not_lost() {
+        for (way, alike) in ways()
+            .into_iter()
+            .filter(|way| way.is_for::<Int64Type>())
+            .flat_map(|way| [0, 1, 333, 2500, 4001].map(|n| (way, n)))
+        {
+            let mut values: Vec<Option<i64>> = vec![Some(7); alike];
+            values.extend(numbers(3)[alike..].iter().map(|number| Some(number.cast_signed() & 15)));
+            let file = file::<Int64Type>(way, &values);
+            for at_once in [1, 500, 1 << 20] {
+                let mut pages = Pages::new(Packed::unpacked(pages_of(&file)), way.nullable);
+                let mut passed = 0;
+                loop {
+                    let more = pages.pass_over(at_once, 7i64).unwrap();
+                    passed += more;
+                    if more < at_once {
+                        break;
+                    }
+                }
+                assert!(values[..passed].iter().all(|value| *value == Some(7)), "{way:?}");
+                let is_told = way.encoding != Encoding::PLAIN;
+                assert!(!is_told || alike < values.len() || passed == alike, "{way:?} {passed}");
+                let mut rest = Vec::new();
+                pages.read(1 << 20, &mut rest, -1).unwrap();
+                let wanted: Vec<i64> = values[passed..].iter().flatten().copied().collect();
+                assert!(rest == wanted, "{way:?} {alike} {at_once}: {passed}");
+            }
+        }
+    }
+
+    /// Pages that were read before.
+    struct Kept(VecDeque<Page>);
+
+    impl Iterator for Kept {
+        type Item = Result<Page>;
+        fn next(&mut self) -> Option<Result<Page>> {
+            self.get_next_page().transpose()
+        }
+    }
+
+    impl PageReader for Kept {
+        fn get_next_page(&mut self) -> Result<Option<Page>> {
+            Ok(self.0.pop_front())
+        }
+        fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+            Ok(None)
+        }
+        fn skip_next_page(&mut self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The same page of other bytes.
+    fn with_bytes(page: &Page, bytes: Vec<u8>) -> Page {
+        let mut page = page.clone();
+        match &mut page {
+            Page::DataPage { buf, .. }
+            | Page::DataPageV2 { buf, .. }
+            | Page::DictionaryPage { buf, .. } => *buf = bytes.into(),
+        }
+        page
+    }
+
+    /// Damages the first pages of a column; `whole` is what is in it.
+    fn damage<D: DataType, T: Value + PartialEq>(
+        way: Written,
+        values: &[Option<D::T>],
+        whole: &[T],
+        absent: T,
+    ) {
+        let file = file::<D>(way, values);
+        let pages: VecDeque<Page> = pages_of(&file).collect::<Result<_>>().unwrap();
+        for which in 0..pages.len().min(3) {
+            let bytes = pages[which].buffer();
+            for at in (0..bytes.len()).filter(|at| *at < 40 || at % 97 == 0) {
+                let mut changed = pages.clone();
+                let mut flipped = bytes.to_vec();
+                flipped[at] ^= 1 << (at % 8) | 0x80;
+                changed[which] = with_bytes(&pages[which], flipped);
+                let rows = read(Box::new(Kept(changed)), way.nullable, 1 << 20, absent);
+                assert!(rows.is_err() || rows.unwrap().len() == values.len());
+                let mut cut = pages.clone();
+                cut[which] = with_bytes(&pages[which], bytes[..at].to_vec());
+                let rows = read(Box::new(Kept(cut)), way.nullable, 1 << 20, absent);
+                // What fills up the last block may be missing.
+                let is_right = rows.is_err() || rows.unwrap() == whole;
+                assert!(is_right, "{way:?}, page {which} ends at byte {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_pages_are_errors_or_other_values_but_never_panic() {
+        let numbers: Vec<i64> = numbers(3).into_iter().map(u64::cast_signed).collect();
+        let known: Vec<Option<i64>> = numbers.iter().copied().map(Some).collect();
+        let names: Vec<String> =
+            numbers.iter().map(|number| format!("kworker/{}", number % 999)).collect();
+        let texts: Vec<Option<ByteArray>> =
+            names.iter().map(|name| Some(ByteArray::from(name.as_bytes().to_vec()))).collect();
+        let commands: Vec<Command> = names.iter().map(|name| command(name.as_bytes())).collect();
+        for way in ways().into_iter().filter(|way| way.page_rows != 7) {
+            if way.is_for::<Int64Type>() {
+                damage::<Int64Type, i64>(way, &known, &numbers, -1);
+            }
+            if way.is_for::<ByteArrayType>() {
+                damage::<ByteArrayType, Command>(way, &texts, &commands, Command::default());
+            }
+        }
+    }
+}
