@@ -234,7 +234,7 @@ def main() -> None:
     """Makes captures, starts a cluster, and tries all of it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("program", help="the steadfast binary")
-    parser.add_argument("maker", help="the binary of the example 'fleet' of steadfast-trace")
+    parser.add_argument("maker", help="the binary of the example 'fleet' of steadfast-analysis")
     parser.add_argument("--hosts", default="10")
     parser.add_argument("--captures", default="20", help="of each host")
     parser.add_argument("--ios", default="2003", help="of each capture")

@@ -1,5 +1,5 @@
 //! How quickly a blktrace recording becomes a trace file, beside blkparse and
-//! btt on the same recording: `cargo bench -p steadfast-trace --bench import -- 3`
+//! btt on the same recording: `cargo bench -p steadfast-analysis --bench import -- 3`
 //! for 3 million I/Os, which are 15 million raw events.
 #![allow(clippy::print_stdout, reason = "a bench prints what it measured")]
 

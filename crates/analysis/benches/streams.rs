@@ -1,5 +1,5 @@
 //! How quickly a trace is written and folded into I/O streams, and how much
-//! memory that takes: `cargo bench -p steadfast-trace --bench streams -- 10 100`
+//! memory that takes: `cargo bench -p steadfast-analysis --bench streams -- 10 100`
 //! for 10 and 100 million I/Os of a made-up server. With a path as well the file is
 //! kept there, and what the commands ask of it is timed with one thread and with all
 //! (`all`: with all alone); a file that is there already is measured as it is. `many`
@@ -11,6 +11,7 @@
 #[path = "drives/mod.rs"]
 mod drives;
 #[path = "../tests/synthetic/mod.rs"]
+#[allow(dead_code, reason = "made for other measurements too")]
 mod synthetic;
 #[path = "usage/mod.rs"]
 mod usage;

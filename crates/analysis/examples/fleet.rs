@@ -2,7 +2,7 @@
 //! was measured.
 //!
 //! ```text
-//! cargo run --release -p steadfast-trace --example fleet -- DIRECTORY HOSTS CAPTURES IOS
+//! cargo run --release -p steadfast-analysis --example fleet -- DIRECTORY HOSTS CAPTURES IOS
 //! ```
 //!
 //! Every host has so many captures, one after the other, of so many I/Os each. Every fifth

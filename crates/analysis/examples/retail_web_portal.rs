@@ -3,8 +3,8 @@
 //! and with the events of the tutorial's capture. Nothing of it was measured.
 //!
 //! ```text
-//! cargo run --release -p steadfast-trace --example retail_web_portal -- day.parquet
-//! cargo run --release -p steadfast-trace --example retail_web_portal -- day.parquet 2755026
+//! cargo run --release -p steadfast-analysis --example retail_web_portal -- day.parquet
+//! cargo run --release -p steadfast-analysis --example retail_web_portal -- day.parquet 2755026
 //! ```
 //!
 //! The second argument is the number of I/Os beside those of the backup; 100,003 without it.

@@ -9,6 +9,7 @@
 #[path = "../../analysis/benches/drives/mod.rs"]
 mod drives;
 #[path = "../../analysis/tests/synthetic/mod.rs"]
+#[allow(dead_code, reason = "made for other measurements too")]
 mod synthetic;
 #[path = "../../analysis/benches/usage/mod.rs"]
 mod usage;

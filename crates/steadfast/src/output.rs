@@ -17,6 +17,19 @@ use steadfast_runner::ledger::{Contents, Ledger};
 use steadfast_runner::real::wall_clock_unix_ms;
 use steadfast_runner::run::amendments;
 
+/// Returns true if the files that a run writes last are there.
+pub fn has_report(directory: &Path) -> bool {
+    ["findings.json", "report.html", "report.pdf"].iter().all(|name| directory.join(name).exists())
+}
+
+/// Says that nothing is left to do.
+pub fn say_complete(directory: &Path) {
+    let directory = directory.display();
+    terminal::tell(&format!(
+        "{directory} is complete; print its findings with: steadfast study {directory}"
+    ));
+}
+
 /// The longest file of findings that is read; those of the quick test have 0.2 MiB.
 const FINDINGS_MAX: u64 = 256 << 20;
 

@@ -3,6 +3,7 @@
 
 mod replay;
 #[path = "../../analysis/tests/synthetic/mod.rs"]
+#[allow(dead_code, reason = "made for other tests too")]
 mod synthetic;
 
 use steadfast_analysis::questions::cumulative::{Threshold, Workload};

@@ -1,6 +1,6 @@
 //! A made-up server: a database, its log, checkpoints and a nightly backup on
 //! two drives. The same seed makes the same I/Os. Each user takes a part of this.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
 use steadfast_analysis::Captured;

@@ -5,6 +5,7 @@ use super::resumed_run::ResumedRun;
 use super::several;
 use crate::cli::ResumeArguments;
 use crate::exit::ExitState;
+use crate::output::{has_report, say_complete};
 use crate::prometheus::Exporter;
 use crate::{output, target, terminal};
 use std::path::Path;
@@ -61,19 +62,6 @@ fn is_complete(lines: &[Line], directory: &Path) -> bool {
     let last = lines.iter().rev().find(|line| !matches!(line.entry, Entry::HostRestored(_)));
     let has_ended = last.is_some_and(|line| matches!(line.entry, Entry::Ended));
     has_ended && unrestored(lines).is_empty() && has_report(directory)
-}
-
-/// Returns true if the files that a run writes last are there.
-pub fn has_report(directory: &Path) -> bool {
-    ["findings.json", "report.html", "report.pdf"].iter().all(|name| directory.join(name).exists())
-}
-
-/// Says that nothing is left to do.
-pub fn say_complete(directory: &Path) {
-    let directory = directory.display();
-    terminal::tell(&format!(
-        "{directory} is complete; print its findings with: steadfast study {directory}"
-    ));
 }
 
 fn is_step(line: &&Line) -> bool {

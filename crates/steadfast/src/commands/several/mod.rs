@@ -13,10 +13,10 @@ use super::begin::{
     Armed, Beginning, Ended, Intent, default_directory, names, plain_name, refuse_ambiguous,
 };
 use super::conduct::{state, unfinished, write_report};
-use super::resume::{has_report, say_complete};
 use super::resumed_run::ResumedRun;
 use crate::cli::ResumeArguments;
 use crate::exit::{ExitState, code_of, misuse, said};
+use crate::output::{has_report, say_complete};
 use crate::prometheus::Exporter;
 use crate::writing::OutputDir;
 use crate::{output, target, terminal};
