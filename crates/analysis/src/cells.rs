@@ -165,9 +165,8 @@ impl Dimensions {
     pub fn check(self, asked: Dimensions) -> Result<(), TraceError> {
         let lacks = [
             (asked.processes && !self.processes, "processes (--no-processes)"),
-            (asked.threads && !self.threads, "threads (--no-threads, or an earlier version)"),
-            (asked.cgroups && !self.cgroups, "cgroups (an earlier version)"),
-            (asked.files && !self.files, "files (--no-files, or an earlier version)"),
+            (asked.threads && !self.threads, "threads (--no-threads)"),
+            (asked.files && !self.files, "files (--no-files)"),
         ];
         match lacks.into_iter().find(|(is_lacking, _)| *is_lacking) {
             None => Ok(()),

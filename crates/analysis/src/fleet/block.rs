@@ -111,13 +111,13 @@ impl Name for Command {
 }
 
 /// Reads a block and hands out its cells, some at a time, and its busy time at the end:
-/// in steps of a width, of cells that tell threads, cgroups, files and merges or do not.
+/// in steps of a width.
 ///
 /// # Errors
 /// Where the medium fails, the block is damaged, or the receiver refuses.
 pub(super) fn read<E: From<io::Error>>(
     mut from: impl Read,
-    (step_ns, tells_who): (u64, bool),
+    step_ns: u64,
     mut cells_of: impl FnMut(Vec<Cell>) -> Result<(), E>,
     busy_of: impl FnOnce(Vec<BusyInStep>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -132,9 +132,7 @@ pub(super) fn read<E: From<io::Error>>(
         let begin_ns = begin_ns.ok_or_else(|| impossible("an impossible step"))?;
         for _ in 0..count {
             let mut cell = take_cell(&mut from, begin_ns)?;
-            if tells_who {
-                take_who(&mut from, &mut cell)?;
-            }
+            take_who(&mut from, &mut cell)?;
             buckets += cell.responses.buckets.len() + cell.queued.buckets.len();
             some.push(cell);
             if some.len() >= STRIDE || buckets >= BUCKETS_HELD {
@@ -314,14 +312,14 @@ mod tests {
             most = most.max(cells.len() * 2 * all);
             Ok(())
         };
-        read::<io::Error>(&block[..], (STEP_NS, true), cells_of, |_| Ok(())).unwrap();
+        read::<io::Error>(&block[..], STEP_NS, cells_of, |_| Ok(())).unwrap();
         assert_eq!(number, 200);
         assert!(most < BUCKETS_HELD + 2 * all, "{most}");
         let mut endless = Vec::new();
         put(&mut endless, 0);
         put(&mut endless, BUSY_MAX + 1);
         endless.resize(1 << 20, 0);
-        let error = read::<io::Error>(&endless[..], (STEP_NS, true), |_| Ok(()), |_| Ok(()));
+        let error = read::<io::Error>(&endless[..], STEP_NS, |_| Ok(()), |_| Ok(()));
         assert!(error.unwrap_err().to_string().contains("busy time"));
     }
 
@@ -338,7 +336,7 @@ mod tests {
             all.extend(cells);
             Ok::<(), io::Error>(())
         };
-        read(block, (STEP_NS, true), take, |found| {
+        read(block, STEP_NS, take, |found| {
             busy = found;
             Ok(())
         })?;

@@ -19,9 +19,7 @@ use steadfast_tracefile::parquet::{Integrity, LeftOut, Recovery, Source};
 
 /// What a fold file begins with, before its version.
 const MAGIC: &str = "steadfast fold ";
-/// The version whose cells tell no threads, cgroups, files and merges.
-const WITHOUT_WHO: u32 = 1;
-/// The version that this program writes, unless it merges files of an earlier one.
+/// The version that this program reads and writes.
 const VERSION: u32 = 2;
 /// Longest head of a file: magic, version, length and digest.
 const HEAD_MAX: usize = 256;
@@ -41,33 +39,17 @@ pub struct FoldOptions {
     /// Whether files were told apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub files: bool,
-    /// The version of the cells.
-    #[serde(default = "without_who", skip_serializing_if = "is_without_who")]
-    pub version: u32,
-}
-
-const fn without_who() -> u32 {
-    WITHOUT_WHO
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_without_who(version: &u32) -> bool {
-    *version == WITHOUT_WHO
 }
 
 impl FoldOptions {
-    /// The version of cells that this program makes.
-    pub const VERSION: u32 = VERSION;
-
     /// What the cells tell.
     pub(crate) fn told(&self) -> Dimensions {
-        let tells_who = self.version > WITHOUT_WHO;
         Dimensions {
             processes: self.processes,
-            threads: tells_who && self.processes && self.threads,
-            cgroups: tells_who,
-            files: tells_who && self.files,
-            merges: tells_who,
+            threads: self.processes && self.threads,
+            cgroups: true,
+            files: self.files,
+            merges: true,
             single_ios: true,
         }
     }
@@ -173,17 +155,23 @@ impl<R: Read + Seek> FoldFile<R> {
         let first = lines.next().unwrap_or_default();
         let version = std::str::from_utf8(first).ok().and_then(|line| line.strip_prefix(MAGIC));
         let version = version.and_then(|version| version.strip_suffix('\n'));
-        let version = match version {
-            Some("1") => WITHOUT_WHO,
-            Some("2") => VERSION,
-            Some(other) if other.chars().all(|c| c.is_ascii_alphanumeric()) => {
+        match version.and_then(|version| version.parse::<u32>().ok()) {
+            Some(VERSION) => {}
+            Some(older) if older < VERSION => {
+                return Err(TraceError::Unsuitable(
+                    "the fold file was written by an unreleased version; fold the traces again with: \
+                     steadfast trace fold"
+                        .into(),
+                ));
+            }
+            Some(newer) => {
                 return Err(TraceError::Unsuitable(format!(
-                    "the fold file has version {other}, and this program reads versions 1 to {VERSION}; \
+                    "the fold file has version {newer}, and this program reads version {VERSION}; \
                      update steadfast, or fold the traces again"
                 )));
             }
-            _ => return Err(damaged("its first line")),
-        };
+            None => return Err(damaged("its first line")),
+        }
         let second = lines.next().unwrap_or_default();
         let told =
             std::str::from_utf8(second).ok().and_then(|line| line.trim_end().split_once(' '));
@@ -198,9 +186,6 @@ impl<R: Read + Seek> FoldFile<R> {
         }
         let mut contents: Contents = serde_json::from_slice(&text)
             .map_err(|error| damaged(&format!("the description of its captures ({error})")))?;
-        if contents.options.version != version {
-            return Err(damaged("its version"));
-        }
         for capture in &mut contents.captures {
             capture.conditions.files = Arc::new(capture.paths.clone());
         }
@@ -255,9 +240,8 @@ impl<R: Read + Seek> FoldFile<R> {
     ) -> Result<(), TraceError> {
         let packed = self.block(number)?;
         let unpacked = zstd::stream::read::Decoder::with_buffer(packed.as_slice())?;
-        let FoldOptions { step_ns, version, .. } = self.contents.options;
-        let how = (step_ns, version > WITHOUT_WHO);
-        block::read(BufReader::new(unpacked), how, cells_of, busy_of)
+        let step_ns = self.contents.options.step_ns;
+        block::read(BufReader::new(unpacked), step_ns, cells_of, busy_of)
     }
 }
 
@@ -274,7 +258,7 @@ pub(super) fn step_fits(step_ns: u64) -> bool {
 pub(super) fn write_head(sink: &mut impl Write, contents: &Contents) -> Result<(), TraceError> {
     let mut text = serde_json::to_vec(contents).map_err(io::Error::from)?;
     text.push(b'\n');
-    writeln!(sink, "{MAGIC}{}", contents.options.version)?;
+    writeln!(sink, "{MAGIC}{VERSION}")?;
     writeln!(sink, "{} {}", text.len(), hex(&Sha256::digest(&text)))?;
     sink.write_all(&text)?;
     Ok(())

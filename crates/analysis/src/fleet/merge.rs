@@ -103,8 +103,7 @@ impl<R: Read + Seek> Merge<R> {
             let with = |is: bool| if is { "with" } else { "without" };
             let (step, told) = (steadfast_domain::Nanos(options.step_ns), options.told());
             format!(
-                "version {}, steps of {step}, {} processes, {} threads, {} files, window {}",
-                options.version,
+                "steps of {step}, {} processes, {} threads, {} files, window {}",
                 with(told.processes),
                 with(told.threads),
                 with(told.files),
@@ -128,9 +127,6 @@ impl<R: Read + Seek> Merge<R> {
                 member.files.iter().map(|file| file.digest.clone()).collect()
             };
             if same && digests(there) == digests(&member) {
-                // Earlier programs did not write which time a filter let pass.
-                let spans_ns = there.spans_ns.clone().or_else(|| member.spans_ns.clone());
-                self.captures[known].0.spans_ns = spans_ns;
                 return Ok(Some(format!("{} is there twice; it counts once", member.called())));
             }
             return Err(TraceError::Unsuitable(format!(

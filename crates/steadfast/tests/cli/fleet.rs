@@ -365,6 +365,8 @@ fn damaged_foreign_and_newer_folds_are_refused_by_name() {
     ask(&[&whole[..], b"x"].concat(), &["something was added"]);
     let newer = [b"steadfast fold 3\n", &whole[b"steadfast fold 2\n".len()..]].concat();
     ask(&newer, &["version 3", "update steadfast"]);
+    let older = [b"steadfast fold 1\n", &whole[b"steadfast fold 2\n".len()..]].concat();
+    ask(&older, &["unreleased version", "steadfast trace fold"]);
     ask(b"steadfast fold \xff\n", &["damaged"]);
     ask(b"", &["empty"]);
 }

@@ -204,37 +204,3 @@ fn what_a_fold_left_out_is_refused_by_name() {
     assert!(!head.contains("/var/lib/log") && head.contains("web1"));
     succeed(here, &groups("p.fold", "cgroup"));
 }
-
-/// `version-1.fold` was made of `version-1.csv` by the program that made such folds.
-#[test]
-fn a_fold_of_the_earlier_version_is_read_and_tells_what_it_lacks() {
-    let directory = tempfile::tempdir().unwrap();
-    let here = directory.path();
-    let old = include_bytes!("../data/fold/version-1.fold");
-    fs::write(here.join("old.fold"), old).unwrap();
-    fs::write(here.join("t.csv"), include_str!("../data/fold/version-1.csv")).unwrap();
-    let columns = "time=1:us,op=2,offset=3:bytes,bytes=4,response=5:us,device=6,pid=7,command=8";
-    succeed(here, &["trace", "import", "t.csv", "--csv", columns, "-o", "t.parquet"]);
-    succeed(here, &["trace", "fold", "t.parquet", "-o", "new.fold"]);
-    for question in [
-        &["streams"][..],
-        &["steps", "--step", "1min"],
-        &["groups", "--by", "device,process,stream"],
-        &["drives"],
-    ] {
-        let of = |file: &str| {
-            let mut found = told(here, &[file], question);
-            found.as_object_mut().unwrap().remove("conditions");
-            found
-        };
-        assert_eq!(of("old.fold"), of("new.fold"), "{question:?}");
-    }
-    for by in ["thread", "cgroup", "file"] {
-        let words = ["trace", "groups", "old.fold", "--by", by];
-        refuse(here, &words, &["old.fold", by, "earlier version", "fold them again"]);
-    }
-    succeed(here, &["trace", "merge", "old.fold", "-o", "again.fold"]);
-    assert!(fs::read(here.join("again.fold")).unwrap() == old);
-    let both = ["trace", "merge", "old.fold", "new.fold", "-o", "x.fold"];
-    refuse(here, &both, &["new.fold", "version 1", "version 2", "fold the traces again"]);
-}

@@ -62,7 +62,6 @@ pub fn run(arguments: &FoldArguments) -> anyhow::Result<ExitState> {
         window: arguments.filter.window,
         threads: !arguments.no_processes && !arguments.no_threads,
         files: !arguments.no_files,
-        version: FoldOptions::VERSION,
     };
     let (mut merge, mut twice) = (Merge::of(&options), Vec::new());
     for files in captures(arguments, &mut merge, &mut twice)? {
