@@ -216,7 +216,7 @@ impl Sides {
         Self::keeping(SIDES_MAX, width_ns, until_ns)
     }
 
-    /// Creates the same with at most `most` sides kept separately.
+    /// Like [`Self::new`], with at most `most` sides kept separately.
     pub fn keeping(most: usize, width_ns: u64, until_ns: u64) -> Self {
         let (sides, firsts) = (Vec::new(), SmallestKeys::new(most));
         Sides { width_ns, until_ns, sides, firsts, unlisted: 0, further: None }

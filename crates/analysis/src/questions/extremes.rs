@@ -92,9 +92,9 @@ pub struct Extremes {
 }
 
 impl Extremes {
-    /// Finds them in the steps of a capture, in stretches that begin with a step and were
-    /// observed whole: of a minute, of 10 s or 1 s in a short capture, of one step where that is
-    /// wider than a minute. Returns `None` where the capture is too short.
+    /// Finds the extremes in the steps of a capture. The stretches begin with a step and were
+    /// observed completely. They last a minute, 10 s or 1 s in a short capture, or one step if that
+    /// is wider than a minute. Returns `None` if the capture is too short.
     ///
     /// ```
     /// use std::collections::BTreeMap;

@@ -271,7 +271,7 @@ impl Groups {
         Self::keeping(GROUPS_MAX, facets)
     }
 
-    /// Creates the same with at most `most` groups counted separately.
+    /// Like [`Self::by`], with at most `most` groups counted separately.
     pub fn keeping(most: usize, facets: &[Facet]) -> Self {
         Groups {
             by: facets.to_vec(),

@@ -224,7 +224,7 @@ impl HitMap {
         }
     }
 
-    /// Hands over what the device read and wrote, each with its place on the map.
+    /// Counts the reads and writes of the device. `plane` returns the plane of each.
     fn take_moved(&mut self, rows: &Rows<'_>, mut plane: impl FnMut(usize, Moved) -> usize) {
         let (moving, issued) =
             (DataTransfers::of(rows, self.device), rows.batch.wide(Field::Issued));
@@ -235,7 +235,7 @@ impl HitMap {
                 return;
             };
             let time = issued.at(row);
-            // The next I/O is mostly of the same step: no division then.
+            // Consecutive I/Os are mostly in the same step, which saves a division.
             if !within.contains(&time) {
                 step = self.step(time);
                 within = self.times(step);
@@ -244,7 +244,7 @@ impl HitMap {
         });
     }
 
-    /// The times of a step; none outside of the map.
+    /// Returns the times of a step; empty outside the map.
     fn times(&self, step: Option<usize>) -> Range<u64> {
         step.map_or(0..0, |step| {
             let begin = self.begin_ns + step as u64 * self.width_ns;
@@ -305,20 +305,20 @@ impl Fold for HitMap {
     }
 }
 
-/// Devices whose ends are at hand.
+/// Number of devices whose ends are kept in an array while rows are read.
 const FIRST_DEVICES: usize = 16;
 
-/// Where the reads and writes of every device end, at the block layer.
+/// Largest end address of the reads and writes of each device at the block layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends(BTreeMap<u16, u64>);
 
 impl Ends {
-    /// The devices with reads or writes, in order.
+    /// Iterates over the devices with reads or writes, in order.
     pub fn devices(&self) -> impl Iterator<Item = u16> + '_ {
         self.0.keys().copied()
     }
 
-    /// The size of a device; where it is not known, the end of what was touched.
+    /// Returns the size of a device, or the end of what was touched if the size is unknown.
     pub fn of(&self, device: u16, conditions: &CaptureConditions) -> u64 {
         let told = conditions.devices.get(usize::from(device)).and_then(|device| device.capacity);
         let touched = self.0.get(&device).copied().unwrap_or(1);
@@ -327,7 +327,7 @@ impl Ends {
 }
 
 impl Ends {
-    /// Sees the end of an I/O.
+    /// Raises the end of a device to that of an I/O.
     fn reach(&mut self, device: u16, end: u64) {
         let known = self.0.entry(device).or_default();
         *known = end.max(*known);
@@ -347,7 +347,7 @@ impl Fold for Ends {
     fn take(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
         let (moving, device) = (DataTransfers::of(rows, 0), rows.batch.narrow(Field::Device));
         let layer = rows.batch.narrow(Field::Layer);
-        // Of the first devices, in whose place 0 is none.
+        // Ends of the first devices; 0 stands for no I/O.
         let mut ends = [0; FIRST_DEVICES];
         for row in rows.iter().filter(|row| layer.layer(*row) == Layer::Block) {
             let Some(moved) = moving.moved(row) else { continue };

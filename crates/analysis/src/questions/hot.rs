@@ -62,7 +62,7 @@ impl HotRanges {
         Self::keeping(APART_MAX, device, capacity, ranges)
     }
 
-    /// Creates the same with at most `most` pairs of range and process counted separately.
+    /// Like [`Self::new`], with at most `most` pairs of range and process counted separately.
     pub fn keeping(most: usize, device: u16, capacity: u64, ranges: usize) -> Self {
         let ranges = ranges.clamp(1, SIDE_MAX);
         HotRanges {

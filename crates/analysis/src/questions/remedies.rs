@@ -83,7 +83,7 @@ const REMARKS: &[(&str, &str)] = &[
         "Capture with steadfast capture to get queue depths and busy time.",
     ),
     ("older than the first line", "Sort the lines by time and import them again."),
-    // What `trace recover` left out.
+    // Data that `trace recover` omitted.
     ("The end of the file was unreadable", FROM_BACKUP),
     ("Damaged and omitted", FROM_BACKUP),
     ("Omitted: ", FROM_BACKUP),

@@ -214,7 +214,7 @@ impl Steps {
         self.finish_packed().map(PackedSteps::unpacked)
     }
 
-    /// Returns the same in packed form, for up to a million steps.
+    /// Like [`Self::finish`], but returns the steps packed, for up to a million steps.
     ///
     /// # Errors
     /// Returns [`TraceError::TooFine`] beyond [`STEPS_MAX`] steps.

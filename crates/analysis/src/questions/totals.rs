@@ -97,8 +97,8 @@ impl Totals {
     /// Reads a capture once, and passes its batches to the folds of `more` as well.
     ///
     /// # Errors
-    /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, an error if the steps are
-    /// too narrow for a picture or no multiple of the steps that were kept, and the errors of
+    /// Returns [`TraceError::Unsuitable`] if no I/O passes the filter, [`TraceError::TooFine`] if
+    /// the steps are too narrow for a picture, and the errors of [`Captured::width`] and
     /// [`Captured::run`].
     pub fn of<R: Read + Seek + Send + 'static>(
         captured: &Captured<R>,

@@ -94,7 +94,7 @@ impl Locality {
         Self::keeping(BYTES_MAX, device)
     }
 
-    /// Creates the same with `most` bytes of memory.
+    /// Like [`Self::new`], with `most` bytes of memory.
     pub fn keeping(most: usize, device: u16) -> Self {
         Self::of(device, Arc::new(Mutex::new(Followed::new(most))), Arc::default())
     }
