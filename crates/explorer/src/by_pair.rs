@@ -13,15 +13,15 @@ use std::mem;
 use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 use steadfast_tracefile::StreamKey;
 
-/// Most columns with response times and depths.
+/// Maximum number of columns with response times and depths.
 const COLUMNS: u64 = 4096;
-/// Most columns of the maps.
+/// Maximum number of columns of the maps.
 const PICTURE_COLUMNS: u64 = 1024;
-/// Fewest columns that are useful. With fewer, nothing is kept.
+/// Minimum number of columns that are useful. With fewer, nothing is kept.
 const COLUMNS_LEAST: u64 = 64;
-/// Most pairs. With more, nothing is kept.
+/// Maximum number of pairs. With more, nothing is kept.
 const PAIRS_MAX: u32 = 4096;
-/// Most memory of one kind of columns, in bytes.
+/// Maximum memory of one kind of columns, in bytes.
 const BYTES_MAX: usize = 16 << 20;
 const SECOND: u64 = 1_000_000_000;
 

@@ -16,7 +16,7 @@ use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::parquet::is_same_capture;
 use steadfast_tracefile::{NotRecorded, TraceError};
 
-/// Most bytes of cached answers.
+/// Maximum number of bytes of cached answers.
 const ANSWERS_MAX: usize = 16 << 20;
 
 /// An error that prevents a file from being explored.

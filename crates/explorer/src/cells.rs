@@ -30,7 +30,7 @@ pub struct Times {
     pub depths: u64,
     /// Largest queue depth at issue.
     pub depth_max: u32,
-    /// Times spent in the queue before dispatch.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
     /// Measurements of written blocks.
     pub contents: Contents,

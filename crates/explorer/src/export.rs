@@ -42,7 +42,7 @@ const OF_ADDRESSES: [&str; 4] = [
     "hot?c=ND",
 ];
 
-/// Most devices whose maps are included in a page.
+/// Maximum number of devices whose maps are included in a page.
 const DEVICES_MAX: usize = 4;
 
 /// Returns the page for everything that is shown.

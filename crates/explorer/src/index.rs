@@ -26,13 +26,13 @@ use steadfast_tracefile::{Fields, TraceError};
 
 /// Version of the index format. It is raised whenever the content of an index changes.
 pub const VERSION: u32 = 5;
-/// Most cells of an index.
+/// Maximum number of cells of an index.
 pub const CELLS: u64 = 131_072;
 /// Width of the narrowest cell, in nanoseconds: 100 us.
 pub const NARROWEST_NS: u64 = 100_000;
 /// Number of cells beyond which a window is answered by adding up cells.
 pub const CELLS_ENOUGH: u64 = 2048;
-/// Most I/Os of a window that are read if cells could be added up instead.
+/// Maximum number of I/Os of a window that are read if cells could be added up instead.
 pub const READ_MOST: u64 = 1 << 18;
 
 /// Result of one pass over a capture.

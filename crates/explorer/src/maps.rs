@@ -7,9 +7,9 @@ use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
 use steadfast_domain::{IoOp, Layer};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
-/// Most columns of the address map of an index.
+/// Maximum number of columns of the address map of an index.
 pub const COLUMNS: usize = 1024;
-/// Most columns of the map of seconds.
+/// Maximum number of columns of the map of seconds.
 const SECONDS_COLUMNS: usize = 4096;
 /// Address ranges of the address map of an index.
 pub const RANGES: usize = 1024;
@@ -17,7 +17,7 @@ pub const RANGES: usize = 1024;
 pub const PARTS: usize = 100;
 const SECOND: u64 = 1_000_000_000;
 
-/// Most columns of the address map with finer time.
+/// Maximum number of columns of the address map with finer time.
 pub const FINE_COLUMNS: usize = 16_384;
 /// Address ranges of the address map with finer time.
 pub const FINE_RANGES: usize = 128;

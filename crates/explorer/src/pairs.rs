@@ -157,7 +157,7 @@ pub struct Io {
     pub issued_ns: u64,
     /// Response time, in nanoseconds; `RESPONSE_UNKNOWN` if its completion was not seen.
     pub response_ns: u64,
-    /// Time in the queue before dispatch, in nanoseconds; 0 if unknown.
+    /// Time in the queue before issue, in nanoseconds; 0 if unknown.
     pub queued_ns: u64,
     /// Measurements of the blocks that it wrote.
     pub content: Content,

@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use std::mem;
 use steadfast_tracefile::StreamKey;
 
-/// Most streams, and most processes, that have a series of their own.
+/// Maximum number of streams, and maximum number of processes, that have a series of their own.
 pub const SERIES: usize = 64;
-/// Most parts that are held. Beyond it the least active streams and processes are merged.
+/// Maximum number of parts that are held. Beyond it the least active streams and processes are
+/// merged.
 const PARTS_MAX: usize = 3 << 20;
 
 /// The I/Os of a pair in a cell: pair number, I/Os and bytes.

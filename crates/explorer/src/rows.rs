@@ -9,9 +9,9 @@ use steadfast_tracefile::{Batch, Field, Fields, TraceError};
 
 /// Memory of an I/O, in bytes: all columns and the values derived from its neighbors.
 const IO_BYTES: usize = 96;
-/// Most I/Os of one question that are kept: 32 MiB.
+/// Maximum number of I/Os of one question that are kept: 32 MiB.
 pub const KEPT_MOST: usize = (32 << 20) / IO_BYTES;
-/// Most I/Os that are kept in total: 48 MiB.
+/// Maximum number of I/Os that are kept in total: 48 MiB.
 const ALL_MOST: usize = (48 << 20) / IO_BYTES;
 
 /// Fields that any question reads.
@@ -179,7 +179,7 @@ pub struct RecentCache {
     too_many: Vec<((u64, u64), Filter)>,
 }
 
-/// Most windows with too many I/Os that are remembered.
+/// Maximum number of windows with too many I/Os that are remembered.
 const TOO_MANY_MOST: usize = 64;
 
 impl RecentCache {

@@ -28,14 +28,14 @@ use tokio::task::AbortHandle;
 /// style.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
     data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Most questions that are processed at once; others wait.
+/// Maximum number of questions that are processed at once; others wait.
 const AT_ONCE: usize = 4;
 /// Interval at which the server checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// Threads that answer, including waiting ones.
 const THREADS: usize = 16;
-/// Most open connections that sent the token, and most that did not. Beyond it the oldest is
-/// closed. A browser opens about six for a page.
+/// Maximum number of open connections that sent the token, and maximum number of those that did
+/// not. Beyond it the oldest is closed. A browser opens about six for a page.
 const CONNECTIONS: usize = 128;
 /// Time that a connection may take to send the head of a request, or stay idle.
 const SILENCE: Duration = Duration::from_secs(10);

@@ -11,7 +11,7 @@ use steadfast_tracefile::TraceError;
 
 /// Approximate maximum number of stretches.
 pub const MOST: u64 = 1024;
-/// Fewest I/Os of a stretch.
+/// Minimum number of I/Os of a stretch.
 pub const IOS_LEAST: u64 = 1 << 16;
 /// Number of adjacent stretches whose merged tables are kept as well.
 const TOGETHER: usize = 16;

@@ -14,8 +14,8 @@ use steadfast_analysis::sums::io_sums::{SumColumns, Sums};
 use steadfast_analysis::{Fold, Rows, StreamTable};
 use steadfast_tracefile::{StreamKey, TraceError};
 
-/// Most pairs that are counted separately in a stretch. All other I/Os are counted by stream and by
-/// process.
+/// Maximum number of pairs that are counted separately in a stretch. All other I/Os are counted by
+/// stream and by process.
 const PAIRS_MAX: usize = 1024;
 const ZSTD_LEVEL: i32 = 1;
 

@@ -8,7 +8,7 @@ use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_analysis::{EmptyLike, Fold, ParallelFold, Rows};
 use steadfast_tracefile::{Field, Fields, TraceError};
 
-/// Most processes that are counted separately; all others are counted together.
+/// Maximum number of processes that are counted separately; all others are counted together.
 const PROCESSES_MAX: usize = 4096;
 /// Entries of the cache of process numbers.
 const AT_HAND: usize = 64;

@@ -15,7 +15,7 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 use steadfast_tracefile::simd;
 
-/// Most sides that are kept separately: the first in order of device and layer.
+/// Maximum number of sides that are kept separately: the first in order of device and layer.
 pub const SIDES_MAX: usize = 16;
 
 /// One device at one layer.

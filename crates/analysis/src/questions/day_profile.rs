@@ -15,7 +15,7 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::ObservedTime;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most intervals of all days together.
+/// Maximum number of intervals of all days together.
 const INTERVALS_MAX: usize = 1 << 20;
 
 /// Sums of one interval on one day.

@@ -63,7 +63,7 @@ pub struct AlignedCapture {
     pub grid: Option<StepGrid>,
 }
 
-/// Most attempts to round a span to the steps of both captures.
+/// Maximum number of attempts to round a span to the steps of both captures.
 const ROUNDINGS_MAX: usize = 10_000;
 
 impl AlignedCapture {

@@ -13,7 +13,8 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most pairs of drive and process that are kept. Beyond it the number of processes is unknown.
+/// Maximum number of pairs of drive and process that are kept. Beyond it the number of processes is
+/// unknown.
 const PAIRS_MAX: usize = 1 << 17;
 
 /// Entries of the caches of drives and of pairs of drive and process.

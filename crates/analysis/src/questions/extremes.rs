@@ -11,8 +11,8 @@ pub const MINUTE_NS: u64 = 60 * SECOND_NS;
 /// into the observed time is used.
 const LENGTHS_NS: [u64; 3] = [MINUTE_NS, 10 * SECOND_NS, SECOND_NS];
 const LENGTHS_LEAST: u64 = 5;
-/// Fewest I/Os with a response time from which a stretch can be the slowest: the mean of fewer says
-/// little.
+/// Minimum number of I/Os with a response time from which a stretch can be the slowest: the mean of
+/// fewer says little.
 const RESPONSES_LEAST: u64 = 10;
 /// Longest capture that is searched, in steps: the minutes of a year.
 pub const STEPS_MAX: u64 = 366 * 24 * 60;

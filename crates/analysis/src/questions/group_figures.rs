@@ -42,7 +42,7 @@ pub struct GroupFigures {
     pub tally: Sums,
     /// Response times.
     pub response: ResponseFigures,
-    /// Times spent in the queue before dispatch.
+    /// Times spent in the queue before issue.
     pub queued: ResponseFigures,
     /// Whether the source records flags at all.
     pub tells_flags: bool,
@@ -420,7 +420,7 @@ impl GroupFigures {
         Self::ART,
         Self::MRT,
     ];
-    /// Response times, and the time in the queue before dispatch.
+    /// Response times, and the time in the queue before issue.
     const TIMES: [Of; 11] = [
         Self::COUNT,
         Self::SHARE,

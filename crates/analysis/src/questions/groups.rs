@@ -23,8 +23,8 @@ use steadfast_domain::io_event::Command as SystemName;
 use steadfast_domain::text::excerpt;
 use steadfast_domain::{CaptureConditions, IoOp, Layer};
 
-/// Most groups that are counted separately: the first in order of their keys. I/Os of all others
-/// are counted together.
+/// Maximum number of groups that are counted separately: the first in order of their keys. I/Os of
+/// all others are counted together.
 pub const GROUPS_MAX: usize = 1 << 13;
 
 pub use crate::cells::FLAGS;

@@ -16,7 +16,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most steps and most ranges of a map.
+/// Maximum number of steps, and maximum number of ranges, of a map.
 pub const SIDE_MAX: usize = 4096;
 
 /// The steps of a map.

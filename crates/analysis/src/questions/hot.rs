@@ -19,10 +19,10 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most pairs of range and process that are counted separately: the first in order of range and
-/// process. Hits of other pairs count for their range only.
+/// Maximum number of pairs of range and process that are counted separately: the first in order of
+/// range and process. Hits of other pairs count for their range only.
 const APART_MAX: usize = 1 << 18;
-/// Most processes listed per range.
+/// Maximum number of processes listed per range.
 const PROCESSES_NAMED: usize = 5;
 
 /// Hits of a range.

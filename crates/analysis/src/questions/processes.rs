@@ -16,8 +16,8 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most processes that are counted separately: those with the lowest numbers. I/Os of all others
-/// are counted together.
+/// Maximum number of processes that are counted separately: those with the lowest numbers. I/Os of
+/// all others are counted together.
 pub const PROCESSES_MAX: usize = 1 << 16;
 
 /// A process: number and command name.
@@ -170,7 +170,7 @@ pub struct ProcessFigures {
     pub response_mean_ns: Option<u64>,
     /// Longest response time, in nanoseconds; `None` if no I/O has one.
     pub response_max_ns: Option<u64>,
-    /// Times spent in the queue before dispatch.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
     /// Issue times of the first and the last I/O, in nanoseconds.
     pub span_ns: Option<(u64, u64)>,

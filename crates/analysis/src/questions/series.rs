@@ -14,7 +14,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most cells that are kept.
+/// Maximum number of cells that are kept.
 pub const CELLS_MAX: usize = 8 << 20;
 
 /// I/Os and bytes of one series in one step.

@@ -13,7 +13,7 @@ use steadfast_domain::{IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most steps that are kept.
+/// Maximum number of steps that are kept.
 const STEPS_MAX: usize = 1 << 20;
 
 /// Number of classes of queue depths: 1, 2, 3 to 4, 5 to 8 and so on; the last has no end.

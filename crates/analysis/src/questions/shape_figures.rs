@@ -21,7 +21,7 @@ use steadfast_domain::{CaptureConditions, IoOp, Nanos};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Fewest steps from which an index of dispersion is computed.
+/// Minimum number of steps from which an index of dispersion is computed.
 const DISPERSION_STEPS_MIN: u64 = 10;
 
 /// The shape of a capture's load, with the steps and series it was measured on.

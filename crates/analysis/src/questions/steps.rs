@@ -23,7 +23,7 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::observed_time::{ObservedTime, rate_is_known};
 use steadfast_tracefile::parquet::{Field, Fields};
 
-/// Most steps that are kept; packed they take about 100 MB.
+/// Maximum number of steps that are kept; packed they take about 100 MB.
 pub const STEPS_MAX: usize = 1 << 20;
 
 /// The capture steps of a trace.
@@ -365,7 +365,7 @@ pub struct StepFigures {
     pub qd_mean: Option<f64>,
     /// Largest queue depth at issue.
     pub qd_max: Option<u32>,
-    /// Times spent in the queue before dispatch.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
     /// Share of the time with at least one I/O outstanding, 0 to 1; `None` if unknown.
     pub utilisation: Option<f64>,

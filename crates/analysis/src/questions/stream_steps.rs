@@ -13,7 +13,7 @@ use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::parquet::{Field, Fields};
 use steadfast_tracefile::simd;
 
-/// Most cells that are kept, of 8 bytes each.
+/// Maximum number of cells that are kept, of 8 bytes each.
 pub(crate) const CELLS_MAX: usize = 1 << 20;
 
 /// The I/Os of every stream over capture steps.

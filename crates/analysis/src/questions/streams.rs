@@ -24,9 +24,9 @@ use steadfast_tracefile::not_recorded::NotRecorded;
 use steadfast_tracefile::parquet::{Field, Fields};
 pub use steadfast_tracefile::stream_key::StreamKey;
 
-/// Most streams that are counted separately; I/Os of all others are counted together. A file-system
-/// trace can have as many transfer sizes as bytes. Sizes of whole sectors take precedence over
-/// others, and smaller sizes over larger ones.
+/// Maximum number of streams that are counted separately; I/Os of all others are counted together.
+/// A file-system trace can have as many transfer sizes as bytes. Sizes of whole sectors take
+/// precedence over others, and smaller sizes over larger ones.
 pub const STREAMS_MAX: usize = 1 << 15;
 
 /// The I/O streams of a capture.
@@ -463,7 +463,7 @@ pub struct StreamFigures {
     pub qd_max: Option<u32>,
     /// Response times.
     pub response: ResponseFigures,
-    /// Times spent in the queue before dispatch.
+    /// Times spent in the queue before issue.
     pub queued: Queued,
     /// Number of failed I/Os.
     pub failed: u64,

@@ -31,9 +31,9 @@ use steadfast_domain::{CaptureConditions, Layer};
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::not_recorded::NotRecorded;
 
-/// Most processes that a picture shows separately.
+/// Maximum number of processes that a picture shows separately.
 const PROCESSES_SHOWN: usize = 10;
-/// Most devices that get a hit map and a working set each.
+/// Maximum number of devices that get a hit map and a working set each.
 const DEVICES_SHOWN: usize = 4;
 /// Number of steps of a window.
 const WINDOW_STEPS: u64 = 2000;
@@ -43,7 +43,7 @@ const HOT_RANGES: usize = 1000;
 const HIT_STEPS: usize = 300;
 /// Memory of the block samples of all devices, in bytes.
 const LOCALITY_BYTES: usize = 8 << 20;
-/// Most memory of the block sample of one device, in bytes.
+/// Maximum memory of the block sample of one device, in bytes.
 const LOCALITY_OF_DEVICE: usize = 4 << 20;
 /// Default interval of a day profile, as in `trace profile`.
 pub const PROFILE_NS: u64 = 3_600_000_000_000;

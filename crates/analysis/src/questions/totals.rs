@@ -18,7 +18,7 @@ use steadfast_domain::CaptureConditions;
 use steadfast_tracefile::error::TraceError;
 use steadfast_tracefile::observed_time::ObservedTime;
 
-/// Most steps of a picture of the whole capture.
+/// Maximum number of steps of a picture of the whole capture.
 pub const PICTURE_STEPS_MAX: u64 = 4000;
 
 /// Options for the study of a capture.

@@ -10,7 +10,7 @@ use steadfast_analysis::questions::groups::{Facet, Groups};
 use steadfast_analysis::{By, Filter};
 use steadfast_domain::Layer;
 
-/// Most groups in an answer, unless another number is asked for.
+/// Default maximum number of groups in an answer.
 const LIMIT: u64 = 200;
 const LIMIT_MAX: u64 = 10_000;
 

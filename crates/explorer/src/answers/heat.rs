@@ -12,7 +12,7 @@ use steadfast_domain::{CoarseHistogram, IoOp, QuarterHistogram};
 const CELLS: u64 = 512;
 const CELLS_MOST: u64 = 4096;
 const ROWS: u64 = 128;
-/// Most values in an answer.
+/// Maximum number of values in an answer.
 const VALUES_MOST: u64 = 1 << 21;
 const SECOND: u64 = 1_000_000_000;
 

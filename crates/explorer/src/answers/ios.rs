@@ -12,7 +12,7 @@ use steadfast_tracefile::{Field, Fields};
 
 const LIMIT: u64 = 1000;
 const LIMIT_MOST: u64 = 10_000;
-/// Most I/Os that may be skipped before the first one listed.
+/// Maximum number of I/Os that may be skipped before the first one listed.
 const OFFSET_MOST: u64 = 10_000_000;
 
 const COLUMNS: [&str; 12] = [

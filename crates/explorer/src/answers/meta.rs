@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use steadfast_analysis::questions::processes::ProcessKey;
 use steadfast_domain::io_event::Command;
 
-/// Filters that the API offers, named as on the command line.
+/// Filters of the command line, by their names in the API.
 const FILTERS: [&str; 9] =
     ["from", "to", "event", "op", "device", "layer", "process", "pid", "stream"];
 

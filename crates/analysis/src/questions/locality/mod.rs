@@ -36,8 +36,8 @@ pub const BYTES_MAX: usize = 64 << 20;
 /// Smallest sample, in blocks, for which a curve is drawn. In a smaller one a single block would be
 /// visible.
 pub const BLOCKS_MIN: u64 = 1000;
-/// Fewest followed blocks that a cache must hold for a sample to give its miss ratio. With `n` of
-/// them a step of the curve is within `3 / sqrt(n)` of its true cache size, here 30 %.
+/// Minimum number of followed blocks that a cache must hold for a sample to give its miss ratio.
+/// With `n` of them a step of the curve is within `3 / sqrt(n)` of its true cache size, here 30 %.
 pub const HELD_MIN: f64 = 100.0;
 /// Number of blocks (128 GiB) beyond which the I/Os may have at most [`MEAN_MAX`] blocks on
 /// average. The cost of an I/O grows with its size here, so a short file of huge I/Os would take
